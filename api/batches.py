@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, QuerySet
-from django.http import HttpResponse
-from ninja import Query, Router
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from api import paging
 from api.access import ApiRequest, Bearer
-from api.answers import answer
-from api.fields import Instant, written
-from api.problems import conflict, not_found
+from api.answers import answer, fields_of
+from api.fields import Instant
+from api.problems import conflict
 from api.schedules.document import AudienceDocument
 from jobs import batches
 from jobs.batches import Progress
@@ -44,15 +45,7 @@ _COUNTS: Any = {
     "total": 4,
     "percent": 75.0,
 }
-_MINE: Any = {
-    "title": None,
-    "audience": None,
-    "state": None,
-    "size": None,
-    "told": None,
-    "started": None,
-    "ended": None,
-}
+_MINE: Any = dict.fromkeys(["title", "audience", "state", "size", "told", "started", "ended"])
 _MANY: Any = {
     "title": "The server moves on Sunday",
     "audience": {"kind": "everybody", "key": ""},
@@ -96,13 +89,10 @@ class Replayed(BaseModel):
 
 @router.get("", response=paging.Page[BatchDocument], summary="List batches for audiences")
 def list_batches(
-    request: ApiRequest,
-    origin: UUID | None = None,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+    request: ApiRequest, origin: UUID | None = None, cursor: str | None = None, limit: paging.Limit = paging.SIZE
 ) -> HttpResponse:
     """Those that you have caused, newest first; with `origin`, of this schedule or topic."""
-    found = Batch.objects.for_user(request.auth.user).with_counts().select_related("user")
+    found = _all_caused(request)
     if origin is not None:
         found = found.filter(origin_id=origin)
     return paging.answer_page(found, request, cursor, limit, _document)
@@ -111,18 +101,18 @@ def list_batches(
 @router.get("/{uuid:batch_id}", response=BatchDocument, summary="Read the progress of a batch")
 def read_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
     """What one run of a schedule, or one message, has sent to you; or to an audience, if you caused it."""
-    if (caused := _caused(request, batch_id)) is not None:
+    if (caused := _all_caused(request).filter(id=batch_id).first()) is not None:
         batches.count_again(caused)
-        return _show_caused(request, batch_id)
+        return answer(_document(_caused(request, batch_id)))
     return _show(batch_id, _own(request, batch_id))
 
 
 @router.post("/{uuid:batch_id}/cancel", response=BatchDocument, summary="Cancel a batch")
 def cancel_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
     """Cancels what has not gone out. What is being sent may arrive; if it fails, it is not tried again."""
-    if (caused := _caused(request, batch_id)) is not None:
+    if (caused := _all_caused(request).filter(id=batch_id).first()) is not None:
         batches.cancel(caused)
-        return _show_caused(request, batch_id)
+        return answer(_document(_caused(request, batch_id)))
     mine = _own(request, batch_id)
     withdrawal.cancel(mine)
     return _show(batch_id, mine)
@@ -133,42 +123,39 @@ def replay_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
     """Of a batch for an audience that you caused: up to 1,000 dead letters, oldest first, under the same keys. Leaves
     out stale ones, and those whose channel cannot be used. For staff."""
     caused = _caused(request, batch_id)
-    if caused is None:
-        raise not_found()
     if batches.hides_deliveries(caused):
         raise conflict("Only staff can replay what failed for others.")
     return answer({"replayed": batches.replay(caused, Who(request.auth.user.pk, request.auth.user.email))}, 202)
 
 
-def _caused(request: ApiRequest, batch_id: UUID) -> Batch | None:
-    found = Batch.objects.for_user(request.auth.user).with_counts().select_related("user")
-    return found.filter(id=batch_id).first()
+def _all_caused(request: ApiRequest) -> QuerySet[Batch]:
+    return Batch.objects.for_user(request.auth.user).with_counts().select_related("user")
 
 
-def _show_caused(request: ApiRequest, batch_id: UUID) -> HttpResponse:
-    found = _caused(request, batch_id)
-    if found is None:
-        raise not_found()
-    return answer(_document(found))
+def _caused(request: ApiRequest, batch_id: UUID) -> Batch:
+    return get_object_or_404(_all_caused(request), id=batch_id)
 
 
 def _document(batch: Batch) -> dict[str, Any]:
-    return _counts(batch.id, batches.shown(batch)) | {
-        "title": str(batch),
-        "audience": {"kind": batch.audience, "key": batch.audience_key},
-        "state": batch.state,
-        "size": batch.size,
-        "told": batch.told,
-        "started": written(batch.created_at),
-        "ended": written(batches.ended_at(batch)),
-    }
+    return fields_of(
+        BatchDocument,
+        batches.shown(batch),
+        id=batch.id,
+        title=str(batch),
+        audience={"kind": batch.audience, "key": batch.audience_key},
+        state=batch.state,
+        size=batch.size,
+        told=batch.told,
+        started=batch.created_at,
+        ended=batches.ended_at(batch),
+    )
 
 
 def _own(request: ApiRequest, batch_id: UUID) -> QuerySet[Notification]:
     """A skipped occurrence is a batch without a notification."""
     mine = Notification.objects.for_user(request.auth.user).filter(batch_id=batch_id)
     if not mine.exists() and not Occurrence.objects.filter(id=batch_id, schedule__user=request.auth.user).exists():
-        raise not_found()
+        raise Http404
     return mine
 
 
@@ -176,17 +163,4 @@ def _show(batch_id: UUID, notifications: QuerySet[Notification]) -> HttpResponse
     rows = Delivery.objects.filter(notification__in=notifications).order_by()
     states = dict(rows.values_list("state").annotate(Count("pk")))
     counts = {name: sum(states.get(state, 0) for state in counted) for name, counted in _COUNTED.items()}
-    return answer(_counts(batch_id, Progress(**counts)) | _MINE)
-
-
-def _counts(batch_id: UUID, progress: Progress) -> dict[str, Any]:
-    return {
-        "id": str(batch_id),
-        "pending": progress.pending,
-        "processing": progress.processing,
-        "completed": progress.completed,
-        "failed": progress.failed,
-        "dropped": progress.dropped,
-        "total": progress.total,
-        "percent": progress.percent,
-    }
+    return answer(fields_of(BatchDocument, Progress(**counts), id=batch_id, **_MINE))

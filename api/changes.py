@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 
 from api import paging
 from api.access import ApiRequest, Bearer
-from api.answers import answer
-from api.fields import Instant, written
+from api.answers import answer, fields_of
+from api.fields import Instant
 from api.problems import CONTENT_TYPE, FieldError, Problem, invalid
 from notifications import change_feed, change_types
 from notifications.change_feed import Entry, Position
@@ -77,7 +77,7 @@ def list_changes(
 
 
 def document(change: Entry) -> dict[str, Any]:
-    return {"id": str(change.id), "type": change.type, "time": written(change.at), "data": change.data}
+    return fields_of(ChangeDocument, change, time=change.at)
 
 
 def _types(types: str | None) -> list[str] | None:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from ninja import Query, Router
-from pydantic import BaseModel, ConfigDict, Field
+from ninja import Router
+from pydantic import BaseModel, Field
 
 from api import paging, versions
 from api.access import ApiRequest, Bearer
-from api.answers import answer
-from api.channels.body import errors
+from api.answers import answer, fields_of
+from api.channels.body import refuse_unknown
 from api.channels.document import FieldDocument, field_documents
-from api.fields import Body, Instant, Search, limits, written
+from api.fields import Body, Instant, Search, example, limited
 from api.idempotency import HEADER
-from api.problems import FieldError, Problem, conflict, invalid, not_found
+from api.problems import FieldError, Problem, conflict, errors, invalid
 from jobs import connection_changes as changes
 from jobs import connections
 from jobs.connection_form import ConnectionForm, LabelForm
-from jobs.connections.base import ConnectionKind
 from jobs.models import Connection
 from notifications.message import Destination
 
@@ -34,44 +33,38 @@ _EXAMPLE: Any = {
     "kind": "github",
     "label": "My GitHub",
     "summary": "octocat",
-    "fields": {},
     "state": "working",
     "working_since": "2026-03-28T09:00:00Z",
-    "failing_since": None,
-    "failing_code": "",
-    "failing_reason": "",
-    "unreadable": "",
     "created": "2026-03-28T08:58:00Z",
 }
-_LABEL: Any = limits(LabelForm.base_fields["label"])
 
 
 class NewConnection(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
+    model_config = limited(LabelForm, _NEW)
 
     kind: str = Field(
         max_length=40,
         description="`GET /connections/kinds` describes each.",
         json_schema_extra={"enum": [kind.name for kind in connections.all()]},
     )
-    label: str = Field("", description="Without one, the name of the kind.", json_schema_extra=_LABEL)
+    label: str = Field("", description="Without one, the name of the kind.")
     fields: dict[str, str] = Field({}, description="The fields of its kind, secrets among them.")
 
 
 class ConnectionPatch(Body):
     """What is not given stays as it is. Another address or secret is checked before it is kept."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"label": "Work"}]})
+    model_config = limited(LabelForm, {"label": "Work"})
 
     # Absent, never null.
-    label: str = Field(None, json_schema_extra=_LABEL)  # type: ignore[assignment]
+    label: str = Field(None)  # type: ignore[assignment]
     fields: dict[str, str | None] = Field(None, description="Null deletes an optional value.")  # type: ignore[arg-type]
 
 
 class ConnectionDocument(BaseModel):
     """`fields` are those of its kind that hold no secret. Reminders do not look through one that is `disabled`."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     id: UUID
     kind: str
@@ -100,10 +93,7 @@ class ConnectionKinds(BaseModel):
 
 @router.get("", response=paging.Page[ConnectionDocument], summary="List connections")
 def list_connections(
-    request: ApiRequest,
-    kind: Search | None = None,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+    request: ApiRequest, kind: Search | None = None, cursor: str | None = None, limit: paging.Limit = paging.SIZE
 ) -> HttpResponse:
     """Newest first, without their secrets."""
     found = Connection.objects.for_user(request.auth.user)
@@ -129,7 +119,7 @@ def add_connection(request: ApiRequest, body: NewConnection) -> HttpResponse:
     kind = connections.find(body.kind)
     if kind is None:
         raise invalid(FieldError("kind", "There is no such kind. GET /connections/kinds lists them."))
-    _refuse_unknown(body.fields, kind)
+    refuse_unknown(body.fields, kind.form.base_fields)
     form = ConnectionForm(request.auth.user, kind, {**body.fields, "label": body.label})
     # The answer to an Idempotency-Key is kept in the transaction of the operation.
     made = _save(form, ask=HEADER not in request.headers)
@@ -150,7 +140,7 @@ def change_connection(request: ApiRequest, connection_id: UUID, body: Connection
     if kind is None:
         raise conflict("This installation has no such kind of connection.")
     fields = body.fields if "fields" in body.model_fields_set else {}
-    _refuse_unknown(fields, kind)
+    refuse_unknown(fields, kind.form.base_fields)
     typed: dict[str, Any] = kind.form_initial(changes.readable_destination(found))
     for name, value in fields.items():
         # An empty secret is kept; a separate field deletes it.
@@ -181,20 +171,8 @@ def check_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
 
 def document(connection: Connection) -> dict[str, Any]:
     kind = connections.find(connection.kind)
-    return {
-        "id": str(connection.id),
-        "kind": connection.kind,
-        "label": connection.label,
-        "summary": connection.summary,
-        "fields": kind.form_initial(Destination(connection.address)) if kind else {},
-        "state": connection.state,
-        "working_since": written(connection.working_since),
-        "failing_since": written(connection.failing_since),
-        "failing_code": connection.failing_code,
-        "failing_reason": connection.failing_reason,
-        "unreadable": connection.unreadable,
-        "created": written(connection.created_at),
-    }
+    fields = kind.form_initial(Destination(connection.address)) if kind else {}
+    return fields_of(ConnectionDocument, connection, fields=fields, created=connection.created_at)
 
 
 def _show(connection: Connection, status: int = 200, **headers: str) -> HttpResponse:
@@ -203,9 +181,7 @@ def _show(connection: Connection, status: int = 200, **headers: str) -> HttpResp
 
 def _own(request: ApiRequest, connection_id: UUID) -> Connection:
     """The caller's connection, at the version of `If-Match`. Raises problems 404 and 412."""
-    found = Connection.objects.for_user(request.auth.user).filter(id=connection_id).first()
-    if found is None:
-        raise not_found()
+    found = get_object_or_404(Connection.objects.for_user(request.auth.user), id=connection_id)
     if request.method != "GET":
         versions.require(request, found.version, lambda: document(found))
     return found
@@ -221,10 +197,3 @@ def _save(form: ConnectionForm, *, ask: bool = True) -> Connection:
         raise conflict(str(refusal)) from None
     except changes.Conflict:
         raise conflict("Somebody has changed it meanwhile. Read it again.") from None
-
-
-def _refuse_unknown(given: Mapping[str, Any], kind: ConnectionKind) -> None:
-    known = kind.form.base_fields
-    if unknown := sorted(set(given) - set(known)):
-        said = f"There is no such field. This kind has: {', '.join(known)}."
-        raise invalid(*(FieldError(f"fields.{name}", said) for name in unknown))

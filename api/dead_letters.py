@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from ninja import Query, Router
+from django.shortcuts import get_object_or_404
+from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from api import paging
 from api.access import ApiRequest, Bearer
-from api.answers import answer
-from api.fields import Body, Instant, Search, written
+from api.answers import answer, fields_of
+from api.fields import Body, Instant, Search
 from api.notifications.document import DeliveryDocument, ReasonDocument, delivery_document, reason
-from api.problems import FieldError, conflict, invalid, not_found
+from api.problems import FieldError, conflict, invalid
 from notifications import dead_letters
 from notifications.models import Channel, Delivery
 from work.dead_letters import Done, Group, Who, discard, replay, stale
@@ -81,7 +82,7 @@ def list_dead_letters(
     cause: Search | None = None,
     channel: UUID | None = None,
     cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+    limit: paging.Limit = paging.SIZE,
 ) -> HttpResponse:
     """Deliveries that failed for good, or may have arrived (`unknown`). Newest first."""
     found = dead_letters.own(request.auth.user, cause or "", channel).select_related("channel")
@@ -149,10 +150,7 @@ _WHICH = "own dead letter"
 
 def _own(request: ApiRequest, delivery_id: UUID) -> Delivery:
     mine = Delivery.objects.for_user(request.auth.user).select_related("channel", "notification")
-    found = mine.filter(id=delivery_id).first()
-    if found is None:
-        raise not_found()
-    return found
+    return get_object_or_404(mine, id=delivery_id)
 
 
 def _sendable(request: ApiRequest, delivery_id: UUID) -> Delivery:
@@ -187,12 +185,6 @@ def _done(letter: Delivery, done: Done, status: int = 202) -> HttpResponse:
 
 
 def _group(group: Group) -> dict[str, Any]:
-    return {
-        "cause": group.cause,
-        "channel": str(group.example.channel_id),
-        "kind": group.example.provider,
-        "count": group.count,
-        "first": written(group.first),
-        "last": written(group.last),
-        "reason": reason(group.example.reason_code, group.example.reason_params),
-    }
+    newest = group.example
+    why = reason(newest.reason_code, newest.reason_params)
+    return fields_of(GroupDocument, group, channel=newest.channel_id, kind=newest.provider, reason=why)

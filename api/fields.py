@@ -39,6 +39,38 @@ def limits(field: forms.Field) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
+_NOTHING: dict[str, Any] = {"string": "", "integer": 0, "boolean": False, "array": [], "object": {}}
+
+
+def example(given: dict[str, Any]) -> ConfigDict:
+    """For a document: its example has what is given, and nothing in the other fields."""
+
+    def complete(schema: dict[str, Any]) -> None:
+        fields = schema["properties"].items()
+        schema["examples"] = [{name: given.get(name, _NOTHING.get(shown.get("type"))) for name, shown in fields}]
+
+    return ConfigDict(json_schema_extra=complete)
+
+
+def limited(form: type[forms.Form] | type[forms.ModelForm[Any]], *examples: Any) -> ConfigDict:
+    """For a body whose fields are those of the form: its schema says what they take."""
+
+    def complete(schema: dict[str, Any]) -> None:
+        if examples:
+            schema["examples"] = list(examples)
+        for name, shown in schema["properties"].items():
+            if name in form.base_fields:
+                shown |= limits(form.base_fields[name]) | shown
+
+    return ConfigDict(json_schema_extra=complete)
+
+
+def in_order(channels: list[str]) -> dict[str, Any]:
+    """What a page sends to have these channels tried one after the other."""
+    positions = {f"position_{key.replace('-', '').lower()}": number for number, key in enumerate(channels, 1)}
+    return {"one_by_one": "order"} | positions
+
+
 def written(instant: datetime | None) -> str | None:
     """An aware instant as RFC 3339 in UTC."""
     return None if instant is None else instant.astimezone(UTC).isoformat().replace("+00:00", "Z")

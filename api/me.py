@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
-from ninja import Router, Schema
+from django.http import Http404, HttpResponse
+from ninja import Router
+from pydantic import BaseModel
 
 from api.access import ApiRequest, Bearer
+from api.answers import answer, fields_of
 from api.fields import Instant
-from api.problems import not_found
 from people import tokens
 from people.models import ApiToken
 
 router = Router(tags=["me"], auth=Bearer("tokens"))
 
 
-class TokenDocument(Schema):
+class TokenDocument(BaseModel):
     id: UUID
     label: str
     prefix: str
@@ -27,11 +28,11 @@ class TokenDocument(Schema):
     last_used: Instant | None
 
 
-class Tokens(Schema):
+class Tokens(BaseModel):
     items: list[TokenDocument]
 
 
-class Me(Schema):
+class Me(BaseModel):
     """`quiet_from` and `quiet_until` are times of day in `time_zone`."""
 
     id: int
@@ -44,41 +45,27 @@ class Me(Schema):
 
 
 @router.get("", response=Me, summary="Read the account and the token")
-def read_account(request: ApiRequest) -> dict[str, Any]:
+def read_account(request: ApiRequest) -> HttpResponse:
     """Also what the token may do, and when it expires."""
-    person, token = request.auth.user, request.auth
-    return {
-        "id": person.pk,
-        "email": person.email,
-        "name": person.name,
-        "time_zone": person.zone.key,
-        "quiet_from": person.quiet_from and f"{person.quiet_from:%H:%M}",
-        "quiet_until": person.quiet_until and f"{person.quiet_until:%H:%M}",
-        "token": _document(token),
-    }
+    person = request.auth.user
+    return answer(fields_of(Me, person, time_zone=person.zone.key, token=_document(request.auth)))
 
 
 @router.get("/tokens", response=Tokens, summary="List the tokens")
-def list_tokens(request: ApiRequest) -> dict[str, Any]:
+def list_tokens(request: ApiRequest) -> HttpResponse:
     """Those that are not revoked, newest first. The settings page makes new ones; a token cannot."""
-    return {"items": [_document(token) for token in tokens.valid_tokens(request.auth.user)]}
+    return answer({"items": [_document(token) for token in tokens.valid_tokens(request.auth.user)]})
 
 
 @router.delete("/tokens/{uuid:token_id}", response={204: None}, summary="Revoke a token")
 def revoke_token(request: ApiRequest, token_id: UUID) -> HttpResponse:
     """At once, and for good. A token may revoke itself."""
     if not tokens.revoke(request.auth.user, token_id):
-        raise not_found()
+        raise Http404
     return HttpResponse(status=204)
 
 
 def _document(token: ApiToken) -> dict[str, Any]:
-    return {
-        "id": token.id,
-        "label": token.label,
-        "prefix": token.prefix,
-        "scopes": token.scopes,
-        "created": token.created_at,
-        "expires": token.expires_at,
-        "last_used": token.last_used_at,
-    }
+    return fields_of(
+        TokenDocument, token, created=token.created_at, expires=token.expires_at, last_used=token.last_used_at
+    )

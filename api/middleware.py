@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from django.http import HttpRequest, HttpResponse
+from django.utils.deprecation import MiddlewareMixin
 
 from api.calls import too_many
 from api.problems import CONTENT_TYPE, of_status
@@ -13,14 +12,10 @@ from common import request_limiter
 _KEPT = ("Allow", "Retry-After")
 
 
-class Problems:
+class Problems(MiddlewareMixin):
     """Answer errors that arise outside of an operation, such as an unknown path, with problem documents too."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if not request.path.startswith("/api/"):
             return response
         if response.status_code >= 400 and response["Content-Type"] != CONTENT_TYPE:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from django.core import signing
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
+from ninja import Query
 from pydantic import BaseModel
 
 from api.answers import to_json
@@ -19,6 +20,7 @@ Row = TypeVar("Row", bound=Model)
 
 SIZE = 50
 LARGEST = 200
+Limit = Annotated[int, Query(ge=1, le=LARGEST)]
 _LONG_PAGE = 1024 * 1024
 _SALT = "api.cursor"
 
@@ -37,10 +39,12 @@ def answer_page(
     limit: int,
     show: Callable[[Row], Any],
     key: str = "pk",
+    beside: Callable[[Sequence[Row]], object] | None = None,
 ) -> HttpResponse:
     """The rows after `cursor`, the greatest `key` first, which is unique among them; with the `Link` header.
 
-    They are read in chunks. No further one is read once the page has `_LONG_PAGE` characters: an item can have 128 KiB.
+    They are read in chunks; `beside` reads what `show` needs beside the rows of one. No further one is read once the
+    page has `_LONG_PAGE` characters: an item can have 128 KiB.
     """
     last = None if cursor is None else read(cursor, request)
     items: list[str] = []
@@ -50,6 +54,8 @@ def answer_page(
         chunk = min(SIZE, limit - len(items))
         found = list(behind.order_by(f"-{key}")[: chunk + 1])
         more = len(found) > chunk
+        if beside is not None:
+            beside(found[:chunk])
         items += [to_json(show(row)) for row in found[:chunk]]
         last = getattr(found[:chunk][-1], key) if found else None
     following = None

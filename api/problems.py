@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from django.forms import BaseForm
 from django.http import HttpResponse
 
 CONTENT_TYPE = "application/problem+json"
@@ -72,6 +73,25 @@ def invalid(*errors: FieldError, kept: bool = False) -> Problem:
     shown = errors[:_MOST_ERRORS]
     detail = "See errors." if shown == errors else f"See errors: the first {_MOST_ERRORS} of {len(errors):,}."
     return Problem(422, "invalid", "Something in this request is not valid.", detail, shown, kept=kept)
+
+
+def _called(name: str) -> str:
+    return "" if name == "__all__" else name.removeprefix("drop_")
+
+
+def errors(form: BaseForm, place: str = "", called: Callable[[str], str] = _called) -> list[FieldError]:
+    """The form's errors. `called` says what a field of the form is called in the body, within `place`."""
+    return [
+        FieldError(".".join(filter(None, (place, called(name)))) or "(body)", str(error))
+        for name, said in form.errors.items()
+        for error in said
+    ]
+
+
+def require_valid(form: BaseForm, called: Callable[[str], str] = _called) -> None:
+    """Raises a 422 problem with the errors of the form."""
+    if not form.is_valid():
+        raise invalid(*errors(form, called=called))
 
 
 def not_found() -> Problem:

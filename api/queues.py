@@ -11,13 +11,14 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.access import ApiRequest, Bearer
 from api.answers import answer
 from api.fields import Body
-from api.problems import FieldError, conflict, invalid, not_found
+from api.problems import FieldError, conflict, invalid
 from notifications import providers
 from notifications.deliveries import pull, pull_signal
 from notifications.deliveries.kind import Claim
@@ -142,10 +143,8 @@ def settle_messages(request: ApiRequest, queue_id: UUID, body: Settle) -> HttpRe
 
 
 def _own(request: ApiRequest, queue_id: UUID) -> Channel:
-    found = Channel.objects.for_user(request.auth.user).filter(id=queue_id, provider__in=providers.pulled()).first()
-    if found is None:
-        raise not_found()
-    return found
+    pulled = Channel.objects.for_user(request.auth.user).filter(provider__in=providers.pulled())
+    return get_object_or_404(pulled, id=queue_id)
 
 
 def _left(request: ApiRequest, wait_ms: int) -> float:

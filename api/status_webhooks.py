@@ -8,20 +8,23 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.forms import Form
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
-from ninja import Query, Router
+from ninja import Router
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic import WithJsonSchema as Shown
 
 from api import paging, versions
 from api.access import ApiRequest, Bearer
-from api.answers import answer, secret_answer
+from api.answers import answer, fields_of, secret_answer
 from api.channels.actions import too_many
-from api.fields import Body, Instant, Texts, written
-from api.problems import FieldError, conflict, invalid, not_found
+from api.fields import Body, Instant, Texts
+from api.idempotency import HEADER
+from api.problems import FieldError, conflict, errors, invalid
 from notifications import providers
 from notifications.change_types import CHOICES, STATUS
 from notifications.channels import changes, verification
@@ -102,9 +105,7 @@ class Test(BaseModel):
 
 @router.get("", response=paging.Page[StatusWebhook], summary="List status webhooks")
 def list_status_webhooks(
-    request: ApiRequest,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+    request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE
 ) -> HttpResponse:
     """Newest first."""
     return paging.answer_page(_own(request), request, cursor, limit, document)
@@ -114,15 +115,8 @@ def list_status_webhooks(
 def create_status_webhook(request: ApiRequest, body: StatusWebhookBody) -> HttpResponse:
     """A code is sent to it: confirm it with `verify`. Changes from then on are sent."""
     user = request.auth.user
-    details = providers.get(STATUS).form(
-        {
-            "url": body.url,
-            "secret": body.secret,
-            "headers": "\n".join(f"{name}: {value}" for name, value in body.headers.items()),
-            "types": " ".join(body.types),
-            "everybody": body.everybody,
-        }
-    )
+    headers = "\n".join(f"{name}: {value}" for name, value in body.headers.items())
+    details = providers.get(STATUS).form(body.model_dump() | {"headers": headers, "types": " ".join(body.types)})
     label = LabelForm({"label": body.label})
     _check(request, details, label)
     with _refusals(), transaction.atomic():
@@ -137,13 +131,13 @@ def create_status_webhook(request: ApiRequest, body: StatusWebhookBody) -> HttpR
 @router.get("/{uuid:webhook_id}", response=StatusWebhook, summary="Read a status webhook")
 def read_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
     """Without its secrets."""
-    return _show(_find(request, webhook_id))
+    return _show(get_object_or_404(_own(request), id=webhook_id))
 
 
 @router.patch("/{uuid:webhook_id}", response=StatusWebhook, summary="Change a status webhook")
 def change_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWebhookPatch) -> HttpResponse:
     """Other types count from now on. A new `url` gets a code, and nothing else until it is verified."""
-    read = _find(request, webhook_id)
+    read = get_object_or_404(_own(request), id=webhook_id)
     provider, stored = providers.get(STATUS), changes.readable_destination(read)
     given = body.model_dump(exclude_unset=True)
     typed = provider.form_initial(stored) | given | ({"types": " ".join(body.types)} if "types" in given else {})
@@ -178,12 +172,10 @@ def verify_status_webhook(request: ApiRequest, webhook_id: UUID, body: Code) -> 
         if verification.confirm(channel, body.code, timezone.now()):
             channel.refresh_from_db()
             return _show(channel)
-        refusal = invalid(FieldError("code", "This is not the latest code. Use the newest one."))
     except codes.Spent as spent:
-        refusal = conflict(str(spent))
-    response = refusal.response()
-    response.kept = True  # type: ignore[attr-defined]  # the counted try stays, also under an Idempotency-Key
-    return response
+        raise conflict(str(spent), kept=True) from None
+    # Kept: a try counts also where the request has an Idempotency-Key.
+    raise invalid(FieldError("code", "This is not the latest code. Use the newest one."), kept=True)
 
 
 @router.post("/{uuid:webhook_id}/code", response={202: StatusWebhook}, summary="Send a new code")
@@ -216,37 +208,26 @@ def enable_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse
 
 def document(channel: Channel) -> dict[str, Any]:
     types = channel.address.get("types")
-    return {
-        "id": str(channel.id),
-        "label": channel.label,
-        "address": channel.summary,
-        "types": types if isinstance(types, list) else [],
-        "everybody": channel.address.get("everybody") is True,
-        "state": "disabled" if channel.disabled_at else "enabled" if channel.verified_at else "unverified",
-        "disabled_reason": channel.disabled_reason,
-        "failing_since": written(channel.failing_since),
-        "created": written(channel.created_at),
-    }
+    return fields_of(
+        StatusWebhook,
+        channel,
+        address=channel.summary,
+        types=types if isinstance(types, list) else [],
+        everybody=channel.address.get("everybody") is True,
+        state="disabled" if channel.disabled_at else "enabled" if channel.verified_at else "unverified",
+        created=channel.created_at,
+    )
 
 
-def _own(request: ApiRequest) -> Any:
+def _own(request: ApiRequest) -> QuerySet[Channel]:
     return Channel.objects.for_user(request.auth.user).filter(provider=STATUS)
-
-
-def _find(request: ApiRequest, webhook_id: UUID) -> Channel:
-    found: Channel | None = _own(request).filter(id=webhook_id).first()
-    if found is None:
-        raise not_found()
-    return found
 
 
 @contextmanager
 def _changing(request: ApiRequest, webhook_id: UUID) -> Iterator[Channel]:
     """Lock it in a transaction, if it is as `If-Match` says. Raises problems 404 and 412."""
     with lock_user(request.auth.user):
-        found = _own(request).select_for_update(no_key=True).filter(id=webhook_id).first()
-        if found is None:
-            raise not_found()
+        found = get_object_or_404(_own(request).select_for_update(no_key=True), id=webhook_id)
         versions.require(request, changes.fingerprint(found), lambda: document(found))
         yield found
 
@@ -260,16 +241,8 @@ def _unverified(request: ApiRequest, webhook_id: UUID) -> Channel:
 
 def _check(request: ApiRequest, *forms: Form) -> None:
     # The answer to an Idempotency-Key is kept in the transaction of the operation.
-    look = "Idempotency-Key" not in request.headers
-    if not address_checks.are_valid(request.auth.user_id, *forms, look=look):
-        raise invalid(
-            *(
-                FieldError("(body)" if name == "__all__" else name, str(error))
-                for form in forms
-                for name, errors in form.errors.items()
-                for error in errors
-            )
-        )
+    if not address_checks.are_valid(request.auth.user_id, *forms, look=HEADER not in request.headers):
+        raise invalid(*(error for form in forms for error in errors(form)))
 
 
 @contextmanager

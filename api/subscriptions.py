@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from ninja import Query, Router
+from django.shortcuts import get_object_or_404
+from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from api import paging
 from api.access import ApiRequest, Bearer
-from api.answers import answer
-from api.channels.body import errors
-from api.fields import Body, Instant, written
-from api.problems import invalid, not_found
+from api.answers import answer, fields_of
+from api.fields import Body, Instant
+from api.problems import require_valid
 from events import subscriptions
 from events.models import Subscription, Topic
 from events.subscriptions import ChannelsForm
@@ -64,9 +64,7 @@ class SubscriptionDocument(BaseModel):
 
 @router.get("", response=paging.Page[SubscriptionDocument], summary="List your subscriptions")
 def list_subscriptions(
-    request: ApiRequest,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+    request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE
 ) -> HttpResponse:
     """Newest first, with those to which somebody else has added you."""
     found = Subscription.objects.for_user(request.auth.user).current().select_related("topic__user")
@@ -74,11 +72,7 @@ def list_subscriptions(
 
 
 @router.get("/topics", response=paging.Page[OpenTopic], summary="List topics to subscribe to")
-def list_open_topics(
-    request: ApiRequest,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
-) -> HttpResponse:
+def list_open_topics(request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE) -> HttpResponse:
     """Newest first: open ones, your own, and those to which you were added."""
     found = Topic.objects.to_join(request.auth.user).select_related("user")
     return paging.answer_page(found, request, cursor, limit, _topic)
@@ -88,33 +82,29 @@ def list_open_topics(
 def subscribe(request: ApiRequest, topic_id: UUID, body: SubscriptionBody) -> HttpResponse:
     """To one of `GET /subscriptions/topics`, or choose other channels for it. You get what is published from now on."""
     user = request.auth.user
-    topic = Topic.objects.to_join(user).select_related("user").filter(id=topic_id).first()
-    if topic is None:
-        raise not_found()
+    topic = get_object_or_404(Topic.objects.to_join(user).select_related("user"), id=topic_id)
     form = ChannelsForm({"channels": body.channels}, user)
-    if not form.is_valid():
-        raise invalid(*errors(form))
+    require_valid(form)
     return answer(document(subscriptions.join(user, topic, form.chosen)))
 
 
 @router.delete("/{uuid:topic_id}", response={204: None}, summary="Unsubscribe from a topic")
 def unsubscribe(request: ApiRequest, topic_id: UUID) -> HttpResponse:
     """Cancels what has not been sent yet. Its owner cannot add you again; you can subscribe again."""
-    own = Subscription.objects.for_user(request.auth.user).filter(topic=topic_id).first()
-    if own is None:
-        raise not_found()
+    own = get_object_or_404(Subscription.objects.for_user(request.auth.user), topic=topic_id)
     subscriptions.leave(own.id)
     return HttpResponse(status=204)
 
 
 def document(subscription: Subscription) -> dict[str, Any]:
-    return {
-        "id": str(subscription.id),
-        "topic": _topic(subscription.topic),
-        "channels": [str(key) for key in subscription.channel_ids],
-        "joined": written(subscription.joined_at),
-    }
+    return fields_of(
+        SubscriptionDocument,
+        subscription,
+        topic=_topic(subscription.topic),
+        channels=[str(key) for key in subscription.channel_ids],
+        joined=subscription.joined_at,
+    )
 
 
 def _topic(topic: Topic) -> dict[str, Any]:
-    return {"id": str(topic.id), "name": topic.name, "description": topic.description, "by": topic.user.name}
+    return fields_of(OpenTopic, topic, by=topic.user.name)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.http import HttpResponse
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from ninja import Query, Router
+from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from api import paging, versions
 from api.access import ApiRequest, Bearer
-from api.answers import answer
-from api.channels.body import errors
-from api.fields import Body, Instant, written
-from api.problems import FieldError, conflict, invalid, not_found
+from api.answers import answer, fields_of
+from api.fields import Body, Instant, example
+from api.problems import FieldError, conflict, invalid, require_valid
 from events import subscriptions, topics
 from events.models import Event, Subscription, Topic
 from events.topics import COUNTED, AddressForm, TopicForm
@@ -30,7 +31,6 @@ _EXAMPLE: dict[str, Any] = {
     "id": "01890a5d-ac96-774b-bcce-b302099a8057",
     "slug": "news",
     "name": "News",
-    "description": "",
     "title": "{data.title}",
     "body": "{data.body}",
     "is_open": True,
@@ -73,7 +73,7 @@ class TopicPatch(Body):
 
 
 class TopicDocument(BaseModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     id: UUID
     slug: str
@@ -116,33 +116,27 @@ class Added(BaseModel):
 
 
 @router.get("", response=paging.Page[TopicDocument], summary="List your topics")
-def list_topics(
-    request: ApiRequest,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
-) -> HttpResponse:
+def list_topics(request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE) -> HttpResponse:
     """Newest first."""
-    found = topics.with_subscribers(Topic.objects.for_user(request.auth.user))
-    return paging.answer_page(found, request, cursor, limit, document)
+    return paging.answer_page(_own(request), request, cursor, limit, document)
 
 
 @router.post("", response={201: TopicDocument}, summary="Make a topic")
 def create_topic(request: ApiRequest, body: TopicBody) -> HttpResponse:
     """Then publish events with its slug as their `topic`."""
     form = TopicForm(body.model_dump(), request.auth.user)
-    if not form.is_valid():
-        raise invalid(*errors(form))
+    require_valid(form)
     try:
         topic = topics.create(form)
     except topics.Refused as refusal:
         raise conflict(str(refusal)) from None
-    return _show(_own(request, topic.slug), 201, Location=reverse("api:read_topic", args=[topic.slug]))
+    return _show(_find(request, topic.slug), 201, Location=reverse("api:read_topic", args=[topic.slug]))
 
 
 @router.get("/{slug:slug}", response=TopicDocument, summary="Read a topic")
 def read_topic(request: ApiRequest, slug: str) -> HttpResponse:
     """With how many are subscribed. `ETag` is its version: send it as `If-Match` with a change."""
-    return _show(_own(request, slug))
+    return _show(_find(request, slug))
 
 
 @router.patch("/{slug:slug}", response=TopicDocument, summary="Change a topic")
@@ -151,8 +145,7 @@ def change_topic(request: ApiRequest, slug: str, body: TopicPatch) -> HttpRespon
     with _changing(request, slug) as topic:
         stored = {name: getattr(topic, name) for name in TopicPatch.model_fields}
         form = TopicForm(stored | body.model_dump(exclude_unset=True), request.auth.user, topic)
-        if not form.is_valid():
-            raise invalid(*errors(form))
+        require_valid(form)
         return _show(topics.change(form))
 
 
@@ -166,13 +159,10 @@ def delete_topic(request: ApiRequest, slug: str) -> HttpResponse:
 
 @router.get("/{slug:slug}/events", response=paging.Page[TopicEvent], summary="List the events of a topic")
 def list_topic_events(
-    request: ApiRequest,
-    slug: str,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+    request: ApiRequest, slug: str, cursor: str | None = None, limit: paging.Limit = paging.SIZE
 ) -> HttpResponse:
     """Newest first, with how many subscribers each has been told to."""
-    found = _own(request, slug).events.select_related("batch").defer("data", "batch__message", "batch__job_payload")
+    found = _find(request, slug).events.select_related("batch").defer("data", "batch__message", "batch__job_payload")
     return paging.answer_page(found, request, cursor, limit, _told)
 
 
@@ -183,13 +173,10 @@ def list_topic_events(
     tags=["subscriptions"],
 )
 def list_added(
-    request: ApiRequest,
-    slug: str,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+    request: ApiRequest, slug: str, cursor: str | None = None, limit: paging.Limit = paging.SIZE
 ) -> HttpResponse:
     """Newest first. Who subscribed by themselves is not among them."""
-    found = Subscription.objects.filter(topic=_own(request, slug)).exclude(address="")
+    found = Subscription.objects.filter(topic=_find(request, slug)).exclude(address="")
     return paging.answer_page(found, request, cursor, limit, _added)
 
 
@@ -199,10 +186,9 @@ def list_added(
 def add_person(request: ApiRequest, slug: str, body: AddressBody) -> HttpResponse:
     """If an account has this address, it is subscribed on its inbox and told so there once. The answer is the same if
     none has. Who has unsubscribed is not subscribed again."""
-    topic = _own(request, slug)
+    topic = _find(request, slug)
     form = AddressForm({"address": body.address})
-    if not form.is_valid():
-        raise invalid(*errors(form))
+    require_valid(form)
     try:
         subscription = subscriptions.add(topic, form.cleaned_data["address"])
     except subscriptions.Full as refusal:
@@ -218,60 +204,45 @@ def add_person(request: ApiRequest, slug: str, body: AddressBody) -> HttpRespons
 )
 def remove_person(request: ApiRequest, slug: str, subscription_id: UUID) -> HttpResponse:
     """Somebody whom you have added. What has not been sent to them is cancelled."""
-    if not subscriptions.remove(_own(request, slug), subscription_id):
-        raise not_found()
+    if not subscriptions.remove(_find(request, slug), subscription_id):
+        raise Http404
     return HttpResponse(status=204)
 
 
 def document(topic: Topic) -> dict[str, Any]:
     """It must have `subscribers`."""
-    return {
-        "id": str(topic.id),
-        "slug": topic.slug,
-        "name": topic.name,
-        "description": topic.description,
-        "title": topic.title,
-        "body": topic.body,
-        "is_open": topic.is_open,
-        "subscribers": topic.subscribers,  # type: ignore[attr-defined]
-        "version": topic.version,
-        "created": written(topic.created_at),
-    }
+    return fields_of(TopicDocument, topic, created=topic.created_at)
 
 
 def _told(event: Event) -> dict[str, Any]:
-    return {
-        "id": str(event.key),
-        "type": event.type,
-        "state": event.state,
-        "audience": event.batch and event.batch.size,
-        "told": event.batch.told if event.batch else 0,
-        "received": written(event.created_at),
-    }
+    return fields_of(
+        TopicEvent,
+        event,
+        id=event.key,
+        audience=event.batch and event.batch.size,
+        told=event.batch.told if event.batch else 0,
+        received=event.created_at,
+    )
 
 
 def _added(subscription: Subscription) -> dict[str, Any]:
-    return {"id": str(subscription.id), "address": subscription.address}
+    return fields_of(Added, subscription)
 
 
 def _show(topic: Topic, status: int = 200, **headers: str) -> HttpResponse:
     return answer(document(topic), status, ETag=versions.etag(topic.version), **headers)
 
 
-def _own(request: ApiRequest, slug: str, *, lock: bool = False) -> Topic:
-    mine = Topic.objects.for_user(request.auth.user)
-    if lock:
-        mine = mine.select_for_update(no_key=True)
-    found = topics.with_subscribers(mine).filter(slug=slug).first()
-    if found is None:
-        raise not_found()
-    return found
+def _own(request: ApiRequest) -> QuerySet[Topic]:
+    return topics.with_subscribers(Topic.objects.for_user(request.auth.user))
+
+
+def _find(request: ApiRequest, slug: str) -> Topic:
+    return get_object_or_404(_own(request), slug=slug)
 
 
 @contextmanager
 def _changing(request: ApiRequest, slug: str) -> Iterator[Topic]:
-    """Lock the topic in a transaction, if it is at the version of `If-Match`. Raises problems 404 and 412."""
+    """Lock the topic in a transaction, if it is at the version of `If-Match`. Raises Http404 and a 412 problem."""
     with transaction.atomic():
-        topic = _own(request, slug, lock=True)
-        versions.require(request, topic.version, lambda: document(topic))
-        yield topic
+        yield versions.locked(request, _own(request), document, slug=slug)

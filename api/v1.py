@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
+from django.http import HttpRequest
+from ninja.parser import Parser
 
 from api import (
     batches,
@@ -17,16 +21,38 @@ from api import (
     subscriptions,
     topics,
 )
-from api.bodies import LARGEST, StrictParser
 from api.channels import actions as channel_actions
 from api.channels import collection as channels
 from api.events import collection as events
 from api.events import inbound, trace
 from api.notifications import send as notifications
 from api.openapi import Api
+from api.problems import Problem
 from api.rules import collection as rules
 from api.rules import preview as rule_preview
 from api.schedules import actions, collection, history, holidays, looking, quick_add
+from common import strict_json
+
+LARGEST = 256 * 1024
+
+
+class StrictParser(Parser):
+    """UTF-8 JSON without duplicate names, NUL, lone surrogates, NaN, or more than 32 levels."""
+
+    def parse_body(self, request: HttpRequest) -> Any:
+        content_type = request.content_type or "application/json"
+        charset = (request.content_params or {}).get("charset", "utf-8").lower()
+        if charset not in ("utf-8", "utf8") or content_type != "application/json":
+            raise Problem(
+                415, "not-json", "This API takes JSON only.", "Send Content-Type: application/json, in UTF-8."
+            )
+        if len(request.body) > LARGEST:
+            raise Problem(413, "too-large", f"This body is larger than {LARGEST // 1024} KiB, the limit.", "Send less.")
+        try:
+            return strict_json.read(request.body)
+        except strict_json.Bad as error:
+            raise Problem(400, "bad-json", "This body is not JSON that can be read.", str(error)) from None
+
 
 api = Api(
     title="Carillon",

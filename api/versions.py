@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
 
 from api.problems import Problem
+
+Row = TypeVar("Row", bound=Model)
 
 # A weak tag is valid and never the same (RFC 9110, 13.1.1).
 _SHAPE = re.compile(r'\*|(W/)?"[0-9a-f]+"( *, *(W/)?"[0-9a-f]+")*', re.ASCII)
@@ -16,6 +20,13 @@ _SHAPE = re.compile(r'\*|(W/)?"[0-9a-f]+"( *, *(W/)?"[0-9a-f]+")*', re.ASCII)
 
 def etag(version: int | str) -> str:
     return f'"{version}"'
+
+
+def locked(request: HttpRequest, rows: QuerySet[Row], show: Callable[[Row], dict[str, Any]], **which: Any) -> Row:
+    """Lock the row, if it is at the version of `If-Match`. Raises Http404 and a 412 problem."""
+    found: Any = get_object_or_404(rows.select_for_update(no_key=True), **which)
+    require(request, found.version, lambda: show(found))
+    return found  # type: ignore[no-any-return]
 
 
 def require(request: HttpRequest, version: int | str, current: Callable[[], dict[str, Any]]) -> None:

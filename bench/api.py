@@ -15,17 +15,16 @@ from uuid import uuid4
 
 import uvloop
 
-from bench.environment import children_environment, environment, report
+from bench.environment import arguments, children_environment, environment, report
 from bench.web import Requests, Web, load, measure, request
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="script/bench api")
+    parser = arguments("api")
     parser.add_argument("--seconds", type=float, default=5.0, help="of each round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--requests", type=int, default=0, help="measure memory over so many requests, not the speed")
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with environment():
         from bench import rows
@@ -61,21 +60,13 @@ def main() -> None:
                 "bare view": lambda: request("POST", f"/create/{schedule.id}", bare, body),
             },
         }
-        ours = Web("config.asgi:application", variables)
-        try:
-            ours.wait()
+        with Web("config.asgi:application", variables) as ours:
             if options.requests:
                 _report_memory(ours, requests, options)
                 return
-            bare_view = Web("bench.bare_views:application", variables)
-            try:
-                bare_view.wait()
+            with Web("bench.bare_views:application", variables) as bare_view:
                 found, ratios = measure({"ours": ours, "bare view": bare_view}, requests, options)
-                report("api", 0, found.pop("ours"), found, ratios)
-            finally:
-                bare_view.child.stop(3.0)
-        finally:
-            ours.child.stop(3.0)
+    report("api", 0, found.pop("ours"), found, ratios)
 
 
 def _report_memory(web: Web, requests: Requests, options: argparse.Namespace) -> None:

@@ -8,21 +8,19 @@ without.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 from pathlib import Path
 from typing import Any
 
-from bench.environment import environment, report
+from bench.environment import arguments, environment, report
 
 _BATCH = 32
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="script/bench changes")
+    parser = arguments("changes")
     parser.add_argument("--n", type=int, default=1_024, help="deliveries a round")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with environment():
         compare(options.n, options.rounds)

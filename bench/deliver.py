@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
-from bench.environment import clear_broker, environment, report, transactions
+from bench.environment import arguments, clear_broker, environment, report, transactions
 from bench.workers import Sink, cpu_of, memory_of, own_redis_database, stock_worker, worker
 from config.processes import Child
 
@@ -32,14 +32,13 @@ _HOSTS, _HOSTS_SLOW = 32, 200
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="script/bench deliver")
+    parser = arguments("deliver")
     parser.add_argument("--n", type=int, default=3_000, help="deliveries a round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--latency", type=int, default=0, help="milliseconds until the receiver answers")
     parser.add_argument("--pool", choices=["prefork", "threads"], default="threads")
     parser.add_argument("--concurrency", type=int)
     parser.add_argument("--queue", type=int, help="measure single statements beside so many pending deliveries")
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with environment() as app:
         own_redis_database(app)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 import os
 import platform
-import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -64,10 +64,11 @@ def children_environment(database: str | None = None) -> dict[str, str]:
     }
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def arguments(bench: str) -> argparse.ArgumentParser:
+    """Of `script/bench <bench>`, with the option that `report` reads."""
+    made = argparse.ArgumentParser(prog=f"script/bench {bench}")
+    made.add_argument("--json", action="store_true")
+    return made
 
 
 def clear_broker(app: Any) -> None:

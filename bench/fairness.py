@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from bench.environment import clear_broker, environment, report, transactions
+from bench.environment import arguments, clear_broker, environment, report, transactions
 from bench.workers import Sink, own_redis_database, worker
 
 LOADS = ("chat", "many hosts", "one host")
@@ -29,11 +29,10 @@ HOSTS = 32  # of the flood that nothing limits: eight sends at a time for each a
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="script/bench fairness")
+    parser = arguments("fairness")
     parser.add_argument("--n", type=int, default=10_000, help="deliveries of the one person")
     parser.add_argument("--seconds", type=float, default=40.0, help="how long the others' single ones come")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with environment() as app:
         own_redis_database(app)

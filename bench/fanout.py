@@ -19,7 +19,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from bench.environment import report
+from bench.environment import arguments, report
 from demo.installation import Installation, wait_until
 
 PEER_CHUNK = 1_000
@@ -66,11 +66,10 @@ SELECT e.created_at, b.settled_at, b.reached, b.size AS audience
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="script/bench fanout")
+    parser = arguments("fanout")
     parser.add_argument("--people", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with Installation("bench_fanout", API_REQUESTS_PER_MINUTE="0", SENDS_PER_PERSON_PER_DAY="0") as site:
         os.environ |= site.environment | {"DJANGO_SETTINGS_MODULE": "config.settings", "LOG_LEVEL": "WARNING"}

@@ -8,24 +8,22 @@ scheduler is not charged for writing down its runs, which it does after three mi
 
 from __future__ import annotations
 
-import argparse
 import gc
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from bench.environment import PREFIX, clear_broker, environment, queue_length, report
+from bench.environment import PREFIX, arguments, clear_broker, environment, queue_length, report
 
 STOCK_DUE = 1_000  # it compares all of them for each that it fires, at the same cost from the first to the last
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="script/bench fire")
+    parser = arguments("fire")
     parser.add_argument("--due", type=int, default=10_000)
     parser.add_argument("--schedules", type=int, default=100_000, help="those that are due among them")
     parser.add_argument("--stock-seconds", type=float, default=20.0, help="of the stock one with all due; 600 for all")
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with environment() as app:
         rates: dict[str, dict[str, Any]] = {}

@@ -6,13 +6,12 @@ nobody sends them meanwhile.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from bench.environment import environment, report
+from bench.environment import arguments, environment, report
 from bench.workers import Sink, cpu_of, own_redis_database, worker
 from config.processes import Child
 
@@ -22,12 +21,11 @@ _EACH = 20
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="script/bench handle")
+    parser = arguments("handle")
     parser.add_argument("--n", type=int, default=2_000, help="events a round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--pool", choices=["prefork", "threads"], default="threads")
     parser.add_argument("--concurrency", type=int)
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     concurrency = options.concurrency or (512 if options.pool == "threads" else 2)
     sink = Sink(0.0)

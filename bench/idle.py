@@ -19,17 +19,16 @@ from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from itertools import pairwise
 
-from bench.environment import children_environment, environment, report, set_up
+from bench.environment import arguments, children_environment, environment, report, set_up
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="script/bench idle")
+    parser = arguments("idle")
     parser.add_argument("--schedules", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument(
         "--beat-started", type=float, help=argparse.SUPPRESS
     )  # how it calls itself, for one measurement
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.beat_started:
         return measure_beat(options.beat_started)

@@ -7,14 +7,13 @@ for lists that of events to rows. Then all clients together publish 100 events a
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 from uuid import uuid4
 
 import uvloop
 
-from bench.environment import children_environment, environment, report
+from bench.environment import arguments, children_environment, environment, report
 from bench.web import Requests, Web, load, measure, p99, request
 from bench.workers import own_redis_database
 
@@ -23,11 +22,10 @@ _PACE = 100
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="script/bench intake")
+    parser = arguments("intake")
     parser.add_argument("--seconds", type=float, default=5.0, help="of each round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--clients", type=int, default=50)
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with environment() as app:
         from bench import rows
@@ -49,18 +47,15 @@ def main() -> None:
             "lists": {"ours": lambda: publish(_LIST), "bare view": lambda: request("POST", "/event", bare, _body(1))},
         }
         variables = children_environment() | {"API_REQUESTS_PER_MINUTE": "10000000", "LOG_LEVEL": "WARNING"}
-        webs = {"ours": Web("config.asgi:application", variables)}
-        try:
-            webs["bare view"] = Web("bench.bare_views:application", variables)
-            for web in webs.values():
-                web.wait()
+        with (
+            Web("config.asgi:application", variables) as ours,
+            Web("bench.bare_views:application", variables) as bare_view,
+        ):
+            webs = {"ours": ours, "bare view": bare_view}
             found, ratios = measure(webs, requests, options)
             for name, web in webs.items():
                 each = load(web.port, requests["events"][name], options.clients, 10.0, pace=options.clients / _PACE)
                 found[name][f"p99 ms at {_PACE}"] = round(p99(uvloop.run(each)[1]) * 1000, 1)
-        finally:
-            for web in webs.values():
-                web.child.stop(3.0)
         ratios["lists"] = round(ratios["lists"] * _LIST, 1)
         ratios["lists CPU"] = round(ratios["lists CPU"] * _LIST, 1)
         report("intake", 0, found.pop("ours"), found, ratios)

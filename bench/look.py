@@ -11,7 +11,6 @@ scaled.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from bench.environment import clear_broker, environment, report
+from bench.environment import arguments, clear_broker, environment, report
 from bench.workers import Sink, beat, cpu_of, own_redis_database, worker
 from config.processes import Child
 
@@ -41,11 +40,10 @@ SELECT count(*) AS jobs, count(*) FILTER (WHERE j.state = 'decided') AS decided,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="script/bench look")
+    parser = arguments("look")
     parser.add_argument("--people", type=int, choices=_SIZES, action="append")
     parser.add_argument("--latency", type=int, default=3_000, help="milliseconds until the source answers")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sizes = options.people or _SIZES
     source = Sink(options.latency / 1000, "github")

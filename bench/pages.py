@@ -10,7 +10,6 @@ some choices of its filters and searches.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections import defaultdict
@@ -20,7 +19,7 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from bench.environment import environment, report
+from bench.environment import arguments, environment, report
 
 SLOW = 100.0  # ms
 _SHOWN = 10
@@ -30,12 +29,11 @@ _CHOICES, _OWN, _ADMIN = 6, 12, 4
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="script/bench pages")
+    parser = arguments("pages")
     parser.add_argument("--reminders", type=int, default=10_000)
     parser.add_argument("--deliveries", type=int, default=1_000_000)
     parser.add_argument("--requests", type=int, default=30, help="of each page")
     parser.add_argument("--only", default="", help="pages whose address begins so")
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with environment():
         import config.asgi  # noqa: F401 - sets this process up as a web process, with its garbage collector

@@ -6,22 +6,20 @@ batches of 10 and of 100. `CPU ms` is that of the web process for each message. 
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from typing import Any
 
-from bench.environment import children_environment, environment, report
+from bench.environment import arguments, children_environment, environment, report
 from bench.web import Web
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="script/bench pull")
+    parser = arguments("pull")
     parser.add_argument("--messages", type=int, default=4_000, help="of each round")
     parser.add_argument("--clients", type=int, default=2)
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with environment():
         from bench import rows
@@ -31,10 +29,8 @@ def main() -> None:
         queue = rows.make_channel(person, "queue")
         token = tokens.create(person, "Bench", ["queues"], None)[1]
         variables = children_environment() | {"API_REQUESTS_PER_MINUTE": "0", "LOG_LEVEL": "WARNING"}
-        web = Web("config.asgi:application", variables)
         found: dict[str, Any] = {}
-        try:
-            web.wait()
+        with Web("config.asgi:application", variables) as web:
             for size in (10, 100):
                 rows.make_deliveries(queue, options.messages)
                 began, spent = time.perf_counter(), web.cpu()
@@ -45,8 +41,6 @@ def main() -> None:
                     raise SystemExit(f"{done} of {options.messages} messages were acknowledged")
                 found[f"a second, by {size}"] = round(done / (time.perf_counter() - began))
                 found[f"CPU ms, by {size}"] = round((web.cpu() - spent) / done * 1000, 2)
-        finally:
-            web.child.stop(3.0)
     report("pull", 0, found, {}, {})
 
 

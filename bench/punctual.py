@@ -19,20 +19,19 @@ from uuid import UUID
 
 import redis
 
-from bench.environment import PREFIX, children_environment, environment, report, set_up
+from bench.environment import PREFIX, arguments, children_environment, environment, report, set_up
 
 STOCK = "django_celery_beat.schedulers:DatabaseScheduler"
 AHEAD = 8.0  # seconds for the beat to start
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="script/bench punctual")
+    parser = arguments("punctual")
     parser.add_argument("--reminders", type=int, default=1_000)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--stock", action="store_true")
     parser.add_argument("--process", choices=["ours", "stock", "worker"], help=argparse.SUPPRESS)  # used by itself
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.process:
         return run_process(options.process)

@@ -18,7 +18,7 @@ from typing import Any
 
 import uvloop
 
-from bench.environment import free_port
+from demo.ports import free_port
 
 Requests = dict[str, dict[str, Callable[[], bytes]]]
 """By what is measured, then by web process: what makes a request."""
@@ -65,7 +65,7 @@ class Round:
 
 
 class Web:
-    """A web process on a free port."""
+    """A web process on a free port, as a context."""
 
     def __init__(self, application: str, variables: dict[str, str]) -> None:
         from config.processes import Child, web_command  # not before Django is set up
@@ -74,17 +74,21 @@ class Web:
         arguments = web_command("127.0.0.1", self.port)
         arguments[arguments.index("config.asgi:application")] = application
         self.child = Child("web", [*arguments, "--no-access-log", "--log-level", "warning"], environment=variables)
-        self.child.start()
 
-    def wait(self) -> None:
+    def __enter__(self) -> Web:
+        self.child.start()
         deadline = time.monotonic() + 60
         while self.child.exit_status() is None and time.monotonic() < deadline:
             try:
                 socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-                return
+                return self
             except OSError:
                 time.sleep(0.1)
+        self.child.stop(3.0)
         raise SystemExit("The web process did not start")
+
+    def __exit__(self, *_: object) -> None:
+        self.child.stop(3.0)
 
     def memory(self) -> float:
         """Resident memory in MiB."""

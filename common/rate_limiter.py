@@ -326,7 +326,7 @@ def _ask(requests: Sequence[_Request]) -> list[Any]:
     keys = [key for request in requests for key in request.keys]
     asked = json.dumps([[request.verb, len(request.keys), request.arguments] for request in requests])
     try:
-        answers: list[Any] = _script(settings.CACHES["default"]["LOCATION"])(keys, [asked])
+        answers: list[Any] = script(settings.CACHES["default"]["LOCATION"], _SCRIPT)(keys, [asked])
     except RedisError as error:
         if not _Outage.until:
             log.warning("Redis does not answer (%s): rate limits are off until it does", type(error).__name__)
@@ -340,11 +340,7 @@ _together = Combiner(_ask)
 
 
 @cache
-def _client(url: str) -> Redis:
-    """With short timeouts: a delivery must not wait for a Redis that is down."""
-    return Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1, retry=Retry(NoBackoff(), 0))
-
-
-@cache
-def _script(url: str) -> Script:
-    return _client(url).register_script(_SCRIPT)
+def script(url: str, text: str) -> Script:
+    """A script on a Redis, with short timeouts: nothing must wait for a Redis that is down."""
+    client = Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1, retry=Retry(NoBackoff(), 0))
+    return client.register_script(text)

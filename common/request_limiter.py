@@ -10,17 +10,14 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 from allauth.core.internal import httpkit, ratelimit
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.commands.core import Script
 from redis.exceptions import RedisError
-from redis.retry import Retry
+
+from common.rate_limiter import script
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +76,7 @@ def check(key: str) -> Verdict:
         return free
     try:
         name = f"{settings.CACHES['default']['KEY_PREFIX']}:requests:{key}"
-        allowed, remaining, reset = _script(url)([name], [limit, WINDOW])
+        allowed, remaining, reset = script(url, _SCRIPT)([name], [limit, WINDOW])
     except RedisError as error:
         log.warning("Redis does not answer (%s): requests are not limited", type(error).__name__)
         _away_until[url] = time.monotonic() + _PAUSE
@@ -102,9 +99,3 @@ def limit_page(key: str, respond: Callable[[], HttpResponse]) -> HttpResponse:
     for name, value in verdict.headers.items():
         response[name] = value
     return response
-
-
-@cache
-def _script(url: str) -> Script:
-    client = Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1, retry=Retry(NoBackoff(), 0))
-    return client.register_script(_SCRIPT)

@@ -1,4 +1,4 @@
-"""Access to the admin, its navigation and its style sheet."""
+"""Access to the admin, its navigation and its theme."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
@@ -122,18 +121,6 @@ def _offer_text() -> str:
     )
 
 
-def icon(request: HttpRequest) -> str:
-    return static("bell.svg")
-
-
-def style(request: HttpRequest) -> str:
-    return static("carillon-admin.css")
-
-
-def script(request: HttpRequest) -> str:
-    return static("carillon-admin.js")
-
-
 def context(request: HttpRequest) -> dict[str, Any]:
     """No inline colours: our style sheet has them, and the Content-Security-Policy forbids inline styles.
 
@@ -144,57 +131,33 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    return [
-        {"items": [*_ways(), *(_item(*page) for page in _PAGES), _job_kinds(), _health(), _upcoming(), _outages()]},
-        {"separator": True, "items": [_item(*page) for page in _MORE_PAGES]},
+    screens = [
+        _page(_("Dashboard"), "dashboard", "admin:index"),
+        # Its address is the beginning of every other.
+        _page(_("View site"), "arrow_back", "people:home") | {"active": lambda request: False},
+        *(_list(*page) for page in _PAGES),
+        _page(_("Kinds of job"), "category", "job-kinds", job_kinds.may_see),
+        _page(_("Health"), "monitor_heart", "work-health", health.may_see),
+        _page(_("Upcoming"), "schedule", "upcoming", upcoming.may_see),
+        _page(_("Outages"), "emergency_home", "outages", _may_decide_outages),
     ]
+    return [{"items": screens}, {"separator": True, "items": [_list(*page) for page in _MORE_PAGES]}]
 
 
-def _item(title: StrOrPromise, model: str, icon: str) -> dict[str, Any]:
-    return {
-        "title": title,
-        "icon": icon,
-        "link": reverse(_FIRST.get(model, f"admin:{model.replace('.', '_')}_changelist")),
-        "permission": _may_see(model),
-    }
+def _list(title: StrOrPromise, model: str, icon: str) -> dict[str, Any]:
+    name = _FIRST.get(model, f"admin:{model.replace('.', '_')}_changelist")
+    return _page(title, icon, name, _may_see(model))
 
 
-def _ways() -> list[dict[str, Any]]:
-    return [
-        {"title": _("Dashboard"), "icon": "dashboard", "link": reverse("admin:index")},
-        {"title": _("View site"), "icon": "arrow_back", "link": reverse("people:home"), "active": _never},
-    ]
+def _page(
+    title: StrOrPromise, icon: str, name: str, may_see: Callable[[HttpRequest], bool] | None = None
+) -> dict[str, Any]:
+    """An entry for the page with the URL name `name`; without `may_see`, all staff have it."""
+    return {"title": title, "icon": icon, "link": reverse(name), "permission": may_see}
 
 
-def _never(request: HttpRequest) -> bool:
-    """Its address is the beginning of every other."""
-    return False
-
-
-def _health() -> dict[str, Any]:
-    return {"title": _("Health"), "icon": "monitor_heart", "link": reverse("work-health"), "permission": health.may_see}
-
-
-def _job_kinds() -> dict[str, Any]:
-    return {
-        "title": _("Kinds of job"),
-        "icon": "category",
-        "link": reverse("job-kinds"),
-        "permission": job_kinds.may_see,
-    }
-
-
-def _upcoming() -> dict[str, Any]:
-    return {"title": _("Upcoming"), "icon": "schedule", "link": reverse("upcoming"), "permission": upcoming.may_see}
-
-
-def _outages() -> dict[str, Any]:
-    return {
-        "title": _("Outages"),
-        "icon": "emergency_home",
-        "link": reverse("outages"),
-        "permission": lambda request: request.user.has_perm("schedules.change_schedule"),
-    }
+def _may_decide_outages(request: HttpRequest) -> bool:
+    return request.user.has_perm("schedules.change_schedule")
 
 
 def _may_see(model: str) -> Callable[[HttpRequest], bool]:

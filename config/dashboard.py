@@ -83,10 +83,7 @@ def _count() -> dict[str, Any]:
         "at": timezone.now().isoformat(),
         "hours": [by_hour.get(ago, (0, 0)) for ago in range(health.HOURS)],
         "is_capped": any(row.counted == health.MOST for row in found),
-        "waiting": {
-            row.kind: {"count": row.count, "late": row.late, "since": row.late_since and row.late_since.isoformat()}
-            for row in health.waiting()
-        },
+        "waiting": {row.kind: {"count": row.count, "late": row.late} for row in health.waiting()},
         "causes": [
             {
                 "kind": row.kind,

@@ -164,11 +164,7 @@ def secret(name: str, default: str | None = None) -> str:
 
 def vapid_key(value: str) -> str:
     """A value of VAPID_PRIVATE_KEY: 32 bytes in base64url, or empty."""
-    try:
-        valid = not value or len(urlsafe_b64decode(value + "=" * (-len(value) % 4))) == 32
-    except ValueError:
-        valid = False
-    if not valid:
+    if value and not _is_key(value + "=" * (-len(value) % 4)):
         raise Misconfigured("VAPID_PRIVATE_KEY", "is not 32 bytes in base64url", f"{'A' * 42}E")
     return value
 
@@ -177,11 +173,7 @@ def encryption_keys(value: str) -> list[str]:
     """A value of ENCRYPTION_KEYS: at least one Fernet key, comma-separated."""
     found = _split_list(value)
     for number, key in enumerate(found, 1):
-        try:
-            valid = len(urlsafe_b64decode(key)) == 32
-        except ValueError:
-            valid = False
-        if not valid:
+        if not _is_key(key):
             problem = f"contains no key at position {number}; docs/configuration.md says how to make one"
             raise Misconfigured("ENCRYPTION_KEYS", problem, "new-key,old-key")
     if not found:
@@ -285,6 +277,14 @@ def broker(redis_url: str) -> str:
     if not redis_url.startswith("unix://"):
         return redis_url
     return redis_url.replace("unix://", "redis+socket://", 1).replace("?db=", "?virtual_host=")
+
+
+def _is_key(text: str) -> bool:
+    """Whether these are 32 bytes in base64url."""
+    try:
+        return len(urlsafe_b64decode(text)) == 32
+    except ValueError:
+        return False
 
 
 def _split_list(value: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import cache
 from io import BytesIO
@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.urls import reverse
 from django.utils.cache import patch_cache_control
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.http import parse_header_parameters
 from whitenoise.middleware import WhiteNoiseMiddleware
 
@@ -55,30 +56,22 @@ class UTF8Request(ASGIRequest):
         self.claims_other_charset = self.content_params.get("charset", "utf-8").lower() not in _CHARSETS
 
 
-class UTF8Only:
+class UTF8Only(MiddlewareMixin):
     """Answer 400 to a request that claims another charset."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def process_request(self, request: HttpRequest) -> None:
         # The API has a problem document for it.
         if getattr(request, "claims_other_charset", False) and not request.path.startswith("/api/"):
             raise BadRequest("The charset of a request must be UTF-8.")
-        return self.get_response(request)
 
 
-class PrivatePages:
+class PrivatePages(MiddlewareMixin):
     """Forbid browsers and proxies to store pages. Static files are answered before.
 
     A calendar's file may be kept by the program that reads it, which asks with its ETag.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if response.get("Cache-Control") != "private":
             patch_cache_control(response, private=True, no_store=True)
         return response
@@ -95,14 +88,10 @@ class Compression(GZipMiddleware):
         )
 
 
-class ContentSecurityPolicy:
+class ContentSecurityPolicy(MiddlewareMixin):
     """The policy of every response."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if not (settings.DEBUG and response.status_code in (404, 500)):  # Django's own pages have inline styles
             response["Content-Security-Policy"] = _ADMIN_POLICY if request.path.startswith(_admin()) else _POLICY
         return response

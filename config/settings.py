@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from celery.schedules import crontab
+from django.templatetags.static import static
 from django.utils.translation import gettext_lazy as _
 
 from config import embedded, env, logs, processes
@@ -299,78 +301,34 @@ CELERY_DB_REUSE_MAX = None if "pool" in DATABASES["default"]["OPTIONS"] else 10_
 CELERY_WORKER_SEND_TASK_EVENTS = CELERY_TASK_SEND_SENT_EVENT = env.flag("TASK_EVENTS", False)
 CELERY_BEAT_SCHEDULER = "schedules.beat.scheduler:Scheduler"
 CELERY_TIMEZONE = "UTC"
+
+
+def _every(seconds: float, task: str, expires: int) -> dict[str, Any]:
+    """A task that is due every so many seconds, and whose message is dropped if no worker takes it within `expires`."""
+    return {"task": task, "schedule": seconds, "options": {"expire_seconds": expires}}
+
+
 CELERY_BEAT_SCHEDULE = {
-    "rescue": {
-        "task": "work.rescue",
-        "schedule": 5.0,
-        "options": {"expire_seconds": 30},
-    },
+    "rescue": _every(5.0, "work.rescue", expires=30),
     # Tell owners about channels that do not work, several in one message.
-    "tell-owners": {
-        "task": "notifications.tell_owners",
-        "schedule": 300.0,
-        "options": {"expire_seconds": 300},
-    },
+    "tell-owners": _every(300.0, "notifications.tell_owners", expires=300),
     # Tell operators about waiting dead letters.
-    "tell-operators": {
-        "task": "work.tell_operators",
-        "schedule": crontab(hour="7", minute="0"),
-    },
+    "tell-operators": {"task": "work.tell_operators", "schedule": crontab(hour="7", minute="0")},
     # Send changes to status webhooks.
-    "send-changes": {
-        "task": "notifications.send_changes",
-        "schedule": 2.0,
-        "options": {"expire_seconds": 10},
-    },
+    "send-changes": _every(2.0, "notifications.send_changes", expires=10),
     # Record changes for which somebody has a rule as events.
-    "record-changes": {
-        "task": "events.record_changes",
-        "schedule": 2.0,
-        "options": {"expire_seconds": 10},
-    },
-    "prune-events": {
-        "task": "events.prune",
-        "schedule": 3600.0,
-        "options": {"expire_seconds": 3600},
-    },
-    "count-batches": {
-        "task": "jobs.count",
-        "schedule": 2.0,
-        "options": {"expire_seconds": 10},
-    },
-    "prune-jobs": {
-        "task": "jobs.prune",
-        "schedule": 3600.0,
-        "options": {"expire_seconds": 3600},
-    },
-    "prune-memories": {
-        "task": "schedules.prune",
-        "schedule": 3600.0,
-        "options": {"expire_seconds": 3600},
-    },
-    "prune-changes": {
-        "task": "notifications.prune_changes",
-        "schedule": 3600.0,
-        "options": {"expire_seconds": 3600},
-    },
+    "record-changes": _every(2.0, "events.record_changes", expires=10),
+    "prune-events": _every(3600.0, "events.prune", expires=3600),
+    "count-batches": _every(2.0, "jobs.count", expires=10),
+    "prune-jobs": _every(3600.0, "jobs.prune", expires=3600),
+    "prune-memories": _every(3600.0, "schedules.prune", expires=3600),
+    "prune-changes": _every(3600.0, "notifications.prune_changes", expires=3600),
     # Delete the answers of idempotency keys that are older than a day.
-    "forget-answers": {
-        "task": "api.forget_answers",
-        "schedule": 3600.0,
-        "options": {"expire_seconds": 3600},
-    },
+    "forget-answers": _every(3600.0, "api.forget_answers", expires=3600),
     # Delete the accounts whose people have asked for it.
-    "delete-accounts": {
-        "task": "people.delete_accounts",
-        "schedule": 30.0,
-        "options": {"expire_seconds": 30},
-    },
+    "delete-accounts": _every(30.0, "people.delete_accounts", expires=30),
     # For the stock scheduler; with our own it finds nothing to do.
-    "sweep": {
-        "task": "schedules.sweep",
-        "schedule": 5.0,
-        "options": {"expire_seconds": 30},
-    },
+    "sweep": _every(5.0, "schedules.sweep", expires=30),
 }
 
 # --- Admin and logs --------------------------------------------------------------------------------------------------
@@ -380,9 +338,9 @@ UNFOLD = {
     "SITE_SYMBOL": "notifications",
     "SITE_SUBHEADER": _("Scheduled notifications, sent once"),
     "SIDEBAR": {"navigation": "config.admin_site.navigation"},
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "config.admin_site.icon"}],
-    "STYLES": ["config.admin_site.style"],
-    "SCRIPTS": ["config.admin_site.script"],
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("bell.svg")}],
+    "STYLES": [lambda request: static("carillon-admin.css")],
+    "SCRIPTS": [lambda request: static("carillon-admin.js")],
     "GLOBAL_CALLBACK": "config.admin_site.context",
 }
 LOGGING = logs.settings(env.text("LOG_LEVEL", "INFO"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from redis import Redis
 from config import embedded, env
 from config.embedded.var import CHECKOUT
 from config.processes import Child, web_command, worker_command
+from demo.ports import free_port
 
 Found = TypeVar("Found")
 
@@ -46,8 +46,7 @@ class Installation:
         self._maintenance_url = urlsplit(database)._replace(path="/postgres").geturl()
         self.database_url = urlsplit(database)._replace(path=f"/{name}").geturl()
         self.name = name
-        self._reserved = _reserve_port()
-        self.port = int(self._reserved.getsockname()[1])
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.environment = {
             "DATABASE_URL": self.database_url,
@@ -74,7 +73,6 @@ class Installation:
 
     def __exit__(self, *_: object) -> None:
         self.stop(self.beat, self.worker, self.web)
-        self._reserved.close()
 
     def manage(self, *arguments: str, **environment: str) -> None:
         """Run a command of manage.py. Raises DemoFailed with its last lines."""
@@ -98,7 +96,7 @@ class Installation:
             child.start()
         deadline = time.monotonic() + _READY_WITHIN
         while waiting := [child for child in children if not child.is_ready()]:
-            for child in waiting:
+            for child in children:
                 if (status := child.exit_status()) is not None:
                     raise DemoFailed(f"{child.name} did not start (exit status {status})")
             if time.monotonic() > deadline:
@@ -146,11 +144,3 @@ def wait_until(ask: Callable[[], Found | None], what: str, within: float) -> Fou
             raise DemoFailed(f"{what} did not happen within {within:.0f} s")
         time.sleep(0.05)
     return found
-
-
-def _reserve_port() -> socket.socket:
-    """A bound socket that does not listen: nobody else is given its port before the web process takes it."""
-    held = socket.socket()
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # else the web process could not listen there
-    held.bind(("127.0.0.1", 0))
-    return held

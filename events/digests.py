@@ -54,7 +54,8 @@ def add(effects: Sequence[Effect], user_id: int, envelope: Mapping[str, Any], no
         return []
     by_rule = {effect.rule_id: effect for effect in effects}
     rules = [effect.rule for effect in effects]
-    zone = _zone(user_id) if any(rule.digest_at for rule in rules) else zones.read("")
+    clock = any(rule.digest_at for rule in rules)
+    zone = zones.read(User.objects.values_list("time_zone", flat=True).get(pk=user_id) if clock else "")
     rows = query(
         _ADD,
         {
@@ -94,7 +95,3 @@ def _due(rule: Rule, now: datetime, zone: ZoneInfo) -> datetime:
     if rule.digest_at is not None:
         return next_hour(rule.digest_at, now, zone)
     return now + timedelta(seconds=rule.digest_seconds or 0)
-
-
-def _zone(user_id: int) -> ZoneInfo:
-    return zones.read(User.objects.values_list("time_zone", flat=True).get(pk=user_id))

@@ -52,7 +52,7 @@ def batch(event: Claim, topic: Topic | None) -> NewBatch:
     if topic is not None:
         said = handling.compose(topic.title, topic.body, envelope)
         of: dict[str, Any] = {
-            "batch_id": batch_of(event.id, topic.id),
+            "id": batch_of(event.id, topic.id),
             "audience": "topic",
             "audience_key": str(topic.id),
             "origin": Notification.Origin.TOPIC,
@@ -61,7 +61,7 @@ def batch(event: Claim, topic: Topic | None) -> NewBatch:
     else:
         said = handling.compose("{data.title}", "{data.body}", envelope)
         of = {
-            "batch_id": uuid5(event.id, event.audience),
+            "id": uuid5(event.id, event.audience),
             "audience": event.audience,
             "audience_key": event.audience_key,
             "origin": Notification.Origin.ANNOUNCEMENT,
@@ -86,5 +86,5 @@ def record(event: Claim, topic: Topic | None) -> list[Wake]:
     """Record the batch, in the transaction that settles the event; returns what to publish after it."""
     new = batch(event, topic)
     wakes = batches.record([new])
-    Event.objects.filter(id=event.id).update(batch=new.batch_id)
+    Event.objects.filter(id=event.id).update(batch=new.id)
     return wakes

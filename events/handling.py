@@ -63,16 +63,16 @@ def handle(event: Claim, rules: Sequence[Rule]) -> None:
     effects, gathered, notifications, begun = [], [], [], []
     for rule in rules:
         effect = Effect(event_id=event.id, rule=rule)
-        silent, said = _decide(rule, envelope, rung)
-        if silent is not None:
+        decided = _decide(rule, envelope, rung)
+        if isinstance(decided, Reason):
             effect.outcome = Effect.Outcome.SILENT
-            effect.reason_code, effect.reason_params = silent.code, silent.params
+            effect.reason_code, effect.reason_params = decided.code, decided.params
         elif rule.digests:
             effect.outcome = Effect.Outcome.DIGESTED
             gathered.append(effect)
         else:
             effect.outcome, effect.notification_id = Effect.Outcome.NOTIFIED, uuid7()
-            notifications.append(_notification(event, rule, said, effect.notification_id))
+            notifications.append(_notification(event, rule, decided, effect.notification_id))
             if rule.series:
                 begun.append(_series(event, rule, envelope))
         effects.append(effect)
@@ -128,22 +128,21 @@ def _rung_lately(rules: Sequence[Rule]) -> dict[UUID, int]:
     return {row.id: row.rung for row in query(_RUNG, [column(throttled)])}
 
 
-def _decide(rule: Rule, envelope: dict[str, Any], rung: dict[UUID, int]) -> tuple[Reason | None, text.Text]:
-    """Why the rule does nothing, or None and what it says."""
-    nothing = text.Text("", "")
+def _decide(rule: Rule, envelope: dict[str, Any], rung: dict[UUID, int]) -> Reason | text.Text:
+    """Why the rule does nothing, or what it says."""
     try:
         if reason := matching.unmet(matching.read_conditions(rule.conditions), envelope):
-            return reason, nothing
+            return reason
         said = compose(rule.title, rule.body, envelope)
     except Exception as error:
         # One damaged rule stops no other.
         log.error("Rule %s cannot be read: %s", rule.id, type(error).__name__)
-        return Reason(Code.DAMAGED_RULE, error=type(error).__name__), nothing
+        return Reason(Code.DAMAGED_RULE, error=type(error).__name__)
     if not rule.channels.all():
-        return Reason(Code.NO_CHANNEL), nothing
+        return Reason(Code.NO_CHANNEL)
     if rule.throttle_count is not None and rung.get(rule.id, 0) >= rule.throttle_count:
-        return Reason(Code.THROTTLED, count=rule.throttle_count, seconds=rule.throttle_seconds), nothing
-    return None, said
+        return Reason(Code.THROTTLED, count=rule.throttle_count, seconds=rule.throttle_seconds)
+    return said
 
 
 def compose(title: str, body: str, envelope: dict[str, Any]) -> text.Text:
@@ -178,11 +177,10 @@ def _series(event: Claim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
     same = []
     if rule.series_key and (value := matching.find(envelope, rule.series_key)) is not matching.MISSING:
         same = [{"field": rule.series_key, "operator": "equals", "value": value}]
-    channels = [(channel.id, channel.provider) for channel in rule.channels.all()]
     send_as = SendAs(
         title=rule.name,
         body="",
-        channels=sort_channels(rule.channel_order, channels, itemgetter(0)),
+        channels=_channels(rule),
         name="",
         time_zone="UTC",
         urgent=rule.urgent,
@@ -212,10 +210,9 @@ def _steps(rule: Rule) -> list[dict[str, Any]]:
 
 def new_notification(rule: Rule, said: text.Text, wait: quiet.Wait | None, **fields: Any) -> NewNotification:
     """What a rule with its channels says, sent as it wants it; `wait` is for the end of its person's quiet hours."""
-    channels = [(channel.id, channel.provider) for channel in rule.channels.all()]
     return NewNotification(
         user_id=rule.user_id,
-        channels=sort_channels(rule.channel_order, channels, itemgetter(0)),
+        channels=_channels(rule),
         subject=said.subject,
         body=said.body,
         origin=Notification.Origin.EVENT,
@@ -226,3 +223,8 @@ def new_notification(rule: Rule, said: text.Text, wait: quiet.Wait | None, **fie
         escalate_after=rule.escalate_after if rule.channel_order else None,
         **fields,
     )
+
+
+def _channels(rule: Rule) -> list[tuple[UUID, str]]:
+    channels = [(channel.id, channel.provider) for channel in rule.channels.all()]
+    return sort_channels(rule.channel_order, channels, itemgetter(0))

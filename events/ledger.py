@@ -1,4 +1,4 @@
-"""Take events: each is one row from the commit on, whoever sends it again."""
+"""Take events: each is one row from the commit on, whoever sends it again; and handle one again for its person."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from uuid import UUID
 from common.postgres import column, execute
 from common.uuid7 import uuid7
 from events.envelope import Envelope
-from work import wakes
+from events.models import Event
+from people.models import User
+from work import dead_letters, wakes
+from work.dead_letters import Who
+from work.models import DEAD_LETTERS
 from work.wakes import Wake, publish_after_commit
 
 HANDLE = "events.handle"
@@ -63,3 +67,26 @@ def record_all(happened: Sequence[tuple[int, Envelope]]) -> set[tuple[int, UUID]
     ).fetchall()
     publish_after_commit(Wake(HANDLE, row.id, row.wait, row.user_id) for row in rows)
     return {(row.user_id, row.key) for row in rows}
+
+
+def replay(event: Event, user: User) -> UUID:
+    """Returns the key of the event that is handled: its own where it is a dead letter, else that of a new one.
+
+    The new event has the same data and belongs to the same chain; its person's rules ring for it as for any other.
+    """
+    if event.state in DEAD_LETTERS:
+        rows = Event.objects.filter(pk=event.pk)
+        if dead_letters.replay(rows, "own dead event", Who(user.pk, user.email), cause=event.cause).changed:
+            return event.key
+    again = Envelope(
+        type=event.type,
+        data=event.data,
+        source=event.source,
+        occurred_at=event.occurred_at,
+        correlation_id=event.correlation_id,
+        topic_id=event.topic_id,
+        audience=event.audience,
+        audience_key=event.audience_key,
+    )
+    record(user.pk, [again])
+    return again.key

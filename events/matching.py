@@ -183,21 +183,14 @@ def fields(data: Mapping[str, Any]) -> list[str]:
 
 def check(template: str) -> list[str]:
     """One sentence for each of the first ten placeholders that no event can fill."""
-    problems = []
-    for match in LIKE_A_PLACEHOLDER.finditer(template):
-        word = match[1]
-        if word == COUNT or is_field(word):
-            continue
-        if word.startswith("data."):
-            problem = _("{%(word)s} cannot be read: use at most %(deepest)s names of letters, digits, “_” and “-”.") % {
-                "word": word[:80],
-                "deepest": DEEPEST,
-            }
-        else:
-            known = ", ".join(f"{{{name}}}" for name in (*PLACES, COUNT))
-            problem = _("{%(word)s} is not a placeholder. Use %(known)s, or {data.…} for a field of its data.") % {
-                "word": word[:80],
-                "known": known,
-            }
-        problems.append(problem)
-    return problems[:10]
+    words = (match[1] for match in LIKE_A_PLACEHOLDER.finditer(template))
+    return [_problem(word) for word in words if word != COUNT and not is_field(word)][:10]
+
+
+def _problem(word: str) -> str:
+    if word.startswith("data."):
+        said = _("{%(word)s} cannot be read: use at most %(deepest)s names of letters, digits, “_” and “-”.")
+        return said % {"word": word[:80], "deepest": DEEPEST}
+    known = ", ".join(f"{{{name}}}" for name in (*PLACES, COUNT))
+    said = _("{%(word)s} is not a placeholder. Use %(known)s, or {data.…} for a field of its data.")
+    return said % {"word": word[:80], "known": known}

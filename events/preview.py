@@ -26,26 +26,22 @@ _TEXTS = ("type", "id", "source", "time", "correlation_id")
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """`unmet` is why the condition does not hold; None if it holds."""
-
-    condition: Condition
-    unmet: Reason | None
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a rule would do, throttle and digest aside. `missing` are the fields of its texts that the event lacks."""
+    """What a rule would do, throttle and digest aside.
+
+    `conditions` are each with why it does not hold, None if it holds; `missing` are the fields of its texts that the
+    event lacks.
+    """
 
     fits_type: bool
     fits_source: bool
-    conditions: list[Checked]
+    conditions: list[tuple[Condition, Reason | None]]
     said: Text
     missing: list[str]
 
     @property
     def rings(self) -> bool:
-        return self.fits_type and self.fits_source and all(one.unmet is None for one in self.conditions)
+        return self.fits_type and self.fits_source and all(unmet is None for _, unmet in self.conditions)
 
 
 def outcome(
@@ -54,7 +50,7 @@ def outcome(
     return Outcome(
         fits_type=matching.fits_pattern(type_pattern, envelope["type"]),
         fits_source=source in ("", envelope["source"]),
-        conditions=[Checked(one, matching.unmet([one], envelope)) for one in conditions],
+        conditions=[(one, matching.unmet([one], envelope)) for one in conditions],
         said=handling.compose(title, body, envelope),
         missing=matching.missing(f"{title}\n{body}", envelope),
     )
@@ -87,13 +83,14 @@ def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
     """
     raw = text.encode()
     if len(raw) > LARGEST_DATA:
-        raise ValueError(f"This is larger than {LARGEST_DATA // 1024} KiB, which no event is. Paste less.")
+        said = _("This is larger than %(most)s KiB, which no event is. Paste less.")
+        raise ValueError(said % {"most": LARGEST_DATA // 1024})
     try:
         given = strict_json.read(raw)
     except strict_json.Bad as error:
-        raise ValueError(f"This is not JSON that can be read. {error}") from None
+        raise ValueError(_("This is not JSON that can be read. %(error)s") % {"error": error}) from None
     if not isinstance(given, dict):
-        raise ValueError('Paste one JSON object, such as {"amount": 120}.')
+        raise ValueError(_('Paste one JSON object, such as {"amount": 120}.'))
     names = {*_TEXTS, "hops", "topic", "delay", "data"}
     is_whole = {"type", "data"} <= given.keys() or (bool({"type", "data"} & given.keys()) and given.keys() <= names)
     if not is_whole:
@@ -105,11 +102,14 @@ def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
 def _check_sample(given: dict[str, Any], names: set[str]) -> None:
     hint = _('To try it as the data of an event, put it into {"data": …}.')
     for name in given.keys() - names:
-        raise ValueError(f"This looks like a whole event, which has no field “{name[:80]}”. {hint}")
+        said = _("This looks like a whole event, which has no field “%(name)s”. %(hint)s")
+        raise ValueError(said % {"name": name[:80], "hint": hint})
     for name in _TEXTS:
         if not isinstance(given.get(name, ""), str):
-            raise ValueError(f"This looks like a whole event, whose “{name}” is a text in quotes. {hint}")
+            said = _("This looks like a whole event, whose “%(name)s” is a text in quotes. %(hint)s")
+            raise ValueError(said % {"name": name, "hint": hint})
     if "type" in given and matching.TYPE.fullmatch(given["type"]) is None:
-        raise ValueError(f"“{given['type'][:80]}” is not a type of event, such as order.paid. {hint}")
+        said = _("“%(type)s” is not a type of event, such as order.paid. %(hint)s")
+        raise ValueError(said % {"type": given["type"][:80], "hint": hint})
     if not isinstance(given.get("data", {}), dict):
-        raise ValueError('The “data” of an event is an object, such as {"amount": 120}. Correct it.')
+        raise ValueError(_('The “data” of an event is an object, such as {"amount": 120}. Correct it.'))

@@ -38,9 +38,6 @@ class Code(Codes):
     )
     NO_CHANNEL = "no-channel", gettext_noop("The rule has no channel to send to.")
     DAMAGED_RULE = "damaged-rule", gettext_noop("What is stored of the rule is damaged ({error}). Save it again.")
-    # A rule does something.
-    NOTIFIED = "notified", gettext_noop("It rang.")
-    DIGESTED = "digested", gettext_noop("It waits for the next digest.")
     # A digest is not sent.
     RULE_DELETED = "rule-deleted", gettext_noop("Its rule was deleted before the digest was due.")
     RULE_OFF = "rule-off", gettext_noop("Its rule was switched off before the digest was due.")

@@ -6,7 +6,7 @@ Each function locks the row. An event that is being handled at that moment may s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import time
 from typing import Any
 from uuid import UUID
@@ -23,27 +23,6 @@ from notifications.models import Channel
 from notifications.reasons import Code
 from people.models import User
 from work.reasons import Reason
-
-PLAIN = (
-    "name",
-    "type_pattern",
-    "source",
-    "conditions",
-    "title",
-    "body",
-    "urgent",
-    "escalate_after",
-    "throttle_count",
-    "throttle_seconds",
-    "digest_seconds",
-    "digest_at",
-    "digest_count",
-    "digest_key",
-    "series",
-    "series_ends_on",
-    "series_key",
-)
-"""The fields that a form, a draft and a rule hold alike."""
 
 
 class Conflict(Exception):
@@ -77,6 +56,10 @@ class Draft:
     series: str = ""
     series_ends_on: str = ""
     series_key: str = ""
+
+
+PLAIN = tuple(one.name for one in fields(Draft) if one.name not in ("channels", "in_order"))
+"""The fields that a form, a draft and a rule hold alike."""
 
 
 def limit_reached(user: User) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from events.reasons import Code
@@ -130,7 +131,7 @@ def standard_key(secret: str) -> bytes:
     try:
         return base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     except binascii.Error:
-        raise ValueError("This is not a secret of Standard Webhooks: “whsec_” and base64 behind it.") from None
+        raise ValueError(gettext("This is not a secret of Standard Webhooks: “whsec_” and base64 behind it.")) from None
 
 
 def _header(request: Request, name: str) -> str:

@@ -43,10 +43,10 @@ class ChannelsForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         label=gettext_lazy("Where its messages go"),
         help_text=gettext_lazy("None chosen: to all channels that work."),
-        error_messages={
-            "invalid_choice": gettext_lazy("This is not one of your channels. Choose from those listed."),
-            "invalid_pk_value": gettext_lazy("This is not one of your channels. Choose from those listed."),
-        },
+        error_messages=dict.fromkeys(
+            ("invalid_choice", "invalid_pk_value"),
+            gettext_lazy("This is not one of your channels. Choose from those listed."),
+        ),
     )
 
     def __init__(self, posted: Any, user: User, chosen: Sequence[UUID] = ()) -> None:

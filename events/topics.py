@@ -14,10 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common.admin.base import AtLeast
-from common.numbers import grouped
 from events import matching
 from events.models import Subscription, Topic
-from notifications import text
+from notifications.web.text_fields import BodyField, TitleField
 from people.models import User, validate_printable
 from people.user_lock import lock_user
 
@@ -41,19 +40,18 @@ class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
     """`slug` is set once: programs publish by it. `version` is the one that was edited; empty: any."""
 
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    title = TitleField(check=matching.check, example="{data.title}")
+    body = BodyField(check=matching.check, help_text="")
 
     class Meta:
         model = Topic
         fields = ["name", "slug", "description", "title", "body", "is_open"]
         labels = {
             "slug": gettext_lazy("Short name"),
-            "title": gettext_lazy("Title of each message"),
-            "body": gettext_lazy("Text of each message"),
             "is_open": gettext_lazy("Anybody with an account may subscribe"),
         }
         help_texts = {
             "slug": gettext_lazy("Letters, digits, “-” and “_”. Programs publish to it by this name."),
-            "title": gettext_lazy("{data.…} is filled in from the event, also {type}, {source} and {time}."),
             "is_open": gettext_lazy("If not, only people whom you add."),
         }
         error_messages = {
@@ -62,12 +60,14 @@ class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
                 "required": gettext_lazy("Give the topic a short name, such as news."),
                 "invalid": gettext_lazy("Use only letters from a to z, digits, “-” and “_”."),
             },
-            "title": {"required": gettext_lazy("Write a title, such as {data.title}.")},
         }
-        widgets = {"description": forms.Textarea(attrs={"rows": 2}), "body": forms.Textarea(attrs={"rows": 4})}
+        widgets = {"description": forms.Textarea(attrs={"rows": 2})}
 
     def __init__(self, posted: Mapping[str, Any] | None, user: User, topic: Topic | None = None) -> None:
         super().__init__(posted, instance=topic or Topic(user=user))
+        self.fields["title"].label = _("Title of each message")
+        self.fields["title"].help_text = _("{data.…} is filled in from the event, also {type}, {source} and {time}.")
+        self.fields["body"].label = _("Text of each message")
         if topic is not None:
             del self.fields["slug"]
             self.initial["version"] = topic.version
@@ -77,18 +77,6 @@ class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
         if Topic.objects.filter(user=self.instance.user, slug=slug).exists():
             raise ValidationError(_("You have a topic “%(slug)s” already. Choose another short name.") % {"slug": slug})
         return slug
-
-    def clean_title(self) -> str:
-        return _checked(self.cleaned_data["title"])
-
-    def clean_body(self) -> str:
-        body: str = self.cleaned_data["body"]
-        if len(body) > text.MAX_BODY:
-            raise ValidationError(
-                _("This text is %(count)s characters long; at most %(max_body)s are sent.")
-                % {"count": grouped(len(body)), "max_body": grouped(text.MAX_BODY)}
-            )
-        return _checked(body)
 
 
 class AddressForm(forms.Form):
@@ -103,12 +91,6 @@ class AddressForm(forms.Form):
             "invalid": gettext_lazy("This is not an email address. Enter one such as ada@example.org."),
         },
     )
-
-
-def _checked(template: str) -> str:
-    if problems := matching.check(template):
-        raise ValidationError(problems)
-    return template
 
 
 def create(form: TopicForm) -> Topic:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -45,6 +45,7 @@ class Row:
     work_id: UUID
     owner_id: int
     at: datetime
+    seconds: float
     queue: str
     type: str
     source: str
@@ -54,7 +55,6 @@ class Row:
     tries: Sequence[Try]
     notification_id: UUID | None = None
     told: int | None = None
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,56 +72,62 @@ class Trace:
 
 def trace(correlation_id: UUID, user: User | None) -> Trace:
     """What `user` owns of the chain; with None, all of it. Six statements, each on an index."""
-    events = Event.objects.filter(correlation_id=correlation_id)
+    chain = Event.objects.filter(correlation_id=correlation_id)
     if user is not None:
-        events = events.filter(user=user)
+        chain = chain.filter(user=user)
     effects = Effect.objects.select_related("rule", "digest")
     found = list(
-        events.select_related("batch")
+        chain.select_related("batch")
         .prefetch_related("history", Prefetch("effects", effects))
         .order_by("id")[: MOST + 1]
     )
+    events = found[:MOST]
     names = {
         effect.told_in: effect.rule.name
-        for event in found[:MOST]
+        for event in events
         for effect in event.effects.all()
         if effect.told_in is not None
     }
     batches = [correlation_id]
     if user is not None:  # what topics tell all others is only counted
-        batches += [fan_out.batch_of(event.id, event.topic_id) for event in found[:MOST] if event.topic_id]
+        batches += [fan_out.batch_of(event.id, event.topic_id) for event in events if event.topic_id]
     notifications = Notification.objects.filter(Q(id__in=list(names)) | Q(batch_id__in=batches))
     if user is not None:
         notifications = notifications.filter(user=user)
-    deliveries = list(
+    sent = list(
         Delivery.objects.filter(notification__in=notifications)
         .select_related("notification", "channel")
         .prefetch_related("history")
         .order_by("id")[: MOST + 1]
     )
-    rows = [_event(one) for one in found[:MOST]] + [_delivery(one, names) for one in deliveries[:MOST]]
-    return Trace(correlation_id, _timed(rows), more=len(found) > MOST or len(deliveries) > MOST)
+    deliveries = sent[:MOST]
+    began = min((one.created_at for one in (*events, *deliveries)), default=None)
+    if began is None:
+        return Trace(correlation_id)
+    rows = [_event(one, began) for one in events] + [_delivery(one, began, names) for one in deliveries]
+    return Trace(correlation_id, sorted(rows, key=lambda row: row.at), more=len(found) > MOST or len(sent) > MOST)
 
 
-def _event(event: Event) -> Row:
+def _event(event: Event, began: datetime) -> Row:
     return Row(
         kind="event",
         id=event.key,
         work_id=event.id,
         owner_id=event.user_id,
         at=event.created_at,
+        seconds=(event.created_at - began).total_seconds(),
         queue="events",
         type=event.type,
         source=event.source,
         consumers=[effect.rule.name for effect in event.effects.all() if effect.outcome != Effect.Outcome.SILENT],
         state=event.state,
         reason=event.reason,
-        tries=_tries(event.history.all(), event.created_at),
+        tries=_tries(event.history.all(), began),
         told=event.batch.told if event.batch else None,
     )
 
 
-def _delivery(delivery: Delivery, names: dict[UUID, str]) -> Row:
+def _delivery(delivery: Delivery, began: datetime, names: dict[UUID, str]) -> Row:
     notification = delivery.notification
     return Row(
         kind="delivery",
@@ -129,42 +135,27 @@ def _delivery(delivery: Delivery, names: dict[UUID, str]) -> Row:
         work_id=delivery.id,
         owner_id=notification.user_id,
         at=delivery.created_at,
+        seconds=(delivery.created_at - began).total_seconds(),
         queue=delivery.channel.provider_label,
         type=notification.subject,
         source=names.get(notification.id) or notification.get_origin_display(),
         consumers=[delivery.channel.label],
         state=delivery.state,
         reason=delivery.reason,
-        tries=_tries(delivery.history.all(), delivery.created_at),
+        tries=_tries(delivery.history.all(), began),
         notification_id=notification.id,
     )
 
 
-def _tries(attempts: Iterable[Any], begin: datetime) -> list[Try]:
-    """With seconds since `begin`, until `_timed` knows when the chain began."""
+def _tries(attempts: Iterable[Any], began: datetime) -> list[Try]:
     return [
         Try(
             number=one.number,
-            seconds=(one.started_at - begin).total_seconds(),
-            ended=None if one.finished_at is None else (one.finished_at - begin).total_seconds(),
+            seconds=(one.started_at - began).total_seconds(),
+            ended=None if one.finished_at is None else (one.finished_at - began).total_seconds(),
             worker=one.worker,
             outcome=one.outcome,
             reason=sentence(one.reason_code, one.reason_params),
         )
         for one in attempts
     ]
-
-
-def _timed(rows: list[Row]) -> list[Row]:
-    if not rows:
-        return []
-    begin = min(row.at for row in rows)
-    timed = []
-    for row in sorted(rows, key=lambda row: row.at):
-        away = (row.at - begin).total_seconds()
-        tries = [
-            replace(one, seconds=one.seconds + away, ended=None if one.ended is None else one.ended + away)
-            for one in row.tries
-        ]
-        timed.append(replace(row, seconds=away, tries=tries))
-    return timed

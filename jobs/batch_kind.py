@@ -169,8 +169,7 @@ def _more(told: int, size: int) -> Defer:
 
 
 def _values(batch: Claim, is_bulk: bool) -> dict[str, Any]:
-    message = batch.message
-    clocks = _clocks(batch)
+    message, clocks, kind = batch.message, _clocks(batch), job_kinds.find(batch.job_kind)
     return {
         "id": batch.id,
         "token": batch.token,
@@ -184,14 +183,9 @@ def _values(batch: Claim, is_bulk: bool) -> dict[str, Any]:
         "category": message.get("category", ""),
         "data": message.get("data"),
         "queue": queue_of(batch.job_kind),
-        "connection": _connection(batch.job_kind),
+        "connection": kind.connection if kind else "",
         **outbox.parameters(is_bulk),
     }
-
-
-def _connection(job_kind: str) -> str:
-    kind = job_kinds.find(job_kind)
-    return "" if kind is None else kind.connection
 
 
 def _clocks(batch: Claim) -> dict[str, tuple[datetime | None, text.Text]]:

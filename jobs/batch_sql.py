@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from string import Template
-
 from common import uuid7
 from notifications import text
 from notifications.deliveries.outbox import INSERT_DELIVERIES
@@ -13,11 +11,12 @@ from people.models import DISPLAY_NAME_SQL
 from work import wakes
 
 LOCK = "SELECT id FROM jobs_batch WHERE id = %(id)s FOR NO KEY UPDATE"
-SIZE = """
+_HELD = """
 WITH held AS MATERIALIZED (
     SELECT * FROM jobs_batch
      WHERE id = %(id)s AND state = 'telling' AND lease_token = %(token)s AND cancelled_at IS NULL FOR NO KEY UPDATE
-), counted AS (
+)"""
+SIZE = f"""{_HELD}, counted AS (
     SELECT (SELECT count(*) FROM ($people) a) AS people, ($nobody) AS nobody FROM held WHERE size IS NULL
 )
 UPDATE jobs_batch b
@@ -29,11 +28,7 @@ RETURNING b.size, b.told
 # In the order of the people, in which the tables and indexes of users, channels and notifications are, too. The cursor
 # is in subqueries, so that the plan walks along the index for one part only. Progress makes this claim the first of its
 # tries again: a batch ends as dead when workers die over and over without getting on.
-_PEOPLE = f"""
-WITH held AS MATERIALIZED (
-    SELECT * FROM jobs_batch
-     WHERE id = %(id)s AND state = 'telling' AND lease_token = %(token)s AND cancelled_at IS NULL FOR NO KEY UPDATE
-), people AS MATERIALIZED (
+_PEOPLE = f"""{_HELD}, people AS MATERIALIZED (
     SELECT * FROM ($people) a WHERE user_id > (SELECT told_up_to FROM held) ORDER BY user_id LIMIT %(part)s
 ), clock AS (
     SELECT * FROM unnest(%(zones)s::text[], %(slots)s::timestamptz[], %(subjects)s::text[], %(bodies)s::text[])
@@ -45,7 +40,7 @@ WITH held AS MATERIALIZED (
       JOIN clock any_zone ON any_zone.zone = '' LEFT JOIN clock z ON z.zone = u.time_zone AND z.zone <> ''
 )"""
 _MOVED = """, part AS (
-    INSERT INTO jobs_part (batch_id, first, last, $counter)
+    INSERT INTO jobs_part (batch_id, first, last, pending)
     SELECT (SELECT id FROM held), min(user_id), max(user_id), (SELECT count(*) FROM made) FROM people
     HAVING count(*) > 0
 ), moved AS (
@@ -56,11 +51,8 @@ _MOVED = """, part AS (
      WHERE id = (SELECT id FROM held)
     RETURNING told, size, reached
 )
-SELECT told, size, reached, (SELECT count(*) FROM people) AS passed, $published FROM moved
-"""
-SAY = (
-    _PEOPLE
-    + f""", usable AS MATERIALIZED (
+SELECT told, size, reached, (SELECT count(*) FROM people) AS passed,"""
+SAY = f"""{_PEOPLE}, usable AS MATERIALIZED (
     SELECT r.user_id, c.id AS channel_id, c.provider, r.channel_ids = '{{}}' OR c.id = ANY(r.channel_ids) AS is_chosen
       FROM readers r
       JOIN notifications_channel c ON c.user_id = r.user_id AND c.removed_at IS NULL AND c.disabled_at IS NULL
@@ -85,18 +77,13 @@ SAY = (
            recorded.slot + (SELECT stale_after FROM held) * interval '1 second' AS expires_at, '' AS reason_code,
            '{{}}' AS reason_params, '' AS because_code, '{{}}' AS because_params
       FROM recorded JOIN chosen USING (user_id)
-), made AS ({INSERT_DELIVERIES})"""
-    + Template(_MOVED).substitute(
-        counter="pending",
-        published="""
+), made AS ({INSERT_DELIVERIES}){_MOVED}
        CASE WHEN NOT %(is_bulk)s THEN (SELECT jsonb_agg(jsonb_build_array(made.id, user_id, made.wait))
               FROM made JOIN recorded ON recorded.id = notification_id WHERE NOT is_pulled) END AS work,
-       (SELECT array_agg(DISTINCT channel_id) FROM made WHERE is_pulled) AS pulled""",
-    )
-)
-LOOK = (
-    _PEOPLE
-    + f""", recorded AS (
+       (SELECT array_agg(DISTINCT channel_id) FROM made WHERE is_pulled) AS pulled
+  FROM moved
+"""
+LOOK = f"""{_PEOPLE}, recorded AS (
     INSERT INTO jobs_job (id, user_id, kind, queue, payload, connection_id, batch_id, correlation_id, origin_id, slot,
                           message, on_error, errors_allowed, state, available_at, wake_at, expires_at, wakes, is_bulk,
                           tries, replays)
@@ -112,14 +99,11 @@ LOOK = (
       FROM held, readers r ORDER BY r.user_id
     ON CONFLICT (batch_id, user_id) DO NOTHING
     RETURNING id, user_id, extract(epoch FROM available_at - now())::float AS wait
-), made AS (SELECT * FROM recorded)"""
-    + Template(_MOVED).substitute(
-        counter="pending",
-        published="""
+), made AS (SELECT * FROM recorded){_MOVED}
        CASE WHEN NOT %(is_bulk)s THEN (SELECT jsonb_agg(jsonb_build_array(id, user_id, wait)) FROM made) END AS work,
-       NULL::uuid[] AS pulled""",
-    )
-)
+       NULL::uuid[] AS pulled
+  FROM moved
+"""
 # Workers keep the plans of their statements. Those made for a nearly empty table read all of it, which a large audience
 # has filled within seconds; autovacuum comes after a minute.
 KNOWN = "SELECT reltuples AS rows FROM pg_class WHERE oid = 'notifications_delivery'::regclass"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 
 from common.postgres import change, column, query
 from jobs.models import Batch, Job
-from jobs.models.batch import WORDS
+from jobs.models.batch import COUNTED, WORDS
 from notifications.dead_letters import sendable
 from notifications.deliveries import withdrawal
 from notifications.models import Delivery, Notification
@@ -48,7 +48,7 @@ class NewBatch:
     `local_time`: `slot` is civil time on each reader's clock, as the first zone on Earth has it (UTC+14).
     """
 
-    batch_id: UUID
+    id: UUID
     user_id: int
     audience: str
     audience_key: str
@@ -66,18 +66,15 @@ class NewBatch:
     errors_allowed: int = 3
 
 
+# A batch is for many people, so that reading it as JSON takes nothing beside telling them.
 _RECORD = f"""
 INSERT INTO jobs_batch (id, user_id, audience, audience_key, origin, origin_id, correlation_id, as_of,
                         slot, local_time, stale_after, message, job_kind, job_payload, on_error, errors_allowed,
                         state, available_at, wake_at, wakes, tries, replays)
-SELECT b.id, user_id, audience, key, origin, origin_id, correlation_id, coalesce(as_of, now()), slot, local, stale,
-       message, kind, payload, on_error, allowed, 'pending', now(), {wakes.wake_at("0.0")}, 0, 0, 0
-  FROM unnest(%(ids)s::uuid[], %(users)s::bigint[], %(audiences)s::text[], %(keys)s::text[], %(origins)s::text[],
-              %(origin_ids)s::uuid[], %(correlations)s::uuid[], %(as_of)s::timestamptz[], %(slots)s::timestamptz[],
-              %(local)s::bool[], %(stale)s::int[], %(messages)s::jsonb[], %(kinds)s::text[], %(payloads)s::jsonb[],
-              %(on_errors)s::text[], %(allowed)s::int[])
-       AS b(id, user_id, audience, key, origin, origin_id, correlation_id, as_of, slot, local, stale, message, kind,
-            payload, on_error, allowed)
+SELECT id, user_id, audience, audience_key, origin, origin_id, correlation_id, coalesce(as_of, now()),
+       slot, local_time, stale_after, message, job_kind, job_payload, on_error, errors_allowed,
+       'pending', now(), {wakes.wake_at("0.0")}, 0, 0, 0
+  FROM jsonb_populate_recordset(NULL::jobs_batch, %(batches)s)
 ON CONFLICT (id) DO NOTHING
 RETURNING id, user_id
 """  # noqa: S608 - constants only
@@ -85,35 +82,11 @@ RETURNING id, user_id
 
 def record(batches: Iterable[NewBatch]) -> list[Wake]:
     """Write batches, within the caller's transaction; returns what to publish after it. Known ids are left out."""
-    new = list(batches)
+    new = [asdict(one) for one in batches]
     if not new:
         return []
-    rows = query(
-        _RECORD,
-        {
-            "ids": column(one.batch_id for one in new),
-            "users": column(one.user_id for one in new),
-            "audiences": column(one.audience for one in new),
-            "keys": column(one.audience_key for one in new),
-            "origins": column(str(one.origin) for one in new),
-            "origin_ids": column(one.origin_id for one in new),
-            "correlations": column(one.correlation_id for one in new),
-            "as_of": column(one.as_of for one in new),
-            "slots": column(one.slot for one in new),
-            "local": column(one.local_time for one in new),
-            "stale": column(one.stale_after for one in new),
-            "messages": column(json.dumps(one.message) for one in new),
-            "kinds": column(one.job_kind for one in new),
-            "payloads": column(json.dumps(one.job_payload) for one in new),
-            "on_errors": column(str(one.on_error) for one in new),
-            "allowed": column(one.errors_allowed for one in new),
-            **wakes.parameters(),
-        },
-    )
+    rows = query(_RECORD, {"batches": json.dumps(new, default=str), **wakes.parameters()})
     return [Wake(TELL, row.id, 0.0, row.user_id) for row in rows]
-
-
-_STATES = ("pending", "processing", "completed", "failed", "dropped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +104,12 @@ class Progress:
     is_told: bool = True
 
     @property
+    def parts(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in COUNTED}
+
+    @property
     def total(self) -> int:
-        return self.pending + self.processing + self.completed + self.failed + self.dropped
+        return sum(self.parts.values())
 
     @property
     def percent(self) -> float:
@@ -143,8 +120,7 @@ class Progress:
 
 def progress_of(batch: Batch) -> Progress:
     """How far one has come that was read `with_counts`. Who is not told yet counts as one pending."""
-    counts = batch.counts or dict.fromkeys(_STATES, 0)  # type: ignore[attr-defined]
-    counts = {name: counts[name] for name in _STATES}
+    counts = batch.counts or dict.fromkeys(COUNTED, 0)  # type: ignore[attr-defined]
     return Progress(**counts | {"pending": counts["pending"] + _untold(batch)}, is_told=not _is_being_told(batch))
 
 

@@ -17,24 +17,13 @@ from work.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failing:
-    """What its person wants where a look fails, and how the reminder has failed lately; see `Memory`.
-
-    `connection_works`: whether the last look or check through its connection succeeded.
-    """
-
-    on_error: str
-    allowed: int
-    version: int
-    failures: int
-    since: datetime | None
-    told_at: datetime | None
-    connection_works: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(kinds.Claim):
-    """A leased job. `unusable`: why it cannot look, None when it can; `failing`: how its reminder has failed lately."""
+    """A leased job. `unusable`: why it cannot look, None when it can.
+
+    `on_error` and `errors_allowed` are what its person wants where a look fails; `memory_version`, `failures`,
+    `failing_since` and `told_at` how its reminder has failed lately, see `Memory`. `connection_works`: whether the last
+    look or check through its connection succeeded.
+    """
 
     user_id: int
     origin_id: UUID | None
@@ -49,8 +38,14 @@ class Claim(kinds.Claim):
     is_active: bool
     source: Source | None
     unusable: Reason | None
+    connection_works: bool
+    on_error: str
+    errors_allowed: int
     memory: Any
-    failing: Failing
+    memory_version: int
+    failures: int
+    failing_since: datetime | None
+    told_at: datetime | None
 
     def ask(self) -> Ask:
         return Ask(

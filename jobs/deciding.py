@@ -30,17 +30,13 @@ from notifications.deliveries.outbox import NewNotification
 from notifications.models import Channel, Notification
 from notifications.owner_notices import Notice
 from people import quiet
-from work.answers import Done, Rejected
+from work.answers import Done, Overtaken, Rejected
 from work.reasons import Reason
 from work.wakes import publish_after_commit
 
 # Names the batches of notices (RFC 9562, section 5.5).
 _NOTICES = UUID("8a0c9b62-4f3e-4c26-9a55-0b6f9d1c7e43")
 _AGAIN_AFTER = timedelta(days=1)
-
-
-class Overtaken(Exception):
-    """Another job of the same reminder has decided meanwhile, from the same memory: this one looks again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +48,9 @@ class Failed(Rejected):
 
 def decided(claim: Claim, decision: Say | Nothing) -> Done:
     """The answer for a decision. Without an effect, jobs that are settled at the same moment share a commit."""
-    works_again = claim.failing.failures > 0
+    works_again = claim.failures > 0
     changes = decision.memory is not KEEP and decision.memory != claim.memory
-    recovers = claim.source is not None and not claim.failing.connection_works
+    recovers = claim.source is not None and not claim.connection_works
     if isinstance(decision, Nothing) and not (works_again or changes or recovers or decision.effect):
         return Done(decision.reason)
     return Done(decision.reason, partial(_decide, claim, decision, changes))
@@ -64,14 +60,12 @@ def _decide(claim: Claim, decision: Say | Nothing, changes: bool) -> None:
     wakes = []
     if isinstance(decision, Say):
         wakes += _say(claim, decision)
-    if changes or claim.failing.failures:
+    if changes or claim.failures:
         _remember(claim, decision.memory if changes else KEEP, failures=0, since=None, told_at=None)
-    if claim.failing.told_at is not None:
-        notice = _notice(
-            claim, f"works again {claim.failing.since}", words.works_again(claim.send_as.title, _page(claim))
-        )
-        wakes += owner_notices.record([notice], claim.claimed_at)
-    if not claim.failing.connection_works:
+    if claim.told_at is not None:
+        said = words.works_again(claim.send_as.title, _page(claim))
+        wakes += owner_notices.record([_notice(claim, f"works again {claim.failing_since}", said)], claim.claimed_at)
+    if not claim.connection_works:
         _connection(claim).note_success()
     if decision.effect is not None:
         decision.effect()
@@ -84,24 +78,23 @@ def failed(claim: Claim, reason: Reason, *, disconnect: bool = False) -> Done | 
 
     `disconnect`: its connection is disabled, until its person enters another secret.
     """
-    if claim.failing.on_error == OnError.SEND:
-        said = Reason(Code.SENT_ANYWAY, why=reason)
-        return Done(said, partial(fail, claim, reason, disconnect=disconnect))
-    return Failed(reason, partial(fail, claim, reason, disconnect=disconnect))
+    effect = partial(fail, claim, reason, disconnect=disconnect)
+    if claim.on_error == OnError.SEND:
+        return Done(Reason(Code.SENT_ANYWAY, why=reason), effect)
+    return Failed(reason, effect)
 
 
 def fail(claim: Claim, reason: Reason, *, disconnect: bool = False, sends: bool = True) -> None:
     """Write that no try is left: the failure, and what its person wants then. Without `sends`, it is stale."""
-    failing = claim.failing
-    is_sent = sends and failing.on_error == OnError.SEND
+    is_sent = sends and claim.on_error == OnError.SEND
     wakes = _say(claim, _anyway(claim, reason)) if is_sent else []
-    told_at = failing.told_at
+    told_at = claim.told_at
     if not is_sent and _is_to_tell(claim):
         told_at = claim.claimed_at
-        text_ = words.failed(claim.send_as.title, reason, failing.failures + 1, _page(claim))
+        text_ = words.failed(claim.send_as.title, reason, claim.failures + 1, _page(claim))
         wakes += owner_notices.record([_notice(claim, f"failed {told_at:%Y-%m-%d}", text_)], claim.claimed_at)
-    since = failing.since or claim.claimed_at
-    _remember(claim, KEEP, failures=failing.failures + 1, since=since, told_at=told_at)
+    since = claim.failing_since or claim.claimed_at
+    _remember(claim, KEEP, failures=claim.failures + 1, since=since, told_at=told_at)
     _connection(claim).note_failure(reason, disconnect)
     Job.objects.filter(id=claim.id).update(failures_noted=F("replays") + 1)
     publish_after_commit(wakes)
@@ -126,12 +119,11 @@ def _connection(claim: Claim) -> ConnectionQuerySet:
 
 def _is_to_tell(claim: Claim) -> bool:
     """Whether the person hears of this failure now. Those of an audience hear of their own connections only."""
-    failing = claim.failing
     if claim.source is None and _is_for_audience(claim):
         return False
-    if failing.on_error == OnError.AFTER and failing.failures + 1 < failing.allowed:
+    if claim.on_error == OnError.AFTER and claim.failures + 1 < claim.errors_allowed:
         return False
-    return failing.told_at is None or claim.claimed_at - failing.told_at >= _AGAIN_AFTER
+    return claim.told_at is None or claim.claimed_at - claim.told_at >= _AGAIN_AFTER
 
 
 _REMEMBER = """
@@ -146,7 +138,7 @@ ON CONFLICT (origin_id, user_id) DO UPDATE
 
 
 def _remember(claim: Claim, state: Any, *, failures: int, since: datetime | None, told_at: datetime | None) -> None:
-    """Raises `Overtaken` where the memory has changed since the claim."""
+    """Raises `Overtaken` where another job of the reminder has decided since the claim, from the same memory."""
     if claim.origin_id is None:
         return
     values = {
@@ -157,7 +149,7 @@ def _remember(claim: Claim, state: Any, *, failures: int, since: datetime | None
         "failures": failures,
         "since": since,
         "told_at": told_at,
-        "version": claim.failing.version,
+        "version": claim.memory_version,
     }
     if not change(_REMEMBER, values):
         raise Overtaken

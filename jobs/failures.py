@@ -20,6 +20,7 @@ from jobs import deciding, words
 from jobs.models import Job
 from notifications import owner_notices
 from work import kinds
+from work.answers import Overtaken
 from work.kinds import Kind
 from work.reasons import Reason
 from work.wakes import publish_after_commit
@@ -67,7 +68,7 @@ def _note(kind: Kind[Any], job_id: UUID) -> bool:
                 with languages.override(claim.language):
                     deciding.fail(claim, reason, sends=row.state != "expired")
             return bool(rows)
-    except deciding.Overtaken:
+    except Overtaken:
         return False  # rescue comes again
     except Exception as error:
         if blames_no_row(error):

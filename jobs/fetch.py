@@ -14,6 +14,7 @@ from jobs.reasons import Code
 from notifications.net import http
 from notifications.net.http import NotSent, Response, Unanswered
 from notifications.net.post import retry_later
+from work.answers import Retryable
 from work.reasons import Reason
 
 _SOURCE = _("The source")
@@ -23,12 +24,8 @@ T = TypeVar("T")
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
-@dataclass(frozen=True, slots=True)
-class Later:
-    """The source cannot say now. `retry_after`: the seconds it asked for, if it did."""
-
-    reason: Reason
-    retry_after: float | None = None
+Later = Retryable
+"""The source cannot say now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +120,7 @@ def problem(response: Response, service: str, *, secret: bool = True, **params: 
     if 200 <= response.status < 300:
         return None
     if later := retry_later(service, response):
-        return Later(later.reason, later.retry_after)
+        return later
     code = Code.NOT_FOUND
     if response.status in (401, 403):
         code = Code.REFUSED if secret else Code.ASKS_FOR_SECRET

@@ -8,16 +8,16 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from common import postgres
 from jobs import deciding, failures, kinds, limits, looking
-from jobs.claim import Claim, Failing
+from jobs.claim import Claim
 from jobs.fetch import Later
 from jobs.kinds.base import Found, JobKind, Source
 from jobs.models import Connection, Job, JobAttempt
 from jobs.reasons import Code
 from jobs.recording import LOOK, SendAs
-from jobs.sources import open_connection
 from people import quiet
-from work.answers import Answer, Cancel, Defer, Retryable
+from work.answers import Answer, Cancel, Defer
 from work.kinds import Kind
 from work.reasons import Reason
 from work.retry import Policy
@@ -32,15 +32,13 @@ class LookKind(Kind[Claim]):
     language = "p.language"
     source = "CASE WHEN d.connection_id IS NULL THEN '' ELSE 'connection' END"
     queue_of = "nullif(d.queue, 'jobs')"
-    columns = """
+    columns = f"""
        d.user_id, d.origin_id, d.batch_id, d.correlation_id, d.slot, d.payload::text AS payload,
        d.message::text AS message, d.on_error, d.errors_allowed, d.expires_at, d.connection_id,
        p.time_zone, p.is_active, CASE WHEN NOT (d.message->>'urgent')::bool THEN p.quiet_from END AS quiet_from,
        p.quiet_until,
-       c.id AS source_id, c.version AS source_version, c.label, c.address::text AS address, c.sealed_secrets,
-       c.removed_at, c.disabled_at, c.failing_code, c.failing_params::text AS failing_params,
-       c.working_since,
-       m.state::text AS memory, m.version AS memory_version, m.failures, m.failing_since, m.told_at"""
+       m.state::text AS memory, m.version AS memory_version, m.failures, m.failing_since, m.told_at,
+       {postgres.columns(Connection, "c")}"""
     joins = """
   JOIN people_user p ON p.id = d.user_id
   LEFT JOIN jobs_connection c ON c.id = d.connection_id
@@ -66,16 +64,14 @@ class LookKind(Kind[Claim]):
             is_active=row.is_active,
             source=source,
             unusable=unusable,
+            connection_works=row.c_working_since is not None,
+            on_error=row.on_error,
+            errors_allowed=row.errors_allowed,
             memory=None if row.memory is None else json.loads(row.memory),
-            failing=Failing(
-                on_error=row.on_error,
-                allowed=row.errors_allowed,
-                version=row.memory_version or 0,
-                failures=row.failures or 0,
-                since=row.failing_since,
-                told_at=row.told_at,
-                connection_works=row.working_since is not None,
-            ),
+            memory_version=row.memory_version or 0,
+            failures=row.failures or 0,
+            failing_since=row.failing_since,
+            told_at=row.told_at,
         )
 
     def origin(self, claim: Claim) -> tuple[str, UUID | None]:
@@ -100,10 +96,8 @@ class LookKind(Kind[Claim]):
         match found:
             case Found(value):
                 return deciding.decided(claim, kind.decide(ask, value))
-            case Later(reason, retry_after):
-                if claim.tries < kind.policy.tries:
-                    return Retryable(reason, retry_after)
-                return deciding.failed(claim, reason)
+            case Later():
+                return found if claim.tries < kind.policy.tries else deciding.failed(claim, found.reason)
             case refused:
                 return deciding.failed(claim, refused.reason, disconnect=refused.disconnect)
 
@@ -122,20 +116,10 @@ def _source(row: Any) -> tuple[Source | None, Reason | None]:
     """The connection that a job looks through, or why it cannot be used."""
     if row.connection_id is None:
         return None, None
-    if row.source_id is None:
+    if row.c_id is None:
         return None, Reason(Code.NO_CONNECTION)
-    connection = Connection(
-        id=row.source_id,
-        label=row.label,
-        version=row.source_version,
-        address=json.loads(row.address),
-        sealed_secrets=row.sealed_secrets,
-        removed_at=row.removed_at,
-        disabled_at=row.disabled_at,
-        failing_code=row.failing_code,
-        failing_params=json.loads(row.failing_params),
-    )
-    opened = open_connection(connection)
+    connection = postgres.instance(Connection, row[row._fields.index("c_id") :])
+    opened = looking.open_connection(connection)
     return (None, opened) if isinstance(opened, Reason) else (opened, None)
 
 

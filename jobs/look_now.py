@@ -19,7 +19,6 @@ from jobs.kinds.base import Ask, JobKind, Nothing, Source
 from jobs.models import Connection, Memory
 from jobs.reasons import Code
 from jobs.recording import SendAs
-from jobs.sources import open_connection
 from notifications.text import Text
 from people.models import User
 from work.reasons import Code as Engine
@@ -76,7 +75,7 @@ def look_now(user: User, question: Question) -> Looked:
     kind = kinds.find(question.kind)
     if kind is None:
         return Looked(reason=Reason(Code.NO_KIND, kind=question.kind), failed=True)
-    source = None if question.connection is None else open_connection(question.connection)
+    source = None if question.connection is None else looking.open_connection(question.connection)
     if source is None and kind.connection and kind.needs_connection:
         source = Reason(Code.NO_CONNECTION)
     if isinstance(source, Reason):

@@ -10,10 +10,13 @@ from functools import partial
 
 from django.db.models.functions import Now
 
+from common import encryption
 from common.postgres import lend_connection, persist
 from jobs.fetch import Fetch, Later, NotModified, Refused, outcome
-from jobs.kinds.base import LONGEST_FRESH, Ask, Found, JobKind
-from jobs.models import Result
+from jobs.kinds.base import Ask, Found, JobKind, Source
+from jobs.models import Connection, Result
+from jobs.reasons import Code
+from work.reasons import Reason
 
 log = logging.getLogger(__name__)
 
@@ -25,9 +28,7 @@ def look(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool =
     """
     key = _key(kind, ask)
     known = persist(Result.objects.filter(key=key).first) if kind.fresh_for or kind.conditional else None
-    if known is not None and datetime.now(UTC) - known.fetched_at < timedelta(
-        seconds=min(kind.fresh_for, LONGEST_FRESH)
-    ):
+    if known is not None and datetime.now(UTC) - known.fetched_at < timedelta(seconds=kind.fresh_for):
         return Found(known.value)
     lend_connection()
     seconds = kind.deadline if deadline is None else min(deadline, kind.deadline)
@@ -40,6 +41,26 @@ def look(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool =
     if keep and isinstance(found, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
         _keep(key, found, fetch)
     return found
+
+
+def open_connection(connection: Connection) -> Source | Reason:
+    """The connection with its secrets, or why it cannot be used."""
+    if connection.removed_at is not None:
+        return Reason(Code.NO_CONNECTION)
+    if connection.disabled_at is not None:
+        why = Reason(connection.failing_code, **connection.failing_params)
+        return Reason(Code.CONNECTION_DISABLED, label=connection.label, why=why)
+    try:
+        there = connection.destination()
+    except encryption.Unreadable:
+        return Reason(Code.CONNECTION_UNREADABLE)
+    return Source(
+        id=connection.id,
+        label=connection.label,
+        address=there.address,
+        secrets=there.secrets,
+        version=connection.version,
+    )
 
 
 def _key(kind: JobKind, ask: Ask) -> str:

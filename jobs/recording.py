@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -47,10 +47,10 @@ class SendAs:
     @classmethod
     def read(cls, stored: str) -> SendAs:
         """Raises TypeError, ValueError or KeyError for a damaged row."""
-        fields: dict[str, Any] = json.loads(stored)
-        chosen = fields.pop("channels")
+        given: dict[str, Any] = json.loads(stored)
+        chosen = given.pop("channels")
         channels = None if chosen is None else [(UUID(key), str(provider)) for key, provider in chosen]
-        return cls(channels=channels, **fields)
+        return cls(channels=channels, **given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +72,7 @@ class NewJob:
     errors_allowed: int = 3
 
 
+_AS_GIVEN = [field.name for field in fields(NewJob) if field.name not in ("payload", "send_as", "on_error")]
 _RECORD = f"""
 INSERT INTO jobs_job (id, user_id, kind, queue, payload, connection_id, batch_id, correlation_id, origin_id, slot,
                       message, on_error, errors_allowed, state, available_at, wake_at, expires_at, wakes, is_bulk,
@@ -81,10 +82,10 @@ SELECT id, user_id, kind, queue, payload::jsonb, connection_id, batch_id, correl
     wakes.wake_at("extract(epoch FROM due - now())::float")
 }, expires_at, 0, %(is_bulk)s, 0, 0
   FROM (SELECT j.*, greatest(available_at, now()) AS due
-          FROM unnest(%(ids)s::uuid[], %(users)s::bigint[], %(kinds)s::text[], %(queues)s::text[],
-                      %(payloads)s::text[], %(connections)s::uuid[], %(batches)s::uuid[], %(correlations)s::uuid[],
-                      %(origins)s::uuid[], %(slots)s::timestamptz[], %(messages)s::text[], %(on_errors)s::text[],
-                      %(allowed)s::int[], %(available)s::timestamptz[], %(expires)s::timestamptz[])
+          FROM unnest(%(id)s::uuid[], %(user_id)s::bigint[], %(kind)s::text[], %(queue)s::text[], %(payload)s::text[],
+                      %(connection_id)s::uuid[], %(batch_id)s::uuid[], %(correlation_id)s::uuid[],
+                      %(origin_id)s::uuid[], %(slot)s::timestamptz[], %(message)s::text[], %(on_error)s::text[],
+                      %(errors_allowed)s::int[], %(available_at)s::timestamptz[], %(expires_at)s::timestamptz[])
                AS j(id, user_id, kind, queue, payload, connection_id, batch_id, correlation_id, origin_id, slot,
                     message, on_error, errors_allowed, available_at, expires_at)) new
 ON CONFLICT (batch_id, user_id) DO NOTHING
@@ -103,21 +104,12 @@ def record(jobs: Iterable[NewJob]) -> list[Wake]:
     rows = query(
         _RECORD,
         {
-            "ids": column(uuid7() for _ in new),
-            "users": column(job.user_id for job in new),
-            "kinds": column(job.kind for job in new),
-            "queues": column(queue_of(job.kind) for job in new),
-            "payloads": column(json.dumps(job.payload) for job in new),
-            "connections": column(job.connection_id for job in new),
-            "batches": column(job.batch_id for job in new),
-            "correlations": column(job.correlation_id for job in new),
-            "origins": column(job.origin_id for job in new),
-            "slots": column(job.slot for job in new),
-            "messages": column(job.send_as.stored() for job in new),
-            "on_errors": column(str(job.on_error) for job in new),
-            "allowed": column(job.errors_allowed for job in new),
-            "available": column(job.available_at for job in new),
-            "expires": column(job.expires_at for job in new),
+            **{name: column(getattr(job, name) for job in new) for name in _AS_GIVEN},
+            "id": column(uuid7() for _ in new),
+            "queue": column(queue_of(job.kind) for job in new),
+            "payload": column(json.dumps(job.payload) for job in new),
+            "message": column(job.send_as.stored() for job in new),
+            "on_error": column(str(job.on_error) for job in new),
             **wakes.parameters(),
         },
     )

@@ -6,7 +6,6 @@ cancels deliveries that have not gone out; a delivery that is being sent at that
 
 from __future__ import annotations
 
-import json
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -14,7 +13,6 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from common.uuid7 import uuid7
 from notifications.deliveries import outbox, shown
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import Code
@@ -42,21 +40,13 @@ def snooze(notification_id: UUID, until: datetime) -> bool:
     if not _answer(notification_id, Code.SNOOZED, until):
         return False
     said = Notification.objects.get(id=notification_id)
-    again = outbox.NewNotification(
-        user_id=said.user_id,
-        channels=_channels(said),
-        subject=said.subject,
-        body=said.body,
-        origin=Notification.Origin(said.origin),
-        batch_id=uuid7(),
-        origin_id=said.origin_id,
-        slot=said.slot,
+    again = outbox.again(
+        said,
+        _channels(said),
         available_at=until,
         urgent=True,  # its person has chosen the hour
         in_order=bool(said.channel_order),
         escalate_after=said.escalate_after,
-        category=said.category,
-        data=None if said.data is None else json.dumps(said.data),
     )
     if again.channels:
         publish_after_commit(outbox.record([again]))
@@ -79,8 +69,5 @@ def _answer(notification_id: UUID, code: Code, until: datetime | None = None) ->
 
 def _channels(said: Notification) -> list[tuple[UUID, str]]:
     order = said.channel_order or list(said.deliveries.order_by("id").values_list("channel_id", flat=True))
-    there = {
-        channel_id: (channel_id, provider)
-        for channel_id, provider in Channel.objects.filter(id__in=order, removed_at=None).values_list("id", "provider")
-    }
-    return [there[channel_id] for channel_id in order if channel_id in there]
+    there = dict(Channel.objects.filter(id__in=order, removed_at=None).values_list("id", "provider"))
+    return [(channel_id, there[channel_id]) for channel_id in order if channel_id in there]

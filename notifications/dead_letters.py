@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from uuid import UUID
 
 from django.db import transaction
@@ -10,7 +9,6 @@ from django.db.models import Count, Max, Min, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from common.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY
 from notifications.deliveries.outbox import NewNotification
@@ -84,17 +82,9 @@ def send_as_new(rows: QuerySet[Delivery], which: str, who: Who, *, cause: str = 
 def _copy(letter: Delivery, who: Who) -> NewNotification:
     said = letter.notification
     is_fresh = letter.expires_at is not None and letter.expires_at > timezone.now()
-    return NewNotification(
-        user_id=said.user_id,
-        channels=[(letter.channel_id, letter.provider)],
-        subject=said.subject,
-        body=said.body,
-        origin=Notification.Origin(said.origin),
-        batch_id=uuid7(),
-        origin_id=said.origin_id,
-        slot=said.slot,
+    return outbox.again(
+        said,
+        [(letter.channel_id, letter.provider)],
         expires_at=letter.expires_at if is_fresh else None,
         urgent=said.urgent or who.user_id == said.user_id,
-        category=said.category,
-        data=None if said.data is None else json.dumps(said.data),
     )

@@ -25,6 +25,7 @@ class Message:
     empty if the message needs no answer. `open_url` shows the notification to its person, who must be signed in.
     `correlation_id` is the same for all that one cause sent; `schedule_id`,
     `category` and `data` are those of its schedule, if it has one. `code` is that of a verification, also in `body`.
+    `left`: seconds until it is stale, None for never.
     """
 
     key: UUID
@@ -40,6 +41,7 @@ class Message:
     category: str = ""
     code: str = field(default="", repr=False)
     data: Mapping[str, Any] | None = field(default=None, repr=False)
+    left: float | None = None
 
     @property
     def links(self) -> list[tuple[str, str]]:

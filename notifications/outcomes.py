@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Prefetch
 
-from common.postgres import column
+from common.postgres import column, query
 from notifications.models import Delivery, Notification
 
 # So many of the newest are looked at: behind more that are open or dropped, nothing is shown.
@@ -31,9 +30,7 @@ def last_troubles(origins: Sequence[UUID]) -> dict[UUID, Notification]:
     """By schedule, the newest notification that arrived or failed, unless it arrived in full; with its deliveries."""
     if not origins:
         return {}
-    with connection.cursor() as cursor:
-        cursor.execute(_LAST, [column(origins), NEWEST])
-        found = [row[0] for row in cursor.fetchall()]
+    found = [row.id for row in query(_LAST, [column(origins), NEWEST])]
     deliveries = Prefetch("deliveries", Delivery.objects.select_related("channel").order_by("channel_id"))
     troubled = Notification.objects.filter(id__in=found).prefetch_related(deliveries)
     return {said.origin_id: said for said in troubled if said.origin_id is not None}

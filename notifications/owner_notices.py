@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID, uuid5
 
 from django.conf import settings
@@ -113,33 +112,26 @@ def record(notices: Collection[Notice], now: datetime) -> list[Wake]:
     ids = [notice.batch_id for notice in notices]
     known = set(Notification.objects.filter(batch_id__in=ids).values_list("batch_id", flat=True))
     new = [notice for notice in notices if notice.batch_id not in known]
+    return _record(new, now) if new else []
+
+
+def _record(notices: Sequence[Notice], now: datetime) -> list[Wake]:
     try:
-        return _record(new, now)
+        with transaction.atomic():
+            working = _working_channels({notice.user_id for notice in notices})
+            return outbox.record(
+                _notification(notice, chosen, now)
+                for notice in notices
+                if (chosen := _chosen(notice, working[notice.user_id]))
+            )
     except Exception as error:
         if blames_no_row(error):
             raise
-        log.warning("%d notices were refused (%s): recording them one by one", len(new), type(error).__name__)
-    return [wake for notice in new for wake in _record_alone(notice, now)]
-
-
-def _record_alone(notice: Notice, now: datetime) -> list[Wake]:
-    try:
-        return _record([notice], now)
-    except Exception as error:
-        if blames_no_row(error):
-            raise
-        log.error("A notice for person %s cannot be recorded: %s", notice.user_id, type(error).__name__)
-        return []
-
-
-@transaction.atomic
-def _record(notices: Collection[Notice], now: datetime) -> list[Wake]:
-    if not notices:
-        return []
-    working = _working_channels({notice.user_id for notice in notices})
-    return outbox.record(
-        _notification(notice, chosen, now) for notice in notices if (chosen := _chosen(notice, working[notice.user_id]))
-    )
+        if len(notices) == 1:
+            log.error("A notice for person %s cannot be recorded: %s", notices[0].user_id, type(error).__name__)
+            return []
+        log.warning("%d notices were refused (%s): recording them one by one", len(notices), type(error).__name__)
+    return [wake for notice in notices for wake in _record([notice], now)]
 
 
 def _chosen(notice: Notice, working: Sequence[Channel]) -> list[Channel]:
@@ -150,12 +142,13 @@ def _chosen(notice: Notice, working: Sequence[Channel]) -> list[Channel]:
 def _deaths() -> Iterable[Notice]:
     history = f"{settings.BASE_URL}{reverse('notifications:history')}?state=failed"
     for row in query(_DIED, [NEWS.total_seconds(), _OWN]):
+        letter = Delivery(state=row.state, reason_code=row.reason_code, reason_params=json.loads(row.reason_params))
         with languages.override(row.language):
             subject = _("“%(channel)s” does not work") % {"channel": row.label}
             body = _(
                 "“%(subject)s” did not arrive there. %(reason)s\n\n"
                 "You get this once a day, however many there are. All of them: %(url)s"
-            ) % {"subject": row.subject, "reason": _reason(row), "url": history}
+            ) % {"subject": row.subject, "reason": letter.reason, "url": history}
         yield Notice(
             row.user_id,
             uuid5(_NOTICES, f"{row.id} {row.cause} {row.day}"),
@@ -165,11 +158,6 @@ def _deaths() -> Iterable[Notice]:
             mends=row.failing_since is not None,
             reached_nobody=row.outcome == Notification.Outcome.FAILED,
         )
-
-
-def _reason(row: Any) -> str:
-    delivery = Delivery(state=row.state, reason_code=row.reason_code, reason_params=json.loads(row.reason_params))
-    return delivery.reason
 
 
 def _disabled() -> Iterable[Notice]:
@@ -201,9 +189,7 @@ def _working_channels(user_ids: Iterable[int]) -> Mapping[int, list[Channel]]:
         .filter(user__in=user_ids, removed_at=None, disabled_at=None, verified_at__isnull=False, failing_since=None)
     )
     found = defaultdict(list)
-    for channel in sorted(
-        working.select_related("user"), key=lambda channel: (channel.provider == "inbox", channel.id)
-    ):
+    for channel in sorted(working.select_related("user"), key=lambda one: (one.provider == "inbox", one.id)):
         found[channel.user_id].append(channel)
     return found
 

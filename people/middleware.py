@@ -14,6 +14,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
 from common import languages
@@ -43,23 +44,15 @@ class ReadersZoneAndLanguage:
         return response
 
 
-class FactorFirst:
+class FactorFirst(MiddlewareMixin):
     """Require the second factor for its own pages, for an account's data, and for new tokens, which need none later.
 
     A session from before the set-up knows only the password.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
-
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         guarded = request.path.startswith(_path("mfa_index")) or request.path in _guarded()
-        if not guarded or request.path in map(_path, _SHOWN_AT):
-            return None
-        if not request.user.is_authenticated:
+        if not guarded or not request.user.is_authenticated or request.path in map(_path, _SHOWN_AT):
             return None
         if request.path in map(_path, _SET_UP_AT) and second_factor.must_confirm_address(request.user):
             # Before the password is asked for, which would be in vain.

@@ -43,6 +43,15 @@ class Obstacle(StrEnum):
     TOO_MANY_TAGS = "too-many-tags"
 
 
+_OPPOSITES = {
+    Action.RESUME: Action.PAUSE,
+    Action.ARCHIVE: Action.UNARCHIVE,
+    Action.UNARCHIVE: Action.ARCHIVE,
+    Action.TAG: Action.UNTAG,
+    Action.UNTAG: Action.TAG,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """`at` identifies what was changed, for `undo`; `left_out` counts the others by their obstacle."""
@@ -120,19 +129,11 @@ def undo(user: User, action: Action, at: datetime, now: datetime, tag: str = "")
     schedules = state_changes.lock(changed_by(user, action, at), now)
     if not schedules:
         return 0
-    match action:
-        case Action.PAUSE:
-            state_changes.put_back(schedules, What.RESUMED, now, user)
-        case Action.RESUME:
-            state_changes.pause(schedules, now, user)
-        case Action.ARCHIVE:
-            state_changes.put_back(schedules, What.UNARCHIVED, now, user)
-        case Action.UNARCHIVE:
-            state_changes.archive(schedules, now, user)
-        case Action.DELETE:
-            state_changes.restore(schedules, now, user)
-        case Action.TAG:
-            _act(schedules, Action.UNTAG, now, user, tag)
-        case Action.UNTAG:
-            _act(schedules, Action.TAG, now, user, tag)
+    if action == Action.PAUSE:
+        # Not `resume`: a reminder that was snoozed is snoozed again.
+        state_changes.put_back(schedules, What.RESUMED, now, user)
+    elif action == Action.DELETE:
+        state_changes.restore(schedules, now, user)
+    else:
+        _act(schedules, _OPPOSITES[action], now, user, tag)
     return len(schedules)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 from uuid import UUID, uuid5
 
 from django.db.models import QuerySet
@@ -101,10 +102,10 @@ def plan(user: User, events: Sequence[FileEvent], wishes: Wishes, now: datetime)
     return [*new[:room], *full, *(item for item in items if item.fate is not Fate.NEW)]
 
 
-def load(user: User, items: Collection[Item], sent: Draft, now: datetime) -> int:
-    """Make the reminders of the new items, in one transaction; sent as `sent` is. Returns how many.
+def load(user: User, items: Collection[Item], sent: Mapping[str, Any], now: datetime) -> int:
+    """Make the reminders of the new items, in one transaction; `sent` are the fields of their drafts that say how.
 
-    Those that were deleted since an earlier import are restored.
+    Returns how many. Those that were deleted since an earlier import are restored.
     """
     entries = {_id(user, item.key): item.entry for item in items if item.entry is not None}
     with lock_user(user):
@@ -113,8 +114,8 @@ def load(user: User, items: Collection[Item], sent: Draft, now: datetime) -> int
         taken = absent[: max(0, editing.room(user))]
         for schedule_id in taken:
             if schedule_id not in stored:
-                editing.create(user, _draft(sent, entries[schedule_id]), now, schedule_id)
-        _restore(user, {key: _draft(sent, entries[key]) for key in taken if key in stored}, now)
+                editing.create(user, Draft(**entries[schedule_id].draft_fields, **sent), now, schedule_id)
+        _restore(user, {key: Draft(**entries[key].draft_fields, **sent) for key in taken if key in stored}, now)
     return len(taken)
 
 
@@ -125,12 +126,6 @@ def _restore(user: User, drafts: Mapping[UUID, Draft], now: datetime) -> None:
     for schedule in Schedule.objects.filter(id__in=list(drafts)).prefetch_related("channels"):
         if editing.draft_of(schedule) != drafts[schedule.id]:
             editing.reschedule(schedule.id, drafts[schedule.id], now, schedule.version, user)
-
-
-def _draft(sent: Draft, entry: Entry) -> Draft:
-    return replace(
-        sent, title=entry.title, body=entry.body, kind=entry.kind, rule=entry.rule, time_zone=entry.time_zone
-    )
 
 
 def made_at(user: User, at: datetime) -> QuerySet[Schedule]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
 
 from django.db.models import Model
 from django.db.models.expressions import DatabaseDefault
@@ -75,10 +73,4 @@ def insert(schedule: Schedule, channels: Sequence[Channel], event: ScheduleEvent
 def _row(instance: Model) -> str:
     """The columns that have a value, as JSON, for `jsonb_populate_record`."""
     values = {field.column: getattr(instance, field.attname) for field in instance._meta.concrete_fields}
-    return json.dumps(
-        {name: one for name, one in values.items() if not isinstance(one, DatabaseDefault)}, default=_text
-    )
-
-
-def _text(value: Any) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    return json.dumps({name: one for name, one in values.items() if not isinstance(one, DatabaseDefault)}, default=str)

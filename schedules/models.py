@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
+from uuid import UUID
 
 import pgtrigger
 from django.conf import settings
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
     from people.models import User
 
 
-def _array(field: str, condition: str) -> models.Func:
-    return models.Func(models.F(field), template=condition, output_field=models.BooleanField())
+def speaks(job_kind: str) -> bool:
+    """Whether what looks at this kind of job may say something, so that it needs a channel."""
+    kind = kinds.find(job_kind)
+    return kind is None or kind.speaks
 
 
-def _json(field: str, condition: str) -> models.Func:
+def _sql(field: str, condition: str) -> models.Func:
     return models.Func(models.F(field), template=condition, output_field=models.BooleanField())
 
 
@@ -41,6 +44,13 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
     def for_user(self, user: User) -> ScheduleQuerySet:
         """The schedules that `user` sees: their own, less those deleted."""
         return self.filter(user=user, deleted_at=None)
+
+    def written(self, schedule_id: str) -> Schedule | None:
+        """The one with this id, as an address or a form has it; None also for what is no id."""
+        try:
+            return self.filter(id=UUID(schedule_id)).first()
+        except ValueError:
+            return None
 
 
 class Schedule(models.Model):
@@ -197,25 +207,25 @@ class Schedule(models.Model):
             # Nested deeper than any rule is, or a number of thousands of digits: Python's parser of JSON gives up, and
             # with it whole pages.
             models.CheckConstraint(
-                condition=Q(_json("rule", "NOT jsonb_path_exists(%(expressions)s, '$.**{8}')"))
-                & Q(_json("rule", "NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
+                condition=Q(_sql("rule", "NOT jsonb_path_exists(%(expressions)s, '$.**{8}')"))
+                & Q(_sql("rule", "NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
                 name="schedule_readable_rule",
             ),
             models.CheckConstraint(
-                condition=Q(_json("data", "NOT jsonb_path_exists(%(expressions)s, '$.**{40}')"))
-                & Q(_json("data", "NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
+                condition=Q(_sql("data", "NOT jsonb_path_exists(%(expressions)s, '$.**{40}')"))
+                & Q(_sql("data", "NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
                 name="schedule_readable_data",
             ),
             models.CheckConstraint(
-                condition=Q(_array("excluded", "coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))
-                & Q(_array("excluded", "coalesce('9999-01-01' > ALL(%(expressions)s), false)"))
-                & Q(_array("excluded", "coalesce(array_ndims(%(expressions)s), 1) = 1")),
+                condition=Q(_sql("excluded", "coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))
+                & Q(_sql("excluded", "coalesce('9999-01-01' > ALL(%(expressions)s), false)"))
+                & Q(_sql("excluded", "coalesce(array_ndims(%(expressions)s), 1) = 1")),
                 name="schedule_readable_excluded",
             ),
             models.CheckConstraint(
-                condition=Q(_array("tags", "cardinality(%(expressions)s) <= 10"))
-                & Q(_array("tags", "coalesce(array_ndims(%(expressions)s), 1) = 1"))
-                & Q(_array("tags", "array_position(%(expressions)s, NULL) IS NULL")),
+                condition=Q(_sql("tags", "cardinality(%(expressions)s) <= 10"))
+                & Q(_sql("tags", "coalesce(array_ndims(%(expressions)s), 1) = 1"))
+                & Q(_sql("tags", "array_position(%(expressions)s, NULL) IS NULL")),
                 name="schedule_readable_tags",
             ),
             models.CheckConstraint(
@@ -253,7 +263,7 @@ class Schedule(models.Model):
     @property
     def name(self) -> str:
         """Its title, for lists; where that waits for what a look finds ("It is {value}"), what it looks at instead."""
-        kind = kinds.find(self.job_kind) if self.job_kind else None
+        kind = kinds.find(self.job_kind)
         if kind is None or not any(f"{{{name}}}" in self.title for name in kind.placeholders):
             return self.title
         return f"{kind.label}: {self.looks_at}"
@@ -261,8 +271,7 @@ class Schedule(models.Model):
     @property
     def speaks(self) -> bool:
         """Whether it may say something, so that it needs a channel."""
-        kind = kinds.find(self.job_kind) if self.job_kind else None
-        return kind is None or kind.speaks
+        return speaks(self.job_kind)
 
     @property
     def problem(self) -> str:

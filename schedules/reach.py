@@ -37,8 +37,7 @@ class Reach:
     @classmethod
     def of(cls, schedule: Schedule) -> Self:
         """Of a schedule whose channels are prefetched. Only active ones are judged: others send nothing."""
-        kind = kinds.find(schedule.job_kind)
-        if schedule.state != _State.ACTIVE or schedule.audience or (kind is not None and not kind.speaks):
+        if schedule.state != _State.ACTIVE or schedule.audience or not schedule.speaks:
             return cls()
         channels = schedule.channels.all()
         if not any(_works(channel) for channel in channels):

@@ -182,14 +182,10 @@ def _save(
         schedule.version += 1
         schedule.updated_at = now
     rows = [{name: getattr(one, name) for name in _CHANGED} for one in schedules]
-    change(_UPDATE, [json.dumps(rows, default=_text)])
+    change(_UPDATE, [json.dumps(rows, default=str)])
     mirror.switch(schedules)
     details = detail or {}
     ScheduleEvent.objects.bulk_create(
         ScheduleEvent(schedule=one, what=what, at=now, by=by, version=one.version, detail=details.get(one.id, {}))
         for one in schedules
     )
-
-
-def _text(value: object) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -35,9 +35,9 @@ def spellings(user: User) -> list[str]:
     return sorted(found, key=lambda tag: (key(tag), tag))
 
 
-def own(spelled: Iterable[str]) -> list[str]:
-    """One spelling of each tag."""
-    return without_repeats(spelled)
+def own(user: User) -> list[str]:
+    """One spelling of each tag of a person's reminders, to choose from."""
+    return without_repeats(spellings(user))
 
 
 def has(tag: str, spelled: Iterable[str]) -> Q:

@@ -1,5 +1,6 @@
 // Keeps an open page up to date: unread messages, its lists, relative times, and a sound for whoever wants one.
 const VISIBLE = 15_000, HIDDEN = 60_000; // milliseconds between two looks
+const COMMIT = 2; // seconds that a change may take until others see it
 const title = document.title;
 let last, timer;
 
@@ -29,7 +30,9 @@ async function look() {
 function follow(now) {
   showUnread(now.unread);
   if (last && now.newest > last.newest) ring(now.newest);
-  if (last && (now.unread !== last.unread || now.mark !== last.mark)) htmx.trigger(document.body, "changed");
+  // At first: what has changed since this page was asked for may be missing from it.
+  const missed = now.changed !== null && now.changed < performance.now() / 1000 + COMMIT;
+  if (last ? now.unread !== last.unread || now.mark !== last.mark : missed) htmx.trigger(document.body, "changed");
   last = now;
 }
 
@@ -77,4 +80,4 @@ setInterval(() => {
 document.addEventListener("visibilitychange", () => document.hidden || look());
 navigator.serviceWorker?.addEventListener("message", look);
 navigator.serviceWorker?.register("/service-worker.js").catch(() => {});
-look();
+document.addEventListener("DOMContentLoaded", look); // after htmx

@@ -8,7 +8,7 @@ import struct
 import threading
 from contextlib import suppress
 
-from tests.network import free_port
+from demo.ports import free_port
 
 # Linux: a packet filter on a socket, here one that lets nothing in, so that the kernel acknowledges nothing either.
 _SO_ATTACH_FILTER, _SO_DETACH_FILTER = 26, 27

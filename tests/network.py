@@ -85,18 +85,6 @@ def closed_port() -> int:
     return int(_closed.getsockname()[1])
 
 
-_reserved = list[socket.socket]()
-
-
-def free_port() -> int:
-    """A port for a server of this test. It stays bound until then, so that nobody else is given it meanwhile."""
-    held = socket.socket()
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # else the server could not listen there
-    held.bind(("127.0.0.1", 0))
-    _reserved.append(held)
-    return int(held.getsockname()[1])
-
-
 def post(url: str, deadline: float = 5.0, **headers: str) -> Response:
     return http.request("POST", url, body=b"{}", headers=headers, deadline=deadline)
 

@@ -13,7 +13,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ["CARILLON_VAR"] = f"{os.environ.get('CARILLON_VAR') or 'var/test'}-{_worker}"
-
+# Else each worker and beat checks all models and forms first. `manage.py` and what `script/server` starts still do.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
 
 _LANES = ("browser", "process", "db", "unit")
 _AXE = "tests/browser/test_accessibility.py"  # without the processes of its lane

@@ -31,6 +31,10 @@ class Done:
     effect: Callable[[], object] | None = None
 
 
+class Overtaken(Exception):
+    """Raised by an effect: another worker has changed what the claim had read. It is claimed and run again at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Retryable:
     """Nothing happened, or a service asked to try later: in `retry_after` seconds from now, if it said when."""

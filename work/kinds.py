@@ -58,6 +58,9 @@ class Claim(Lease):
 
 C = TypeVar("C", bound=Claim)
 
+# The attributes of a kind that statements take as they are written.
+_WRITTEN = ("on_unknown", "most_tries", "person", "language", "source", "queue_of", "joins", "follow")
+
 
 class Kind(Generic[C]):
     """The class attributes with a value are optional.
@@ -185,19 +188,12 @@ class Kind(Generic[C]):
             "done": self.words.done,
             "key": f"{self.words.key}_id",
             "handler": f"d.{self.handler}",
-            "on_unknown": self.on_unknown,
-            "most_tries": self.most_tries,
-            "person": self.person,
-            "language": self.language,
-            "source": self.source,
-            "queue_of": self.queue_of,
+            **{name: getattr(self, name) for name in _WRITTEN},
             "columns": f", {self.columns}" if self.columns else "",
-            "joins": self.joins,
             "locked": self._joined(self.model.locks),
             "lock": "FOR NO KEY UPDATE OF " + ", ".join(["d", *self.model.locks]),
             "follow_lock": "".join(f", {key}" for key in self.follow_locks),
             "follow_locked": self._joined(self.follow_locks),
-            "follow": self.follow,
             "follow_names": "".join(f", {name}" for name in self.follow_values),
             "follow_types": "".join(f", %({name})s::{type_}[]" for name, type_ in self.follow_values.items()),
         }

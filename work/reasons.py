@@ -50,6 +50,7 @@ class Code(Codes):
     STOPPED = "stopped", _("The worker was stopped in the middle of it.")
     LOST = "lost", _("The worker was lost in the middle of it.")
     RELEASED = "released", _("The worker was stopped before it had begun.")
+    OVERTAKEN = "overtaken", _("Something else changed what it had read, so it begins again.")
     DATABASE_AWAY = "database-away", _("The database went away while this try was being opened.")
     STALE = "stale", _("It was stale before it could be done.")
     DISCARDED = "discarded", _("Discarded: {said}")

@@ -15,9 +15,9 @@ from django.db import transaction
 from common import fault_points, languages
 from common.postgres import blames_no_row, lend_connection
 from work import load
-from work.answers import Answer, Cancel, Defer, NotStarted, OwnFault
+from work.answers import Answer, Cancel, Defer, NotStarted, Overtaken, OwnFault
 from work.claim import claim, seconds_until_available, unreadable
-from work.decision import decide
+from work.decision import decide, give_back
 from work.kinds import C, Kind
 from work.manual import cancel
 from work.reasons import Code, Reason
@@ -114,6 +114,10 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
     decision = decide(kind, claimed, answer, random.random() if jitter is None else jitter)  # noqa: S311
     try:
         settled = settle(kind, claimed, decision, answer)
+    except Overtaken:
+        # Each time another one has ended, so this cannot go on for ever.
+        decision = give_back(Reason(Code.OVERTAKEN))
+        settled = settle(kind, claimed, decision)
     except Exception as error:
         if isinstance(answer, OwnFault) or blames_no_row(error):
             raise

@@ -8,16 +8,16 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from ninja import Router
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api import versions
 from api.access import ApiRequest, Bearer
 from api.answers import answer, secret_answer
-from api.channels.body import errors, provider_of
+from api.channels.body import provider_of
 from api.channels.collection import REFUSALS, locked, own, show
 from api.channels.document import ChannelDocument
-from api.fields import Body, Instant, limits, written
-from api.problems import FieldError, Problem, conflict, invalid
+from api.fields import Body, Instant, limited, written
+from api.problems import FieldError, Problem, conflict, invalid, require_valid
 from common import encryption
 from notifications.channels import changes, verification
 from notifications.channels.forms import CodeForm
@@ -28,12 +28,9 @@ router = Router(tags=["channels"], auth=Bearer("channels"))
 
 
 class CodeBody(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"code": "1234-5678"}]})
+    model_config = limited(CodeForm, {"code": "1234-5678"})
 
-    code: str = Field(
-        description="The eight digits that were sent to the channel.",
-        json_schema_extra=limits(CodeForm.base_fields["code"]),
-    )
+    code: str = Field(description="The eight digits that were sent to the channel.")
 
 
 class TestSent(BaseModel):
@@ -55,8 +52,7 @@ def verify_channel(request: ApiRequest, channel_id: UUID, body: CodeBody) -> Htt
     """A code is valid for 15 minutes and 5 tries. Does nothing if the channel is verified already."""
     channel = own(request, channel_id)
     form = CodeForm({"code": body.code})
-    if not form.is_valid():
-        raise invalid(*errors(form))
+    require_valid(form)
     if channel.verified_at is None:
         try:
             right = verification.confirm(channel, form.cleaned_data["code"], timezone.now())

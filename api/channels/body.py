@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from django import forms
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from api.fields import Body, limits
-from api.problems import FieldError, invalid
+from api.fields import Body, limited
+from api.problems import FieldError, errors, invalid, require_valid
 from notifications import providers
 from notifications.channels import changes
 from notifications.channels.forms import ChannelForm, LabelForm, change_form
@@ -20,29 +19,28 @@ from notifications.providers.base import Provider
 from people.models import User
 
 _NEW: Any = {"kind": "webhook", "label": "Home server", "fields": {"url": "https://hooks.example.org/carillon"}}
-_LABEL: Any = limits(LabelForm.base_fields["label"])
 Fields = dict[str, str | int | None]
 
 
 class NewChannel(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
+    model_config = limited(LabelForm, _NEW)
 
     kind: str = Field(
         max_length=100,
         description="`GET /channels/kinds` describes each.",
         json_schema_extra={"enum": [provider.kind for provider in providers.all()]},
     )
-    label: str = Field("", description="Without one, the name of the kind.", json_schema_extra=_LABEL)
+    label: str = Field("", description="Without one, the name of the kind.")
     fields: dict[str, str | int] = Field({}, description="The fields of its kind, secrets among them.")
 
 
 class ChannelPatch(Body):
     """What is not given stays as it is. Another address must be verified again."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"label": "Phone", "on_unknown": "hold"}]})
+    model_config = limited(LabelForm, {"label": "Phone", "on_unknown": "hold"})
 
     # Absent, never null.
-    label: str = Field(None, json_schema_extra={"minLength": 1, **_LABEL})  # type: ignore[assignment]
+    label: str = Field(None, json_schema_extra={"minLength": 1})  # type: ignore[assignment]
     use_for_new: bool = Field(
         None,  # type: ignore[assignment]
         description="Whether the pages choose it for new reminders and rules.",
@@ -71,7 +69,7 @@ def provider_of(kind: str) -> Provider:
 def cleaned(body: NewChannel, user: User, *, look: bool) -> tuple[Mapping[str, Any], str]:
     """The provider's cleaned data, and the label; `look` as in `address_checks`. Raises a 422 problem."""
     provider = provider_of(body.kind)
-    _refuse_unknown(body.fields, provider.form.base_fields)
+    refuse_unknown(body.fields, provider.form.base_fields)
     details, label = provider.form(body.fields), LabelForm({"label": body.label})
     if not address_checks.are_valid(user.pk, details, label, look=look):
         raise invalid(*errors(details, "fields"), *errors(label))
@@ -93,12 +91,11 @@ def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destinati
     """The new destination (None: it stays), and the cleaned settings. Raises a 422 problem."""
     settings = settings_of(body, channel)
     if "fields" not in body.model_fields_set:
-        if not settings.is_valid():
-            raise invalid(*errors(settings))
+        require_valid(settings)
         return None, settings.cleaned_data
     provider, stored = provider_of(channel.provider), changes.readable_destination(channel)
     offered = change_form(None, provider, stored)
-    _refuse_unknown(body.fields, {name for name in offered.fields if name in provider.form.base_fields})
+    refuse_unknown(body.fields, [name for name in offered.fields if name in provider.form.base_fields])
     typed: dict[str, Any] = dict(offered.initial)
     for name, value in body.fields.items():
         typed[name] = "" if value is None else value
@@ -111,16 +108,8 @@ def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destinati
     return provider.update(stored, details.cleaned_data), settings.cleaned_data
 
 
-def errors(form: forms.BaseForm, place: str = "") -> list[FieldError]:
-    """The form's errors, by the names in the body."""
-    found = []
-    for name, said in form.errors.items():
-        path = ".".join(filter(None, (place, "" if name == "__all__" else name.removeprefix("drop_"))))
-        found += [FieldError(path or "(body)", str(error)) for error in said]
-    return found
-
-
-def _refuse_unknown(given: Mapping[str, Any], known: Any) -> None:
+def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
+    """Raises a 422 problem for fields that a kind of channel or connection does not have."""
     if unknown := sorted(set(given) - set(known)):
         said = f"There is no such field. This kind has: {', '.join(known) or 'none'}."
         raise invalid(*(FieldError(f"fields.{name}", said) for name in unknown))

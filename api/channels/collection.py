@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
-from ninja import Query, Router
+from ninja import Router
 
 from api import paging, versions
 from api.access import ApiRequest, Bearer
@@ -19,7 +19,8 @@ from api.channels import body as bodies
 from api.channels.body import ChannelPatch, NewChannel
 from api.channels.document import ChannelDocument, Kinds, NewChannelDocument, document, kind_document
 from api.fields import Search
-from api.problems import FieldError, conflict, invalid, not_found
+from api.idempotency import HEADER
+from api.problems import FieldError, conflict, invalid
 from notifications import providers
 from notifications.channels import changes, verification
 from notifications.models import Channel
@@ -33,9 +34,7 @@ REFUSALS = (codes.TooSoon, verification.Refused, verification.TooMany)
 
 def own(request: ApiRequest, channel_id: UUID) -> Channel:
     """The caller's channel, at the version of `If-Match`. Raises problems 404 and 412."""
-    found = Channel.objects.for_user(request.auth.user).filter(id=channel_id).first()
-    if found is None:
-        raise not_found()
+    found = get_object_or_404(Channel.objects.for_user(request.auth.user), id=channel_id)
     if request.method != "GET":
         versions.require(request, changes.fingerprint(found), lambda: document(found))
     return found
@@ -55,10 +54,7 @@ def show(channel: Channel, status: int = 200) -> HttpResponse:
 
 @router.get("", response=paging.Page[ChannelDocument], summary="List channels")
 def list_channels(
-    request: ApiRequest,
-    kind: Search | None = None,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+    request: ApiRequest, kind: Search | None = None, cursor: str | None = None, limit: paging.Limit = paging.SIZE
 ) -> HttpResponse:
     """Newest first, without their secrets."""
     found = Channel.objects.for_user(request.auth.user)
@@ -78,7 +74,7 @@ def add_channel(request: ApiRequest, body: NewChannel) -> HttpResponse:
     """Sends a code to it, unless it is yours already. Enter the code with `verify`; until then it gets nothing else."""
     user = request.auth.user
     # The answer to an Idempotency-Key is kept in the transaction of the operation.
-    cleaned, label = bodies.cleaned(body, user, look="Idempotency-Key" not in request.headers)
+    cleaned, label = bodies.cleaned(body, user, look=HEADER not in request.headers)
     try:
         channel = changes.add(user, body.kind, cleaned, label)
     except changes.SecondInbox:

@@ -6,9 +6,10 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django import forms
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from api.fields import Instant, written
+from api.answers import fields_of
+from api.fields import Instant, example
 from notifications import providers
 from notifications.message import Destination
 from notifications.models import Channel
@@ -19,18 +20,9 @@ _EXAMPLE: Any = {
     "kind": "webhook",
     "label": "Home server",
     "summary": "hooks.example.org/…",
-    "fields": {},
     "state": "ready",
     "verified": "2026-03-28T09:00:00Z",
-    "disabled": None,
-    "disabled_code": "",
-    "disabled_reason": "",
-    "may_enable": False,
-    "failing_since": None,
     "use_for_new": True,
-    "on_unknown": "",
-    "give_up_after": None,
-    "unreadable": "",
     "created": "2026-03-28T08:58:00Z",
 }
 
@@ -38,7 +30,7 @@ _EXAMPLE: Any = {
 class ChannelDocument(BaseModel):
     """`state` is `unverified` until its code is entered. `fields` are those of its kind that hold no secret."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     id: UUID
     kind: str
@@ -91,25 +83,17 @@ class Kinds(BaseModel):
 
 def document(channel: Channel) -> dict[str, Any]:
     usable = "unverified" if channel.verified_at is None else "ready"
-    return {
-        "id": str(channel.id),
-        "kind": channel.provider,
-        "label": channel.label,
-        "summary": channel.summary,
-        "fields": _fields(channel),
-        "state": usable if channel.disabled_at is None else "disabled",
-        "verified": written(channel.verified_at),
-        "disabled": written(channel.disabled_at),
-        "disabled_code": channel.disabled_code,
-        "disabled_reason": channel.disabled_reason,
-        "may_enable": channel.is_owners_to_enable,
-        "failing_since": written(channel.failing_since),
-        "use_for_new": channel.use_for_new,
-        "on_unknown": channel.on_unknown,
-        "give_up_after": channel.give_up_after,
-        "unreadable": channel.unreadable,
-        "created": written(channel.created_at),
-    }
+    return fields_of(
+        ChannelDocument,
+        channel,
+        kind=channel.provider,
+        fields=_fields(channel),
+        state=usable if channel.disabled_at is None else "disabled",
+        verified=channel.verified_at,
+        disabled=channel.disabled_at,
+        may_enable=channel.is_owners_to_enable,
+        created=channel.created_at,
+    )
 
 
 def _fields(channel: Channel) -> dict[str, Any]:
@@ -135,12 +119,12 @@ def field_documents(form: type[forms.Form]) -> list[dict[str, Any]]:
             "help": str(field.help_text),
             "required": field.required,
             "max_length": getattr(field, "max_length", None),
-            "choices": _choices(field),
+            "choices": choices_of(field),
         }
         for name, field in form.base_fields.items()
     ]
 
 
-def _choices(field: forms.Field) -> list[str] | None:
+def choices_of(field: forms.Field) -> list[str] | None:
     choices: Any = getattr(field, "choices", None)
     return None if choices is None else [str(value) for value, _ in choices]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
 from uuid import UUID
 
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpResponse
-from ninja import Query, Router
+from django.shortcuts import get_object_or_404
+from ninja import Router
 from pydantic import BaseModel
 
 from api import paging
@@ -16,11 +16,10 @@ from api.answers import answer
 from api.events.body import EventsBody
 from api.events.document import EventDocument, document
 from api.fields import Search
-from api.problems import FieldError, invalid, not_found
+from api.problems import FieldError, invalid
 from api.schedules.body import may_not_announce
 from events import ledger
 from events.models import Effect, Event, Topic
-from events.replay import replay
 from jobs import audiences
 from schedules.web.audience_form import MOST_UNCONFIRMED
 
@@ -81,10 +80,7 @@ def with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
 
 @router.get("", response=paging.Page[EventDocument], summary="List events")
 def list_events(
-    request: ApiRequest,
-    type: Search | None = None,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+    request: ApiRequest, type: Search | None = None, cursor: str | None = None, limit: paging.Limit = paging.SIZE
 ) -> HttpResponse:
     """Newest first, with what followed from each."""
     found = Event.objects.for_user(request.auth.user)
@@ -96,17 +92,12 @@ def list_events(
 @router.get("/{uuid:event_id}", response=EventDocument, summary="Read an event")
 def read_event(request: ApiRequest, event_id: UUID) -> HttpResponse:
     """By your id of it: its state, and what each of your rules made of it."""
-    found = with_effects(Event.objects.for_user(request.auth.user).filter(key=event_id)).first()
-    if found is None:
-        raise not_found()
-    return answer(document(found))
+    return answer(document(get_object_or_404(with_effects(Event.objects.for_user(request.auth.user)), key=event_id)))
 
 
 @router.post("/{uuid:event_id}/replay", response={202: Taken}, summary="Handle an event again")
 def replay_event(request: ApiRequest, event_id: UUID) -> HttpResponse:
     """As a new event of the same chain with the same data, whose id this answers; your rules ring again. A dead event
     is handled again itself, and keeps its id."""
-    found = Event.objects.for_user(request.auth.user).filter(key=event_id).first()
-    if found is None:
-        raise not_found()
-    return answer({"ids": [str(replay(found, request.auth.user))]}, 202)
+    found = get_object_or_404(Event.objects.for_user(request.auth.user), key=event_id)
+    return answer({"ids": [str(ledger.replay(found, request.auth.user))]}, 202)

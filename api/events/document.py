@@ -7,8 +7,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.fields import Instant, written
-from api.notifications.document import ReasonDocument, reason
+from api.answers import fields_of
+from api.fields import Instant
+from api.notifications.document import ReasonDocument, reason_of
 from api.schedules.document import AudienceDocument
 from events.models import Digest, Effect, Event
 
@@ -93,41 +94,32 @@ class EventDocument(BaseModel):
 
 def document(event: Event) -> dict[str, Any]:
     """Its effects must be prefetched with their rules and digests, its topic and its batch be selected."""
-    return {
-        "id": str(event.key),
-        "type": event.type,
-        "source": event.source,
-        "time": written(event.occurred_at),
-        "correlation_id": str(event.correlation_id),
-        "hops": event.hops,
-        "data": event.data,
-        "topic": event.topic and event.topic.slug,
-        "to": {"kind": event.audience, "key": event.audience_key} if event.audience else None,
-        "audience": event.batch and event.batch.size,
-        "told": event.batch.told if event.batch else 0,
-        "state": event.state,
-        "reason": reason(event.reason_code, event.reason_params),
-        "tries": event.tries,
-        "received": written(event.created_at),
-        "effects": [_effect(one) for one in event.effects.all()],
-    }
+    return fields_of(
+        EventDocument,
+        event,
+        id=event.key,
+        time=event.occurred_at,
+        topic=event.topic and event.topic.slug,
+        to={"kind": event.audience, "key": event.audience_key} if event.audience else None,
+        audience=event.batch and event.batch.size,
+        told=event.batch.told if event.batch else 0,
+        reason=reason_of(event),
+        received=event.created_at,
+        effects=[_effect(one) for one in event.effects.all()],
+    )
 
 
 def _effect(effect: Effect) -> dict[str, Any]:
-    return {
-        "rule": str(effect.rule_id),
-        "rule_name": effect.rule.name,
-        "outcome": effect.outcome,
-        "reason": reason(effect.reason_code, effect.reason_params),
-        "notification_id": effect.told_in and str(effect.told_in),
-        "digest": effect.digest and _digest(effect.digest),
-    }
+    return fields_of(
+        EffectDocument,
+        effect,
+        rule=effect.rule_id,
+        rule_name=effect.rule.name,
+        reason=reason_of(effect),
+        notification_id=effect.told_in,
+        digest=effect.digest and _digest(effect.digest),
+    )
 
 
 def _digest(digest: Digest) -> dict[str, Any]:
-    return {
-        "state": digest.state,
-        "due": written(digest.available_at),
-        "count": digest.gathered,
-        "reason": reason(digest.reason_code, digest.reason_params),
-    }
+    return fields_of(DigestDocument, digest, due=digest.available_at, count=digest.gathered, reason=reason_of(digest))

@@ -6,17 +6,18 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.access import ApiRequest, Bearer
-from api.answers import answer, secret_answer
+from api.answers import answer, fields_of, secret_answer
 from api.events.collection import Taken
-from api.fields import Body, Instant, written
-from api.notifications.document import ReasonDocument, reason
-from api.problems import FieldError, conflict, invalid, not_found
+from api.fields import Body, Instant
+from api.notifications.document import ReasonDocument, reason_of
+from api.problems import conflict, require_valid
 from events.inbound import addresses, receive
 from events.inbound.forms import InboundForm
 from events.models import InboundAddress, InboundRequest
@@ -166,9 +167,7 @@ def list_inbound_requests(request: ApiRequest, address_id: UUID) -> HttpResponse
 def replay_inbound_request(request: ApiRequest, inbound_request_id: UUID) -> HttpResponse:
     """New events of it, also where it was refused."""
     mine = InboundRequest.objects.select_related("address").filter(address__user=request.auth.user)
-    kept = mine.filter(id=inbound_request_id).first()
-    if kept is None:
-        raise not_found()
+    kept = get_object_or_404(mine, id=inbound_request_id)
     came = receive.replay(kept.address, kept, timezone.now())
     if not came.keys:
         raise conflict(f"No event came of it. {came.reason}")
@@ -176,10 +175,7 @@ def replay_inbound_request(request: ApiRequest, inbound_request_id: UUID) -> Htt
 
 
 def _own(request: ApiRequest, address_id: UUID) -> InboundAddress:
-    found = InboundAddress.objects.for_user(request.auth.user).filter(id=address_id).first()
-    if found is None:
-        raise not_found()
-    return found
+    return get_object_or_404(InboundAddress.objects.for_user(request.auth.user), id=address_id)
 
 
 def form_of(body: InboundBody, address: InboundAddress | None) -> InboundForm:
@@ -188,8 +184,7 @@ def form_of(body: InboundBody, address: InboundAddress | None) -> InboundForm:
     given |= {f"signature_{name}": value for name, value in body.signature.model_dump().items()}
     given |= {f"event_{name}": value for name, value in body.event.model_dump().items()}
     form = InboundForm(given, address=address)
-    if not form.is_valid():
-        raise invalid(*(FieldError(_field(name), " ".join(map(str, said))) for name, said in form.errors.items()))
+    require_valid(form, _field)
     return form
 
 
@@ -199,15 +194,9 @@ def _field(name: str) -> str:
 
 
 def document(address: InboundAddress) -> dict[str, Any]:
-    return {
-        "id": str(address.id),
-        "label": address.label,
-        "scheme": address.scheme,
-        "signature": address.options,
-        "event": address.fields,
-        "enabled": address.enabled,
-        "created": written(address.created_at or timezone.now()),
-    }
+    return fields_of(
+        InboundDocument, address, signature=address.options, event=address.fields, created=address.created_at
+    )
 
 
 def _with_url(address: InboundAddress, status: int) -> HttpResponse:
@@ -216,12 +205,4 @@ def _with_url(address: InboundAddress, status: int) -> HttpResponse:
 
 
 def _request(kept: InboundRequest) -> dict[str, Any]:
-    return {
-        "id": str(kept.id),
-        "at": written(kept.at),
-        "status": kept.status,
-        "reason": reason(kept.reason_code, kept.reason_params),
-        "headers": kept.headers,
-        "body": kept.body,
-        "events": kept.event_keys,
-    }
+    return fields_of(InboundRequestDocument, kept, reason=reason_of(kept), events=kept.event_keys)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.access import ApiRequest, Bearer
-from api.answers import answer
-from api.fields import Instant, written
-from api.problems import not_found
+from api.answers import answer, fields_of
+from api.fields import Instant
 from events.trace import Row, trace
 
 router = Router(tags=["events"], auth=Bearer("events"))
@@ -87,15 +85,10 @@ def read_trace(request: ApiRequest, correlation_id: UUID) -> HttpResponse:
     """Every event, delivery and attempt of yours with this correlation id, or of the batch with this id."""
     found = trace(correlation_id, request.auth.user)
     if not found.rows:
-        raise not_found()
+        raise Http404
     rows = [_document(row) for row in found.rows]
     return answer({"correlation_id": str(correlation_id), "rows": rows, "more": found.more})
 
 
 def _document(row: Row) -> dict[str, Any]:
-    found = {name: value for name, value in asdict(row).items() if name in RowDocument.model_fields}
-    return found | {
-        "id": str(row.id),
-        "at": written(row.at),
-        "notification_id": row.notification_id and str(row.notification_id),
-    }
+    return fields_of(RowDocument, row, tries=[fields_of(TryDocument, one) for one in row.tries])

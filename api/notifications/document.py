@@ -7,7 +7,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.fields import Instant, written
+from api.answers import fields_of
+from api.fields import Instant, example
 from notifications.models import Attempt, Delivery, Notification
 from notifications.web.text_preview import Reading
 from work.reasons import sentence
@@ -40,15 +41,8 @@ _EXAMPLE: Any = {
     "id": "01890a5f-2c10-7c44-9d02-0b8a7c6d5e4f",
     "batch_id": "01890a5f-2c0f-7b11-8e3d-7a6b5c4d3e2f",
     "origin": "api",
-    "schedule_id": None,
-    "slot": None,
     "title": "The backup is done",
-    "body": "",
-    "urgent": False,
-    "category": "",
-    "data": None,
     "outcome": "failed",
-    "acknowledged": None,
     "created": "2026-03-29T16:00:00Z",
     "deliveries": [_DELIVERY],
 }
@@ -128,7 +122,7 @@ class NotificationBase(BaseModel):
 
 
 class NotificationDocument(NotificationBase):
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     deliveries: list[DeliveryDocument]
 
@@ -140,68 +134,47 @@ class NotificationWithAttempts(NotificationBase):
 def document(notification: Notification, *, attempts: bool = False) -> dict[str, Any]:
     """Its deliveries must be prefetched with their channels, and with their attempts (`history`) if those are shown."""
     schedule_id = notification.origin_id if notification.origin == Notification.Origin.SCHEDULE else None
-    return {
-        "id": str(notification.id),
-        "batch_id": str(notification.batch_id),
-        "origin": notification.origin,
-        "schedule_id": schedule_id and str(schedule_id),
-        "slot": written(notification.slot),
-        "title": notification.subject,
-        "body": notification.body,
-        "urgent": notification.urgent,
-        "category": notification.category,
-        "data": notification.data,
-        "outcome": notification.outcome,
-        "acknowledged": written(notification.acknowledged_at),
-        "created": written(notification.created_at),
-        "deliveries": [
+    return fields_of(
+        NotificationDocument,
+        notification,
+        schedule_id=schedule_id,
+        title=notification.subject,
+        acknowledged=notification.acknowledged_at,
+        created=notification.created_at,
+        deliveries=[
             delivery_document(one) | ({"attempts": [_attempt(each) for each in one.history.all()]} if attempts else {})
             for one in notification.ordered_deliveries()
         ],
-    }
+    )
 
 
 def delivery_document(delivery: Delivery) -> dict[str, Any]:
-    return {
-        "id": str(delivery.id),
-        "notification_id": str(delivery.notification_id),
-        "channel": str(delivery.channel_id),
-        "channel_label": delivery.channel.label,
-        "kind": delivery.provider,
-        "state": delivery.state,
-        "reason": reason(delivery.reason_code, delivery.reason_params),
-        "cause": delivery.cause,
-        "tries": delivery.tries,
-        "replays": delivery.replays,
-        "available": written(delivery.available_at),
-        "expires": written(delivery.expires_at),
-        "settled": written(delivery.settled_at),
-    }
+    return fields_of(
+        DeliveryDocument,
+        delivery,
+        channel=delivery.channel_id,
+        channel_label=delivery.channel.label,
+        kind=delivery.provider,
+        reason=reason_of(delivery),
+        available=delivery.available_at,
+        expires=delivery.expires_at,
+        settled=delivery.settled_at,
+    )
 
 
 def lengths(reading: Reading) -> list[dict[str, Any]]:
-    return [
-        {
-            "channel": str(one.channel_id),
-            "length": one.length,
-            "limit": one.limit,
-            "unit": one.unit,
-            "cut": one.cut,
-        }
-        for one in reading.lengths
-    ]
+    return [fields_of(Length, one, channel=one.channel_id) for one in reading.lengths]
 
 
 def reason(code: str, params: Any) -> dict[str, Any]:
     return {"code": code, "params": params if isinstance(params, dict) else {}, "text": sentence(code, params)}
 
 
+def reason_of(row: Any) -> dict[str, Any]:
+    return reason(row.reason_code, row.reason_params)
+
+
 def _attempt(attempt: Attempt) -> dict[str, Any]:
-    return {
-        "number": attempt.number,
-        "replay": attempt.replay,
-        "started": written(attempt.started_at),
-        "finished": written(attempt.finished_at),
-        "outcome": attempt.outcome,
-        "reason": reason(attempt.reason_code, attempt.reason_params),
-    }
+    return fields_of(
+        AttemptDocument, attempt, started=attempt.started_at, finished=attempt.finished_at, reason=reason_of(attempt)
+    )

@@ -15,10 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.access import ApiRequest
 from api.answers import answer
-from api.channels.body import errors
 from api.fields import Body, Data, Instant, Texts
 from api.notifications.status import router
-from api.problems import FieldError, Problem, invalid
+from api.problems import FieldError, Problem, invalid, require_valid
 from notifications import text
 from notifications.deliveries import send
 from notifications.models import Channel
@@ -100,8 +99,7 @@ def send_message(request: ApiRequest, body: MessageBody) -> HttpResponse:
     if body.send_at is not None and not now <= body.send_at <= now + _FURTHEST:
         passed = "This time has passed. Leave it out to send now."
         raise invalid(FieldError("send_at", passed if body.send_at < now else "Choose a time within a year."))
-    if not form.is_valid():
-        raise invalid(*errors(form))
+    require_valid(form)
     draft = send.Draft(**form.cleaned_data, send_at=body.send_at, urgent=body.urgent, data=body.data)
     try:
         sent = send.send(user, draft, now)

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 from uuid import UUID
 
 from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpResponse
-from ninja import Query, Router
+from django.shortcuts import get_object_or_404
+from ninja import Router
 
 from api import paging
 from api.access import ApiRequest, Bearer
 from api.answers import answer
 from api.fields import Instant
 from api.notifications.document import NotificationDocument, NotificationWithAttempts, document
-from api.problems import not_found
 from common.paging import LAST_ID, Span
 from notifications.deliveries import withdrawal
 from notifications.history import Period, candidates, with_delivery
 from notifications.models import Channel, Delivery, Notification
 
 router = Router(tags=["notifications"], auth=Bearer("notifications"))
-
-
-def own(request: ApiRequest, notification_id: UUID) -> QuerySet[Notification]:
-    """The caller's notification, as a queryset of one row. Raises a 404 problem."""
-    found = Notification.objects.for_user(request.auth.user).filter(id=notification_id)
-    if not found.exists():
-        raise not_found()
-    return found
 
 
 def with_deliveries(found: QuerySet[Notification], *also: str) -> QuerySet[Notification]:
@@ -47,7 +39,7 @@ def list_notifications(
     tests: bool | None = None,
     schedule: UUID | None = None,
     cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+    limit: paging.Limit = paging.SIZE,
 ) -> HttpResponse:
     """Newest first, with the state of each delivery. Reading one shows its attempts too.
 
@@ -85,13 +77,10 @@ def read_notification(request: ApiRequest, notification_id: UUID) -> HttpRespons
 @router.post("/{uuid:notification_id}/cancel", response=NotificationWithAttempts, summary="Cancel a notification")
 def cancel_notification(request: ApiRequest, notification_id: UUID) -> HttpResponse:
     """Cancels what has not gone out. What is being sent may arrive; if it fails, it is not tried again."""
-    withdrawal.cancel(own(request, notification_id))
+    withdrawal.cancel(Notification.objects.for_user(request.auth.user).filter(id=notification_id))
     return answer(document(_read(request, notification_id), attempts=True))
 
 
 def _read(request: ApiRequest, notification_id: UUID) -> Notification:
-    mine = Notification.objects.for_user(request.auth.user).filter(id=notification_id)
-    found = with_deliveries(mine, "history").first()
-    if found is None:
-        raise not_found()
-    return found
+    mine = Notification.objects.for_user(request.auth.user)
+    return get_object_or_404(with_deliveries(mine, "history"), id=notification_id)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, FailFast, Field
+from pydantic import FailFast, Field
 
-from api.fields import Body, Texts, limits
+from api.fields import Body, Texts, in_order, limited
 from api.problems import FieldError, invalid
 from api.rules import document
 from events import matching
@@ -30,11 +30,6 @@ _EXAMPLE: Any = {
 }
 
 
-def _limits(name: str, least: int | None = None) -> Any:
-    found = limits(RuleForm.base_fields[name])
-    return found if least is None else found | {"minLength": least}
-
-
 class ConditionBody(Body):
     field: str = Field(
         description=f"A path such as `data.amount`, or one of {', '.join(matching.PLACES)}.",
@@ -47,20 +42,18 @@ class ConditionBody(Body):
 
 
 class RuleBody(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = limited(RuleForm, _EXAMPLE)
 
-    name: str = Field(json_schema_extra=_limits("name", 1))
+    name: str = Field(json_schema_extra={"minLength": 1})
     type_pattern: str = Field(
         description="`order.paid`, `order.*` for what begins so, or `*` for every event.",
-        json_schema_extra={"pattern": f"^({matching.PATTERN.pattern})$", **_limits("type_pattern")},
+        json_schema_extra={"pattern": f"^({matching.PATTERN.pattern})$"},
     )
-    source: str = Field(
-        "", description="Only events from this source; empty: from anywhere.", json_schema_extra=_limits("source")
-    )
+    source: str = Field("", description="Only events from this source; empty: from anywhere.")
     conditions: Annotated[list[ConditionBody], FailFast()] = Field(
         [], description="All must hold.", json_schema_extra={"maxItems": MOST_CONDITIONS}
     )
-    title: str = Field(description="Placeholders as in `body`.", json_schema_extra=_limits("title", 1))
+    title: str = Field(description="Placeholders as in `body`.", json_schema_extra={"minLength": 1})
     body: str = Field(
         "",
         description="Placeholders: {type}, {source}, {time}, {id}, and {data.…} for a field.",
@@ -71,45 +64,33 @@ class RuleBody(Body):
     escalate_after: int | None = Field(
         None,
         description="With in_order: minutes without an acknowledgement until the next channel is tried.",
-        json_schema_extra=_limits("escalate_after"),
     )
     urgent: bool = Field(False, description="Also sent during your quiet hours.")
-    throttle_count: int | None = Field(
-        None, description="Ring at most so often in `throttle_seconds`.", json_schema_extra=_limits("throttle_count")
-    )
-    throttle_seconds: int | None = Field(None, json_schema_extra=_limits("throttle_seconds"))
-    digest_seconds: int | None = Field(
-        None, description="One message for all events of so long.", json_schema_extra=_limits("digest_seconds")
-    )
+    throttle_count: int | None = Field(None, description="Ring at most so often in `throttle_seconds`.")
+    throttle_seconds: int | None = Field(None)
+    digest_seconds: int | None = Field(None, description="One message for all events of so long.")
     digest_at: str | None = Field(None, description="One message a day, at this time in your time zone: `09:00`.")
     digest_count: int | None = Field(
         None,
         description="With one of these: not more events in a message.",
-        json_schema_extra=_limits("digest_count"),
     )
     digest_key: str = Field(
         "",
         description="With one of these: a message for each value of this field.",
-        json_schema_extra=_limits("digest_key"),
     )
     series: str = Field(
         "",
         description="Steps that follow the message, one a line, each `when | title | text`: "
         "`3 days | Still open? | Pay {data.order_id}.`",
-        json_schema_extra=_limits("series"),
     )
-    series_ends_on: str = Field(
-        "", description="The type of the event that ends them.", json_schema_extra=_limits("series_ends_on")
-    )
-    series_key: str = Field(
-        "", description="A field of which that event has the same value.", json_schema_extra=_limits("series_key")
-    )
+    series_ends_on: str = Field("", description="The type of the event that ends them.")
+    series_key: str = Field("", description="A field of which that event has the same value.")
 
 
 class RulePatch(RuleBody):
     """What is not given stays as it is."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"throttle_count": 1}]})
+    model_config = limited(RuleForm, {"throttle_count": 1})
 
     name: str = Field(None)  # type: ignore[assignment]  # absent, never null
     type_pattern: str = Field(None)  # type: ignore[assignment]
@@ -137,11 +118,7 @@ def patched_draft(patch: RulePatch, user: User, rule: Rule) -> Draft:
 
 def _fields(body: RuleBody) -> dict[str, Any]:
     """As a page would send them."""
-    fields = body.model_dump(include={*PLAIN, "channels"})
-    if body.in_order:
-        fields["one_by_one"] = "order"
-        fields |= {f"position_{key.replace('-', '').lower()}": number for number, key in enumerate(body.channels, 1)}
-    return fields
+    return body.model_dump(include={*PLAIN, "channels"}) | (in_order(body.channels) if body.in_order else {})
 
 
 def _errors(form: RuleForm, place: str) -> list[FieldError]:

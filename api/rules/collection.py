@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
 from uuid import UUID
 
 from django.db import transaction
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from ninja import Query, Router
+from ninja import Router
 
 from api import paging, versions
 from api.access import ApiRequest, Bearer
 from api.answers import answer
-from api.problems import FieldError, invalid, not_found
+from api.problems import FieldError, invalid
 from api.rules import body as bodies
 from api.rules.body import RuleBody, RulePatch
 from api.rules.document import RuleDocument, document
@@ -31,12 +31,7 @@ router = Router(tags=["rules"], auth=Bearer("events"))
 def _changing(request: ApiRequest, rule_id: UUID) -> Iterator[Rule]:
     """Lock the rule in a transaction, if it is at the version of `If-Match`. Raises problems 404 and 412."""
     with transaction.atomic():
-        mine = Rule.objects.for_user(request.auth.user)
-        found = mine.select_for_update(no_key=True).filter(id=rule_id).first()
-        if found is None:
-            raise not_found()
-        versions.require(request, found.version, lambda: document(found))
-        yield found
+        yield versions.locked(request, Rule.objects.for_user(request.auth.user), document, id=rule_id)
 
 
 def _show(rule: Rule, status: int = 200, **headers: str) -> HttpResponse:
@@ -44,11 +39,7 @@ def _show(rule: Rule, status: int = 200, **headers: str) -> HttpResponse:
 
 
 @router.get("", response=paging.Page[RuleDocument], summary="List rules")
-def list_rules(
-    request: ApiRequest,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
-) -> HttpResponse:
+def list_rules(request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE) -> HttpResponse:
     """Newest first."""
     found = Rule.objects.for_user(request.auth.user).prefetch_related("channels")
     return paging.answer_page(found, request, cursor, limit, document)
@@ -66,10 +57,7 @@ def create_rule(request: ApiRequest, body: RuleBody) -> HttpResponse:
 @router.get("/{uuid:rule_id}", response=RuleDocument, summary="Read a rule")
 def read_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
     """`ETag` is its version: send it as `If-Match` with a change."""
-    found = Rule.objects.for_user(request.auth.user).filter(id=rule_id).first()
-    if found is None:
-        raise not_found()
-    return _show(found)
+    return _show(get_object_or_404(Rule.objects.for_user(request.auth.user), id=rule_id))
 
 
 @router.put("/{uuid:rule_id}", response=RuleDocument, summary="Replace a rule")
@@ -99,10 +87,7 @@ def restore_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
     """Events that came while it was deleted do not ring."""
     with lock_user(request.auth.user):
         mine = Rule.objects.filter(user=request.auth.user, deleted_at__isnull=False)
-        deleted = mine.select_for_update(no_key=True).filter(id=rule_id).first()
-        if deleted is None:
-            raise not_found()
-        versions.require(request, deleted.version, lambda: document(deleted))
+        deleted = versions.locked(request, mine, document, id=rule_id)
         if rules.limit_reached(request.auth.user):
             raise invalid(FieldError("(body)", words.limit_reached()))
         return _show(rules.restore(deleted.id))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from api.fields import Instant, written
+from api.answers import fields_of
+from api.fields import Instant, example
 from events import matching
 from events.models import Rule
 
@@ -18,23 +18,12 @@ _EXAMPLE: Any = {
     "version": 1,
     "name": "Big orders",
     "type_pattern": "order.*",
-    "source": "",
     "conditions": [{"field": "data.amount", "operator": "above", "value": "100"}],
     "title": "Order {data.order_id}",
     "body": "{data.amount} EUR from {source}",
     "channels": ["01890a5d-ac96-774b-bcce-b302099a8057"],
-    "in_order": False,
-    "escalate_after": None,
-    "urgent": False,
     "throttle_count": 3,
     "throttle_seconds": 3_600,
-    "digest_seconds": None,
-    "digest_at": None,
-    "digest_count": None,
-    "digest_key": "",
-    "series": "",
-    "series_ends_on": "",
-    "series_key": "",
     "created": "2026-03-28T09:00:00Z",
     "updated": "2026-03-28T09:00:00Z",
 }
@@ -49,7 +38,7 @@ class ConditionDocument(BaseModel):
 class RuleDocument(BaseModel):
     """`digest_at` is a time of day in your time zone."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     id: UUID
     enabled: bool
@@ -77,36 +66,16 @@ class RuleDocument(BaseModel):
     updated: Instant
 
 
-def document(rule: Rule, channels: Sequence[UUID] | None = None) -> dict[str, Any]:
-    """`channels` are the ids of its channels, in order (None: read here)."""
-    if channels is None:
-        channels = [channel.id for channel in rule.ordered_channels()]
-    return {
-        "id": str(rule.id),
-        "enabled": rule.enabled,
-        "version": rule.version,
-        "name": rule.name,
-        "type_pattern": rule.type_pattern,
-        "source": rule.source,
-        "conditions": _conditions(rule),
-        "title": rule.title,
-        "body": rule.body,
-        "channels": [str(channel) for channel in channels],
-        "in_order": bool(rule.channel_order),
-        "escalate_after": rule.escalate_after,
-        "urgent": rule.urgent,
-        "throttle_count": rule.throttle_count,
-        "throttle_seconds": rule.throttle_seconds,
-        "digest_seconds": rule.digest_seconds,
-        "digest_at": rule.digest_at and f"{rule.digest_at:%H:%M}",
-        "digest_count": rule.digest_count,
-        "digest_key": rule.digest_key,
-        "series": rule.series,
-        "series_ends_on": rule.series_ends_on,
-        "series_key": rule.series_key,
-        "created": written(rule.created_at),
-        "updated": written(rule.updated_at),
-    }
+def document(rule: Rule) -> dict[str, Any]:
+    return fields_of(
+        RuleDocument,
+        rule,
+        conditions=_conditions(rule),
+        channels=[str(channel.id) for channel in rule.ordered_channels()],
+        in_order=bool(rule.channel_order),
+        created=rule.created_at,
+        updated=rule.updated_at,
+    )
 
 
 def _conditions(rule: Rule) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from api.access import ApiRequest, Bearer
-from api.answers import answer
+from api.answers import answer, fields_of
 from api.events.body import Data, Type
 from api.fields import Body
 from api.notifications.document import Length, ReasonDocument, lengths, reason
@@ -22,9 +22,9 @@ from events import preview
 from events.envelope import as_sent
 from events.matching import Condition
 from events.models import Event
-from events.preview import Checked
 from notifications.web import text_preview
 from people.models import User
+from work.reasons import Reason
 
 router = Router(tags=["rules"], auth=Bearer("read"))
 
@@ -93,16 +93,14 @@ def preview_rule(request: ApiRequest, body: PreviewBody) -> HttpResponse:
     )
     reading = text_preview.read(user, found.said, draft.channels, None)
     return answer(
-        {
-            "rings": found.rings,
-            "fits_type": found.fits_type,
-            "fits_source": found.fits_source,
-            "conditions": [_checked(one) for one in found.conditions],
-            "title": reading.subject,
-            "body": reading.body,
-            "missing": found.missing,
-            "lengths": lengths(reading),
-        }
+        fields_of(
+            RulePreview,
+            found,
+            conditions=[_checked(*one) for one in found.conditions],
+            title=reading.subject,
+            body=reading.body,
+            lengths=lengths(reading),
+        )
     )
 
 
@@ -116,12 +114,6 @@ def _envelope(body: PreviewBody, user: User) -> dict[str, Any]:
     return as_sent(event)
 
 
-def _checked(one: Checked) -> dict[str, Any]:
-    unmet = one.unmet
-    return {
-        "field": one.condition.field,
-        "operator": one.condition.operator,
-        "value": one.condition.value,
-        "holds": unmet is None,
-        "reason": reason("", {}) if unmet is None else reason(unmet.code, unmet.params),
-    }
+def _checked(condition: Condition, unmet: Reason | None) -> dict[str, Any]:
+    why = reason("", {}) if unmet is None else reason(unmet.code, unmet.params)
+    return fields_of(CheckedCondition, condition, holds=unmet is None, reason=why)

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from django.db import transaction
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 
 from api import versions
 from api.access import ApiRequest
 from api.answers import answer
-from api.problems import conflict, not_found
+from api.problems import conflict
 from api.schedules.document import document
 from common import postgres
 from notifications.models import sort_channels
@@ -43,22 +43,17 @@ def _read(request: ApiRequest, schedule_id: UUID) -> tuple[Schedule, list[UUID]]
     """The schedule and the ids of its channels, in order."""
     row = postgres.execute(_OWN, {"id": schedule_id, "user": request.auth.user.pk}).fetchone()
     if row is None:
-        raise not_found()
+        raise Http404
     schedule = postgres.instance(Schedule, row)
     return schedule, sort_channels(schedule.channel_order, row.channels, channel_id=lambda channel: channel)
 
 
 @contextmanager
 def changing(request: ApiRequest, schedule_id: UUID) -> Iterator[Schedule]:
-    """Lock the schedule in a transaction, if it is at the version of `If-Match`. Raises problems 404, 409 and 412."""
+    """Lock the schedule in a transaction, if it is at the version of `If-Match`. Raises Http404; problems 409, 412."""
     with transaction.atomic():
-        mine = Schedule.objects.for_user(request.auth.user)
-        found = mine.select_for_update(no_key=True).filter(id=schedule_id).first()
-        if found is None:
-            raise not_found()
-        versions.require(request, found.version, lambda: document(found))
         try:
-            yield found
+            yield versions.locked(request, Schedule.objects.for_user(request.auth.user), document, id=schedule_id)
         except editing.Conflict as error:
             raise conflict(
                 "The schedule is not in a state that allows this. See current.", current=document(error.current)

@@ -18,6 +18,7 @@ from api.schedules.access import changing, show
 from api.schedules.document import ScheduleDocument
 from api.schedules.history import OccurrenceDocument, occurrence
 from common.uuid7 import uuid7
+from jobs import looks
 from people.user_lock import lock_user
 from schedules import bulk, editing
 from schedules.bulk import Action
@@ -128,4 +129,5 @@ def run_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
         recorded = schedule.occurrences.filter(id=batch_id).first()
         if recorded is None:
             raise conflict("This very instant has been recorded already. Try again.")
-        return answer(occurrence(recorded), 202)
+        look = looks.of_batches(schedule.user_id, [batch_id]).get(batch_id)
+        return answer(occurrence(recorded, look), 202)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from api.fields import Body, Data, Texts, limits
-from api.problems import FieldError, Problem, invalid
+from api.fields import Body, Data, Texts, in_order, limited
+from api.problems import FieldError, Problem, errors, invalid, require_valid
 from api.schedules import document, job, timing
 from api.schedules.job import JobBody
 from api.schedules.timing import Timing
@@ -32,10 +33,6 @@ _EXAMPLE: Any = {
 }
 
 
-def _limits(name: str) -> Any:
-    return limits(ReminderForm.base_fields[name])
-
-
 def may_not_announce() -> Problem:
     said = "Announcements to other people need staff with the permission to add batches."
     return Problem(403, "announcement", "You may not do this.", said)
@@ -52,9 +49,9 @@ class AudienceBody(Body):
 
 
 class ScheduleBody(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = limited(ReminderForm, _EXAMPLE)
 
-    title: str = Field(description="Placeholders as in `body`.", json_schema_extra={"minLength": 1, **_limits("title")})
+    title: str = Field(description="Placeholders as in `body`.", json_schema_extra={"minLength": 1})
     body: str = Field(
         "",
         description="Placeholders: {name}, {schedule}, {slot}, {date} and {time}.",
@@ -72,35 +69,27 @@ class ScheduleBody(Body):
     escalate_after: int | None = Field(
         None,
         description="With in_order: minutes without an acknowledgement until the next channel is tried.",
-        json_schema_extra=_limits("escalate_after"),
     )
     urgent: bool = Field(False, description="Also sent during your quiet hours.")
     starts_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires before it.")
     ends_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires after it.")
     excluded: Texts = Field([], description="Dates on which nothing fires.", examples=[["2026-12-25"]])
-    max_count: int | None = Field(
-        None, description="How often it rings at most.", json_schema_extra=_limits("max_count")
-    )
+    max_count: int | None = Field(None, description="How often it rings at most.")
     misfire: str = Field(
         "latest",
         description="If it was missed, send the `latest`, `all`, or none (`skip`).",
         json_schema_extra={"enum": [*Schedule.Misfire.values]},
     )
-    grace: int = Field(
-        60, description="Seconds of delay that do not count as missed.", json_schema_extra=_limits("grace")
-    )
+    grace: int = Field(60, description="Seconds of delay that do not count as missed.")
     spread: int = Field(
         0,
         description="Maximum delay in seconds, so that not everything is sent at once.",
-        json_schema_extra=_limits("spread"),
     )
-    stale_after: int | None = Field(
-        None, description="Seconds after which it is not sent any more.", json_schema_extra=_limits("stale_after")
-    )
+    stale_after: int | None = Field(None, description="Seconds after which it is not sent any more.")
     category: str = Field(
         "",
         description="A word of yours. Webhooks get it, and the list filters by it.",
-        json_schema_extra={"pattern": "^[-a-zA-Z0-9_]*$", **_limits("category")},
+        json_schema_extra={"pattern": "^[-a-zA-Z0-9_]*$"},
     )
     tags: Texts = Field([], description="At most 10 words of yours, each of up to 30 characters.", examples=[["home"]])
     data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
@@ -109,15 +98,17 @@ class ScheduleBody(Body):
 class LookBody(Body):
     """Without a title, the one that the kind suggests."""
 
+    model_config = limited(ReminderForm)
+
     job: JobBody
-    title: str = Field("", json_schema_extra=_limits("title"))
+    title: str = ""
     body: str = Field("", json_schema_extra={"maxLength": text.MAX_BODY})
 
 
 class SchedulePatch(ScheduleBody):
     """What is not given stays as it is."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"timing": {"dailyTime": {"hour": 8, "minute": 30}}}]})
+    model_config = limited(ReminderForm, {"timing": {"dailyTime": {"hour": 8, "minute": 30}}})
 
     title: str = Field(None)  # type: ignore[assignment]  # absent, never null
     timing: Timing = Field(None)  # type: ignore[assignment]
@@ -134,8 +125,7 @@ def draft(
     typed = timing.read(body.timing, time_zone)
     fields = _fields(body) | typed.fields | {"time_zone": time_zone} | ({} if keeps_job else job.fields(body.job))
     form = ReminderForm(fields, user=user, now=now, schedule=schedule)
-    if not form.is_valid():
-        raise invalid(*_errors(form, typed.paths))
+    require_valid(form, partial(_called, typed.paths))
     return replace(form.draft(), data=body.data)
 
 
@@ -163,7 +153,7 @@ def typed_schedule(body: LookBody, user: User, now: datetime) -> Schedule:
     form = ReminderForm({"title": title, "body": body.body} | job.fields(body.job), user=user, now=now)
     form.show_errors_of([name for name in form.errors if form.is_of_job(name)])
     if form.errors:
-        raise invalid(*_errors(form, {}))
+        raise invalid(*errors(form, called=partial(_called, {})))
     return form.typed_schedule()
 
 
@@ -171,52 +161,25 @@ def refused(detail: str, field: str = "(body)") -> Problem:
     return invalid(FieldError(field, detail))
 
 
-# Fields of the body that have the same name and value in the form.
-_SAME = (
-    "title",
-    "body",
-    "channels",
-    "escalate_after",
-    "urgent",
-    "starts_at",
-    "ends_at",
-    "max_count",
-    "misfire",
-    "grace",
-    "spread",
-    "stale_after",
-    "category",
-    "tags",
-    "local_time",
-)
+# Fields of the body that the form has in another way, or not at all.
+_OTHERWISE = {"timing", "time_zone", "job", "audience", "in_order", "excluded", "data"}
 
 
 def _fields(body: ScheduleBody) -> dict[str, Any]:
     """As a browser would send them, except for the timing."""
-    fields = {name: getattr(body, name) for name in _SAME} | {"excluded": ", ".join(body.excluded)}
+    fields = body.model_dump(exclude=_OTHERWISE) | {"excluded": ", ".join(body.excluded)}
     if body.audience is not None:
         chosen = f"{body.audience.kind}:{body.audience.key}"
         fields |= {"audience": chosen, "confirmed": chosen if body.audience.confirmed else ""}
-    if body.in_order:
-        fields["one_by_one"] = "order"
-        fields |= {f"position_{_hex(channel)}": number for number, channel in enumerate(body.channels, 1)}
-    return fields
+    return fields | (in_order(body.channels) if body.in_order else {})
 
 
-def _hex(channel_id: str) -> str:
-    return channel_id.replace("-", "").lower()
-
-
-def _errors(form: ReminderForm, paths: Mapping[str, str]) -> list[FieldError]:
-    found = []
-    for name, errors in form.errors.items():
-        if of_job := job.path(name):
-            path = of_job
-        elif name in ScheduleBody.model_fields:
-            path = name
-        elif name.startswith("position_"):
-            path = "channels"
-        else:
-            path = paths.get(name) or {"one_by_one": "in_order", "__all__": "(body)"}.get(name, "timing")
-        found += [FieldError(path, str(error)) for error in errors]
-    return found
+def _called(paths: Mapping[str, str], name: str) -> str:
+    """What a field of the form is called in the body; `paths` has those of the timing."""
+    if of_job := job.path(name):
+        return of_job
+    if name in ScheduleBody.model_fields:
+        return name
+    if name.startswith("position_"):
+        return "channels"
+    return paths.get(name) or {"one_by_one": "in_order", "__all__": ""}.get(name, "timing")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 from uuid import UUID
 
 from django.db.models import Q
 from django.http import HttpResponse
-from ninja import Query, Router
+from ninja import Router
 
 from api import paging, versions
 from api.access import ApiRequest, Bearer
 from api.fields import Instant, Search
 from api.idempotency import transaction_of
-from api.problems import not_found
 from api.schedules import body as bodies
 from api.schedules.access import changing, show, show_own
 from api.schedules.body import ScheduleBody, SchedulePatch
@@ -37,7 +36,7 @@ def list_schedules(
     search: Search | None = None,
     due_before: Instant | None = None,
     cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+    limit: paging.Limit = paging.SIZE,
 ) -> HttpResponse:
     """Newest first, without the archived ones. `search` looks into titles and texts, `due_before` at the next run."""
     found = Schedule.objects.for_user(request.auth.user)
@@ -99,10 +98,7 @@ def restore_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """Slots that passed while it was deleted never fire."""
     with lock_user(request.auth.user):
         mine = Schedule.objects.filter(user=request.auth.user, deleted_at__isnull=False)
-        deleted = mine.select_for_update(no_key=True).filter(id=schedule_id).first()
-        if deleted is None:
-            raise not_found()
-        versions.require(request, deleted.version, lambda: document(deleted))
+        deleted = versions.locked(request, mine, document, id=schedule_id)
         if editing.limit_reached(request.auth.user):
             raise bodies.refused(words.limit_reached())
         return show(editing.restore(deleted.id, fire.read_clock().now, request.auth.user))

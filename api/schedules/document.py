@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from api.fields import Instant, written
+from api.answers import fields_of
+from api.fields import Instant, example
 from api.schedules import job, timing
 from api.schedules.job import JobBody
 from api.schedules.timing import Timing
@@ -25,34 +27,16 @@ _EXAMPLE: Any = {
     "title": "Water the plants",
     "body": "The ferns too, {name}.",
     "schedule_type": "weekly",
-    "cron_expression": None,
     "timing": {"weekly": {"time": "18:00", "days": [6]}},
     "description": "Every Sunday at 18:00, Berlin time",
     "time_zone": "Europe/Berlin",
     "next_run": "2026-03-29T16:00:00Z",
-    "last_run": None,
-    "fired_count": 0,
-    "snoozed_until": None,
     "channels": ["01890a5d-ac96-774b-bcce-b302099a8057"],
-    "job": None,
-    "looks_at": "",
-    "audience": None,
-    "local_time": False,
-    "in_order": False,
-    "escalate_after": None,
-    "urgent": False,
-    "starts_at": None,
-    "ends_at": None,
-    "excluded": [],
-    "max_count": None,
     "misfire": "latest",
     "grace": 60,
-    "spread": 0,
-    "stale_after": None,
     "category": "plants",
     "tags": ["home"],
     "data": {"room": "kitchen"},
-    "error": "",
     "created": "2026-03-28T09:00:00Z",
     "updated": "2026-03-28T09:00:00Z",
 }
@@ -71,7 +55,7 @@ class ScheduleDocument(BaseModel):
     `timing` is one of our own kinds; null if it cannot be read any more (`state` is then broken, `error` says why).
     """
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = example(_EXAMPLE)
 
     id: UUID
     type: Literal["reminder"]
@@ -120,42 +104,25 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None) -> dict
     """`channels` are the ids of its channels, in order (None: read here)."""
     if channels is None:
         channels = [channel.id for channel in schedule.ordered_channels()]
-    return {
-        "id": str(schedule.id),
-        "type": "reminder",
-        "state": schedule.state,
-        "active": schedule.state == Schedule.State.ACTIVE,
-        "version": schedule.version,
-        "title": schedule.title,
-        "body": schedule.body,
-        "schedule_type": schedule.kind,
-        "description": schedule.when,
-        "time_zone": None if schedule.local_time else schedule.time_zone,
-        "next_run": written(schedule.next_fire_at),
-        "last_run": written(schedule.last_fired_at),
-        "fired_count": schedule.fired_count,
-        "snoozed_until": written(schedule.snoozed_until),
-        "channels": [str(channel) for channel in channels],
-        "job": job.document(schedule),
-        "looks_at": schedule.looks_at,
-        "audience": {"kind": schedule.audience, "key": schedule.audience_key} if schedule.audience else None,
-        "local_time": schedule.local_time,
-        "in_order": bool(schedule.channel_order),
-        "escalate_after": schedule.escalate_after,
-        "urgent": schedule.urgent,
-        "excluded": [day.isoformat() for day in schedule.excluded],
-        "max_count": schedule.max_count,
-        "misfire": schedule.misfire,
-        "grace": schedule.grace,
-        "spread": schedule.spread,
-        "stale_after": schedule.stale_after,
-        "category": schedule.category,
-        "tags": schedule.tags,
-        "data": schedule.data,
-        "error": schedule.error,
-        "created": written(schedule.created_at),
-        "updated": written(schedule.updated_at),
-    } | _timing(schedule)
+    return fields_of(
+        ScheduleDocument,
+        schedule,
+        type="reminder",
+        active=schedule.state == Schedule.State.ACTIVE,
+        schedule_type=schedule.kind,
+        description=schedule.when,
+        time_zone=None if schedule.local_time else schedule.time_zone,
+        next_run=schedule.next_fire_at,
+        last_run=schedule.last_fired_at,
+        channels=[str(channel) for channel in channels],
+        job=job.document(schedule),
+        audience={"kind": schedule.audience, "key": schedule.audience_key} if schedule.audience else None,
+        in_order=bool(schedule.channel_order),
+        excluded=[day.isoformat() for day in schedule.excluded],
+        created=schedule.created_at,
+        updated=schedule.updated_at,
+        **_timing(schedule),
+    )
 
 
 def _timing(schedule: Schedule) -> dict[str, Any]:
@@ -164,17 +131,13 @@ def _timing(schedule: Schedule) -> dict[str, Any]:
         rule = schedule.timetable().rule
     except InvalidRule:
         return {"timing": None, "cron_expression": None, "starts_at": None, "ends_at": None}
-    moments = {
-        name: None if moment is None else local(rule.zone, moment).isoformat()
-        for name, moment in (
-            ("starts_at", schedule.starts_at),
-            ("ends_at", schedule.ends_at),
-            ("anchor", getattr(rule, "anchor", None)),
-        )
-    }
-    anchor = moments.pop("anchor")
-    data = rule.data()
-    return moments | {
-        "timing": timing.document(rule.kind, data, anchor),
-        "cron_expression": data.get("expression"),
+
+    def civil(moment: datetime | None) -> str | None:
+        return None if moment is None else local(rule.zone, moment).isoformat()
+
+    return {
+        "timing": timing.document(rule),
+        "cron_expression": getattr(rule, "expression", None),
+        "starts_at": civil(schedule.starts_at),
+        "ends_at": civil(schedule.ends_at),
     }

@@ -13,14 +13,15 @@ from pydantic import BaseModel, Field
 
 from api import paging
 from api.access import ApiRequest, Bearer
-from api.answers import answer
+from api.answers import answer, fields_of
 from api.fields import Instant, written
 from api.notifications.document import Length, lengths
 from api.schedules import body as bodies
 from api.schedules.access import own
 from api.schedules.body import ScheduleBody
 from api.schedules.job import LookDocument, look_document
-from jobs import audiences, kinds
+from jobs import audiences, kinds, looks
+from jobs.looks import Look
 from notifications import text
 from notifications.models import Notification
 from notifications.web import text_preview
@@ -35,6 +36,7 @@ from schedules.slots import Slots
 router = Router(tags=["schedules"], auth=Bearer("read"))
 
 _COMING = 10
+_LOOK = Field(description="What its job looked at, if it had one.")
 Count = Annotated[int, Query(ge=1, le=history.PAGE)]
 
 
@@ -59,7 +61,7 @@ class SlotDocument(BaseModel):
     batch_id: UUID | None
     notification_id: UUID | None
     notification_outcome: str | None
-    look: LookDocument | None = Field(description="What its job looked at, if it had one.")
+    look: LookDocument | None = _LOOK
 
 
 class Upcoming(BaseModel):
@@ -75,7 +77,7 @@ class Explanation(BaseModel):
 
 
 class OccurrenceDocument(BaseModel):
-    """The record of one slot. `id` is the batch of what it sent. What its job found is in `explain`."""
+    """The record of one slot. `id` is the batch of what it sent."""
 
     id: UUID
     slot: Instant
@@ -83,6 +85,7 @@ class OccurrenceDocument(BaseModel):
     reason: str
     version: int = Field(description="The schedule's at that time.")
     recorded: Instant
+    look: LookDocument | None = _LOOK
 
 
 class Run(BaseModel):
@@ -149,14 +152,19 @@ def list_upcoming(request: ApiRequest, schedule_id: UUID, count: Count = _COMING
     "/{uuid:schedule_id}/occurrences", response=paging.Page[OccurrenceDocument], summary="List what was recorded"
 )
 def list_occurrences(
-    request: ApiRequest,
-    schedule_id: UUID,
-    cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=paging.LARGEST)] = paging.SIZE,
+    request: ApiRequest, schedule_id: UUID, cursor: str | None = None, limit: paging.Limit = paging.SIZE
 ) -> HttpResponse:
     """The latest slot first. What never got a record, such as a slot during a pause, is in `explain`."""
-    recorded = own(request, schedule_id).occurrences.all()
-    return paging.answer_page(recorded, request, cursor, limit, occurrence, "scheduled_for")
+    schedule = own(request, schedule_id)
+    found: dict[UUID, Look] = {}
+
+    def look(rows: Sequence[Occurrence]) -> None:
+        found.update(looks.of_batches(schedule.user_id, [row.id for row in rows]))
+
+    def show(row: Occurrence) -> dict[str, Any]:
+        return occurrence(row, found.get(row.id))
+
+    return paging.answer_page(schedule.occurrences.all(), request, cursor, limit, show, "scheduled_for", look)
 
 
 @router.get("/{uuid:schedule_id}/explain", response=Explanation, summary="Explain a schedule")
@@ -175,15 +183,8 @@ def explain_schedule(
     return paging.link(answer(page), request, following)
 
 
-def occurrence(row: Occurrence) -> dict[str, Any]:
-    return {
-        "id": str(row.id),
-        "slot": written(row.scheduled_for),
-        "outcome": row.outcome,
-        "reason": row.reason,
-        "version": row.version,
-        "recorded": written(row.fired_at),
-    }
+def occurrence(row: Occurrence, look: Look | None) -> dict[str, Any]:
+    return fields_of(OccurrenceDocument, row, slot=row.scheduled_for, recorded=row.fired_at, look=look_document(look))
 
 
 def _slots(request: ApiRequest, slots: Sequence[ExplainedSlot]) -> list[dict[str, Any]]:
@@ -194,23 +195,12 @@ def _slots(request: ApiRequest, slots: Sequence[ExplainedSlot]) -> list[dict[str
 
 
 def _slot(slot: ExplainedSlot, notification: Notification | None) -> dict[str, Any]:
-    return {
-        "slot": written(slot.slot),
-        "outcome": slot.outcome,
-        "causes": [
-            {
-                "code": str(cause.code),
-                "text": cause.text,
-                "since": written(cause.began),
-                "until": written(cause.ended),
-                "by": cause.by,
-            }
-            for cause in slot.causes
-        ],
-        "late_seconds": None if slot.late is None else slot.late.total_seconds(),
-        "note": slot.note,
-        "batch_id": slot.batch_id and str(slot.batch_id),
-        "notification_id": notification and str(notification.id),
-        "notification_outcome": notification and notification.outcome,
-        "look": look_document(slot.look),
-    }
+    return fields_of(
+        SlotDocument,
+        slot,
+        causes=[fields_of(CauseDocument, one, since=one.began, until=one.ended) for one in slot.causes],
+        late_seconds=None if slot.late is None else slot.late.total_seconds(),
+        notification_id=notification and notification.id,
+        notification_outcome=notification and notification.outcome,
+        look=look_document(slot.look),
+    )

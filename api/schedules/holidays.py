@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.utils import timezone
 from ninja import Router
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api import paging
 from api.access import ApiRequest, Bearer
-from api.answers import answer
-from api.fields import Body, Instant, Texts, limits, written
+from api.answers import answer, fields_of
+from api.fields import Body, Instant, Texts, limited
 from api.idempotency import transaction_of
-from api.problems import FieldError, invalid, not_found
+from api.problems import FieldError, invalid, require_valid
 from people.models import User
 from people.user_lock import lock_in_transaction
 from schedules.models import Holiday
@@ -28,13 +28,13 @@ _EXAMPLE: Any = {"first": "2026-08-03", "last": "2026-08-17", "tags": ["home"], 
 
 
 class HolidayBody(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = limited(HolidayForm, _EXAMPLE)
 
     first: str = Field(description="The first day, on the clock of your time zone.")
     last: str = Field(description="The last day.")
     tags: Texts = Field([], description="Only schedules with one of these tags; empty: all.")
     urgent_rings: bool = Field(True, description="Urgent schedules still fire.")
-    note: str = Field("", json_schema_extra=limits(HolidayForm.base_fields["note"]))
+    note: str = ""
 
 
 class HolidayDocument(BaseModel):
@@ -66,14 +66,7 @@ def create_holiday(request: ApiRequest, body: HolidayBody) -> HttpResponse:
 def make(user: User, body: HolidayBody) -> Holiday:
     """The caller's transaction holds the person's lock. Raises a 422 problem."""
     form = HolidayForm(body.model_dump(), user=user, today=timezone.localdate(timezone=user.zone))
-    if not form.is_valid():
-        raise invalid(
-            *(
-                FieldError(name.replace("__all__", "(body)"), str(error))
-                for name, errors in form.errors.items()
-                for error in errors
-            )
-        )
+    require_valid(form)
     if holidays.too_many(user):
         raise invalid(FieldError("(body)", holidays.refused()))
     saved: Holiday = form.save()
@@ -85,17 +78,9 @@ def delete_holiday(request: ApiRequest, holiday_id: UUID) -> HttpResponse:
     """Schedules fire again from now on."""
     deleted, _ = Holiday.objects.filter(user=request.auth.user, id=holiday_id).delete()
     if not deleted:
-        raise not_found()
+        raise Http404
     return HttpResponse(status=204)
 
 
 def document(holiday: Holiday) -> dict[str, Any]:
-    return {
-        "id": str(holiday.id),
-        "first": holiday.first.isoformat(),
-        "last": holiday.last.isoformat(),
-        "tags": holiday.tags,
-        "urgent_rings": holiday.urgent_rings,
-        "note": holiday.note,
-        "ended_at": written(holiday.ended_at),
-    }
+    return fields_of(HolidayDocument, holiday)

@@ -7,9 +7,10 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django import forms
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from api.fields import Body, Instant, limits, written
+from api.answers import fields_of
+from api.fields import Body, Instant, limited
 from api.problems import FieldError, invalid
 from jobs import kinds
 from jobs.looks import Look
@@ -37,7 +38,7 @@ _PATHS = {
 class JobBody(Body):
     """`GET /job-kinds` lists the kinds, and the fields of the `payload` of each."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = limited(JobForm, _EXAMPLE)
 
     kind: str = Field(min_length=1, max_length=40)
     payload: dict[str, Any] = Field({}, description="What is not given gets its default.")
@@ -47,9 +48,7 @@ class JobBody(Body):
         description="If it cannot look: tell me once a day (`daily`), tell me `after` several failures, or `send` it.",
         json_schema_extra={"enum": [*OnError.values]},
     )
-    errors_allowed: int = Field(
-        3, description="For `after`.", json_schema_extra=limits(JobForm.base_fields["errors_allowed"])
-    )
+    errors_allowed: int = Field(3, description="For `after`.")
 
 
 class LookDocument(BaseModel):
@@ -86,7 +85,7 @@ def _question(known: Mapping[str, forms.Field], payload: Mapping[str, Any]) -> d
     typed = {}
     for name, field in known.items():
         value = payload.get(name)
-        typed[f"{PREFIX}-{name}"] = _initial(field) if name not in payload else value
+        typed[f"{PREFIX}-{name}"] = default_of(field) if name not in payload else value
         if value is not None and (problem := _unfit(field, value)):
             wrong.append(FieldError(f"job.payload.{name}", problem))
     if wrong:
@@ -94,7 +93,7 @@ def _question(known: Mapping[str, forms.Field], payload: Mapping[str, Any]) -> d
     return typed
 
 
-def _initial(field: forms.Field) -> Any:
+def default_of(field: forms.Field) -> Any:
     return field.initial() if callable(field.initial) else field.initial
 
 
@@ -123,23 +122,9 @@ def document(schedule: Schedule) -> dict[str, Any] | None:
         return None
     kind = kinds.find(schedule.job_kind)
     payload = schedule.job_payload or {}
-    return {
-        "kind": schedule.job_kind,
-        "payload": payload if kind is None else initial_of(kind, payload),
-        "connection_id": schedule.connection_id and str(schedule.connection_id),
-        "on_error": schedule.on_error,
-        "errors_allowed": schedule.errors_allowed,
-    }
+    asked = payload if kind is None else initial_of(kind, payload)
+    return fields_of(JobBody, schedule, kind=schedule.job_kind, payload=asked)
 
 
 def look_document(look: Look | None) -> dict[str, Any] | None:
-    if look is None:
-        return None
-    return {
-        "kind": look.kind,
-        "outcome": look.outcome,
-        "code": look.reason_code,
-        "text": look.text,
-        "at": written(look.at),
-        "notification_id": look.notification_id and str(look.notification_id),
-    }
+    return None if look is None else fields_of(LookDocument, look, code=look.reason_code)

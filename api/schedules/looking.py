@@ -13,10 +13,12 @@ from pydantic import BaseModel, Field
 
 from api.access import ApiRequest, Bearer
 from api.answers import answer
+from api.channels.document import choices_of
 from api.problems import Problem, conflict
 from api.schedules import body as bodies
 from api.schedules.access import own
 from api.schedules.body import LookBody
+from api.schedules.job import default_of
 from jobs import kinds
 from jobs.kinds.base import JobKind
 from jobs.look_now import Looked
@@ -135,13 +137,8 @@ def _kind(kind: JobKind) -> dict[str, Any]:
     }
 
 
-def _values(field: forms.Field) -> list[str] | None:
-    choices: Any = getattr(field, "choices", None)
-    return None if choices is None else [str(value) for value, _ in choices]
-
-
 def _field(name: str, field: forms.Field) -> dict[str, Any]:
-    initial = field.initial() if callable(field.initial) else field.initial
+    initial = default_of(field)
     if isinstance(initial, Promise):
         initial = str(initial)
     return {
@@ -151,5 +148,5 @@ def _field(name: str, field: forms.Field) -> dict[str, Any]:
         "type": next((named for kind, named in _TYPES if isinstance(field, kind)), "text"),
         "required": field.required,
         "default": False if initial is None and isinstance(field, forms.BooleanField) else initial,
-        "choices": _values(field),
+        "choices": choices_of(field),
     }

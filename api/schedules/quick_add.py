@@ -56,12 +56,10 @@ def quick_add_schedule(request: ApiRequest, body: Line) -> HttpResponse:
     if reading.timetable is None:
         raise invalid(FieldError("text", reading.error))
     rule, found = reading.timetable.rule, reading.fields
-    anchor = getattr(rule, "anchor", None)
-    civil_anchor = None if anchor is None else civil.local(rule.zone, anchor).isoformat()
     return answer(
         {
             "title": found["title"],
-            "timing": timing.document(rule.kind, rule.data(), civil_anchor),
+            "timing": timing.document(rule),
             "time_zone": rule.timezone,
             "starts_at": found.get("starts_at") or None,
             "ends_at": found.get("ends_at") or None,

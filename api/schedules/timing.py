@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, FailFast, Field
 
 from api.fields import Body, Instant
 from api.problems import FieldError, Problem, invalid
-from schedules.rules import InvalidRule, civil
+from schedules.rules import InvalidRule, Rule, civil
 
 Hour = Annotated[int, Field(ge=0, le=23)]
 Minute = Annotated[int, Field(ge=0, le=59)]
@@ -151,6 +152,8 @@ def _civil(instant: Any, time_zone: str) -> str:
     return local.isoformat()
 
 
-def document(kind: str, rule: dict[str, Any], anchor: str | None) -> dict[str, Any]:
+def document(rule: Rule) -> dict[str, Any]:
     """The timing of an answer: one of our own kinds, with a civil `anchor`."""
-    return {kind: rule if anchor is None else rule | {"anchor": anchor}}
+    anchor: datetime | None = getattr(rule, "anchor", None)
+    civil_anchor = {} if anchor is None else {"anchor": civil.local(rule.zone, anchor).isoformat()}
+    return {rule.kind: rule.data() | civil_anchor}

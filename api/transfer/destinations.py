@@ -6,11 +6,10 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from api.channels.body import errors
 from api.events.inbound import InboundBody
 from api.events.inbound import document as inbound_document
 from api.events.inbound import form_of as inbound_form
-from api.problems import FieldError, invalid
+from api.problems import FieldError, errors, invalid, require_valid
 from api.transfer import entries
 from api.transfer.entries import Entry, Outcome
 from events.inbound import addresses
@@ -18,7 +17,7 @@ from events.models import InboundAddress
 from jobs import connection_changes, connections
 from jobs.models import Connection
 from notifications import providers
-from notifications.channels import changes, verification
+from notifications.channels import changes
 from notifications.channels.forms import ChannelForm, LabelForm
 from notifications.message import Destination
 from notifications.models import Channel
@@ -49,13 +48,9 @@ class Destinations:
         if provider.from_browser:
             raise invalid(FieldError("kind", _("Add this channel again in the browser that it is for.")))
         destination, is_whole = self._destination(provider, fields, label)
-        try:
-            channel = changes.add_at(self.user, kind, destination, label)
-        except (changes.Refused, verification.Refused) as refusal:
-            raise invalid(FieldError("", str(refusal))) from None
+        channel = changes.add_at(self.user, kind, destination, label)
         form = ChannelForm({**entry, "label": channel.label}, channel, provider)
-        if not form.is_valid():
-            raise invalid(*errors(form))
+        require_valid(form)
         changes.change_settings(channel, **form.cleaned_data)
         if channel.verified_at is None or not is_whole:
             Channel.objects.filter(id=channel.id).update(verified_at=None)
@@ -74,10 +69,7 @@ class Destinations:
                 self.connections[str(entry.get("id"))] = one
                 return False
         destination, _is_whole = self._destination(kind, fields, label)
-        try:
-            made = connection_changes.add(self.user, kind, destination, label, checked=False)
-        except connection_changes.TooMany as refusal:
-            raise invalid(FieldError("", str(refusal))) from None
+        made = connection_changes.add(self.user, kind, destination, label, checked=False)
         self.outcome.to_confirm.append(made.label)
         self.connections[str(entry.get("id"))] = made
         return True
@@ -92,8 +84,7 @@ class Destinations:
         ]  # fmt: skip
         if wrong := [one for one in errors(form, "fields") if one.field.removeprefix("fields.") not in missing]:
             raise invalid(*wrong)
-        if not label_form.is_valid():
-            raise invalid(*errors(label_form))
+        require_valid(label_form)
         try:
             found = kind.destination(form.cleaned_data | dict.fromkeys(missing, ""))
         except (ValueError, TypeError, LookupError):  # the secret is all that it is made of
@@ -110,10 +101,7 @@ class Destinations:
         if body.scheme != "none":
             body = body.model_copy(update={"enabled": False})
             self.outcome.to_confirm.append(body.label)
-        try:
-            addresses.create(self.user, inbound_form(body, InboundAddress(label=body.label, scheme=body.scheme)))
-        except addresses.TooMany as refusal:
-            raise invalid(FieldError("", str(refusal))) from None
+        addresses.create(self.user, inbound_form(body, InboundAddress(label=body.label, scheme=body.scheme)))
         return True
 
 

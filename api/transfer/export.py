@@ -9,9 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
+from pydantic import BaseModel
 
 from api import connections
-from api.answers import to_json
+from api.answers import fields_of, to_json
 from api.channels import document as channels
 from api.events.inbound import document as inbound_document
 from api.fields import written
@@ -33,7 +34,6 @@ FORMAT = "carillon"
 VERSION = 1
 CHANNEL = ("id", "kind", "label", "fields", "use_for_new", "on_unknown", "give_up_after")
 CONNECTION = ("id", "kind", "label", "fields")
-TOPIC = tuple(TopicBody.model_fields)
 INBOUND = ("id", "label", "scheme", "signature", "event", "enabled")
 RULE = ("id", "enabled", *RuleBody.model_fields)
 HOLIDAY = tuple(HolidayBody.model_fields)
@@ -86,22 +86,20 @@ def _reminders(user: User) -> Iterator[dict[str, Any]]:
         )
 
 
-def settings_of(user: User) -> dict[str, Any]:
-    def edge(name: str) -> str | None:
-        at = getattr(user, name)
-        return at and f"{at:%H:%M}"
+class Settings(BaseModel):
+    name: str
+    language: str
+    time_zone: str
+    quiet_from: str | None
+    quiet_until: str | None
 
-    return {
-        "name": user.name,
-        "language": user.language,
-        "time_zone": user.time_zone,
-        "quiet_from": edge("quiet_from"),
-        "quiet_until": edge("quiet_until"),
-    }
+
+def settings_of(user: User) -> dict[str, Any]:
+    return fields_of(Settings, user)
 
 
 def topic_of(topic: Topic) -> dict[str, Any]:
-    return {"id": str(topic.id)} | {name: getattr(topic, name) for name in TOPIC}
+    return {"id": str(topic.id)} | fields_of(TopicBody, topic)
 
 
 def subscription_of(subscription: Subscription) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from django import forms
 from django.core.exceptions import ValidationError as InvalidField
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from pydantic import BaseModel
 
-from api.channels.body import errors
-from api.problems import FieldError, Problem, invalid
+from api.problems import FieldError, Problem, errors, invalid, require_valid
 from api.rules import body as rule_bodies
 from api.rules import document as rule_documents
 from api.rules.body import RuleBody
@@ -34,9 +34,12 @@ from api.transfer.entries import Body, Entry, Outcome, Snoozed, Trouble
 from common.numbers import grouped
 from events import rules, subscriptions, topics
 from events import words as event_words
+from events.inbound import addresses
 from events.models import Rule, Subscription, Topic
 from events.topics import TopicForm
+from jobs import connection_changes
 from notifications.change_types import STATUS
+from notifications.channels import changes, verification
 from notifications.models import Channel
 from notifications.web.channels_form import ChannelsForm
 from people.forms import SettingsForm
@@ -48,18 +51,27 @@ from schedules.models import Holiday, Schedule
 
 MOST = 2_000
 """Entries of a file."""
-SECTIONS = (
-    "settings",
-    "channels",
-    "connections",
-    "topics",
-    "subscriptions",
-    "inbound",
-    "rules",
-    "reminders",
-    "holidays",  # they name tags of reminders
-)
+SECTIONS = {
+    "settings": gettext_lazy("Settings"),
+    "channels": gettext_lazy("Channels"),
+    "connections": gettext_lazy("Connections"),
+    "topics": gettext_lazy("Topics"),
+    "subscriptions": gettext_lazy("Subscriptions"),
+    "inbound": gettext_lazy("Inbound addresses"),
+    "rules": gettext_lazy("Rules"),
+    "reminders": gettext_lazy("Reminders"),
+    "holidays": gettext_lazy("Holidays"),  # they name tags of reminders
+}
+"""In their order, with their names."""
 _NAMESPACE = UUID("0d1f2b64-52a8-5c0f-8a0e-6f0f7b6b6c21")
+# What operations refuse; the message is for the person.
+_REFUSALS = (
+    changes.Refused,
+    verification.Refused,
+    connection_changes.TooMany,
+    addresses.TooMany,
+    topics.Refused,
+)
 # A finished reminder has no time to come, and is valid as it was then.
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -123,6 +135,8 @@ class _Loading(Destinations):
         except Problem as problem:
             found = problem.errors or [FieldError("", problem.detail or problem.title)]
             self.outcome.troubles += [Trouble(section, name, one.field, one.detail) for one in found[:5]]
+        except _REFUSALS as refusal:
+            self.outcome.troubles.append(Trouble(section, name, "", str(refusal)))
 
     def _settings(self, entry: Entry) -> bool:
         stored = export.settings_of(self.user)
@@ -145,12 +159,8 @@ class _Loading(Destinations):
             self.topics[str(entry.get("id"))] = own
             return False
         form = TopicForm(body.model_dump(), self.user)
-        if not form.is_valid():
-            raise invalid(*errors(form))
-        try:
-            self.topics[str(entry.get("id"))] = topics.create(form)
-        except topics.Refused as refusal:
-            raise invalid(FieldError("", str(refusal))) from None
+        require_valid(form)
+        self.topics[str(entry.get("id"))] = topics.create(form)
         return True
 
     def _subscriptions(self, entry: Entry) -> bool:
@@ -289,14 +299,17 @@ class _Loading(Destinations):
 
     @cached_property
     def _rules_deleted(self) -> dict[UUID, bool]:
-        """Whether each of the person's rules is deleted, by its id."""
-        own = Rule.objects.filter(user=self.user).values_list("id", "deleted_at")
-        return {key: at is not None for key, at in own}
+        return _deleted(Rule, self.user)
 
     @cached_property
     def _reminders_deleted(self) -> dict[UUID, bool]:
-        own = Schedule.objects.filter(user=self.user).values_list("id", "deleted_at")
-        return {key: at is not None for key, at in own}
+        return _deleted(Schedule, self.user)
+
+
+def _deleted(model: type[Rule | Schedule], user: User) -> dict[UUID, bool]:
+    """Whether each of the person's rows is deleted, by its id."""
+    own = model._default_manager.filter(user=user).values_list("id", "deleted_at")
+    return {key: at is not None for key, at in own}
 
 
 def _own(document: Mapping[str, Any], body: type[BaseModel]) -> str:

@@ -79,13 +79,12 @@ def _report(request: PersonRequest, outcome: Outcome) -> None:
 
 
 def _shown(outcome: Outcome) -> dict[str, Any]:
-    names = _names()
     rows = [
-        {"name": names[section], "added": outcome.added[section], "known": outcome.known[section]}
-        for section in load.SECTIONS
+        {"name": name, "added": outcome.added[section], "known": outcome.known[section]}
+        for section, name in load.SECTIONS.items()
         if outcome.added[section] or outcome.known[section]
     ]
-    troubles = [(names[one.section], one, _where(one)) for one in outcome.troubles]
+    troubles = [(load.SECTIONS[one.section], one, _where(one)) for one in outcome.troubles]
     return {
         "rows": rows,
         "added": outcome.added.total(),
@@ -96,17 +95,3 @@ def _shown(outcome: Outcome) -> dict[str, Any]:
 
 def _where(trouble: Trouble) -> str:
     return "" if trouble.field in ("", "(body)") else trouble.field
-
-
-def _names() -> dict[str, str]:
-    return {
-        "settings": _("Settings"),
-        "channels": _("Channels"),
-        "connections": _("Connections"),
-        "topics": _("Topics"),
-        "subscriptions": _("Subscriptions"),
-        "inbound": _("Inbound addresses"),
-        "rules": _("Rules"),
-        "holidays": _("Holidays"),
-        "reminders": _("Reminders"),
-    }

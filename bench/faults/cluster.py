@@ -19,13 +19,13 @@ from typing import Self
 
 from redis import Redis
 
-from bench.environment import free_port
 from common.fault_points import POINTS, Point
 from config.embedded import var_dir
 from config.embedded.engine import Engine
 from config.embedded.postgres import Postgres
 from config.embedded.redis import Redis as RedisEngine
 from config.processes import Child, web_command
+from demo.ports import free_port
 
 _CELERY = [sys.executable, "-m", "celery", "-A", "config"]
 # Without messages between workers, which take a second at each start.

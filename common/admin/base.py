@@ -139,36 +139,31 @@ def _check_keys(key: Field[Any, Any], values: Iterable[str]) -> None:
         raise BadRequest from error
 
 
-class ReadOnlyAdmin(BaseAdmin):
-    """Read-only rows, changed only by actions."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
+class _ReadOnly:
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
+
+class ReadOnlyAdmin(_ReadOnly, BaseAdmin):
+    """Read-only rows, changed only by actions."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
     def has_act_permission(self, request: HttpRequest, obj: Model | str | None = None) -> bool:
         """Whether actions are allowed: they need the change permission. Buttons of a row's page pass its key."""
         row = self.get_object(request, obj) if isinstance(obj, str) else obj
-        allowed: bool = super().has_change_permission(request, row)
-        return allowed
+        return BaseAdmin.has_change_permission(self, request, row)
 
 
-class ReadOnlyInline(TabularInline):  # type: ignore[misc]  # django-unfold ships no types
+class ReadOnlyInline(_ReadOnly, TabularInline):  # type: ignore[misc]  # django-unfold ships no types
     """Read-only rows that belong to the shown row."""
 
     extra = 0
     can_delete = False
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False

@@ -7,15 +7,16 @@ import os
 import signal
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config.embedded.account import Account, account_for
+from config.embedded.account import Account, account_for, run_as
 
+Server = subprocess.Popen[bytes]
 _LONGEST_SOCKET_PATH = 103  # bytes, of macOS; Linux allows 107
 
 
@@ -74,8 +75,22 @@ class Engine(ABC):
         return Path("/tmp") / f"carillon-{mark}" / self.socket_name  # noqa: S108
 
     @abstractmethod
-    def launch(self, log: int) -> subprocess.Popen[bytes]:
+    def launch(self, log: int) -> Server:
         """Start the server in the foreground; its output goes to the descriptor `log`."""
+
+    def start(self, arguments: list[str], log: int, environment: Mapping[str, str] | None = None) -> Server:
+        """Start the server with these arguments, as the owner of its data."""
+        account = account_for(self.data, lambda _: None)
+        self.make_private(self.socket.parent, account)
+        return subprocess.Popen(
+            [self.locate(), *arguments],
+            cwd=self.data,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            **run_as(account),
+        )
 
     @abstractmethod
     def answers(self) -> bool:

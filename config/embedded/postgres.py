@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
-from config.embedded.account import Account, account_for, run_as
-from config.embedded.engine import Engine, EngineFailed
+from config.embedded.account import Account, run_as
+from config.embedded.engine import Engine, EngineFailed, Server
 
 _DATABASE = "carillon"
 _VERSION = "18"
@@ -84,7 +84,7 @@ class Postgres(Engine):
             words = " | ".join(done.stdout.strip().splitlines()[-3:])
             raise EngineFailed(f"{program} failed in {self.home}: {words}")
 
-    def launch(self, log: int) -> subprocess.Popen[bytes]:
+    def launch(self, log: int) -> Server:
         self._remove_stale_locks()
         settings = {
             "listen_addresses": "",
@@ -99,17 +99,8 @@ class Postgres(Engine):
             "log_min_error_statement": "panic",
             "log_error_verbosity": "terse",
         }
-        account = account_for(self.data, lambda _: None)
-        self.make_private(self.socket.parent, account)
-        return subprocess.Popen(
-            [self.locate(), "-D", self.data, *(f"--{name}={value}" for name, value in settings.items())],
-            cwd=self.data,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            **run_as(account),
-        )
+        arguments = ["-D", str(self.data), *(f"--{name}={value}" for name, value in settings.items())]
+        return self.start(arguments, log, _environment())
 
     def answers(self) -> bool:
         # The pid file first: connecting during recovery fills the log with refusals.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import signal
 import socket
-import subprocess
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
@@ -13,8 +12,8 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
-from config.embedded.account import Account, account_for, run_as
-from config.embedded.engine import Engine, EngineFailed
+from config.embedded.account import Account
+from config.embedded.engine import Engine, EngineFailed, Server
 
 
 class Redis(Engine):
@@ -41,9 +40,7 @@ class Redis(Engine):
         super().make_data(account, say)
         self.remember(f"unix://{quote(str(self.socket))}?db=0")
 
-    def launch(self, log: int) -> subprocess.Popen[bytes]:
-        account = account_for(self.data, lambda _: None)
-        self.make_private(self.socket.parent, account)
+    def launch(self, log: int) -> Server:
         settings = {
             "port": "0",  # no TCP: other users of the machine could connect
             "unixsocket": str(self.socket),
@@ -54,14 +51,7 @@ class Redis(Engine):
             "maxmemory-policy": "noeviction",
             "pidfile": "redis.pid",
         }
-        return subprocess.Popen(
-            [self.locate(), *(word for name, value in settings.items() for word in (f"--{name}", value))],
-            cwd=self.data,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            **run_as(account),
-        )
+        return self.start([word for name, value in settings.items() for word in (f"--{name}", value)], log)
 
     def answers(self) -> bool:
         with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from demo.receivers.http import Received, Reply
+from demo.receivers.http import Received, Reply, in_json
 
 WEBHOOK = "100000000000000001/planted-planted-planted-planted-planted-planted-planted"
 LIMITED = "100000000000000429/planted-planted-planted-planted-planted-planted-planted"
@@ -25,35 +24,31 @@ def answer(request: Received) -> Reply:
     parts = urlsplit(request.path)
     webhook = parts.path.removeprefix("/api/webhooks/")
     if request.method != "POST" or webhook == parts.path:
-        return _reply(404, {"message": "404: Not Found", "code": 0})
+        return in_json(404, {"message": "404: Not Found", "code": 0})
     if not re.fullmatch(r"DiscordBot \(\S+, \S+\).*", request.headers.get("User-Agent", "")):
         return Reply(403, {"Content-Type": "text/html"}, b"error code: 1010")
     if webhook.partition("/")[0] not in [known.partition("/")[0] for known in KNOWN]:
-        return _reply(404, {"message": "Unknown Webhook", "code": 10015})
+        return in_json(404, {"message": "Unknown Webhook", "code": 10015})
     if webhook not in KNOWN:
-        return _reply(401, {"message": "Invalid Webhook Token", "code": 50027})
+        return in_json(401, {"message": "Invalid Webhook Token", "code": 50027})
     if webhook == LIMITED:
         body = {"message": "You are being rate limited.", "retry_after": 1.337, "global": False}
         limit = {"X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "1.337"}
-        return _reply(429, body, {"Retry-After": "2", "X-RateLimit-Scope": "shared", **limit})
+        return in_json(429, body, {"Retry-After": "2", "X-RateLimit-Scope": "shared", **limit})
     if webhook == LIMITED_ALL:
         body = {"message": "You are being rate limited.", "retry_after": 64.57, "global": True}
-        return _reply(429, body, {"Retry-After": "65", "X-RateLimit-Global": "true", "X-RateLimit-Scope": "global"})
+        return in_json(429, body, {"Retry-After": "65", "X-RateLimit-Global": "true", "X-RateLimit-Scope": "global"})
     document = json.loads(request.body)
     assert set(document) <= FIELDS, document
     embeds = document.get("embeds", [])
     if webhook == FORUM:
         why = "Webhooks posted to forum channels must have a thread_name or thread_id"
-        return _reply(400, {"message": why, "code": 220001})
+        return in_json(400, {"message": why, "code": 220001})
     if not document.get("content") and not any(embeds):
-        return _reply(400, {"message": "Cannot send an empty message", "code": 50006})
+        return in_json(400, {"message": "Cannot send an empty message", "code": 50006})
     for embed in embeds:
         if len(embed.get("title", "")) > 256 or len(embed.get("description", "")) > 4096:
-            return _reply(400, {"message": "Invalid Form Body", "code": 50035, "errors": {}})
+            return in_json(400, {"message": "Invalid Form Body", "code": 50035, "errors": {}})
     if parse_qs(parts.query).get("wait") == ["true"]:
-        return _reply(200, {"id": "1", "type": 0, "content": "", "embeds": embeds, "webhook_id": webhook})
+        return in_json(200, {"id": "1", "type": 0, "content": "", "embeds": embeds, "webhook_id": webhook})
     return Reply(204, body=b"")
-
-
-def _reply(status: int, document: dict[str, Any], headers: dict[str, str] | None = None) -> Reply:
-    return Reply(status, {"Content-Type": "application/json", **(headers or {})}, json.dumps(document).encode())

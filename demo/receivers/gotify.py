@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from demo.receivers.http import Received, Reply
+from demo.receivers.http import Received, Reply, in_json
 
 TOKEN = "Aplanted-token1"
 
@@ -18,9 +18,8 @@ def answer(request: Received) -> Reply:
     assert set(document) <= {"title", "message", "priority", "extras"}, document
     if not document.get("message"):
         return _error(400, "Field 'message' is required")
-    return Reply(200, {"Content-Type": "application/json"}, json.dumps({"id": 25, "appid": 5, **document}).encode())
+    return in_json(200, {"id": 25, "appid": 5, **document})
 
 
 def _error(status: int, description: str) -> Reply:
-    document = {"error": "Error", "errorCode": status, "errorDescription": description}
-    return Reply(status, {"Content-Type": "application/json"}, json.dumps(document).encode())
+    return in_json(status, {"error": "Error", "errorCode": status, "errorDescription": description})

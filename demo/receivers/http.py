@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import ssl
@@ -50,6 +51,10 @@ class Reply:
         handler.send_header("Content-Length", str(len(self.body)))
         handler.end_headers()
         handler.wfile.write(self.body)
+
+
+def in_json(status: int, document: object, headers: Mapping[str, str] | None = None) -> Reply:
+    return Reply(status, {"Content-Type": "application/json", **(headers or {})}, json.dumps(document).encode())
 
 
 @dataclass(frozen=True)

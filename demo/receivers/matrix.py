@@ -9,7 +9,7 @@ import json
 import re
 from urllib.parse import unquote
 
-from demo.receivers.http import Received, Reply
+from demo.receivers.http import Received, Reply, in_json
 
 ROOM, LIMITED = "!ferns:example.org", "!limited:example.org"
 TOKEN = "syt_planted_AbCdEf123"
@@ -38,11 +38,8 @@ def answer(request: Received) -> Reply:
         return _error(403, "M_FORBIDDEN", "User @carillon:example.org not in room")
     if len(request.body) > 65_000:
         return _error(413, "M_TOO_LARGE", "event too large")
-    return Reply(200, _JSON, json.dumps({"event_id": f"${found[2]}"}).encode())
-
-
-_JSON = {"Content-Type": "application/json"}
+    return in_json(200, {"event_id": f"${found[2]}"})
 
 
 def _error(status: int, code: str, error: str, **more: object) -> Reply:
-    return Reply(status, _JSON, json.dumps({"errcode": code, "error": error, **more}).encode())
+    return in_json(status, {"errcode": code, "error": error, **more})

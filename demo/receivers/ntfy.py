@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from demo.receivers.http import Received, Reply
+from demo.receivers.http import Received, Reply, in_json
 
 OPEN, PROTECTED, LIMITED = "ada-planted-open", "ada-planted-protected", "ada-planted-limited"
 TOKEN = "tk_planted00planted00planted"
@@ -38,9 +38,9 @@ def answer(request: Received) -> Reply:
     message = {"id": "hwQ2YpKdmg", "time": 1767225600, "event": "message", **document}
     if len(document.get("message", "").encode()) > 4096:
         message["attachment"] = {"name": "attachment.txt"}
-    return Reply(200, {"Content-Type": "application/json"}, json.dumps(message).encode())
+    return in_json(200, message)
 
 
 def _error(status: int, code: int, error: str) -> Reply:
     body = {"code": code, "http": status, "error": error, "link": "https://ntfy.sh/docs/publish/"}
-    return Reply(status, {"Content-Type": "application/json"}, json.dumps(body).encode())
+    return in_json(status, body)

@@ -12,10 +12,22 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
-from demo.receivers.http import Received, Reply
+from demo.receivers.http import Received, Reply, in_json
 
 TOKEN = "123456:planted-planted-planted-planted-x"
 FIELDS = {"chat_id", "text", "link_preview_options", "parse_mode", "entities", "disable_notification", "reply_markup"}
+_REFUSED: dict[str, tuple[int, str, dict[str, int]]] = {
+    "403": (403, "Forbidden: bot was blocked by the user", {}),
+    "4030": (403, "Forbidden: bot can't initiate conversation with a user", {}),
+    "4031": (403, "Forbidden: user is deactivated", {}),
+    "-4032": (403, "Forbidden: bot was kicked from the supergroup chat", {}),
+    "-4033": (403, "Forbidden: not enough rights to send text messages to the chat", {}),
+    "-4034": (400, "Bad Request: not enough rights to send text messages to the chat", {}),
+    "404": (400, "Bad Request: chat not found", {}),
+    "-4": (400, "Bad Request: group chat was upgraded to a supergroup chat", {"migrate_to_chat_id": -1004}),
+    "429": (429, "Too Many Requests: retry after 7", {"retry_after": 7}),
+    "500": (500, "Internal Server Error", {}),
+}
 
 
 def answer(request: Received) -> Reply:
@@ -38,39 +50,15 @@ def answer(request: Received) -> Reply:
             if "." not in (urlsplit(button["url"]).hostname or ""):
                 why = f"inline keyboard button URL '{button['url']}' is invalid: Wrong HTTP URL"
                 return _error(400, f"Bad Request: {why}")
-    match chat:
-        case "403":
-            return _error(403, "Forbidden: bot was blocked by the user")
-        case "4030":
-            return _error(403, "Forbidden: bot can't initiate conversation with a user")
-        case "4031":
-            return _error(403, "Forbidden: user is deactivated")
-        case "-4032":
-            return _error(403, "Forbidden: bot was kicked from the supergroup chat")
-        case "-4033":
-            return _error(403, "Forbidden: not enough rights to send text messages to the chat")
-        case "-4034":
-            return _error(400, "Bad Request: not enough rights to send text messages to the chat")
-        case "404":
-            return _error(400, "Bad Request: chat not found")
-        case "-4":
-            why = "Bad Request: group chat was upgraded to a supergroup chat"
-            return _error(400, why, {"migrate_to_chat_id": -1004})
-        case "429":
-            return _error(429, "Too Many Requests: retry after 7", {"retry_after": 7})
-        case "500":
-            return _error(500, "Internal Server Error")
+    if chat in _REFUSED:
+        return _error(*_REFUSED[chat])
     there: dict[str, Any] = {"id": -100987, "type": "channel", "username": chat[1:]}
     if not chat.startswith("@"):
         there = {"id": int(chat), "type": "private" if int(chat) > 0 else "supergroup"}
     result = {"message_id": 5, "date": 1767225600, "chat": there, "text": text}
-    return _reply(200, {"ok": True, "result": result})
+    return in_json(200, {"ok": True, "result": result})
 
 
-def _error(code: int, description: str, parameters: dict[str, Any] | None = None) -> Reply:
+def _error(code: int, description: str, parameters: dict[str, int] | None = None) -> Reply:
     document: dict[str, Any] = {"ok": False, "error_code": code, "description": description}
-    return _reply(code, document | ({"parameters": parameters} if parameters else {}))
-
-
-def _reply(status: int, document: dict[str, Any]) -> Reply:
-    return Reply(status, {"Content-Type": "application/json"}, json.dumps(document).encode())
+    return in_json(code, document | ({"parameters": parameters} if parameters else {}))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
-from common.admin.base import ReadOnlyInline, as_uuid
+from common.admin.base import ReadOnlyInline
 from events.kind import EVENT
 from events.models import DeadLetter, Effect, Event
+from jobs.admin.owned import OwnedWorkAdmin, to_notification, to_person
 from work.admin.dead_letter import DeadLetterAdmin
-from work.admin.rows import WorkAdmin
 
 
 class EffectInline(ReadOnlyInline):
@@ -30,17 +30,14 @@ class EffectInline(ReadOnlyInline):
         return rows
 
     why = columns.column(_("reason"), "reason")
+    notification = columns.column(_("notification"), "told_in", to_notification)
 
     @admin.display(description=_("rule"))
     def by_rule(self, effect: Effect) -> SafeString:
         return columns.to_row("events.rule", effect.rule_id, effect.rule.name)
 
-    @admin.display(description=_("notification"))
-    def notification(self, effect: Effect) -> SafeString:
-        return columns.to_row("notifications.notification", effect.told_in, "notification")
 
-
-class EventRecord(WorkAdmin):
+class EventRecord(OwnedWorkAdmin):
     """The common part of events and dead letters."""
 
     kind = EVENT
@@ -52,24 +49,17 @@ class EventRecord(WorkAdmin):
         "data",
     )
     technical = (("key", "hops"), "cause")
-    list_select_related = ("user",)
+    search_ids = ("correlation_id",)
     search_help_text = _("A correlation id, or an idempotency key.")
-
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        return rows.none() if key is None else rows.filter(Q(pk=key) | Q(correlation_id=key))
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> list[Any]:
         return [*super().get_inlines(request, obj), EffectInline]
-
-    @admin.display(description=_("person"))
-    def person(self, event: Event) -> Any:
-        return columns.to_row("people.user", event.user_id, event.user.email)
 
     @admin.display(description=_("trace"))
     def trace(self, event: Event) -> SafeString:
         return columns.to_page("events:trace", event.correlation_id, correlation_id=event.correlation_id)
 
+    person = columns.column(_("person"), "user", to_person)
     occurred = columns.instant_column(_("occurred"), "occurred_at")
 
 

@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
-from common.admin.base import ReadOnlyAdmin, as_uuid
+from common.admin.base import ReadOnlyAdmin
 from common.admin.filters import Period
 from events.models import InboundAddress, InboundRequest
-from people.admin.user import person_ids
+from jobs.admin.owned import OwnedAdmin, to_person
 
 
 @admin.register(InboundAddress)
-class InboundAddressAdmin(ReadOnlyAdmin):
+class InboundAddressAdmin(OwnedAdmin):
     list_display = ("label", "person", "scheme_label", "enabled", "created", "last_requests")
-    list_select_related = ("user",)
     list_filter = (Period,)
-    ordering = ("-id",)
-    link_lookups = ("user__id__exact",)
     fields = ("label", ("person", "enabled"), ("scheme_label", "options"), "fields", ("created", "last_requests"), "id")
     search_fields = ("id",)
     search_help_text = _("An id, or the beginning of a person's email address.")
     empty_text = _("No inbound addresses yet. People make them on their own pages.")
 
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
-
+    person = columns.column(_("person"), "user", to_person)
     scheme_label = columns.column(_("signature"), "scheme_label")
     created = columns.instant_column(_("created"), "created_at")
-
-    @admin.display(description=_("person"))
-    def person(self, address: InboundAddress) -> SafeString:
-        return columns.to_row("people.user", address.user_id, address.user.email)
 
     @admin.display(description=_("last requests"))
     def last_requests(self, address: InboundAddress) -> SafeString:

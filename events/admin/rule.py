@@ -6,23 +6,25 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.decorators import action as button
 
-from common.admin import columns
-from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
+from common.admin import columns, owner_form, rights
+from common.admin.base import ReadOnlyInline, as_uuid
 from common.admin.columns import badge
 from common.state_words import labelled
 from events import rules, words
-from events.admin import rule_form
 from events.models import Effect, Rule
+from events.web.rule_form import RuleForm
+from jobs.admin.owned import OwnedAdmin, to_notification, to_person
 from notifications.admin import cells
-from people.admin.user import person_ids
 
 _NEWEST = 100
 
@@ -47,18 +49,13 @@ class EffectInline(ReadOnlyInline):
     when = columns.instant_column(gettext_lazy("when"), "at")
     type = columns.column(gettext_lazy("type of event"), "event.type")
     why = columns.column(gettext_lazy("why"), "reason")
-
-    @admin.display(description=gettext_lazy("notification"))
-    def caused(self, effect: Effect) -> SafeString:
-        return columns.to_row("notifications.notification", effect.notification_id, "notification")
+    caused = columns.column(gettext_lazy("notification"), "notification_id", to_notification)
 
 
 @admin.register(Rule)
-class RuleAdmin(ReadOnlyAdmin):
+class RuleAdmin(OwnedAdmin):
     list_display = ("name_short", "person", "words", "state_label", "changed", "rows")
-    list_select_related = ("user",)
     list_disable_select_all = True  # each is switched in its own transaction
-    ordering = ("-id",)
     link_lookups = ("user__id__exact", "channels__id__exact")
     fieldsets = (
         (None, {"fields": ("name", ("person", "state_label"), "rows")}),
@@ -77,15 +74,29 @@ class RuleAdmin(ReadOnlyAdmin):
 
     @button(description=gettext_lazy("Edit"), url_path="edit", icon="edit", permissions=["act"])  # type: ignore[untyped-decorator]
     def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return rule_form.edit(self, request, object_id)
+        """With the owner's form."""
+        rule = get_object_or_404(Rule.objects.select_related("user"), id=as_uuid(object_id))
+        if not rights.may_act_on(request, rule):
+            raise PermissionDenied
+        form = RuleForm(request.POST if request.method == "POST" else None, user=rule.user, rule=rule)
+        context: dict[str, Any] = {"form": form, "title": _("Edit rule"), "owner": rule.user, "rule": rule}
+        page = redirect("admin:events_rule_change", rule.pk)
+        if rule.deleted_at is None and not form.change_rows(request.POST) and form.is_valid():
+            context["differences"] = form.change(rule)
+            if context["differences"] is None:
+                self.log_change(request, rule, "Edited.")
+                messages.success(request, _("“%(name)s” is saved.") % {"name": form.cleaned_data["name"]})
+                return page
+            rule.refresh_from_db(fields=["deleted_at"])
+        if rule.deleted_at is not None:
+            messages.error(request, _("This rule was deleted. Its owner can restore it."))
+            return page
+        status = 409 if context.get("differences") else 200
+        return owner_form.page(self, request, "admin/events/rule_form.html", context, status)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request).select_related("user")
         return rows
-
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
 
     @admin.action(description=gettext_lazy("Switch on"), permissions=["act"])
     def switch_on(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
@@ -112,10 +123,7 @@ class RuleAdmin(ReadOnlyAdmin):
         self.message_user(request, said, level)
 
     name_short = columns.column(gettext_lazy("name"), "name", columns.short)
-
-    @admin.display(description=gettext_lazy("owner"))
-    def person(self, rule: Rule) -> SafeString:
-        return cells.person(rule)
+    person = columns.column(gettext_lazy("owner"), "user", to_person)
 
     @admin.display(description=gettext_lazy("listens to"))
     def words(self, rule: Rule) -> str:

@@ -7,25 +7,19 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common.admin import columns
-from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
 from events import topics
 from events.models import Topic
-from notifications.admin import cells
-from people.admin.user import person_ids
+from jobs.admin.owned import OwnedAdmin, to_person
 
 
 @admin.register(Topic)
-class TopicAdmin(ReadOnlyAdmin):
+class TopicAdmin(OwnedAdmin):
     list_display = ("name", "slug", "person", "subscribers", "access", "made")
-    list_select_related = ("user",)
-    ordering = ("-id",)
-    link_lookups = ("user__id__exact",)
     fieldsets = (
         (None, {"fields": (("name", "slug"), "description", ("person", "access"), ("subscribers", "made"))}),
         (gettext_lazy("Says"), {"fields": ("title", "body")}),
@@ -37,14 +31,7 @@ class TopicAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return topics.with_subscribers(super().get_queryset(request).select_related("user"))
 
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
-
-    @admin.display(description=gettext_lazy("owner"))
-    def person(self, topic: Topic) -> SafeString:
-        return cells.person(topic)
-
+    person = columns.column(gettext_lazy("owner"), "user", to_person)
     subscribers = columns.column(gettext_lazy("subscribers"), "subscribers", topics.shown_count)
 
     @badge(gettext_lazy("access"), {"open": "success", "by its owner": "info"})

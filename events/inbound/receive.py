@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -52,21 +52,13 @@ def find(token: str) -> InboundAddress | None:
 def receive(address: InboundAddress, headers: Mapping[str, str], body: bytes, now: datetime) -> Answer:
     """Record what came in, and its events. The same delivery again answers the same and has no further effect."""
     request = schemes.Request({name.lower(): value for name, value in headers.items()}, body, now)
-    answer, envelopes = _read(address, request)
-    with transaction.atomic():
-        ledger.record(address.user_id, envelopes)
-        _keep(address, request, answer)
-    return answer
+    return _store(address, request, *_read(address, request))
 
 
 def replay(address: InboundAddress, kept: InboundRequest, now: datetime) -> Answer:
     """Make new events of a request that was kept, whatever became of it: its owner vouches for it."""
     request = schemes.Request(kept.headers, kept.body.encode(), now)
-    answer, envelopes = _understand(address, request, str(uuid7()))
-    with transaction.atomic():
-        ledger.record(address.user_id, envelopes)
-        _keep(address, request, answer)
-    return answer
+    return _store(address, request, *_understand(address, request, str(uuid7())))
 
 
 def _read(address: InboundAddress, request: schemes.Request) -> tuple[Answer, list[Envelope]]:
@@ -88,7 +80,7 @@ def _understand(address: InboundAddress, request: schemes.Request, identity: str
         body = strict_json.read(_json_of(request))
     except strict_json.Bad as error:
         return Answer(400, reason=Reason(Code.NOT_JSON, problem=str(error))), []
-    if not any(address.fields.values()) and alerts.are_alerts(body):
+    if not address.fields and alerts.are_alerts(body):
         envelopes = [
             Envelope(type=type, data=data, source=address.label, key=uuid5(address.id, one + identity))
             for type, one, data in alerts.read(body)
@@ -115,7 +107,7 @@ def event_of(
     document = {"headers": dict(headers), "body": body}
     found: dict[str, Any] = {}
     reason = NO_REASON
-    for name, expression in _expressions(address):
+    for name, expression in address.fields.items():
         try:
             found[name] = _READ[name](expressions.find(expression, document))
         except (expressions.Invalid, ValueError) as error:
@@ -134,10 +126,6 @@ def event_of(
         occurred_at=found.get("time"),
     )
     return envelope, reason
-
-
-def _expressions(address: InboundAddress) -> Iterator[tuple[str, str]]:
-    return ((name, expression) for name, expression in address.fields.items() if expression)
 
 
 def _default_type(address: InboundAddress, headers: Mapping[str, str], body: Any) -> str:
@@ -200,7 +188,9 @@ DELETE FROM events_inboundrequest WHERE address_id = %(address)s AND id < (
 """
 
 
-def _keep(address: InboundAddress, request: schemes.Request, answer: Answer) -> None:
+@transaction.atomic
+def _store(address: InboundAddress, request: schemes.Request, answer: Answer, envelopes: Sequence[Envelope]) -> Answer:
+    ledger.record(address.user_id, envelopes)
     InboundRequest.objects.create(
         address=address,
         status=answer.status,
@@ -215,6 +205,7 @@ def _keep(address: InboundAddress, request: schemes.Request, answer: Answer) -> 
         reason_params=answer.reason.params,
     )
     change(_TRIM, {"address": address.id, "kept": KEPT})
+    return answer
 
 
 def _plain(text: str) -> str:

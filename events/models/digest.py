@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -12,15 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from events.models.rule import Rule
 from work.models import Attempt, Words, Work
 
-if TYPE_CHECKING:
-    from people.models import User
-
 WORDS = Words(working="sending", done="sent", key="digest")
-
-
-class DigestQuerySet(models.QuerySet["Digest"]):
-    def for_user(self, user: User) -> DigestQuerySet:
-        return self.filter(user=user)
 
 
 class Digest(Work):
@@ -42,8 +32,6 @@ class Digest(Work):
     hops = models.PositiveSmallIntegerField(default=0)
     # Without a constraint: a notification may be pruned before the digest is.
     notification_id = models.UUIDField(null=True, editable=False)
-
-    objects: ClassVar[models.Manager[Digest]] = DigestQuerySet.as_manager()
 
     class Meta(Work.Meta):
         verbose_name = _("digest")

@@ -124,8 +124,6 @@ class Effect(models.Model):
     digest = models.ForeignKey(Digest, on_delete=models.CASCADE, null=True, related_name="entries", db_index=False)
     at = models.DateTimeField(db_default=Now(), editable=False)
 
-    objects: ClassVar[models.Manager[Effect]]
-
     class Meta:
         ordering = ["id"]
         indexes = [

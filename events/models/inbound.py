@@ -79,8 +79,6 @@ class InboundRequest(models.Model):
     reason_code = models.CharField(max_length=32, db_default="", blank=True)
     reason_params = models.JSONField(default=dict, db_default={}, blank=True)
 
-    objects: ClassVar[models.Manager[InboundRequest]]
-
     class Meta:
         verbose_name = _("inbound request")
         verbose_name_plural = _("inbound requests")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import zip_longest
 from math import isfinite
 from typing import Any
@@ -74,27 +75,20 @@ def _clean_row(number: int, row: Row, errors: list[ValidationError]) -> Row:
     return cleaned
 
 
-def _problems(field: str, operator: str, value: str) -> list[tuple[str, str]]:
-    found = []
+def _problems(field: str, operator: str, value: str) -> Iterator[tuple[str, str]]:
     if not field:
-        found.append(("field", _("Enter a field, such as data.amount.")))
+        yield "field", _("Enter a field, such as data.amount.")
     elif not matching.is_field(field):
-        found.append(("field", _unknown_field(field)))
+        yield "field", _unknown_field(field)
     if operator not in OPERATORS:
-        found.append(("operator", _("Choose one of: %(operators)s.") % {"operators": ", ".join(OPERATORS)}))
+        yield "operator", _("Choose one of: %(operators)s.") % {"operators": ", ".join(OPERATORS)}
     if len(value) > LONGEST_VALUE:
-        found.append(
-            (
-                "value",
-                _("This value is %(count)s characters long; at most %(longest_value)s fit.")
-                % {"count": len(value), "longest_value": LONGEST_VALUE},
-            )
-        )
+        said = _("This value is %(count)s characters long; at most %(longest_value)s fit.")
+        yield "value", said % {"count": len(value), "longest_value": LONGEST_VALUE}
     elif operator in ("above", "below") and not _is_number(value):
-        found.append(("value", _("Enter a number, such as 100.")))
+        yield "value", _("Enter a number, such as 100.")
     elif operator == "contains" and not value:
-        found.append(("value", _("Enter what it must contain.")))
-    return found
+        yield "value", _("Enter what it must contain.")
 
 
 def _unknown_field(field: str) -> str:

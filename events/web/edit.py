@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from common.admin.base import as_uuid
 from common.request_limiter import limit_page
 from events import matching, preview, rules, types, words
 from events.envelope import as_sent
@@ -51,7 +52,7 @@ def new(request: PersonRequest) -> HttpResponse:
 
 def _already_made(request: PersonRequest) -> Rule | None:
     """The rule that this form already created, if it is sent again."""
-    if (made_as := _uuid(request.POST.get("made_as", ""))) is None:
+    if (made_as := as_uuid(request.POST.get("made_as", ""))) is None:
         return None
     return Rule.objects.for_user(request.user).filter(id=made_as).first()
 
@@ -111,9 +112,7 @@ def _preview(request: PersonRequest) -> HttpResponse:
         "chosen": chosen,
         "problem": problem,
         "outcome": outcome,
-        "checks": []
-        if outcome is None
-        else [(words.condition(one.condition), one.unmet) for one in outcome.conditions],
+        "checks": [(words.condition(one), unmet) for one, unmet in outcome.conditions] if outcome else [],
         "channels": channel_names(form.ordered(), form.in_order()) if "channels" in form.cleaned_data else "",
         "gathers": form.cleaned_data.get("digest_seconds") or form.cleaned_data.get("digest_at"),
         "reading": None if outcome is None else _reading(request.user, form, outcome.said),
@@ -181,18 +180,11 @@ def _rows_to_show(request: PersonRequest, form: RuleForm) -> list[ConditionRow]:
 
 
 def _edited(request: PersonRequest) -> Rule | None:
-    rule_id = _uuid(request.GET.get("of", ""))
+    rule_id = as_uuid(request.GET.get("of", ""))
     return None if rule_id is None else Rule.objects.for_user(request.user).filter(id=rule_id).first()
 
 
 def _event(user: User, key: str) -> Event | None:
     """The person's event with this key, if there is one."""
-    found = _uuid(key)
+    found = as_uuid(key)
     return None if found is None else Event.objects.for_user(user).filter(key=found).first()
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -15,11 +15,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
-from events import types
+from events import ledger, types
 from events.matching import fits_pattern
 from events.models import Effect, Event, Rule
 from events.preview import types_seen
-from events.replay import replay
 from events.trace import trace
 from people.requests import PersonRequest
 
@@ -51,7 +50,7 @@ def event_detail(request: PersonRequest, event_id: UUID) -> HttpResponse:
 @require_POST
 def event_replay(request: PersonRequest, event_id: UUID) -> HttpResponse:
     event = get_object_or_404(Event.objects.for_user(request.user), key=event_id)
-    key = replay(event, request.user)
+    key = ledger.replay(event, request.user)
     if key == event.key:
         messages.success(request, _("It is handled again."))
     else:

@@ -7,17 +7,20 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from common import encryption, strict_json
+from common import encryption, request_limiter, strict_json
 from events.inbound import addresses, receive
 from events.inbound.forms import InboundForm, SampleForm
 from events.models import InboundAddress, InboundRequest
 from people.requests import PersonRequest
+
+LARGEST = 256 * 1024
 
 
 @login_required
@@ -107,6 +110,27 @@ def inbound_replay(request: PersonRequest, request_id: UUID) -> HttpResponse:
         return redirect("events:event", answer.keys[0])
     messages.error(request, _("No event came of it. %(reason)s") % {"reason": answer.reason})
     return redirect("events:inbound", kept.address_id)
+
+
+@csrf_exempt
+@require_POST
+def inbound_post(request: HttpRequest, secret: str) -> HttpResponse:
+    """Where other services post. The address itself is the permission: no session, no CSRF.
+
+    202 and the ids of the events once they are stored; else why not, in words.
+    """
+    address = receive.find(secret)
+    verdict = request_limiter.check(request_limiter.by_address(request) if address is None else f"inbound:{address.id}")
+    if not verdict.allowed:
+        return JsonResponse({"allowed": False, "reset": verdict.reset}, status=429, headers=verdict.headers)
+    if address is None:
+        return JsonResponse({"detail": "There is no such address (any more)."}, status=404)
+    if len(request.body) > LARGEST:
+        return JsonResponse({"detail": f"This is larger than {LARGEST // 1024} KiB, the limit."}, status=413)
+    answer = receive.receive(address, request.headers, request.body, timezone.now())
+    if answer.status == 202:
+        return JsonResponse({"ids": [str(key) for key in answer.keys]}, status=202)
+    return JsonResponse({"detail": str(answer.reason)}, status=answer.status)
 
 
 def _own(request: PersonRequest, address_id: UUID) -> InboundAddress:

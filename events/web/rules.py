@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -15,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from common.admin.base import as_uuid
 from events import rules, words
 from events.models import Effect, Rule
 from jobs import looks
@@ -45,22 +45,17 @@ def rule_list(request: PersonRequest) -> HttpResponse:
 def detail(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     rule = _own(request, rule_id)
     effects = list(rule.effects.select_related("event").defer("event__data").order_by("-id")[:_SHOWN])
-    context = _in_words(rule) | {
+    context = {
         "rule": rule,
+        "listens_to": words.listens_to(rule),
+        "conditions": words.conditions(rule),
+        "how_often": [said for said in (words.throttle(rule), words.digest(rule), words.series(rule)) if said],
         "channels": rule.ordered_channels(),
         "effects": effects,
         "kept": _kept(request, effects),
         "step": looks.last(request.user.pk, [rule.id]).get(rule.id) if rule.series else None,
     }
     return render(request, "events/rule.html", context)
-
-
-def _in_words(rule: Rule) -> dict[str, Any]:
-    return {
-        "listens_to": words.listens_to(rule),
-        "conditions": words.conditions(rule),
-        "how_often": [said for said in (words.throttle(rule), words.digest(rule), words.series(rule)) if said],
-    }
 
 
 def _kept(request: PersonRequest, effects: list[Effect]) -> set[UUID]:
@@ -121,7 +116,5 @@ def _deleted(request: PersonRequest) -> QuerySet[Rule]:
 
 def _just_deleted(request: PersonRequest) -> Rule | None:
     """The rule that `?deleted=<id>` offers to restore."""
-    try:
-        return _deleted(request).filter(id=UUID(request.GET.get("deleted", ""))).first()
-    except ValueError:
-        return None
+    rule_id = as_uuid(request.GET.get("deleted", ""))
+    return None if rule_id is None else _deleted(request).filter(id=rule_id).first()

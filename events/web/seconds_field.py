@@ -15,39 +15,37 @@ from work.reasons import FORMATS
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
+_HOUR = "3600"
 _UNITS = {
     "1": gettext_lazy("seconds"),
     "60": gettext_lazy("minutes"),
-    "3600": gettext_lazy("hours"),
+    _HOUR: gettext_lazy("hours"),
     "86400": gettext_lazy("days"),
 }
 
 
 class SecondsWidget(forms.MultiWidget):
-    def __init__(self, label: StrOrPromise, unit: int) -> None:
+    def __init__(self, label: StrOrPromise) -> None:
         number = forms.NumberInput(attrs={"min": 1, "inputmode": "numeric", "aria-label": label})
         select = forms.Select(
             choices=list(_UNITS.items()), attrs={"aria-label": format_lazy(gettext_lazy("{label}: unit"), label=label)}
         )
         super().__init__([number, select])
-        self.unit = unit
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
         return data[name] if name in data else super().value_from_datadict(data, files, name)
 
     def decompress(self, value: Any) -> list[Any]:
         if not isinstance(value, int):
-            return [value, str(self.unit)]
+            return [value, _HOUR]
         unit = next(size for size in sorted(map(int, _UNITS), reverse=True) if value % size == 0)
         return [value // unit, str(unit)]
 
 
 class SecondsField(forms.IntegerField):
-    """Cleaned to seconds, None if empty. `unit` is the unit that an empty field offers."""
+    """Cleaned to seconds, None if empty. An empty field offers hours."""
 
-    def __init__(
-        self, *, label: StrOrPromise, least: int, most: int, unit: int = 3_600, help_text: StrOrPromise = ""
-    ) -> None:
+    def __init__(self, *, label: StrOrPromise, least: int, most: int, help_text: StrOrPromise = "") -> None:
         said = lazy(FORMATS["duration"], str)
         problem = format_lazy(
             gettext_lazy("Enter a whole number, for a time from {least} to {most}; or leave it empty."),
@@ -59,7 +57,7 @@ class SecondsField(forms.IntegerField):
             required=False,
             min_value=least,
             max_value=most,
-            widget=SecondsWidget(label, unit),
+            widget=SecondsWidget(label),
             help_text=help_text,
             error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), problem),
         )

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -15,7 +15,9 @@ from common import paging
 from events import subscriptions
 from events.models import Subscription, Topic
 from events.subscriptions import ChannelsForm
+from notifications.links import LEAVE
 from notifications.models import Channel
+from notifications.web.signed_link import signed_link_view
 from people.requests import PersonRequest
 
 MOST_SHOWN = 500
@@ -63,3 +65,19 @@ def leave(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     subscriptions.leave(own.id)
     messages.success(request, _("You are no longer subscribed to “%(name)s”.") % {"name": own.topic.name})
     return redirect("events:subscriptions")
+
+
+@signed_link_view(LEAVE)
+def leave_by_link(request: HttpRequest, subscription_id: UUID) -> HttpResponse:
+    """The link in each message of a topic, without signing in: it shows the topic, and nothing about its subscriber.
+
+    A GET changes nothing, because programs open the links in emails. Mail services post here for their one-click button
+    (RFC 8058).
+    """
+    if request.method == "POST":
+        subscriptions.leave(subscription_id)
+        if "List-Unsubscribe" not in request.POST:
+            return redirect(request.path)
+    # The row of a topic that was deleted is gone.
+    found = Subscription.objects.select_related("topic").filter(id=subscription_id).first()
+    return render(request, "events/leave.html", {"subscription": found})

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from events.web import edit, events, inbound, leave, receive, rules, subscriptions, topics
+from events.web import edit, events, inbound, rules, subscriptions, topics
 
 app_name = "events"
 urlpatterns = [
@@ -14,8 +14,8 @@ urlpatterns = [
     path("subscriptions/<uuid:topic_id>/", subscriptions.subscribe, name="subscription"),
     path("subscriptions/<uuid:topic_id>/leave/", subscriptions.leave, name="subscription-leave"),
     # No sign-in: the signature in the link is the permission.
-    path("leave/<str:token>/", leave.by_link, name="leave"),
-    path("in/<str:secret>", receive.post, name="receive"),
+    path("leave/<str:token>/", subscriptions.leave_by_link, name="leave"),
+    path("in/<str:secret>", inbound.inbound_post, name="receive"),
     path("events/", events.event_list, name="list"),
     path("events/types", events.type_list, name="types"),
     path("events/<uuid:event_id>", events.event_detail, name="event"),

@@ -5,24 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
-from common.admin.base import as_uuid
 from common.numbers import grouped
 from common.state_words import state_word
 from jobs import batches
+from jobs.admin.owned import OwnedWorkAdmin, to_person
 from jobs.batch_kind import BATCH
 from jobs.models import Batch, DeadBatch
 from work.admin.dead_letter import DeadLetterAdmin
-from work.admin.rows import WorkAdmin
 
 
-class BatchRecord(WorkAdmin):
+class BatchRecord(OwnedWorkAdmin):
     """The common part of batches and dead letters."""
 
     kind = BATCH
@@ -35,7 +34,7 @@ class BatchRecord(WorkAdmin):
         "rows",
     )
     technical = (("job_kind", "origin_id"), "cause")
-    list_select_related = ("user",)
+    search_ids = ("origin_id",)
     search_help_text = _("The id of a batch, or of its reminder or topic.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -43,13 +42,7 @@ class BatchRecord(WorkAdmin):
         rows: QuerySet[Any] = found.with_counts()
         return rows
 
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        return rows.none() if key is None else rows.filter(Q(pk=key) | Q(origin_id=key))
-
-    @admin.display(description=_("caused by"))
-    def person(self, batch: Batch) -> Any:
-        return columns.to_row("people.user", batch.user_id, batch.user.email)
+    person = columns.column(_("caused by"), "user", to_person)
 
     @admin.display(description=_("title"))
     def title(self, batch: Batch) -> str:
@@ -58,8 +51,7 @@ class BatchRecord(WorkAdmin):
     @admin.display(description=_("progress"))
     def progress(self, batch: Batch) -> str:
         counted = batches.progress_of(batch)
-        parts = {name: getattr(counted, name) for name in ("completed", "processing", "pending", "failed", "dropped")}
-        said = ", ".join(f"{grouped(count)} {state_word(name)}" for name, count in parts.items() if count)
+        said = ", ".join(f"{grouped(count)} {state_word(name)}" for name, count in counted.parts.items() if count)
         if not said:
             return f"{counted.percent} %"
         return gettext("%(percent)s %%: %(said)s of %(total)s") % {

@@ -5,36 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.utils import flatten_fieldsets
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
-from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import newest_filter
 from common.state_words import labelled
 from jobs import connections
+from jobs.admin.owned import OwnedAdmin, to_person
 from jobs.models import Connection
-from people.admin.user import person_ids
 
 KindFilter = newest_filter("kind", lambda: [(kind.name, kind.label) for kind in connections.all()])
 
 
 @admin.register(Connection)
-class ConnectionAdmin(ReadOnlyAdmin):
+class ConnectionAdmin(OwnedAdmin):
     list_display = ("label", "kind_name", "address_summary", "state", "why", "person", "rows")
-    list_select_related = ("user",)
     list_filter = (KindFilter,)
-    ordering = ("-id",)
-    link_lookups = ("user__id__exact",)
-    fieldsets: Any = (
+    fieldsets = (
         (None, {"fields": (("label", "kind_name"), "address_summary", ("person", "state"), "why", "rows")}),
         (_("Instants"), {"fields": (("created", "verified"), ("working", "failing"), ("disabled", "removed"))}),
     )
-    readonly_fields = flatten_fieldsets(fieldsets)
     search_fields = ("id",)
     search_help_text = _("A connection's id, or the beginning of a person's email address.")
     empty_text = _("Nobody has connected anything yet.")
@@ -43,21 +37,14 @@ class ConnectionAdmin(ReadOnlyAdmin):
         rows: QuerySet[Any] = super().get_queryset(request).defer("sealed_secrets")
         return rows
 
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
-
     kind_name = columns.column(_("kind"), "kind_label")
     address_summary = columns.column(_("address"), "summary")
     why = columns.column(_("why"), "failing_reason")
+    person = columns.column(_("person"), "user", to_person)
 
     @badge(_("state"), {"working": "success", "failing": "warning", "disabled": "warning", "unchecked": "info"})
     def state(self, connection: Connection) -> tuple[str, str]:
         return labelled("removed" if connection.removed_at is not None else connection.state)
-
-    @admin.display(description=_("person"))
-    def person(self, connection: Connection) -> SafeString:
-        return columns.to_row("people.user", connection.user_id, connection.user.email)
 
     @admin.display(description=_("rows"))
     def rows(self, connection: Connection) -> SafeString:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import admin
-from django.db.models import Q, QuerySet
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
-from common.admin.base import as_uuid
 from jobs import kinds
+from jobs.admin.owned import OwnedWorkAdmin, to_notification, to_person
 from jobs.kind import JOB
 from jobs.models import DeadLetter, Job
 from work.admin.dead_letter import DeadLetterAdmin
-from work.admin.rows import WorkAdmin
 
 
-class JobRecord(WorkAdmin):
+class JobRecord(OwnedWorkAdmin):
     """The common part of jobs and dead letters."""
 
     kind = JOB
@@ -30,28 +25,15 @@ class JobRecord(WorkAdmin):
         "payload",
     )
     technical = ("batch_id", "cause")
-    list_select_related = ("user",)
+    search_ids = ("origin_id", "batch_id")
     search_help_text = _("The id of a reminder, of a batch, or an idempotency key.")
-
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        return rows.none() if key is None else rows.filter(Q(pk=key) | Q(origin_id=key) | Q(batch_id=key))
 
     def handler_label(self, handler: str) -> str:
         return kinds.label(handler)
 
-    @admin.display(description=_("kind"))
-    def kind_label(self, job: Job) -> str:
-        return kinds.label(job.kind)
-
-    @admin.display(description=_("person"))
-    def person(self, job: Job) -> Any:
-        return columns.to_row("people.user", job.user_id, job.user.email)
-
-    @admin.display(description=_("notification"))
-    def notification(self, job: Job) -> SafeString | str:
-        return columns.to_row("notifications.notification", job.notification_id, "notification")
-
+    kind_label = columns.column(_("kind"), "kind", kinds.label)
+    person = columns.column(_("person"), "user", to_person)
+    notification = columns.column(_("notification"), "notification_id", to_notification)
     due = columns.instant_column(_("due"), "slot")
 
 

@@ -66,7 +66,7 @@ class GitHub(ConnectionKind):
         return Destination({}, {"token": cleaned["token"]})
 
     def summary(self, address: Mapping[str, Any]) -> str:
-        return str(address.get("login", "not checked yet"))
+        return str(address.get("login") or _("not checked yet"))
 
     def check(self, stored: Destination, fetch: Fetch) -> Mapping[str, Any] | Later | Refused:
         if not (token := stored.secrets.get("token")):

@@ -44,11 +44,9 @@ class WebValueForm(AddressForm):
         required=False,
         max_length=200,
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "100", "data-limit": ""}),
-        help_text=(
-            gettext_lazy(
-                "A number. “Rises or falls by at least” also takes a percentage, such as 5 %. “Is exactly” and "
-                "“contains” take a text."
-            )
+        help_text=gettext_lazy(
+            "A number. “Rises or falls by at least” also takes a percentage, such as 5 %. “Is exactly” and "
+            "“contains” take a text."
         ),
         error_messages={"max_length": gettext_lazy("A value has at most %(limit_value)d characters.")},
     )
@@ -69,12 +67,10 @@ class WebValueForm(AddressForm):
         required=False,
         max_length=500,
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": ".price"}),
-        help_text=(
-            gettext_lazy(
-                "For a web page a CSS selector, such as .price or meta[itemprop=price]::attr(content); body for all "
-                "its text. For JSON a JMESPath expression, such as offers[0].price. For text a pattern, such as "
-                "“Price: (.+)”."
-            )
+        help_text=gettext_lazy(
+            "For a web page a CSS selector, such as .price or meta[itemprop=price]::attr(content); body for all "
+            "its text. For JSON a JMESPath expression, such as offers[0].price. For text a pattern, such as "
+            "“Price: (.+)”."
         ),
         error_messages={"max_length": gettext_lazy("This has at most %(limit_value)d characters.")},
     )

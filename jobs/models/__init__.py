@@ -2,8 +2,7 @@
 
 from jobs.models.batch import Batch, BatchAttempt, DeadBatch, Leaver, Part
 from jobs.models.connection import Connection
-from jobs.models.job import DeadLetter, Job, JobAttempt, Memory
-from jobs.models.result import Result
+from jobs.models.job import DeadLetter, Job, JobAttempt, Memory, Result
 
 __all__ = [
     "Batch",

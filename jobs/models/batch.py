@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from people.models import User
 
 WORDS = Words(working="telling", done="told", key="batch")
+COUNTED = ("completed", "processing", "pending", "failed", "dropped")
+"""The states of what a batch causes, as people read them."""
 
 
 class BatchQuerySet(models.QuerySet["Batch"]):
@@ -26,9 +28,8 @@ class BatchQuerySet(models.QuerySet["Batch"]):
 
     def with_counts(self) -> BatchQuerySet:
         """With `counts`: how much is in which state, by name; None while nobody is told."""
-        states = ("pending", "processing", "completed", "failed", "dropped")
         parts = Part.objects.filter(batch=OuterRef("pk")).order_by().values("batch")
-        summed = parts.annotate(counts=JSONObject(**{state: Sum(state) for state in states})).values("counts")
+        summed = parts.annotate(counts=JSONObject(**{state: Sum(state) for state in COUNTED})).values("counts")
         return self.annotate(counts=Subquery(summed))
 
 

@@ -1,8 +1,6 @@
-"""Jobs as rows, and what the jobs of one reminder keep from look to look."""
+"""Jobs as rows, what the jobs of one reminder keep from look to look, and answers that are kept for all."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -14,9 +12,6 @@ from common.uuid7 import uuid7
 from jobs.models.connection import Connection
 from work.models import DEAD_LETTERS, Attempt, Words, Work
 
-if TYPE_CHECKING:
-    from people.models import User
-
 WORDS = Words(working="looking", done="decided", key="job")
 
 
@@ -26,11 +21,6 @@ class OnError(models.TextChoices):
     DAILY = "daily", _("Stay silent, and tell me once a day")
     AFTER = "after", _("Tell me after several failures in a row")
     SEND = "send", _("Send it anyway")
-
-
-class JobQuerySet(models.QuerySet["Job"]):
-    def for_user(self, user: User) -> JobQuerySet:
-        return self.filter(user=user)
 
 
 class Job(Work):
@@ -61,8 +51,6 @@ class Job(Work):
     errors_allowed = models.PositiveSmallIntegerField(default=3)
     notification_id = models.UUIDField(null=True, editable=False)
     failures_noted = models.PositiveSmallIntegerField(db_default=0, editable=False)
-
-    objects: ClassVar[models.Manager[Job]] = JobQuerySet.as_manager()
 
     class Meta(Work.Meta):
         verbose_name = _("job")
@@ -131,3 +119,22 @@ class Memory(models.Model):
 
     def __str__(self) -> str:
         return str(self.origin_id)
+
+
+class Result(models.Model):
+    """What a source answered to a question. `key` is a digest of the kind, the connection and the question.
+
+    `etag` and `modified` are what the source wants to hear to say that nothing has changed.
+    """
+
+    key = models.CharField(max_length=64, primary_key=True)
+    value = models.JSONField(null=True)
+    etag = models.CharField(max_length=500, blank=True)
+    modified = models.CharField(max_length=100, blank=True)
+    fetched_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = [models.Index(fields=["fetched_at"], name="result_fetched")]
+
+    def __str__(self) -> str:
+        return self.key

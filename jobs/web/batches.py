@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
+from common.admin.base import as_uuid
 from common.numbers import grouped
 from common.request_limiter import limit_page
 from jobs import audiences, batches
@@ -28,7 +29,7 @@ from work.dead_letters import Who
 def batch_list(request: PersonRequest) -> HttpResponse:
     """All, or with `?of=<id>` those of one reminder or topic."""
     rows = Batch.objects.for_user(request.user).with_counts().select_related("user")
-    origin = _uuid(request.GET.get("of", ""))
+    origin = as_uuid(request.GET.get("of", ""))
     page = paging.page(rows if origin is None else rows.filter(origin_id=origin), request.GET)
     names = audiences.named(request.user) if page.rows else {}
     context = {"page": page, "rows": [_told(row, names) for row in page.rows], "narrowed": origin is not None}
@@ -100,18 +101,4 @@ def _told(batch: Batch, names: dict[str, str]) -> dict[str, Any]:
         or (str(kind.label) if kind else batch.audience),
         "ended_at": batches.ended_at(batch),
         "hides_deliveries": batches.hides_deliveries(batch),
-        "bars": [
-            ("completed", progress.completed),
-            ("processing", progress.processing),
-            ("pending", progress.pending),
-            ("failed", progress.failed),
-            ("dropped", progress.dropped),
-        ],
     }
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -39,5 +39,4 @@ def origin(notification: Notification) -> SafeString:
 
 def trace(notification: Notification) -> SafeString:
     """A link to the whole chain that it belongs to."""
-    chain = notification.correlation_id or notification.batch_id
-    return columns.to_page("events:trace", chain, correlation_id=chain)
+    return columns.to_page("events:trace", notification.chain, correlation_id=notification.chain)

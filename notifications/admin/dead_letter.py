@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -16,7 +17,6 @@ from unfold.decorators import action as button
 
 from common.admin import columns, confirm
 from common.admin.filters import newest_filter
-from common.numbers import grouped
 from notifications import dead_letters, providers
 from notifications.admin import cells
 from notifications.admin.delivery import DeliveryRecord
@@ -55,6 +55,17 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
     link_lookups = ("channel__id__exact", "cause")
     actions = ("replay", "send_as_new", "discard", "mark_fixed")
     actions_detail = ("replay_one", "send_as_new_one", "discard_one", "mark_fixed_one")
+    questions: ClassVar[Mapping[str, dead_letter.Question]] = {
+        **dead_letter.DeadLetterAdmin.questions,
+        "send_as_new": dead_letter.Question(
+            gettext_lazy("Send dead letters as new"),
+            gettext_lazy(
+                "%(letters)s sent as new, with another idempotency key, and the old delivery is cancelled. What "
+                "already arrived arrives twice."
+            ),
+            gettext_lazy("Send %(count)s as new"),
+        ),
+    }
 
     subject = columns.column(gettext_lazy("subject"), "notification.subject", columns.short)
 
@@ -92,13 +103,3 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
     @button(description=gettext_lazy("Send as new…"), url_path="as-new", icon="outgoing_mail", permissions=["act"])  # type: ignore[untyped-decorator]
     def send_as_new_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self.ask_one(request, object_id, "send_as_new")
-
-    def question(self, action: str, letters: str, count: int) -> dict[str, str]:
-        if action != "send_as_new":
-            return super().question(action, letters, count)
-        text = _(
-            "%(letters)s sent as new, with another idempotency key, and the old delivery is cancelled. What already "
-            "arrived arrives twice."
-        ) % {"letters": letters}
-        button = _("Send %(count)s as new") % {"count": grouped(count)}
-        return {"title": _("Send dead letters as new"), "text": text, "button": button}

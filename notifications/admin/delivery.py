@@ -28,7 +28,6 @@ class DeliveryRecord(WorkAdmin):
     # One that a program pulls has no `wake_at`.
     open = (Q(settled_at=None), Q(settled_at=None))
     about = (("said", "person"), ("to_channel", "provider_name"), ("origin", "read"), "trace")
-    list_select_related = ("channel", "notification__user")
     search_help_text = _("An idempotency key, or the beginning of a person's email address.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

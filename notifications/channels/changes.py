@@ -158,7 +158,7 @@ def _change_target(channel: Channel, after: Destination) -> None:
         address=channel.address,
         verified_at=channel.verified_at,
         removed_at=Now(),
-        link_id=channel.named_by_link,
+        link_id=channel.link_id or channel.id,
     )
     channel.hold(after)
     _reset_verification(channel)

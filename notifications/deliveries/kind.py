@@ -140,6 +140,7 @@ class DeliveryKind(Kind[Claim]):
                 category=row.category,
                 code="" if row.nonce is None else codes.reveal(codes.MARK, row.channel_id, row.nonce),
                 data=None if row.data is None else json.loads(row.data),
+                left=row.left,
             ),
             # Django hands jsonb to a raw cursor as text: its decoder sits in JSONField.
             address=json.loads(row.address),

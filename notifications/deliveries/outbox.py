@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -133,6 +134,23 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
     # One alone, such as that of a job, is planned once a connection: planning takes as long as inserting it.
     rows = execute(_RECORD, values).fetchall() if len(new) == 1 else query(_RECORD, values)
     return due_of(rows, {key: one.user_id for key, one in new})
+
+
+def again(said: Notification, channels: Sequence[tuple[UUID, str]], **changed: Any) -> NewNotification:
+    """The same message as a new batch, to these channels."""
+    return NewNotification(
+        user_id=said.user_id,
+        channels=channels,
+        subject=said.subject,
+        body=said.body,
+        origin=Notification.Origin(said.origin),
+        batch_id=uuid7(),
+        origin_id=said.origin_id,
+        slot=said.slot,
+        category=said.category,
+        data=None if said.data is None else json.dumps(said.data),
+        **changed,
+    )
 
 
 def parameters(is_bulk: bool = False) -> dict[str, object]:

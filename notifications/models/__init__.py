@@ -3,10 +3,9 @@
 Every change of a delivery's state is a verb in `deliveries/`; nothing else writes `state`.
 """
 
-from notifications.models.attempt import Attempt
 from notifications.models.change import Change, FeedPosition, Follower
 from notifications.models.channel import Channel, sort_channels
-from notifications.models.delivery import Delivery
+from notifications.models.delivery import Attempt, Delivery
 from notifications.models.notification import Notification
 
 __all__ = [

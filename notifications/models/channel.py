@@ -151,11 +151,6 @@ class Channel(models.Model):
     def __str__(self) -> str:
         return self.label
 
-    @property
-    def named_by_link(self) -> UUID:
-        """The id in the links of its messages."""
-        return self.link_id or self.id
-
     def hold(self, destination: Destination) -> None:
         """Take over the address and the secrets of `destination`; the caller saves."""
         self.address = dict(destination.address)

@@ -1,4 +1,4 @@
-"""One notification to one channel: the outbox, and the idempotency key."""
+"""One notification to one channel, the outbox and the idempotency key; and its attempts."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from notifications.models import change
 from notifications.models.channel import Channel
 from notifications.models.notification import Notification
 from notifications.reasons import Code
-from work.models import Words, Work
+from work import models as work
 from work.reasons import sentence
 
 if TYPE_CHECKING:
     from people.models import User
 
 
-WORDS = Words(working="sending", done="delivered", key="delivery")
+WORDS = work.Words(working="sending", done="delivered", key="delivery")
 
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
@@ -41,7 +41,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(read_at=None).update(read_at=at)
 
 
-class Delivery(Work):
+class Delivery(work.Work):
     """One notification to one channel. This row is the outbox, and its id the idempotency key. `read_at` is for the
     inbox."""
 
@@ -194,3 +194,15 @@ class Delivery(Work):
     @property
     def because(self) -> str:
         return sentence(self.because_code, self.because_params)
+
+
+class Attempt(work.Attempt):
+    """One try at a delivery."""
+
+    # No index of its own: `attempt_number_once` begins with it.
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="history", db_index=False)
+    outcome = models.CharField(max_length=10, choices=WORDS.outcomes, blank=True)
+
+    class Meta(work.Attempt.Meta):
+        constraints = WORDS.attempt_constraints()
+        triggers = WORDS.attempt_triggers()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import forms
 from django.utils.translation import gettext as _
@@ -38,6 +39,18 @@ class AddressField(forms.CharField):
         except http.NotSent as failure:
             raise forms.ValidationError(remedy(failure)) from None
         return url
+
+
+class ServerField(AddressField):
+    """The address of a server alone. Its value is without the final slash."""
+
+    def clean(self, value: Any) -> str:
+        server = super().clean(value)
+        if server and (urlsplit(server).path != "/" or urlsplit(server).query):
+            raise forms.ValidationError(
+                _("Leave out everything after the server's name; it looks like %(public)s.") % {"public": self._example}
+            )
+        return server.removesuffix("/")
 
 
 def remedy(failure: http.NotSent) -> str:

@@ -24,6 +24,9 @@ import certifi
 
 from notifications.net.address_policy import is_localhost
 
+# A timeout may differ by so many seconds from the time that is left.
+_PRECISION = 0.05
+
 MAX_LOOKUPS = 32
 """Name look-ups at a time in one process."""
 
@@ -82,8 +85,18 @@ class _DeadlineMixin:
     def _apply(self, sends: bool = False) -> None:
         deadline = _current.get()
         if deadline:
-            self.settimeout(deadline.remaining())  # type: ignore[attr-defined]
+            self.limit(deadline.remaining())
             deadline.sent = deadline.sent or sends
+
+    def limit(self, seconds: float) -> None:
+        before = self.gettimeout()  # type: ignore[attr-defined]
+        if before is None or not -_PRECISION < before - seconds < _PRECISION:
+            super().settimeout(seconds)  # type: ignore[misc]  # a system call, during which threads change
+
+    def settimeout(self, value: float | None) -> None:
+        """Libraries set their own for each operation; inside `within` only the deadline counts."""
+        if not has_deadline():
+            super().settimeout(value)  # type: ignore[misc]
 
     def recv_into(self, *args: Any, **kwargs: Any) -> int:
         self._apply()
@@ -151,7 +164,7 @@ def connect(host: str, port: int, permit: Callable[[str], bool] | None = None) -
         sock = DeadlineSocket(family, kind, protocol)
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.settimeout(deadline.remaining() / (len(found) - position))
+            sock.limit(deadline.remaining() / (len(found) - position))
             sock.connect(address)
         except BaseException as error:
             sock.close()

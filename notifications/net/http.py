@@ -15,10 +15,12 @@ import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from urllib.parse import urlsplit, urlunsplit
+from functools import lru_cache
+from typing import Any
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import urllib3
+from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext_noop
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -80,7 +82,7 @@ def request(
     read. Raises NotSent or Unanswered; their reasons hold no path, query or header.
     """
     try:
-        parts = urlsplit(check_url(url))
+        parts = _parts(url, tuple(settings.ALLOWED_NETWORKS))
     except RefusedURL as refusal:
         raise NotSent(refusal.reason, refused=True) from None
     target = urlunsplit(("", "", parts.path, parts.query, ""))
@@ -89,8 +91,8 @@ def request(
         try:
             if not all(map(_HEADER_VALUE.fullmatch, headers.values())):
                 raise ValueError("a header has a value that cannot be written")
-            pool = _pools().connection_from_host(parts.hostname, parts.port, parts.scheme)
-            answer = pool.urlopen(
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+            answer = _pool(parts.scheme, parts.hostname or "", port).urlopen(
                 method, target, body or None, headers, retries=False, redirect=False, preload_content=False
             )
         except RefusedAddress:
@@ -140,6 +142,12 @@ def probe(url: str, deadline: float) -> None:
             raise NotSent(describe(error, SERVICE, deadline)) from None
 
 
+@lru_cache(maxsize=1024)
+def _parts(url: str, networks: tuple[str, ...]) -> SplitResult:
+    """The parts of an address that may be sent to with these ALLOWED_NETWORKS. Raises RefusedURL."""
+    return urlsplit(check_url(url))
+
+
 def _connect(host: str, port: int) -> DeadlineSocket:
     networks = allowed_networks()
     return open_connection(host, port, lambda address: permitted(address, networks))
@@ -154,8 +162,26 @@ def _read(answer: urllib3.BaseHTTPResponse, most: int) -> bytes:
 
 
 class _GuardedHTTP(HTTPConnection):
+    """Head and body leave together, in one packet and with one system call."""
+
+    _unsent = b""
+
     def _new_conn(self) -> socket.socket:
         return _connect(self._dns_host, self.port)
+
+    def send(self, data: Any) -> None:
+        self._unsent += data
+
+    def close(self) -> None:
+        """Nothing of a request that was broken off goes out before the next one."""
+        self._unsent = b""
+        super().close()
+
+    def getresponse(self) -> urllib3.HTTPResponse:  # type: ignore[override] # as urllib3's own
+        unsent, self._unsent = self._unsent, b""
+        with suppress(BrokenPipeError, ConnectionResetError):  # the answer may have come all the same
+            super().send(unsent)
+        return super().getresponse()
 
 
 class _GuardedHTTPS(_GuardedHTTP, HTTPSConnection):
@@ -170,16 +196,14 @@ class _HTTPSPool(urllib3.HTTPSConnectionPool):
     ConnectionCls = _GuardedHTTPS
 
 
-@cache
-def _pools() -> urllib3.PoolManager:
-    """Return the process's connections, which all its threads share.
-
-    It keeps at most 16 idle connections to each of 32 hosts: half of the 1,024 files that a process may usually open.
-    """
-    pools = urllib3.PoolManager(num_pools=32, maxsize=16, ssl_context=tls_context())
-    pools.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
-    return pools
+# As many as keep half of the 1,024 files that a process may usually open.
+@lru_cache(maxsize=32)
+def _pool(scheme: str, host: str, port: int) -> urllib3.HTTPConnectionPool:
+    """Return the process's connections to a host, at most 16 of them idle, which all its threads share."""
+    if scheme == "https":
+        return _HTTPSPool(host, port, maxsize=16, ssl_context=tls_context())
+    return _HTTPPool(host, port, maxsize=16)
 
 
 # Two processes must not share a connection.
-os.register_at_fork(after_in_child=_pools.cache_clear)
+os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -40,10 +40,11 @@ def post_json(
     deadline: float,
     judge: Callable[[Response], Answer],
     headers: Mapping[str, str] | None = None,
+    method: str = "POST",
 ) -> Answer:
     """Post `document` as JSON; see `post`."""
     headers = {"Content-Type": "application/json", **(headers or {})}
-    return post(url, json.dumps(document).encode(), headers, deadline, judge)
+    return post(url, json.dumps(document).encode(), headers, deadline, judge, method)
 
 
 def failed(failure: http.NotSent | http.Unanswered) -> Answer:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
-from notifications.net.address_field import AddressField
+from notifications.net.address_field import ServerField
 from notifications.net.http import Response
 from notifications.providers.base import Limits, PatternField, Provider, Rate
 from notifications.reasons import Code
@@ -25,11 +24,10 @@ EXAMPLE = "https://matrix.example.org"
 
 _ROOM = re.compile(r"![^\s/?#]{1,250}")
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{8,500}")
-_HEADERS = {"Content-Type": "application/json"}
 
 
 class MatrixForm(forms.Form):
-    server = AddressField(
+    server = ServerField(
         label=_("Homeserver"),
         example=EXAMPLE,
         max_length=300,
@@ -56,14 +54,6 @@ class MatrixForm(forms.Form):
         help_text=_("Of an account that is in the room. Best one of its own, for Carillon alone."),
         error_messages={"required": _("Enter the access token of the account that writes, such as syt_Ab12…")},
     )
-
-    def clean_server(self) -> str:
-        """Return the server's address without the final slash."""
-        server: str = self.cleaned_data["server"]
-        parts = urlsplit(server)
-        if parts.path != "/" or parts.query:
-            raise forms.ValidationError(_("Leave out everything after the server's name."))
-        return server.removesuffix("/")
 
 
 class Matrix(Provider):
@@ -98,14 +88,8 @@ class Matrix(Provider):
         path = f"/_matrix/client/v3/rooms/{quote(room, safe='')}/send/m.room.message/{message.key}"
         # Without m.mentions, an "@room" in the text would ring for everybody in the room.
         document = {"msgtype": "m.text", "body": self.render(message, destination).body.text, "m.mentions": {}}
-        return post.post(
-            f"{destination.address['url']}{path}",
-            json.dumps(document).encode(),
-            {**_HEADERS, "Authorization": f"Bearer {token}"},
-            self.deadline,
-            _judge,
-            method="PUT",
-        )
+        headers = {"Authorization": f"Bearer {token}"}
+        return post.post_json(f"{destination.address['url']}{path}", document, self.deadline, _judge, headers, "PUT")
 
 
 def _judge(response: Response) -> Answer:

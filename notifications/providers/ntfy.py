@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from django import forms
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
-from notifications.net.address_field import AddressField
+from notifications.net.address_field import ServerField
 from notifications.net.http import Response
 from notifications.providers.base import Limits, PatternField, Provider, Rate
 from notifications.reasons import Code
@@ -36,7 +34,7 @@ _PRIORITIES = {
 
 
 class NtfyForm(forms.Form):
-    server = AddressField(
+    server = ServerField(
         label=gettext_lazy("Server"),
         example=PUBLIC,
         required=False,
@@ -73,14 +71,7 @@ class NtfyForm(forms.Form):
     )
 
     def clean_server(self) -> str:
-        """Return the server's address without the final slash."""
-        server: str = self.cleaned_data["server"] or f"{PUBLIC}/"
-        parts = urlsplit(server)
-        if parts.path != "/" or parts.query:
-            raise forms.ValidationError(
-                _("Leave out everything after the server's name; it looks like %(public)s.") % {"public": PUBLIC}
-            )
-        return server.removesuffix("/")
+        return self.cleaned_data["server"] or PUBLIC
 
 
 class Ntfy(Provider):

@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 RECORD = 4096
-"""The longest encrypted body that every push service takes (RFC 8291, section 4)."""
+"""The longest encrypted body that every push service takes (RFC 8291, section 4). The message in it has 103 bytes
+less: salt, record size, key length, key, padding delimiter and tag.
+"""
 
-PLAINTEXT = RECORD - 16 - 4 - 1 - 65 - 1 - 16
-"""The longest message in it: without salt, record size, key length, key, padding delimiter and tag."""
 
 _CURVE = ec.SECP256R1()
 

@@ -31,7 +31,7 @@ from work.reasons import Reason
 SERVICE = gettext_noop("the browser's push service")
 
 KEPT_SECONDS = 86_400
-"""How long the push service keeps a message for a browser that is switched off."""
+"""How long the push service keeps a message for a browser that is switched off, unless it is stale before."""
 
 _TOKEN_SECONDS = 12 * 3_600  # RFC 8292 allows a day, by the clock of the push service
 
@@ -128,13 +128,14 @@ class WebPush(Provider):
             "stop": urlsplit(message.unsubscribe_url).path,
             "said": _said(),
         }
-        return self._push(message.key, shown, destination)
+        kept = KEPT_SECONDS if message.left is None else max(0, min(KEPT_SECONDS, int(message.left)))
+        return self._push(message.key, shown, destination, kept)
 
     def close(self, key: UUID, destination: Destination) -> Answer:
         """Close the notification that a message with this key shows; if the browser is off, it never shows."""
-        return self._push(key, {"closed": pgettext("button", "Done")}, destination)
+        return self._push(key, {"closed": pgettext("button", "Done")}, destination, KEPT_SECONDS)
 
-    def _push(self, key: UUID, shown: Mapping[str, Any], destination: Destination) -> Answer:
+    def _push(self, key: UUID, shown: Mapping[str, Any], destination: Destination, kept: int) -> Answer:
         secrets = destination.secrets
         document = json.dumps({"tag": key.hex, **shown}, ensure_ascii=False).encode()
         try:
@@ -147,7 +148,7 @@ class WebPush(Provider):
             "Authorization": sender,
             "Content-Type": "application/octet-stream",
             "Content-Encoding": "aes128gcm",
-            "TTL": str(KEPT_SECONDS),
+            "TTL": str(kept),
             "Urgency": "high",
             "Topic": key.hex,  # the service replaces a message that it still has
         }

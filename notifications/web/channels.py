@@ -1,4 +1,4 @@
-"""Channels: list, add, settings, enable, remove."""
+"""Channels: list, add, settings, change, enable, remove."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from notifications import providers
 from notifications.channels import changes, verification
-from notifications.channels.forms import ChannelForm, LabelForm
+from notifications.channels.forms import ChannelForm, LabelForm, RenameForm, change_form
 from notifications.deliveries import pull, statistics
 from notifications.deliveries.channel_health import PATIENCE
-from notifications.models import Channel
+from notifications.models import Channel, Delivery, Notification
 from notifications.net import address_checks
 from notifications.providers import web_push
 from notifications.providers.base import Provider
@@ -103,6 +103,59 @@ def change_settings(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     if provider.is_pulled:
         context |= {"queue": pull.look(channel.id, _COUNTED + 1), "counted": _COUNTED, "base_url": settings.BASE_URL}
     return render(request, "notifications/channel_settings.html", context | _uses(channel))
+
+
+@login_required
+def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
+    """Change its address or secrets, in its provider's own form."""
+    channel = _own(request, channel_id)
+    provider = _provider(channel.provider)
+    if provider.from_browser or not provider.form.base_fields:
+        return redirect("notifications:channel", channel.id)
+    posted = request.POST if request.method == "POST" else None
+    stored = changes.readable_destination(channel)
+    details = change_form(posted, provider, stored)
+    label = RenameForm(posted, initial={"label": channel.label})
+    if posted is not None and address_checks.are_valid(request.user.pk, details, label):
+        after = provider.update(stored, details.cleaned_data)
+        try:
+            changed = changes.change(channel, request.POST.get("read", ""), after, label.cleaned_data["label"])
+        except changes.Conflict:
+            messages.error(
+                request,
+                _("Somebody changed this channel in the meantime, so nothing was saved. These are the current values."),
+            )
+            return redirect("notifications:channel-change", channel.id)
+        except verification.Refused as refusal:
+            details.add_error(None, str(refusal))
+        else:
+            new_secret = stored.secrets.get(provider.revealed) != after.secrets.get(provider.revealed)
+            return _after_change(request, channel, changed, new_secret)
+    pending = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING)
+    context = {
+        "channel": channel,
+        "provider": provider,
+        "details": details,
+        "label": label,
+        "read": changes.fingerprint(channel),
+        "unreadable": channel.unreadable,
+        "pending": pending.exclude(notification__origin__in=Notification.OF_CHANNELS).count(),
+    }
+    return render(request, "notifications/channel_change.html", context)
+
+
+def _after_change(request: PersonRequest, before: Channel, after: Channel, new_secret: bool) -> HttpResponse:
+    """To the new secret, to the code form if a code is needed, or back to the list."""
+    to_verify = after.verified_at is None and after.disabled_at is None
+    if to_verify and before.link_id != after.link_id:
+        channel_check.send_code(request, after)
+    else:
+        messages.success(request, _("“%(label)s” is changed.") % {"label": after.label})
+    if new_secret:
+        return signing_secret.to_page(request, after)
+    if to_verify:
+        return redirect("notifications:channel-verify", after.id)
+    return redirect(f"{reverse('notifications:channels')}#channel-{after.id}")
 
 
 @login_required

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
@@ -48,9 +49,10 @@ WITH pair AS MATERIALIZED (
     UNION ALL
     SELECT bar.number, apart.state, -1 FROM apart JOIN bar ON notification_id >= bar.low AND notification_id < bar.high
 )
-SELECT number, coalesce(sum(count) FILTER (WHERE state = 'delivered'), 0)::int AS delivered,
-       coalesce(sum(count) FILTER (WHERE state IN ('dead', 'unknown')), 0)::int AS failed, max(count) AS most
-  FROM cell GROUP BY number ORDER BY number
+SELECT greatest(sum(count) FILTER (WHERE state = 'delivered'), 0)::int AS delivered,
+       greatest(sum(count) FILTER (WHERE state IN ('dead', 'unknown')), 0)::int AS failed,
+       coalesce(max(count) >= %(most)s, false) AS is_cut
+  FROM bar LEFT JOIN cell USING (number) GROUP BY number ORDER BY number
 """
 
 
@@ -116,7 +118,7 @@ def chart(form: HistoryForm, user_id: int) -> Chart | None:
         return None
     edges = _edges(first, last)
     counts = _counts(user_id, form.channel_ids, [edge for edge, _label in edges])
-    return _drawn(edges, counts) if any(delivered or failed for delivered, failed, _most in counts) else None
+    return _drawn(edges, counts) if any(row.delivered or row.failed for row in counts) else None
 
 
 def _edges(first: date, last: date) -> list[tuple[datetime, str]]:
@@ -136,10 +138,9 @@ def _edges(first: date, last: date) -> list[tuple[datetime, str]]:
     ]
 
 
-def _counts(user_id: int, channels: Sequence[UUID], edges: Sequence[datetime]) -> list[tuple[int, int, bool]]:
-    """For each bar, how many were delivered and how many failed, and whether there are more."""
+def _counts(user_id: int, channels: Sequence[UUID], edges: Sequence[datetime]) -> list[Any]:
+    """For each bar, how many were `delivered` and how many `failed`, and whether there are more (`is_cut`)."""
     ids = [first_of(edge) for edge in edges]
-    most = MOST_COUNTED // (len(ids) - 1)
     values = {
         "user": user_id,
         "channels": list(channels),
@@ -148,28 +149,21 @@ def _counts(user_id: int, channels: Sequence[UUID], edges: Sequence[datetime]) -
         "last": ids[-1],
         "lows": column(ids[:-1]),
         "highs": column(ids[1:]),
-        "most": most,
+        "most": MOST_COUNTED // (len(ids) - 1),
     }
-    found = {row.number: row for row in query(_COUNTS, values)}
-    counts = []
-    for number in range(1, len(ids)):
-        row = found.get(number)
-        counts.append((max(row.delivered, 0), max(row.failed, 0), row.most >= most) if row else (0, 0, False))
-    return counts
+    return query(_COUNTS, values)
 
 
-def _drawn(edges: Sequence[tuple[datetime, str]], counts: Sequence[tuple[int, int, bool]]) -> Chart:
-    highest = max(delivered + failed for delivered, failed, _cut in counts)
+def _drawn(edges: Sequence[tuple[datetime, str]], counts: Sequence[Any]) -> Chart:
+    highest = max(row.delivered + row.failed for row in counts)
     bars = []
-    for number, (((start, label), (end, _label)), (delivered, failed, _cut)) in enumerate(
-        zip(pairwise(edges), counts, strict=True)
-    ):
+    for number, (((start, label), (end, _label)), row) in enumerate(zip(pairwise(edges), counts, strict=True)):
         first = timezone.localtime(start).date()
         last = timezone.localtime(end - timedelta(microseconds=1)).date()
-        failed_height = _height(failed, highest)
-        delivered_height = min(_height(delivered, highest), HEIGHT - failed_height)
-        bars.append(Bar(label, first, last, delivered, failed, 10 * number, delivered_height, failed_height))
-    return Chart(bars, highest, any(cut for _delivered, _failed, cut in counts))
+        failed_height = _height(row.failed, highest)
+        delivered_height = min(_height(row.delivered, highest), HEIGHT - failed_height)
+        bars.append(Bar(label, first, last, row.delivered, row.failed, 10 * number, delivered_height, failed_height))
+    return Chart(bars, highest, any(row.is_cut for row in counts))
 
 
 def _height(count: int, highest: int) -> int:

@@ -19,11 +19,25 @@ if TYPE_CHECKING:
 Check = Callable[[str], list[str]]
 
 
-class TitleField(forms.CharField):
-    """One line. `check` gives a sentence for each wrong placeholder; it reads no text that is too long."""
+class _TextField(forms.CharField):
+    """`check` gives a sentence for each wrong placeholder; it reads no text that is too long."""
+
+    def __init__(self, *, check: Check, **options: Any) -> None:
+        super().__init__(**options)
+        self.check = check
+
+    def run_validators(self, value: Any) -> None:
+        super().run_validators(value)
+        if problems := self.check(value):
+            raise ValidationError(problems)
+
+
+class TitleField(_TextField):
+    """One line."""
 
     def __init__(self, *, check: Check, example: StrOrPromise) -> None:
         super().__init__(
+            check=check,
             label=_("Title"),
             max_length=text.MAX_SUBJECT,
             widget=forms.TextInput(attrs={"placeholder": example, "autocomplete": "off"}),
@@ -32,32 +46,21 @@ class TitleField(forms.CharField):
                 "max_length": _("This title is %(show_value)d characters long; at most %(limit_value)d fit."),
             },
         )
-        self.check = check
-
-    def run_validators(self, value: Any) -> None:
-        super().run_validators(value)
-        if problems := self.check(value):
-            raise ValidationError(problems)
 
 
-class BodyField(forms.CharField):
+class BodyField(_TextField):
     """Several lines. Browsers count a line break as one character but send two."""
 
     def __init__(self, *, check: Check, help_text: StrOrPromise) -> None:
         too_long = _("This text is %(show_value)d characters long; at most %(limit_value)d are sent.")
         super().__init__(
+            check=check,
             label=_("Text"),
             required=False,
             widget=forms.Textarea(attrs={"rows": 4}),
             help_text=help_text,
             validators=[MaxLengthValidator(text.MAX_BODY, too_long)],
         )
-        self.check = check
 
     def to_python(self, value: Any) -> str:
         return (super().to_python(value) or "").replace("\r\n", "\n")
-
-    def run_validators(self, value: Any) -> None:
-        super().run_validators(value)
-        if problems := self.check(value):
-            raise ValidationError(problems)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from common import encryption
 from notifications import providers
+from notifications.channels import changes
 from notifications.links import ANSWER
-from notifications.message import Destination, Message
+from notifications.message import Message
 from notifications.models import Channel
 from notifications.text import Text
 from people.models import User
@@ -47,7 +47,7 @@ def read(user: User, said: Text, channels: Sequence[Channel], slot: datetime | N
 
 
 def _length(message: Message, channel: Channel) -> Length:
-    provider, there = providers.get(channel.provider), _destination(channel)
+    provider, there = providers.get(channel.provider), changes.readable_destination(channel)
     rendered, unit = provider.render(message, there), provider.limits_for(there).unit
     return Length(
         channel.id,
@@ -57,10 +57,3 @@ def _length(message: Message, channel: Channel) -> Length:
         unit,
         cut=rendered.subject.cut or rendered.body.cut,
     )
-
-
-def _destination(channel: Channel) -> Destination:
-    try:
-        return channel.destination()
-    except encryption.Unreadable:  # its page says so
-        return Destination(channel.address)

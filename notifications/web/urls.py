@@ -2,7 +2,6 @@ from django.urls import path
 
 from notifications.web import (
     answer_page,
-    channel_change,
     channel_check,
     channels,
     dead_letter,
@@ -19,7 +18,7 @@ urlpatterns = [
     path("channels/new/", channels.choose, name="channel-new"),
     path("channels/new/<slug:kind>/", channels.add, name="channel-add"),
     path("channels/<uuid:channel_id>/", channels.change_settings, name="channel"),
-    path("channels/<uuid:channel_id>/change/", channel_change.change, name="channel-change"),
+    path("channels/<uuid:channel_id>/change/", channels.change, name="channel-change"),
     path("channels/<uuid:channel_id>/secret/", signing_secret.show, name="channel-secret"),
     path("channels/<uuid:channel_id>/secret/new/", signing_secret.replace, name="channel-secret-new"),
     path("channels/<uuid:channel_id>/enable/", channels.enable, name="channel-enable"),

@@ -20,26 +20,36 @@ from people import mailboxes
 from people.admin.user import person_ids
 from people.models import RefusedMailbox, validate_printable
 
+
+class _ByPerson:
+    """Rows that are listed with their person, and found by the beginning of that one's email address."""
+
+    list_select_related = ("user",)
+    search_help_text = _("The beginning of the person's email address.")
+
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        return rows.filter(user__in=person_ids(term))
+
+    @admin.display(description=_("person"))
+    def person(self, row: Any) -> SafeString:
+        return columns.to_row("people.user", row.user_id, row.user.email)
+
+
 admin.site.unregister(EmailAddress)
 
 
 @admin.register(EmailAddress)
-class EmailAddressAdmin(BaseAdmin, StockEmailAddressAdmin):  # type: ignore[misc]  # allauth ships no types
+class EmailAddressAdmin(_ByPerson, BaseAdmin, StockEmailAddressAdmin):  # type: ignore[misc]  # allauth ships no types
     list_display = ("email", "person", "primary", "verified")
-    list_select_related = ("user",)
     list_filter = ()
     actions = None  # stock's action verifies addresses without a confirmation
     ordering = ("-id",)
     raw_id_fields = ()
     autocomplete_fields = ("user",)
-    search_help_text = _("The beginning of the person's email address.")
     empty_text = _("No addresses yet.")
 
     def get_search_fields(self, request: HttpRequest) -> list[str]:
         return ["email"]
-
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        return rows.filter(user__in=person_ids(term))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The person is fixed. Only a superuser may verify an address."""
@@ -58,30 +68,17 @@ class EmailAddressAdmin(BaseAdmin, StockEmailAddressAdmin):  # type: ignore[misc
             obj.verified = False
         super().save_model(request, obj, form, change)
 
-    @admin.display(description=_("person"))
-    def person(self, address: EmailAddress) -> SafeString:
-        return columns.to_row("people.user", address.user_id, address.user.email)
-
 
 admin.site.unregister(Authenticator)
 
 
 @admin.register(Authenticator)
-class AuthenticatorAdmin(ReadOnlyAdmin):
+class AuthenticatorAdmin(_ByPerson, ReadOnlyAdmin):
     list_display = ("type", "person", "added", "used")
-    list_select_related = ("user",)
     ordering = ("-id",)
     fields = ("type", "person", "added", "used")
     search_fields = ("user",)
-    search_help_text = _("The beginning of the person's email address.")
     empty_text = _("No second factors yet.")
-
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        return rows.filter(user__in=person_ids(term))
-
-    @admin.display(description=_("person"))
-    def person(self, factor: Any) -> SafeString:
-        return columns.to_row("people.user", factor.user_id, factor.user)
 
     added = columns.instant_column(_("added"), "created_at")
     used = columns.instant_column(_("last used"), "last_used_at")

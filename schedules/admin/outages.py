@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
-from itertools import islice
 from typing import Any
 
 from django.contrib import admin, messages
@@ -54,10 +53,10 @@ def screen(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         messages.info(request, _("Nothing is waiting any more."))
         return redirect("outages")
-    found = list(heartbeat.outages(now - timedelta(days=heartbeat.KEPT_DAYS), now))[::-1]
+    found = heartbeat.outages(now - timedelta(days=heartbeat.KEPT_DAYS), now)[::-1]
     told = [
         {"outage": outage, "length": (outage.ended or now) - outage.began, "handled": outages.handled(outage, now)}
-        for outage in islice(found, _SHOWN)
+        for outage in found[:_SHOWN]
     ]
     return _page(
         request,

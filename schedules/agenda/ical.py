@@ -21,7 +21,6 @@ class Event:
     changed: datetime
     title: str
     url: str
-    text: str = ""
 
 
 def write(name: str, events: Iterable[Event], refresh: timedelta) -> str:
@@ -50,8 +49,6 @@ def _event(event: Event) -> Iterator[str]:
     yield f"DTSTART:{_instant(event.start)}"
     yield f"DTEND:{_instant(event.start + event.length)}"
     yield f"SUMMARY:{_text(event.title)}"
-    if event.text:
-        yield f"DESCRIPTION:{_text(event.text)}"
     yield f"URL:{event.url}"
     yield "TRANSP:TRANSPARENT"  # it makes nobody busy
     yield "END:VEVENT"

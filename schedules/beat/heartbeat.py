@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -82,6 +81,6 @@ SELECT seen AS began, next AS ended FROM (
 """
 
 
-def outages(since: datetime, now: datetime) -> Iterator[Outage]:
+def outages(since: datetime, now: datetime) -> list[Outage]:
     """The outages between `since` and `now`, oldest first; none before the oldest heartbeat that is kept (90 days)."""
-    yield from query(_OUTAGES, {"now": now, "since": since, "gap": GAP}, Outage)
+    return query(_OUTAGES, {"now": now, "since": since, "gap": GAP}, Outage)

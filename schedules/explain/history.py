@@ -136,7 +136,7 @@ def _explain(
     """The slots of these occurrences."""
     if not rows:
         return {}
-    outages = list(heartbeat.outages(min(row.scheduled_for for row in rows) - _OUTAGES_BEFORE, now))
+    outages = heartbeat.outages(min(row.scheduled_for for row in rows) - _OUTAGES_BEFORE, now)
     fired_ids = [row.id for row in rows if row.outcome == Occurrence.Outcome.FIRED]
     looked = looks.of_batches(schedule.user_id, fired_ids)
     silent = _holidays(schedule, rows)

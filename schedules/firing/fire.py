@@ -24,7 +24,7 @@ from schedules.firing import due, quarantine, sending
 from schedules.firing.due import Due
 from schedules.firing.misfire import Decision, decide
 from schedules.holidays import Holidays
-from schedules.models import Occurrence, Schedule
+from schedules.models import Occurrence, Schedule, speaks
 from schedules.rules import civil
 from work.wakes import Wake, publish_after_commit
 
@@ -209,7 +209,7 @@ def _plan(
 
 def _silent(schedule: Due, due_slots: Sequence[datetime], now: datetime, holidays: Holidays) -> Collection[datetime]:
     """The slots that a holiday of the owner keeps silent: those within it, and late ones that would be sent in it."""
-    if not holidays.spans or schedule.audience or not sending.speaks(schedule):
+    if not holidays.spans or schedule.audience or not speaks(schedule.job_kind):
         return ()
     late = now - timedelta(seconds=schedule.grace)
     if holidays.at(now, schedule.tags, schedule.urgent) is None:

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.conf import settings
 
 from common import languages
-from jobs import batches, kinds, recording
+from jobs import batches, recording
 from jobs.batches import NewBatch
 from jobs.recording import NewJob, SendAs
 from notifications import text
@@ -23,6 +23,7 @@ from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
 from notifications.models import Notification, sort_channels
 from schedules.firing.due import Due
+from schedules.models import speaks
 from work.wakes import Wake
 
 Channels = Mapping[UUID, Sequence[tuple[UUID, str]]]
@@ -31,13 +32,7 @@ Channels = Mapping[UUID, Sequence[tuple[UUID, str]]]
 
 def has_channels(schedule: Due, channels: Channels) -> bool:
     """Whether it can send; one whose kind of job never speaks needs none."""
-    return bool(channels[schedule.id] or schedule.audience) or not speaks(schedule)
-
-
-def speaks(schedule: Due) -> bool:
-    """Whether it may say something."""
-    kind = kinds.find(schedule.job_kind) if schedule.job_kind else None
-    return kind is None or kind.speaks
+    return bool(channels[schedule.id] or schedule.audience) or not speaks(schedule.job_kind)
 
 
 def record(fired: Sequence[tuple[UUID, Due, datetime]], channels: Channels, now: datetime) -> list[Wake]:
@@ -112,7 +107,7 @@ def _batch(batch_id: UUID, schedule: Due, slot: datetime) -> NewBatch:
     """For an audience: each of its people gets it on all channels that they can use."""
     origin = Notification.Origin.ANNOUNCEMENT
     return NewBatch(
-        batch_id=batch_id,
+        id=batch_id,
         user_id=schedule.user_id,
         audience=schedule.audience,
         audience_key=schedule.audience_key,

@@ -53,8 +53,13 @@ class Entry:
     repeats: bool
 
     @property
+    def draft_fields(self) -> dict[str, Any]:
+        """What the event says of its reminder's draft; how that is sent, its person has chosen."""
+        return {name: getattr(self, name) for name in ("title", "body", "kind", "rule", "time_zone")}
+
+    @property
     def digest(self) -> str:
-        return _short([self.title, self.body, self.kind, self.rule, self.time_zone])
+        return _short(list(self.draft_fields.values()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,27 +78,17 @@ def _follow(schedule: Schedule, entry: Entry, now: datetime) -> None:
         if deletion.by_id is not None:
             return
         schedule = editing.restore(schedule.id, now)
-    draft = replace(editing.draft_of(schedule), **_of(entry))
+    draft = replace(editing.draft_of(schedule), **entry.draft_fields)
     if draft != editing.draft_of(schedule):
         editing.reschedule(schedule.id, draft, now, schedule.version)
 
 
 def _new(calendar: Schedule, entry: Entry) -> Draft:
     """Sent as the calendar's own reminder is."""
-    plain = Draft(title="", body="", kind="", rule={}, time_zone="", channels=calendar.ordered_channels())
     kept = ("urgent", "escalate_after", "stale_after", "category", "data", "tags")
     how: dict[str, Any] = {name: getattr(calendar, name) for name in kept}
-    return replace(plain, **how, in_order=bool(calendar.channel_order), **_of(entry))
-
-
-def _of(entry: Entry) -> dict[str, Any]:
-    return {
-        "title": entry.title,
-        "body": entry.body,
-        "kind": entry.kind,
-        "rule": entry.rule,
-        "time_zone": entry.time_zone,
-    }
+    in_order = bool(calendar.channel_order)
+    return Draft(**entry.draft_fields, **how, channels=calendar.ordered_channels(), in_order=in_order)
 
 
 def _note_left_out(ask: Ask, calendar: Schedule, left_out: Sequence[str], now: datetime) -> None:

@@ -18,7 +18,7 @@ from schedules.rules.rrule_text import WEEKDAYS
 # A day of `Repetition.weekday`, beside 0 (Monday) to 6.
 WORKDAY = 7
 _SHORTEST = 28
-_UNITS = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
+UNITS = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
 _A_LEAP_YEAR = 2000
 
 
@@ -92,7 +92,7 @@ class Repetition:
         return words.at(self._described(), f"{self.time:%H:%M}")
 
     def _described(self) -> str:
-        often = words.every(self.interval, _UNITS[self.frequency])
+        often = words.every(self.interval, UNITS[self.frequency])
         if self.frequency == "DAILY":
             return often
         if self.frequency == "WEEKLY":
@@ -117,7 +117,7 @@ class Repetition:
 
 def of(rule: CalendarRule) -> Repetition | None:
     """The repetition that `rule` is, if it is one."""
-    if rule.frequency not in _UNITS or rule.start.second:
+    if rule.frequency not in UNITS or rule.start.second:
         return None
     rule = rule.explicit()
     month = rule.months[0] if rule.months else 1

@@ -14,14 +14,7 @@ from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import CivilRule
 
-_UNITS = {
-    "YEARLY": "year",
-    "MONTHLY": "month",
-    "WEEKLY": "week",
-    "DAILY": "day",
-    "HOURLY": "hour",
-    "MINUTELY": "minute",
-}
+_UNITS = repetition.UNITS | {"HOURLY": "hour", "MINUTELY": "minute"}
 
 
 @dataclass(frozen=True)

@@ -67,24 +67,6 @@ class DayRows:
     is_other: bool
 
 
-@login_required
-@require_safe
-def day(request: PersonRequest) -> HttpResponse:
-    return _page(request, "day")
-
-
-@login_required
-@require_safe
-def week(request: PersonRequest) -> HttpResponse:
-    return _page(request, "week")
-
-
-@login_required
-@require_safe
-def month(request: PersonRequest) -> HttpResponse:
-    return _page(request, "month")
-
-
 class MoveForm(forms.Form):
     """Where an entry is moved, from which version of its reminder."""
 
@@ -133,7 +115,10 @@ def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     return redirect(f"{reverse(f'schedules:{view}')}?{urlencode(query)}")
 
 
-def _page(request: PersonRequest, view: str) -> HttpResponse:
+@login_required
+@require_safe
+def page(request: PersonRequest, view: str) -> HttpResponse:
+    """The days of `view`: "day", "week" or "month"."""
     user, now = request.user, fire.read_clock().now
     today = civil.local(user.zone, now).date()
     chosen = _date(request.GET.get("date", "")) or today
@@ -227,11 +212,7 @@ def _arrived(notifications: Iterable[UUID]) -> set[UUID]:
 
 def _moved(request: PersonRequest, today: date) -> dict[str, object]:
     """What `?moved=<id>&from=<date>` says, with the day to which it can be moved back."""
-    try:
-        moved_id = UUID(request.GET.get("moved", ""))
-    except ValueError:
-        return {}
-    moved = Schedule.objects.for_user(request.user).filter(id=moved_id).first()
+    moved = Schedule.objects.for_user(request.user).written(request.GET.get("moved", ""))
     if moved is None or moved.next_fire_at is None:
         return {}
     back_to = _date(request.GET.get("from", ""))

@@ -16,17 +16,71 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, ngettext_lazy
 from django.views.decorators.http import require_POST
 
 from people.requests import PersonRequest
 from people.user_lock import with_user_lock
 from schedules import bulk, editing, words
-from schedules.bulk import Action
+from schedules.bulk import Action, Obstacle
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.web.list_filter import ListFilter
 from schedules.web.tags_field import OneTagField
+
+_DONE = {
+    Action.PAUSE: ngettext_lazy("%(count)d reminder is paused.", "%(count)d reminders are paused.", "count"),
+    Action.RESUME: ngettext_lazy("%(count)d reminder is resumed.", "%(count)d reminders are resumed.", "count"),
+    Action.ARCHIVE: ngettext_lazy("%(count)d reminder is archived.", "%(count)d reminders are archived.", "count"),
+    Action.UNARCHIVE: ngettext_lazy(
+        "%(count)d reminder is back from the archive.", "%(count)d reminders are back from the archive.", "count"
+    ),
+    Action.DELETE: ngettext_lazy("%(count)d reminder is deleted.", "%(count)d reminders are deleted.", "count"),
+    Action.TAG: ngettext_lazy(
+        "%(count)d reminder has the tag “%(tag)s” now.", "%(count)d reminders have the tag “%(tag)s” now.", "count"
+    ),
+    Action.UNTAG: ngettext_lazy(
+        "%(count)d reminder has lost the tag “%(tag)s”.", "%(count)d reminders have lost the tag “%(tag)s”.", "count"
+    ),
+}
+_LEFT_OUT = {
+    Obstacle.ACTIVE: ngettext_lazy(
+        "%(count)d was left out, because it is active.", "%(count)d were left out, because they are active.", "count"
+    ),
+    Obstacle.PAUSED: ngettext_lazy(
+        "%(count)d was left out, because it is paused.", "%(count)d were left out, because they are paused.", "count"
+    ),
+    Obstacle.FINISHED: ngettext_lazy(
+        "%(count)d was left out, because it is finished.",
+        "%(count)d were left out, because they are finished.",
+        "count",
+    ),
+    Obstacle.BROKEN: ngettext_lazy(
+        "%(count)d was left out, because its rule is invalid.",
+        "%(count)d were left out, because their rules are invalid.",
+        "count",
+    ),
+    Obstacle.ARCHIVED: ngettext_lazy(
+        "%(count)d was left out, because it is archived.",
+        "%(count)d were left out, because they are archived.",
+        "count",
+    ),
+    Obstacle.TAGGED: ngettext_lazy(
+        "%(count)d was left out, because it has this tag already.",
+        "%(count)d were left out, because they have this tag already.",
+        "count",
+    ),
+    Obstacle.UNTAGGED: ngettext_lazy(
+        "%(count)d was left out, because it does not have this tag.",
+        "%(count)d were left out, because they do not have this tag.",
+        "count",
+    ),
+    Obstacle.TOO_MANY_TAGS: ngettext_lazy(
+        "%(count)d was left out, because it has as many tags as fit.",
+        "%(count)d were left out, because they have as many tags as fit.",
+        "count",
+    ),
+}
 
 
 class BulkForm(forms.Form):
@@ -115,34 +169,7 @@ class Undo:
 
     def said(self, count: int) -> str:
         """What was done to so many reminders."""
-        match self.action:
-            case Action.PAUSE:
-                said = ngettext("%(count)d reminder is paused.", "%(count)d reminders are paused.", count)
-            case Action.RESUME:
-                said = ngettext("%(count)d reminder is resumed.", "%(count)d reminders are resumed.", count)
-            case Action.ARCHIVE:
-                said = ngettext("%(count)d reminder is archived.", "%(count)d reminders are archived.", count)
-            case Action.UNARCHIVE:
-                said = ngettext(
-                    "%(count)d reminder is back from the archive.",
-                    "%(count)d reminders are back from the archive.",
-                    count,
-                )
-            case Action.DELETE:
-                said = ngettext("%(count)d reminder is deleted.", "%(count)d reminders are deleted.", count)
-            case Action.TAG:
-                said = ngettext(
-                    "%(count)d reminder has the tag “%(tag)s” now.",
-                    "%(count)d reminders have the tag “%(tag)s” now.",
-                    count,
-                )
-            case Action.UNTAG:
-                said = ngettext(
-                    "%(count)d reminder has lost the tag “%(tag)s”.",
-                    "%(count)d reminders have lost the tag “%(tag)s”.",
-                    count,
-                )
-        return said % {"count": count, "tag": self.tag}
+        return str(_DONE[self.action] % {"count": count, "tag": self.tag})
 
 
 def offered(request: PersonRequest) -> dict[str, Any]:
@@ -181,55 +208,6 @@ def _ids(given: list[str]) -> Iterator[UUID]:
             continue
 
 
-def _left_out(counts: Counter[bulk.Obstacle]) -> Iterator[str]:
+def _left_out(counts: Counter[Obstacle]) -> Iterator[str]:
     for obstacle, count in counts.items():
-        match obstacle:
-            case bulk.Obstacle.ACTIVE:
-                said = ngettext(
-                    "%(count)d was left out, because it is active.",
-                    "%(count)d were left out, because they are active.",
-                    count,
-                )
-            case bulk.Obstacle.PAUSED:
-                said = ngettext(
-                    "%(count)d was left out, because it is paused.",
-                    "%(count)d were left out, because they are paused.",
-                    count,
-                )
-            case bulk.Obstacle.FINISHED:
-                said = ngettext(
-                    "%(count)d was left out, because it is finished.",
-                    "%(count)d were left out, because they are finished.",
-                    count,
-                )
-            case bulk.Obstacle.BROKEN:
-                said = ngettext(
-                    "%(count)d was left out, because its rule is invalid.",
-                    "%(count)d were left out, because their rules are invalid.",
-                    count,
-                )
-            case bulk.Obstacle.ARCHIVED:
-                said = ngettext(
-                    "%(count)d was left out, because it is archived.",
-                    "%(count)d were left out, because they are archived.",
-                    count,
-                )
-            case bulk.Obstacle.TAGGED:
-                said = ngettext(
-                    "%(count)d was left out, because it has this tag already.",
-                    "%(count)d were left out, because they have this tag already.",
-                    count,
-                )
-            case bulk.Obstacle.UNTAGGED:
-                said = ngettext(
-                    "%(count)d was left out, because it does not have this tag.",
-                    "%(count)d were left out, because they do not have this tag.",
-                    count,
-                )
-            case bulk.Obstacle.TOO_MANY_TAGS:
-                said = ngettext(
-                    "%(count)d was left out, because it has as many tags as fit.",
-                    "%(count)d were left out, because they have as many tags as fit.",
-                    count,
-                )
-        yield said % {"count": count}
+        yield str(_LEFT_OUT[obstacle] % {"count": count})

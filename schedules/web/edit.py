@@ -32,7 +32,8 @@ def new(request: PersonRequest) -> HttpResponse:
     posted = request.POST if request.method == "POST" else None
     filled = reading.fields if reading else _on_day(request, now)
     form = ReminderForm(posted, user=request.user, now=now, filled=filled)
-    if (made := _already_made(request)) is not None:
+    made = Schedule.objects.for_user(request.user).written(request.POST.get("made_as", ""))
+    if made is not None:  # the same form, sent again
         return redirect("schedules:detail", made.id)
     if form.is_valid():
         try:
@@ -55,15 +56,6 @@ def _on_day(request: PersonRequest, now: datetime) -> dict[str, Any]:
     if day is None or day <= civil.local(request.user.zone, now).date():
         return {}
     return {"at": f"{day}T09:00", "days": [str(day.weekday())], "day": str(day.day), "month": str(day.month)}
-
-
-def _already_made(request: PersonRequest) -> Schedule | None:
-    """The reminder that this form already created, if it is sent again."""
-    try:
-        made_as = UUID(request.POST.get("made_as", ""))
-    except ValueError:
-        return None
-    return Schedule.objects.for_user(request.user).filter(id=made_as).first()
 
 
 @login_required

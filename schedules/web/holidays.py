@@ -71,8 +71,7 @@ class HolidayForm(forms.Form):
 
     @property
     def own_tags(self) -> list[str]:
-        """To choose from."""
-        return tags.own(tags.spellings(self.user))
+        return tags.own(self.user)
 
     def clean_tags(self) -> list[str]:
         """A tag that no reminder has would silence nothing, unseen."""

@@ -36,27 +36,21 @@ def _choices() -> list[tuple[str, Any]]:
     return [("", _("Always"))] + ([(_("Only after a look at"), offered)] if offered else [])
 
 
-class KindField(forms.ChoiceField):
-    """The name of a kind of job, empty for none. A stored kind that is not available stays visible."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            label=gettext_lazy("Remind me"),
-            required=False,
-            choices=_choices,
-            error_messages={
-                "invalid_choice": gettext_lazy("There is no kind of job “%(value)s” here. Choose another one.")
-            },
-        )
-
-
 class JobForm(EditForm):
     """`job` is the chosen kind, None for none or an unknown one; `question` is its form, with the names of `PREFIX`.
 
     `job_shown` of the data names the kind whose fields the page had: those of another one were not filled in.
     """
 
-    job_kind = KindField()
+    # The name of a kind of job, empty for none. A stored kind that is not available stays visible.
+    job_kind = forms.ChoiceField(
+        label=gettext_lazy("Remind me"),
+        required=False,
+        choices=_choices,
+        error_messages={
+            "invalid_choice": gettext_lazy("There is no kind of job “%(value)s” here. Choose another one.")
+        },
+    )
     connection = forms.UUIDField(
         label=gettext_lazy("Connection"),
         required=False,

@@ -64,7 +64,7 @@ class ListFilter:
 
     @property
     def tags(self) -> list[str]:
-        return tags.own(self._spellings)
+        return tags.without_repeats(self._spellings)
 
     @property
     def sorts(self) -> list[tuple[str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -22,7 +21,7 @@ from people.requests import PersonRequest
 from schedules import slots, tags, words
 from schedules.firing import fire
 from schedules.holidays import Holidays
-from schedules.models import Schedule
+from schedules.models import Schedule, speaks
 from schedules.quiet_hours import QuietHours
 from schedules.rules import InvalidRule, Work
 from schedules.web.audience_form import AudienceForm
@@ -66,8 +65,7 @@ def _preview(request: PersonRequest) -> HttpResponse:
 def _notes(request: PersonRequest, form: AudienceForm, coming: list[datetime]) -> dict[datetime, str]:
     """What the person's holidays and quiet hours will do to each slot."""
     urgent, notes = "urgent" in request.POST, {}
-    job = kinds.find(request.POST.get("job_kind", ""))
-    if coming and not request.POST.get("audience") and (job is None or job.speaks):
+    if coming and not request.POST.get("audience") and speaks(request.POST.get("job_kind", "")):
         holidays = Holidays.of(request.user, form.now)
         typed = tags.without_repeats(request.POST.get("tags", "").split(","))
         silent = {slot: holidays.at(slot, typed, urgent) for slot in coming}
@@ -99,10 +97,7 @@ def _chosen(request: PersonRequest) -> list[Channel]:
 
 def edited(request: PersonRequest) -> Schedule | None:
     """The reminder that `?of=<id>` names, if it is the reader's."""
-    try:
-        return Schedule.objects.for_user(request.user).filter(id=UUID(request.GET.get("of", ""))).first()
-    except ValueError:
-        return None
+    return Schedule.objects.for_user(request.user).written(request.GET.get("of", ""))
 
 
 def _note(form: AudienceForm, slot: datetime) -> str:

@@ -84,8 +84,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
 
     @property
     def own_tags(self) -> list[str]:
-        """To choose from."""
-        return tags.own(tags.spellings(self.user))
+        return tags.own(self.user)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

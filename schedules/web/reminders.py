@@ -133,8 +133,5 @@ def _audience(schedule: Schedule) -> dict[str, object]:
 
 def _just_deleted(request: PersonRequest) -> Schedule | None:
     """The reminder that `?deleted=<id>` offers to restore."""
-    try:
-        schedule_id = UUID(request.GET.get("deleted", ""))
-    except ValueError:
-        return None
-    return Schedule.objects.filter(user=request.user, deleted_at__isnull=False, id=schedule_id).first()
+    deleted = Schedule.objects.filter(user=request.user, deleted_at__isnull=False)
+    return deleted.written(request.GET.get("deleted", ""))

@@ -52,19 +52,54 @@ from work.models import Work
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 _PASSWORD = "a long enough passphrase"
-_WIDTHS = (1280, 360)
-# The rules whose outcome depends on colours or width; the others are checked once.
-_OF_LOOKS = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
+_LOOKS = [("light", 1280), ("light", 360), ("dark", 360), ("dark", 1280)]
+# The first are checked where a page shows a text in colours that no page before it has shown, the second where
+# something scrolls; all others once for each page.
+_OF_COLOURS = ("color-contrast", "link-in-text-block")
+_OF_SCROLLING = ("scrollable-region-focusable",)
 # Long parts that are alike are looked at once: the admin's navigation on its first page, and in the reference of the
 # API the first group of operations and the first document.
 _NAVIGATION = "#nav-sidebar"
 _ALIKE = [".api-tag ~ .api-tag ~ section:not([id^=schema-])", "section[id^=schema-] ~ section"]
-_LOOK = """async ([rules, dark, alike]) => {
+# What decides about the colours of each text: its own, those that it lies on, its size, and what a link differs by.
+_COLOURS = """([dark, alike]) => {
   if (document.querySelector("[x-data]")) document.documentElement.classList.toggle("dark", dark);
   for (const animation of document.getAnimations()) animation.finish();
-  const options = {resultTypes: ["violations"], preload: false};
-  if (rules.length) options.runOnly = {type: "rule", values: rules};
-  const { violations } = await axe.run({exclude: alike.map((one) => [one])}, options);
+  const grounds = new Map([[null, ""]]);
+  const ground = (one) => {
+    if (!grounds.has(one)) {
+      const { backgroundColor, backgroundImage, opacity, position } = getComputedStyle(one);
+      const over = ["absolute", "fixed"].includes(position) ? one.getAttribute("class") : "";
+      const own = `${backgroundColor} ${backgroundImage} ${opacity} ${over};`;
+      grounds.set(one, (own === "rgba(0, 0, 0, 0) none 1 ;" ? "" : own) + ground(one.parentElement));
+    }
+    return grounds.get(one);
+  };
+  const found = new Set();
+  for (const one of document.body.querySelectorAll("*")) {
+    const speaks = one.matches("input, select, textarea")
+      || [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+    if (!speaks || one.closest(alike.join()) || !one.checkVisibility()) continue;
+    const { color, fontSize, fontWeight, textShadow } = getComputedStyle(one);
+    const off = one.matches(":disabled, [aria-disabled=true] *") || one.closest("label")?.control?.disabled;
+    let told = `${color} ${fontSize} ${fontWeight} ${textShadow} ${off} ${ground(one)}`;
+    const link = one.closest("a");
+    if (link) {
+      const { color, display, textDecorationLine, borderBottomWidth, fontWeight } = getComputedStyle(link);
+      const alone = link.parentElement.textContent.trim() === link.textContent.trim();
+      const around = getComputedStyle(link.parentElement);
+      told += `${color} ${display} ${textDecorationLine} ${borderBottomWidth} ${fontWeight} ${alone} ${around.color}`;
+    }
+    found.add(told);
+  }
+  const scrolls = [...document.querySelectorAll("*")].some((one) =>
+    (one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight)
+    && /auto|scroll/.test(getComputedStyle(one).overflow));
+  return [[...found], scrolls];
+}"""
+_LOOK = """async ([options, alike]) => {
+  const given = {resultTypes: ["violations"], preload: false, ...options};
+  const { violations } = await axe.run({exclude: alike.map((one) => [one])}, given);
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }"""
 
@@ -75,29 +110,36 @@ def test_no_page_breaks_a_rule_of_axe(executable: str) -> None:
     assert len([address for address in documents if address.startswith("/admin/")]) > 120
     assert len([address for address in documents if not address.startswith("/admin/")]) > 70
     broken: dict[str, list[str]] = {}
+    seen: set[str] = set()
     with served(shown) as site, sync_playwright() as playwright, launched(playwright, executable) as browser:
         page = browser.new_page()
         page.set_default_timeout(PATIENCE)
         page.add_init_script(files("axe_playwright_python").joinpath("axe.min.js").read_text())
         for address in documents:
             page.goto(f"{site}{address}")
-            for told in violations(page, _ALIKE if address == "/admin/" else [*_ALIKE, _NAVIGATION]):
+            for told in violations(page, seen, _ALIKE if address == "/admin/" else [*_ALIKE, _NAVIGATION]):
                 broken.setdefault(told, []).append(address)
     assert broken == {}
 
 
-def violations(page: Page, alike: list[str]) -> Iterator[str]:
-    """All that axe finds outside of the parts that are looked at elsewhere."""
-    for scheme in ("light", "dark"):
+def violations(page: Page, seen: set[str], alike: list[str]) -> Iterator[str]:
+    """All that axe finds outside of the parts that are looked at elsewhere; `seen` are the colours of all pages."""
+    for scheme, width in _LOOKS:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        for width in _WIDTHS:
-            page.set_viewport_size({"width": width, "height": 800})
-            wide = page.evaluate("document.documentElement.scrollWidth")
-            if wide > width:
-                yield f"{wide} px wide at {width} px"
-            rules = [] if (scheme, width) == ("light", 1280) else _OF_LOOKS
-            for told in page.evaluate(_LOOK, [rules, scheme == "dark", alike]):
-                yield f"{scheme}, {width} px: {told}"
+        page.set_viewport_size({"width": width, "height": 800})
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        if wide > width:
+            yield f"{wide} px wide at {width} px"
+        shown, scrolls = page.evaluate(_COLOURS, [scheme == "dark", alike])
+        rules = [*(() if seen.issuperset(shown) else _OF_COLOURS), *(_OF_SCROLLING if scrolls else ())]
+        seen.update(shown)
+        options: dict[str, Any] = {"runOnly": {"type": "rule", "values": rules}}
+        if (scheme, width) == _LOOKS[0]:  # all other rules too
+            options = {"rules": {rule: {"enabled": rule in rules} for rule in (*_OF_COLOURS, *_OF_SCROLLING)}}
+        elif not rules:
+            continue
+        for told in page.evaluate(_LOOK, [options, alike]):
+            yield f"{scheme}, {width} px: {told}"
 
 
 def is_page(answer: HttpResponse) -> bool:

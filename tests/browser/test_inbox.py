@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psycopg
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from demo.installation import Installation
 from tests.browser.conftest import fits
@@ -17,7 +17,7 @@ MESSAGES = """
 WITH said AS (
     INSERT INTO notifications_notification (id, batch_id, user_id, origin, subject, body, outcome)
     SELECT uuidv7(), gen_random_uuid(), u.id, 'api', 'Ferns ' || n, 'All of them.', 'full'
-      FROM people_user u, generate_series(1, 5000) n WHERE u.email = %(address)s RETURNING *
+      FROM people_user u, generate_series(1, %(count)s) n WHERE u.email = %(address)s RETURNING *
 )
 INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries, replays, settled_at)
 SELECT uuidv7(), s.id, c.id, 'inbox', 'delivered', 0, 1, 0, now() - split_part(s.subject, ' ', 2)::int * interval '1 s'
@@ -32,7 +32,7 @@ def test_thousands_of_unread_messages_are_shown_a_page_at_a_time_and_read_at_onc
     sign_up(page, site, address)
     with psycopg.connect(site.database_url, autocommit=True) as connection:
         connection.execute("SET session_replication_role = replica")
-        connection.execute(MESSAGES, {"address": address})
+        connection.execute(MESSAGES, {"address": address, "count": 5_000})
 
     answer = page.goto(f"{site.url}/inbox/")
     assert answer is not None and answer.headers["content-encoding"] == "gzip"
@@ -47,3 +47,18 @@ def test_thousands_of_unread_messages_are_shown_a_page_at_a_time_and_read_at_onc
     expect(page.get_by_role("status")).to_contain_text("5000 messages marked as read.")
     expect(unread).to_have_count(0)
     expect(page.locator("[data-unread]")).to_be_hidden()
+
+
+def test_what_arrives_between_a_page_and_its_first_look_is_shown(page: Page, site: Installation) -> None:
+    address = "between@example.org"
+    sign_up(page, site, address)
+
+    def arrive(route: Route) -> None:
+        with psycopg.connect(site.database_url, autocommit=True) as connection:
+            connection.execute("SET session_replication_role = replica")
+            connection.execute(MESSAGES, {"address": address, "count": 1})
+        route.continue_()
+
+    page.route("**/inbox/state/", arrive, times=1)
+    page.goto(f"{site.url}/inbox/")
+    expect(page.locator("#inbox .row.unread")).to_have_count(1)

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
 
 from common import zones
+from common.admin.base import BaseAdmin
 from config.celery import app
 from notifications import owner_notices
 from notifications.models import Channel, Delivery, Notification
@@ -22,7 +23,17 @@ from schedules.beat import zone_updates
 from schedules.beat.scheduler import Scheduler
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import NINE, drop_check, make_channel, make_delivery, make_schedule, make_user, send_now, take
+from tests.make import (
+    NINE,
+    drop_check,
+    make_channel,
+    make_delivery,
+    make_schedule,
+    make_user,
+    send_now,
+    signed_in,
+    take,
+)
 
 MOST = 2**31 - 1
 
@@ -142,18 +153,15 @@ def pages_of(schedule: Schedule) -> list[str]:
     return ["/reminders/", own, f"{own}edit/", f"{own}explain/", "/inbox/", "/history/", "/channels/", "/settings/"]
 
 
-def admin_pages(schedule: Schedule) -> list[str]:
-    return [
-        "/admin/",
-        "/admin/people/user/",
-        f"/admin/people/user/{schedule.user_id}/change/",
-        "/admin/schedules/schedule/",
-        f"/admin/schedules/schedule/{schedule.id}/change/",
-        "/admin/schedules/occurrence/",
-        "/admin/django_celery_beat/periodictask/",
-        "/admin/notifications/notification/",
-        "/admin/notifications/delivery/",
-    ]
+ADMIN_LISTS = [
+    "/admin/",
+    "/admin/people/user/",
+    "/admin/schedules/schedule/",
+    "/admin/schedules/occurrence/",
+    "/admin/django_celery_beat/periodictask/",
+    "/admin/notifications/notification/",
+    "/admin/notifications/delivery/",
+]
 
 
 @pytest.mark.parametrize(("table", "change", "state"), DAMAGES)
@@ -178,8 +186,21 @@ def test_a_damaged_row_stops_nothing_else(
         assert client.get(page, follow=True).status_code == 200, page
     assert client.post(reverse("account_logout")).status_code == 302
     client.force_login(make_user(is_staff=True, is_superuser=True))
-    for page in admin_pages(hers):
-        assert client.get(page).status_code == 200, page
+    for page in (f"people/user/{hers.user_id}", f"schedules/schedule/{hers.id}"):
+        assert client.get(f"/admin/{page}/change/").status_code == 200, page
+
+
+def test_the_lists_of_the_admin_show_all_damaged_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    for table, change, _ in DAMAGES:
+        schedule = make_schedule(make_user(time_zone="UTC"))
+        damage(table, change, row_of(table, schedule))
+    assert fire.fire_due(NINE) == len(DAMAGES)
+    monkeypatch.setattr(BaseAdmin, "list_per_page", 200)
+    staff = signed_in(is_staff=True, is_superuser=True)
+    for page in ADMIN_LISTS:
+        answer = staff.get(page)
+        assert answer.status_code == 200, page
+        assert page == "/admin/" or len(answer.context["cl"].result_list) >= len(DAMAGES), page
 
 
 @pytest.mark.parametrize(("table", "change", "constraint"), REFUSED)

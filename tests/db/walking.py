@@ -44,7 +44,7 @@ class Page(HTMLParser):
 
 def walk(client: Client, *starts: str) -> Iterator[tuple[str, Page]]:
     """From `starts` on; a page that other rows of a list show too is opened once for each way of asking for it."""
-    ahead, seen = list(starts), set(starts)
+    ahead, seen = list(starts), {urlsplit(start).path for start in starts}
     while ahead:
         path = ahead.pop(0)
         answer = client.get(path, follow=True)
@@ -57,6 +57,6 @@ def walk(client: Client, *starts: str) -> Iterator[tuple[str, Page]]:
         for link in page.links:
             there = urlsplit(urljoin(path, link))
             ours = not there.netloc and there.path and not there.path.startswith("/static/")
-            if ours and there.path not in {urlsplit(path).path for path in seen} and len(seen) < _MOST:
+            if ours and there.path not in seen and len(seen) < _MOST:
                 seen.add(there.path)
                 ahead.append(there._replace(fragment="").geturl())

@@ -15,12 +15,12 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from django.conf import settings
 from django.db import connection
-from django.test import Client
 
 from config.processes import Child, web_command
+from demo.ports import free_port
 from people.models import User
+from tests import make
 from tests.broken_line import Line
-from tests.network import free_port
 
 
 class Web:
@@ -120,6 +120,4 @@ class Answer:
 
 def signed_in(user: User) -> str:
     """The cookie of a new session."""
-    client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
-    return f"sessionid={client.cookies['sessionid'].value}"
+    return f"sessionid={make.signed_in(user).cookies['sessionid'].value}"

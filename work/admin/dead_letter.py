@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from django.contrib import admin, messages
 from django.contrib.admin import helpers
@@ -28,11 +28,22 @@ from work.admin.rows import WorkAdmin
 from work.dead_letters import Done, Who
 from work.models import DEAD_LETTERS, Intervention, Words
 
-# What the operator is told of so many.
-_ENDED = {
-    Intervention.What.DISCARDED: gettext_lazy("%(count)s discarded."),
-    Intervention.What.FIXED: gettext_lazy("%(count)s marked as fixed."),
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+# The actions that ask for a reason, and what the operator is told of so many.
+_ENDS = {
+    "discard": (Intervention.What.DISCARDED, gettext_lazy("%(count)s discarded.")),
+    "mark_fixed": (Intervention.What.FIXED, gettext_lazy("%(count)s marked as fixed.")),
 }
+
+
+class Question(NamedTuple):
+    """The words of the page that asks before an action. `letters` of its text is how many, with a verb."""
+
+    title: StrOrPromise
+    text: StrOrPromise
+    button: StrOrPromise
 
 
 class DiedWithin(Period):
@@ -53,6 +64,26 @@ class DeadLetterAdmin(WorkAdmin):
     empty_text = gettext_lazy("No dead letters.")
     actions: ClassVar[tuple[str, ...]] = ("replay", "discard", "mark_fixed")
     actions_detail: ClassVar[tuple[str, ...]] = ("replay_one", "discard_one", "mark_fixed_one")
+    questions: ClassVar[Mapping[str, Question]] = {
+        "replay": Question(
+            gettext_lazy("Replay dead letters"),
+            gettext_lazy(
+                "%(letters)s replayed under the same idempotency key. What already happened may happen twice. This "
+                "cannot be undone."
+            ),
+            gettext_lazy("Replay %(count)s"),
+        ),
+        "discard": Question(
+            gettext_lazy("Discard dead letters"),
+            gettext_lazy("%(letters)s cancelled with this reason. Nothing more is done."),
+            gettext_lazy("Discard %(count)s"),
+        ),
+        "mark_fixed": Question(
+            gettext_lazy("Mark dead letters as fixed"),
+            gettext_lazy("%(letters)s cancelled, with a note of how it was dealt with. Nothing more is done."),
+            gettext_lazy("Mark %(count)s as fixed"),
+        ),
+    }
 
     def state_filter(self, words: Words) -> type:
         # Without a row limit: dead letters have their own index.
@@ -91,11 +122,11 @@ class DeadLetterAdmin(WorkAdmin):
 
     @admin.action(description=gettext_lazy("Discard…"), permissions=["act"])
     def discard(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        return self._end(request, queryset, "discard", Intervention.What.DISCARDED)
+        return self._end(request, queryset, "discard")
 
     @admin.action(description=gettext_lazy("Mark as fixed…"), permissions=["act"])
     def mark_fixed(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        return self._end(request, queryset, "mark_fixed", Intervention.What.FIXED)
+        return self._end(request, queryset, "mark_fixed")
 
     @button(description=gettext_lazy("Replay…"), url_path="replay", icon="replay", permissions=["act"])  # type: ignore[untyped-decorator]
     def replay_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -113,50 +144,19 @@ class DeadLetterAdmin(WorkAdmin):
         """The page that asks before `action` is done to one letter."""
         if (letter := self.get_object(request, object_id)) is None:
             return redirect(f"{self.kind.dead_letters}_change", object_id)
-        form = None if action not in ("discard", "mark_fixed") else confirm.Reason()
-        warnings = causes.mends(self, [letter]) if form is None else []
-        return self._ask(
-            request,
-            action,
-            1,
-            _("%(letter)s is") % {"letter": self.describe(letter)},
-            form,
-            object_id,
-            warnings=warnings,
-        )
+        letters = _("%(letter)s is") % {"letter": self.describe(letter)}
+        if action in _ENDS:
+            return self._ask(request, action, 1, letters, key=object_id, form=confirm.Reason())
+        return self._ask(request, action, 1, letters, key=object_id, warnings=causes.mends(self, [letter]))
 
     def ask_all(self, request: HttpRequest, rows: QuerySet[Any], action: str, form: Any = None) -> HttpResponse:
         """The page that asks before `action` is done to the selected letters."""
         count = rows.count()
         letters = ngettext("%(count)s dead letter is", "%(count)s dead letters are", count) % {"count": grouped(count)}
         told = causes.preview(self, rows, count)
-        return self._ask(request, action, count, letters, form, **told if form is None else {"lines": told["lines"]})
-
-    def question(self, action: str, letters: str, count: int) -> dict[str, str]:
-        """The words of the page that asks before `action`: its title, text and button. `letters` ends in a verb."""
-        match action:
-            case "replay":
-                text = _(
-                    "%(letters)s replayed under the same idempotency key. What already happened may happen twice. This "
-                    "cannot be undone."
-                ) % {"letters": letters}
-                button = _("Replay %(count)s") % {"count": grouped(count)}
-                return {"title": _("Replay dead letters"), "text": text, "button": button}
-            case "discard":
-                text = _("%(letters)s cancelled with this reason. Nothing more is done.") % {"letters": letters}
-                return {
-                    "title": _("Discard dead letters"),
-                    "text": text,
-                    "button": _("Discard %(count)s") % {"count": grouped(count)},
-                }
-        text = _("%(letters)s cancelled, with a note of how it was dealt with. Nothing more is done.") % {
-            "letters": letters
-        }
-        return {
-            "title": _("Mark dead letters as fixed"),
-            "text": text,
-            "button": _("Mark %(count)s as fixed") % {"count": grouped(count)},
-        }
+        if form is not None:
+            return self._ask(request, action, count, letters, form=form, lines=told["lines"])
+        return self._ask(request, action, count, letters, **told)
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         """Redirect to the row if it is no longer a dead letter."""
@@ -194,29 +194,19 @@ class DeadLetterAdmin(WorkAdmin):
             )
         self.message_user(request, " ".join(words), messages.SUCCESS if changed else messages.WARNING)
 
-    def _end(
-        self, request: HttpRequest, rows: QuerySet[Any], action: str, what: Intervention.What
-    ) -> HttpResponse | None:
+    def _end(self, request: HttpRequest, rows: QuerySet[Any], action: str) -> HttpResponse | None:
         form = confirm.form(request)
         if not form.is_valid():
             return self.ask_all(request, rows, action, form)
-        reason = form.cleaned_data["reason"]
+        reason, (what, told) = form.cleaned_data["reason"], _ENDS[action]
         act = partial(dead_letters.discard, rows, reason=reason, what=what)
-        self.act(request, rows, act, f"{str(what.label).capitalize()}: {reason}", str(_ENDED[what]))
+        self.act(request, rows, act, f"{str(what.label).capitalize()}: {reason}", str(told))
         return None
 
-    def _ask(
-        self,
-        request: HttpRequest,
-        action: str,
-        count: int,
-        letters: str,
-        form: Any,
-        key: str | None = None,
-        **told: Any,
-    ) -> HttpResponse:
-        words = self.question(action, letters, count)
-        return confirm.page(self, request, action=action, form=form, key=key, **words, **told)
+    def _ask(self, request: HttpRequest, action: str, count: int, letters: str, **told: Any) -> HttpResponse:
+        title, text, button = map(str, self.questions[action])
+        text, button = text % {"letters": letters}, button % {"count": grouped(count)}
+        return confirm.page(self, request, action=action, title=title, text=text, button=button, **told)
 
 
 def _all_selected(request: HttpRequest) -> bool:

@@ -10,8 +10,10 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from api.schedules import collection
 from people import tokens
@@ -57,6 +59,22 @@ def clock_at(instant: datetime) -> Iterator[None]:
         patch.object(collection, "lock_in_transaction", lock),
     ):
         yield
+
+
+@contextmanager
+def at_most(count: int) -> Iterator[None]:
+    """At most so many statements, without those that only begin and end transactions."""
+    with CaptureQueriesContext(connection) as captured:
+        yield
+    bounds = ("SAVEPOINT", "RELEASE SAVEPOINT", "BEGIN", "COMMIT")
+    made = [one["sql"] for one in captured.captured_queries if not one["sql"].startswith(bounds)]
+    assert len(made) <= count, made
+
+
+def wrong_fields(answer: HttpResponse) -> list[str]:
+    """The fields that a 422 problem names."""
+    assert answer.status_code == 422, answer.content
+    return [one["field"] for one in json.loads(answer.content)["errors"]]
 
 
 @pytest.fixture

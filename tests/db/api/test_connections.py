@@ -13,7 +13,7 @@ from demo.receivers import HTTPReceiver
 from demo.receivers.github import GitHub, token
 from jobs.models import Connection
 from people.models import User
-from tests.db.api.conftest import Api
+from tests.db.api.conftest import Api, wrong_fields
 from tests.make import make_connection
 from tests.network import served
 
@@ -27,11 +27,6 @@ def github(settings: Settings) -> Iterator[HTTPReceiver]:
     settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
     with served(GitHub({"ada": {}, "grace": {}}).answer) as receiver:
         yield receiver
-
-
-def errors(answer: Any) -> list[str]:
-    assert answer.status_code == 422, answer.content
-    return [one["field"] for one in answer.json()["errors"]]
 
 
 def test_a_connection_is_added_checked_and_read_without_its_secret(api: Api) -> None:
@@ -68,7 +63,7 @@ def test_with_an_idempotency_key_it_is_added_once_and_checked_later(api: Api, gi
     ],
 )
 def test_a_wrong_connection_is_refused_by_its_field(api: Api, body: dict[str, Any], fields: list[str]) -> None:
-    assert errors(api.post("/connections", body)) == fields
+    assert wrong_fields(api.post("/connections", body)) == fields
     assert not Connection.objects.exists()
 
 
@@ -79,7 +74,7 @@ def test_what_is_not_given_stays(api: Api, ada: User) -> None:
     assert (renamed.json()["label"], renamed.json()["summary"]) == ("Work", "ada")
     other = api("PATCH", path, {"fields": {"token": token("grace")}})
     assert (other.json()["label"], other.json()["summary"]) == ("Work", "grace")
-    assert errors(api("PATCH", path, {"fields": {"token": token("nobody")}})) == ["fields"]
+    assert wrong_fields(api("PATCH", path, {"fields": {"token": token("nobody")}})) == ["fields"]
     connection.refresh_from_db()
     assert connection.destination().secrets == {"token": token("grace")}
 
@@ -90,7 +85,7 @@ def test_headers_are_kept_for_the_same_address_and_deleted_by_null(api: Api, ada
         connection = make_connection(ada, "address", address={"url": url}, secrets={"X-Key": "planted-key"})
         path = f"/connections/{connection.id}"
         assert api("PATCH", path, {"fields": {"url": url}}).json()["fields"] == {"url": url}
-        assert errors(api("PATCH", path, {"fields": {"url": f"{site.origin}/else"}})) == ["fields.headers"]
+        assert wrong_fields(api("PATCH", path, {"fields": {"url": f"{site.origin}/else"}})) == ["fields.headers"]
         connection.refresh_from_db()
         assert connection.destination().secrets == {"X-Key": "planted-key"}
         assert api("PATCH", path, {"fields": {"headers": None}}).status_code == 200

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
 
 from notifications.models import Channel, Delivery
 from people.models import User
-from tests.db.api.conftest import Api
+from tests.db.api.conftest import Api, wrong_fields
 from tests.make import NOON, disabled, make_channel, make_delivery, make_user
 
 pytestmark = pytest.mark.django_db
@@ -33,11 +32,6 @@ def settle(api: Api, queue: Channel, **body: Any) -> list[tuple[str, bool]]:
     answer = api.post(f"/queues/{queue.id}/ack", body)
     assert answer.status_code == 200, answer.content
     return [(one["result"], bool(one["detail"])) for one in answer.json()["results"]]
-
-
-def fields(answer: HttpResponse) -> list[str]:
-    assert answer.status_code == 422, answer.content
-    return [one["field"] for one in answer.json()["errors"]]
 
 
 def test_a_message_has_what_a_webhook_would_get(api: Api, queue: Channel) -> None:
@@ -91,7 +85,7 @@ def test_a_late_acknowledgement_says_what_to_do(api: Api, queue: Channel) -> Non
 )
 def test_a_pull_names_its_wrong_field_and_takes_nothing(api: Api, queue: Channel, body: Any, field: str) -> None:
     make_delivery(queue)
-    assert fields(api.post(f"/queues/{queue.id}/pull", body)) == [field]
+    assert wrong_fields(api.post(f"/queues/{queue.id}/pull", body)) == [field]
     assert Delivery.objects.get().state == "pending"
 
 
@@ -106,7 +100,7 @@ def test_a_pull_names_its_wrong_field_and_takes_nothing(api: Api, queue: Channel
     ],
 )
 def test_an_acknowledgement_names_its_wrong_field(api: Api, queue: Channel, body: Any, field: str) -> None:
-    assert fields(api.post(f"/queues/{queue.id}/ack", body)) == [field]
+    assert wrong_fields(api.post(f"/queues/{queue.id}/ack", body)) == [field]
 
 
 def test_a_lease_that_is_named_twice_is_refused_before_anything_is_done(api: Api, queue: Channel) -> None:
@@ -114,7 +108,7 @@ def test_a_lease_that_is_named_twice_is_refused_before_anything_is_done(api: Api
     [message] = pull(api, queue)
     lease = {"lease_id": message["lease_id"]}
     for body in ({"acks": [lease, lease]}, {"acks": [lease], "retries": [lease]}):
-        assert len(fields(api.post(f"/queues/{queue.id}/ack", body))) == 2
+        assert len(wrong_fields(api.post(f"/queues/{queue.id}/ack", body))) == 2
     assert Delivery.objects.get().state == "sending"
 
 
@@ -177,12 +171,12 @@ def test_a_wrong_setting_is_named(api: Api, queue: Channel, name: str, value: ob
         api.post("/channels", {"kind": "queue", "fields": {name: value}}),
         api("PATCH", f"/channels/{queue.id}", {"fields": {name: value}}),
     ):
-        assert fields(answer) == [f"fields.{name}"]
+        assert wrong_fields(answer) == [f"fields.{name}"]
 
 
 @pytest.mark.parametrize(("name", "value"), [("on_unknown", "hold"), ("give_up_after", 600)])
 def test_a_queue_has_no_rule_for_sends_that_do_not_exist(api: Api, queue: Channel, name: str, value: object) -> None:
-    assert fields(api("PATCH", f"/channels/{queue.id}", {name: value})) == [name]
+    assert wrong_fields(api("PATCH", f"/channels/{queue.id}", {name: value})) == [name]
     assert api("PATCH", f"/channels/{queue.id}", {"label": "Jobs"}).status_code == 200
 
 

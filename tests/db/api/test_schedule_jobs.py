@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Connection, Job, Memory
 from notifications.models import Channel, Notification
@@ -120,6 +123,21 @@ def test_explain_says_what_was_looked_at(api: Api, ada: User, inbox: Channel) ->
         "silent",
         "sample-looked",
     )
+    [recorded] = api.get(f"/schedules/{schedule.id}/occurrences").json()["items"]
+    assert recorded["look"] == silent["look"]
+
+
+def test_a_page_of_occurrences_reads_all_looks_by_one_statement(api: Api, ada: User, inbox: Channel) -> None:
+    schedule = make_job_schedule(ada, payload={"value": "nothing"}, channels=[inbox])
+    path, counts = f"/schedules/{schedule.id}/occurrences", []
+    assert api.get(path).json()["items"] == []  # notes the use of the token
+    for day in range(3):
+        fire.fire_due(NINE + timedelta(days=day))
+        with CaptureQueriesContext(connection) as asked:
+            items = api.get(path).json()["items"]
+        assert [one["look"]["outcome"] for one in items] == ["waiting"] * (day + 1)
+        counts.append(len(asked))
+    assert len(set(counts)) == 1
 
 
 def test_every_kind_is_listed_with_the_fields_of_its_payload(api: Api) -> None:

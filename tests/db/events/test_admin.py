@@ -13,12 +13,7 @@ from events.models import InboundRequest
 from notifications.models import Delivery
 from people.models import User
 from tests.db.events.test_inbound import ORDER, TOKEN, make_address, post
-from tests.make import happen, make_rule, make_user
-
-
-@pytest.fixture
-def ada() -> User:
-    return make_user(email="ada@example.org")
+from tests.make import happen, make_rule
 
 
 def page(operator: Client, path: str) -> str:

@@ -24,16 +24,9 @@ from events.models import Digest, DigestAttempt, Effect, Event, Rule
 from events.reasons import Code
 from notifications.models import Delivery, Notification
 from people.models import User
-from tests.make import NOON, happen, make_rule, make_user, send_now
+from tests.make import NOON, happen, make_rule, send_now
 from work import claim, recovery, runner, settlement
 from work.reasons import NO_REASON
-
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ada() -> User:
-    return make_user(email="ada@example.org")
 
 
 def make_digest_rule(user: User, **overrides: Any) -> Rule:

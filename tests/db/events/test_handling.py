@@ -22,13 +22,6 @@ from people.models import User
 from tests.make import happen, make_channel, make_rule, make_user
 from work import runner
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ada() -> User:
-    return make_user(email="ada@example.org")
-
 
 def test_an_event_rings_by_a_rule_once_with_its_words_and_its_chain(ada: User) -> None:
     rule, chain = make_rule(ada), uuid4()

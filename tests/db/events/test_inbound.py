@@ -20,8 +20,6 @@ from people.models import User
 from tests.make import make_user
 from tests.unit.events.test_schemes import STANDARD, github, standard, stripe
 
-pytestmark = pytest.mark.django_db
-
 TOKEN = "f" * 48
 ORDER = {"type": "order.paid", "amount": 12}
 ALERT: dict[str, Any] = {

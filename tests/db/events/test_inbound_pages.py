@@ -13,15 +13,8 @@ from events.models import Event, InboundAddress
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.events.test_inbound import ORDER, post
-from tests.make import make_user, signed_in
+from tests.make import signed_in
 from tests.unit.events.test_schemes import STANDARD, github
-
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ada() -> User:
-    return make_user()
 
 
 def token_of(address: InboundAddress) -> str:

@@ -45,11 +45,6 @@ from work import manual, recovery, runner
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def ada() -> User:
-    return make_user(email="ada@example.org")
-
-
 def follow(user: User, pattern: str, **overrides: Any) -> Rule:
     return make_rule(
         user,

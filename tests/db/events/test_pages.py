@@ -6,7 +6,6 @@ import json
 import re
 from uuid import uuid4
 
-import pytest
 from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -15,17 +14,15 @@ from events.kind import EVENT
 from events.models import Effect, Event, Rule
 from events.types import TYPES
 from notifications.models import Notification
+from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.events.test_digests import make_digest_rule, send
 from tests.make import happen, make_rule, make_user, signed_in
 from work import runner
 from work.models import Intervention
 
-pytestmark = pytest.mark.django_db
 
-
-def test_the_list_says_what_followed_and_that_nobody_listens() -> None:
-    ada = make_user()
+def test_the_list_says_what_followed_and_that_nobody_listens(ada: User) -> None:
     make_rule(ada)
     happen(ada)
     happen(ada, data={"amount": 3})
@@ -37,8 +34,7 @@ def test_the_list_says_what_followed_and_that_nobody_listens() -> None:
     assert "billing.failed" not in signed_in(ada).get("/events/?type=order.paid").content.decode().split("<ul")[-1]
 
 
-def test_the_list_says_what_became_of_a_digest() -> None:
-    ada = make_user()
+def test_the_list_says_what_became_of_a_digest(ada: User) -> None:
     rule = make_digest_rule(ada)
     browser = signed_in(ada)
 
@@ -56,8 +52,8 @@ def test_the_list_says_what_became_of_a_digest() -> None:
     assert "In no digest of “Big orders”: Its rule was switched off" in page()
 
 
-def test_a_replay_is_a_new_event_of_the_same_chain() -> None:
-    ada, chain = make_user(), uuid4()
+def test_a_replay_is_a_new_event_of_the_same_chain(ada: User) -> None:
+    chain = uuid4()
     event = happen(ada, correlation_id=chain)
     client = signed_in(ada)
     answer = client.post(f"/events/{event.key}/replay")
@@ -67,8 +63,8 @@ def test_a_replay_is_a_new_event_of_the_same_chain() -> None:
     assert client.get(answer["Location"]).status_code == 200
 
 
-def test_the_trace_page_is_for_its_owner_and_for_operators() -> None:
-    ada, chain = make_user(), uuid4()
+def test_the_trace_page_is_for_its_owner_and_for_operators(ada: User) -> None:
+    chain = uuid4()
     make_rule(ada)
     happen(ada, correlation_id=chain)
     assert "Big orders" in signed_in(ada).get(f"/trace/{chain}").content.decode()
@@ -90,13 +86,12 @@ def test_every_known_type_is_shown_and_fits_its_own_example() -> None:
         assert known.fields
 
 
-def test_a_page_costs_as_many_statements_for_many_events_as_for_few() -> None:
+def test_a_page_costs_as_many_statements_for_many_events_as_for_few(ada: User) -> None:
     def statements() -> int:
         with CaptureQueriesContext(connection) as captured:
             client.get("/events/")
         return len(captured)
 
-    ada = make_user()
     client = signed_in(ada)
     make_rule(ada)
     happen(ada)
@@ -106,8 +101,7 @@ def test_a_page_costs_as_many_statements_for_many_events_as_for_few() -> None:
     assert statements() == few
 
 
-def test_a_dead_event_is_handled_again_itself_by_page_and_api() -> None:
-    ada = make_user()
+def test_a_dead_event_is_handled_again_itself_by_page_and_api(ada: User) -> None:
     event = happen(ada, type="channel.disabled", data={})
     assert signed_in(ada).post(f"/events/{event.key}/replay")["Location"] == f"/events/{event.key}"
     event.refresh_from_db()
@@ -119,8 +113,7 @@ def test_a_dead_event_is_handled_again_itself_by_page_and_api() -> None:
     assert (event.state, event.replays) == ("pending", 2)
 
 
-def test_the_api_handles_an_event_again_as_a_new_one_and_none_of_others() -> None:
-    ada = make_user()
+def test_the_api_handles_an_event_again_as_a_new_one_and_none_of_others(ada: User) -> None:
     event = happen(ada)
     assert Api(make_user()).post(f"/events/{event.key}/replay").status_code == 404
     [again] = Api(ada).post(f"/events/{event.key}/replay").json()["ids"]

@@ -22,15 +22,8 @@ from events.models import Digest, DigestAttempt, Effect, Event, EventAttempt
 from notifications.models import Notification
 from people.models import User
 from tests.db.events.test_digests import make_digest_rule, send
-from tests.make import happen, make_rule, make_user
+from tests.make import happen, make_rule
 from work import retention as engine
-
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ada() -> User:
-    return make_user(email="ada@example.org")
 
 
 def age(found: Any, days: float) -> None:

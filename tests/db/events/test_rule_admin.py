@@ -15,13 +15,6 @@ from events.models import Rule
 from people.models import User
 from tests.make import make_channel, make_rule, make_user
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ada() -> User:
-    return make_user(email="ada@example.org")
-
 
 def edit_page(rule: Rule) -> str:
     return f"/admin/events/rule/{rule.pk}/edit/"

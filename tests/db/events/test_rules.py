@@ -15,8 +15,6 @@ from events.rules import Draft
 from people.models import User
 from tests.make import make_channel, make_rule, make_user
 
-pytestmark = pytest.mark.django_db
-
 
 def draft(user: User, **overrides: Any) -> Draft:
     fields: dict[str, Any] = {

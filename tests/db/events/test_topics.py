@@ -19,8 +19,6 @@ from people.models import User
 from tests.db.jobs.test_batches import handle, make_readers, make_topic, publish, subscribe
 from tests.make import answers, make_channel, make_user, send_now, signed_in
 
-pytestmark = pytest.mark.django_db
-
 NEWS = {"name": "News", "slug": "news", "title": "{data.title}", "body": "{data.body}", "description": "All of it"}
 
 

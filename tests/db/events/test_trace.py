@@ -10,17 +10,16 @@ from django.test.utils import CaptureQueriesContext
 
 from events.trace import trace
 from notifications.models import Delivery
+from people.models import User
 from schedules.firing import fire
 from tests.db.api.conftest import Api
 from tests.db.events.test_digests import make_digest_rule, send
 from tests.make import NINE, happen, make_channel, make_rule, make_schedule, make_user, send_now
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.mark.django_db(transaction=True)
-def test_a_chain_shows_events_deliveries_and_tries_in_their_order() -> None:
-    ada, chain = make_user(), uuid4()
+def test_a_chain_shows_events_deliveries_and_tries_in_their_order(ada: User) -> None:
+    chain = uuid4()
     make_rule(ada, channels=[make_channel(ada, label="Phone")])
     first = happen(ada, correlation_id=chain)
     send_now(Delivery.objects.get().id)
@@ -38,8 +37,8 @@ def test_a_chain_shows_events_deliveries_and_tries_in_their_order() -> None:
     assert rows[2].reason
 
 
-def test_a_digest_is_in_the_chains_of_its_events() -> None:
-    ada, chain = make_user(), uuid4()
+def test_a_digest_is_in_the_chains_of_its_events(ada: User) -> None:
+    chain = uuid4()
     make_digest_rule(ada)
     happen(ada, correlation_id=chain)
     happen(ada)
@@ -48,8 +47,8 @@ def test_a_digest_is_in_the_chains_of_its_events() -> None:
     assert [(row.kind, row.source) for row in rows] == [("event", "shop"), ("delivery", "Big orders")]
 
 
-def test_nobody_sees_rows_of_others_and_operators_see_all() -> None:
-    ada, bob, chain = make_user(), make_user(), uuid4()
+def test_nobody_sees_rows_of_others_and_operators_see_all(ada: User) -> None:
+    bob, chain = make_user(), uuid4()
     make_rule(ada)
     happen(ada, correlation_id=chain)
     happen(bob, correlation_id=chain)
@@ -59,21 +58,20 @@ def test_nobody_sees_rows_of_others_and_operators_see_all() -> None:
     assert trace(uuid4(), ada).rows == []
 
 
-def test_a_reminder_has_a_trace_by_its_batch() -> None:
-    ada = make_user()
+def test_a_reminder_has_a_trace_by_its_batch(ada: User) -> None:
     make_schedule(ada)
     fire.fire_due(NINE)
     batch = Delivery.objects.get().notification.batch_id
     assert [(row.kind, row.source) for row in trace(batch, ada).rows] == [("delivery", "reminder")]
 
 
-def test_its_statements_do_not_grow_with_the_chain() -> None:
+def test_its_statements_do_not_grow_with_the_chain(ada: User) -> None:
     def statements() -> int:
         with CaptureQueriesContext(connection) as captured:
             trace(chain, ada)
         return len(captured)
 
-    ada, chain = make_user(), uuid4()
+    chain = uuid4()
     make_rule(ada)
     happen(ada, correlation_id=chain)
     few = statements()
@@ -91,8 +89,8 @@ def test_a_long_chain_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (len(found.rows), found.more) == (2, True)
 
 
-def test_the_api_answers_with_it_and_404_for_others() -> None:
-    ada, chain = make_user(), uuid4()
+def test_the_api_answers_with_it_and_404_for_others(ada: User) -> None:
+    chain = uuid4()
     make_rule(ada)
     happen(ada, correlation_id=chain)
     answer = Api(ada).get(f"/trace/{chain}")

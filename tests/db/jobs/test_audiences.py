@@ -19,8 +19,6 @@ from schedules.models import Occurrence, Schedule
 from tests.make import NINE, look, make_channel, make_schedule, make_user, send_now
 from work import runner
 
-pytestmark = pytest.mark.django_db
-
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 

@@ -23,8 +23,6 @@ from tests.db.jobs.test_batch_progress import fail
 from tests.db.jobs.test_batches import handle, make_readers, make_topic, publish, subscribe
 from tests.make import make_channel, make_delivery, make_user, send_now, signed_in, take
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def staff() -> User:

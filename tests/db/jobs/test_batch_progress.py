@@ -45,7 +45,6 @@ def counted(batch: Batch) -> Progress:
     return batches.progress_of(Batch.objects.with_counts().get(id=batch.id))
 
 
-@pytest.mark.django_db
 def test_the_progress_of_1000_people_is_counted_in_few_statements(staff: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_kind, "PART", 250)
     with connection.cursor() as cursor:
@@ -58,7 +57,6 @@ def test_the_progress_of_1000_people_is_counted_in_few_statements(staff: User, m
     assert len(captured) == 3
 
 
-@pytest.mark.django_db
 def test_a_batch_that_nobody_has_begun_is_at_0_percent_and_an_empty_one_at_100(staff: User) -> None:
     batch = announce(staff)
     assert counted(batch).percent == 0.0
@@ -66,7 +64,6 @@ def test_a_batch_that_nobody_has_begun_is_at_0_percent_and_an_empty_one_at_100(s
     assert counted(batch).percent == 100.0
 
 
-@pytest.mark.django_db
 def test_what_failed_is_replayed_oldest_first_with_a_record_and_the_batch_is_open_again(
     staff: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,7 +86,6 @@ def test_what_failed_is_replayed_oldest_first_with_a_record_and_the_batch_is_ope
     assert (counted(batch), batch.ended_at is not None) == (Progress(0, 0, 2, 1, 0), True)
 
 
-@pytest.mark.django_db
 def test_nothing_of_a_cancelled_batch_is_replayed(staff: User) -> None:
     make_reader()
     batch = tell(announce(staff))
@@ -100,7 +96,6 @@ def test_nothing_of_a_cancelled_batch_is_replayed(staff: User) -> None:
     assert Delivery.objects.get().state == "dead"
 
 
-@pytest.mark.django_db
 def test_a_batch_that_died_is_told_on_once_it_is_replayed(staff: User) -> None:
     make_reader()
     batch = announce(staff)
@@ -111,7 +106,6 @@ def test_a_batch_that_died_is_told_on_once_it_is_replayed(staff: User) -> None:
     assert (tell(batch).state, batch.reached) == ("told", 1)
 
 
-@pytest.mark.django_db
 def test_an_announcement_whose_owner_is_no_staff_any_more_ends_visibly(staff: User) -> None:
     make_reader()
     batch = announce(staff)
@@ -120,7 +114,6 @@ def test_an_announcement_whose_owner_is_no_staff_any_more_ends_visibly(staff: Us
     assert told() == []
 
 
-@pytest.mark.django_db
 def test_a_damaged_message_ends_its_batch_alone(staff: User) -> None:
     make_reader()
     damaged, sound = announce(staff), announce(staff)
@@ -134,7 +127,6 @@ def test_a_damaged_message_ends_its_batch_alone(staff: User) -> None:
     assert set(Notification.objects.values_list("batch_id", flat=True)) == {sound.id}
 
 
-@pytest.mark.django_db
 def test_who_leaves_is_told_no_more_and_what_waits_for_them_is_cancelled(staff: User) -> None:
     stays, leaves = make_reader(), make_reader()
     batch = tell(announce(staff))

@@ -30,8 +30,6 @@ from work import broker as broker_module
 from work import recovery, rescue, runner, wakes
 from work.reasons import NO_REASON
 
-pytestmark = pytest.mark.django_db
-
 
 class Killed(BaseException):
     """What a SIGKILL leaves behind: nothing more runs."""

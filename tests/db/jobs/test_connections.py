@@ -20,8 +20,6 @@ from people.models import User
 from tests.make import make_connection, make_job_schedule, make_user
 from tests.network import served
 
-pytestmark = pytest.mark.django_db
-
 ICS = b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nEND:VCALENDAR\r\n"
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
-import pytest
 from django.db.models.functions import Now
 
 from jobs import kinds, looking, reminders
@@ -25,8 +24,6 @@ from work.answers import Retryable
 from work.reasons import NO_REASON
 from work.runner import TryAgain
 
-pytestmark = pytest.mark.django_db
-
 
 def fired(payload: dict[str, Any], **overrides: Any) -> Job:
     schedule = make_job_schedule(make_user(), payload=payload, **overrides)
@@ -41,9 +38,10 @@ def said() -> list[str]:
 CANNOT_LOOK = "“It is {value}” cannot look"
 
 
-def test_a_bug_of_a_kind_is_told_once() -> None:
+def test_a_bug_of_a_kind_is_tried_again_and_told_once() -> None:
     job = fired({"value": "bug"})
     assert [look(job).state for _ in range(3)] == ["pending", "pending", "dead"]
+    assert job.reason_code == "fault"
     assert [JOB.rescue(), JOB.rescue()] == [1, 0]
     assert (said(), Memory.objects.get().failures) == ([CANNOT_LOOK], 1)
 
@@ -81,10 +79,11 @@ def test_what_became_stale_before_it_was_tried_has_not_failed() -> None:
 
 
 def test_a_damaged_job_is_told_and_holds_up_no_other() -> None:
-    damaged, bug = fired({"value": "seven"}), fired({"value": "bug"})
+    damaged, bug, sound = (fired({"value": value}) for value in ("seven", "bug", "nothing"))
     Job.objects.filter(id=damaged.id).update(message={"title": 1})
-    look(damaged)
+    assert look(damaged).state == "dead"
     [look(bug) for _ in range(3)]
+    assert look(sound).state == "decided"
     assert [JOB.rescue(), JOB.rescue()] == [2, 0]
     assert said() == ["“sample” cannot look", CANNOT_LOOK]
 
@@ -98,7 +97,8 @@ def test_a_replay_that_fails_again_is_counted_again() -> None:
 
 
 def test_what_is_sent_anyway_names_no_value_and_says_why() -> None:
-    look(fired({"value": "refused"}, on_error=OnError.SEND))
+    job = look(fired({"value": "refused"}, on_error=OnError.SEND))
+    assert (job.state, job.reason_code) == ("decided", "sent-anyway")
     notification = Notification.objects.get()
     assert notification.subject == "It is unknown"
     assert "The sample is away." in notification.body and "{" not in notification.body

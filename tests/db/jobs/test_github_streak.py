@@ -18,8 +18,6 @@ from schedules.firing import fire
 from tests.make import NINE, look, make_connection, make_job_schedule, make_user
 from tests.network import served
 
-pytestmark = pytest.mark.django_db
-
 TODAY = NINE.date()
 TEXTS = {
     "title": "Your {streak}-day streak is at risk",

@@ -6,8 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from common import served_queues
+from jobs.kind import LookKind
 from jobs.models import Connection, Job, Memory
 from jobs.models.job import OnError
 from notifications.models import Delivery, Notification
@@ -15,10 +17,8 @@ from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.make import NINE, look, make_job_schedule, make_user
 
-pytestmark = pytest.mark.django_db
 
-
-def fired(payload: dict[str, Any], slots: int = 1, **overrides: Any) -> tuple[Schedule, Job]:
+def fired(payload: dict[str, Any], **overrides: Any) -> tuple[Schedule, Job]:
     """A reminder whose newest slot has been fired, and its job."""
     schedule = make_job_schedule(make_user(), payload=payload, **overrides)
     fire.fire_due(NINE)
@@ -93,12 +93,6 @@ def test_a_failure_is_told_after_as_many_as_wanted() -> None:
     assert said() == ["“It is {value}” cannot look"]
 
 
-def test_what_cannot_look_is_sent_anyway_where_wanted() -> None:
-    _, job = fired({"value": "refused"}, on_error=OnError.SEND)
-    assert (look(job).state, job.reason_code) == ("decided", "sent-anyway")
-    assert said() == ["It is unknown"]
-
-
 def test_a_refused_secret_disables_the_connection() -> None:
     user = make_user()
     connection = Connection.objects.create(user=user, kind="sample", label="Mine")
@@ -118,12 +112,6 @@ def test_an_unknown_kind_ends_visibly_and_is_not_tried_again() -> None:
     assert Notification.objects.filter(origin="notice").count() == 1
 
 
-def test_a_bug_of_a_kind_is_tried_again_and_ends_as_a_dead_letter() -> None:
-    _, job = fired({"value": "bug"})
-    assert [look(job).state for _ in range(3)] == ["pending", "pending", "dead"]
-    assert job.reason_code == "fault"
-
-
 def test_the_memory_of_a_reminder_is_kept_from_look_to_look() -> None:
     schedule, job = fired({"value": "seven", "changes": True})
     look(job)
@@ -131,32 +119,23 @@ def test_the_memory_of_a_reminder_is_kept_from_look_to_look() -> None:
 
 
 def test_two_jobs_that_decide_from_the_same_memory_do_not_both_speak(monkeypatch: pytest.MonkeyPatch) -> None:
-    from jobs import looking
-
     schedule, first = fired({"value": "seven", "changes": True})
     fire.fire_due(NINE + timedelta(days=1))
     second = Job.objects.filter(origin_id=schedule.id).latest("id")
-    plain, done = looking.look, []
+    plain, done = LookKind.prepare, []
 
-    def look_while_another_decides(*args: Any) -> Any:
+    def prepare_while_another_decides(*args: Any) -> Any:
         if not done:
             done.append(True)
             look(second)
         return plain(*args)
 
-    monkeypatch.setattr(looking, "look", look_while_another_decides)
-    assert look(first).state == "pending"
+    monkeypatch.setattr(LookKind, "prepare", prepare_while_another_decides)
+    look(first)
+    assert (first.state, first.tries, first.released, first.reason_code) == ("pending", 0, 1, "overtaken")
+    assert first.available_at <= timezone.now()  # it begins again at once
     assert look(first).state == "decided"
     assert said() == ["It is seven"]
-
-
-def test_a_damaged_job_ends_alone() -> None:
-    for _ in range(2):
-        make_job_schedule(make_user(), payload={"value": "seven"})
-    fire.fire_due(NINE)
-    jobs = list(Job.objects.order_by("id"))
-    Job.objects.filter(id=jobs[0].id).update(message={"title": 1})
-    assert [look(job).state for job in jobs] == ["dead", "decided"]
 
 
 def test_a_kind_with_a_queue_of_its_own_is_published_there_and_its_worker_missed(

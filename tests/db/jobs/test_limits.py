@@ -19,8 +19,6 @@ from tests.db.jobs.sample_kinds.sample import Sample
 from tests.make import NINE, look, make_channel, make_job_schedule, make_user
 from work.claim import LEASE, claim
 
-pytestmark = pytest.mark.django_db
-
 
 def two_jobs(*people: User) -> list[Job]:
     channels = {person: make_channel(person) for person in set(people)}

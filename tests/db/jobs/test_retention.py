@@ -18,14 +18,9 @@ from jobs import retention
 from jobs.models import Batch, Job, JobAttempt, Memory, Part
 from people.models import User
 from schedules import retention as memories
-from tests.make import make_channel, make_schedule, make_user
+from tests.make import make_channel, make_schedule
 
 OLD, RECENT = 91, 89
-
-
-@pytest.fixture
-def ada() -> User:
-    return make_user(email="ada@example.org")
 
 
 def ago(days: float) -> datetime:

@@ -16,8 +16,6 @@ from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import NINE, look, make_connection, make_job_schedule, make_user
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def shop(settings: Settings) -> Iterator[HTTPReceiver]:

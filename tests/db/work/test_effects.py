@@ -13,7 +13,7 @@ from notifications.message import Delivered
 from notifications.models import Delivery
 from notifications.providers import inbox
 from people.models import User
-from tests.make import make_channel, make_delivery, make_user, send_now, take
+from tests.make import make_channel, make_delivery, make_user, send_now, taken
 from work import settlement
 from work.decision import Decision
 from work.reasons import NO_REASON, Reason
@@ -71,8 +71,7 @@ def test_an_answer_that_cannot_be_stored_is_a_fault_of_ours_and_leaves_no_lease(
 
 
 def test_a_worker_whose_lease_was_taken_over_has_no_effect() -> None:
-    claim = take(make_delivery(make_channel(make_user())).id)
-    assert claim is not None
+    claim = taken(make_delivery(make_channel(make_user())).id)
     Delivery.objects.update(state="pending", lease_token=None, lease_until=None)
     decision = Decision("delivered", "delivered", NO_REASON)
     assert not settlement.settle(DELIVERY, claim, decision, Delivered(effect=write))

@@ -15,7 +15,7 @@ from notifications.deliveries.kind import DELIVERY
 from notifications.message import Delivered, Destination, Message
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox
-from tests.make import make_channel, make_delivery, make_user, noted, send_now, settle, take
+from tests.make import make_channel, make_delivery, make_user, noted, send_now, settle, take, taken
 from work import claim as claiming
 from work import settlement
 from work.reasons import Code
@@ -78,16 +78,14 @@ def test_a_worker_stopped_while_sending_says_that_nobody_knows(
 
 
 def test_a_release_under_a_lost_lease_changes_nothing(channel: Channel) -> None:
-    claim = take(make_delivery(channel).id, "worker")
-    assert claim is not None
+    claim = taken(make_delivery(channel).id)
     assert settlement.release(DELIVERY, replace(claim, token=UUID(int=7)), noted("no")) is False
     assert Delivery.objects.get().state == "sending"
 
 
 def test_a_deferred_delivery_waits_and_no_try_is_counted(channel: Channel) -> None:
     delivery = make_delivery(channel)
-    claim = take(delivery.id, "worker")
-    assert claim is not None
+    claim = taken(delivery.id)
     assert settlement.defer(DELIVERY, claim, 60.0, noted("It waits.")) is True
     assert take(delivery.id, "worker") is None
     delivery.refresh_from_db()
@@ -99,8 +97,7 @@ def test_a_deferred_delivery_waits_and_no_try_is_counted(channel: Channel) -> No
 
 
 def test_under_a_lost_lease_nothing_is_deferred(channel: Channel) -> None:
-    claim = take(make_delivery(channel).id, "worker")
-    assert claim is not None
+    claim = taken(make_delivery(channel).id)
     assert settlement.defer(DELIVERY, replace(claim, token=UUID(int=7)), 60.0, noted("no")) is False
     assert Delivery.objects.get().state == "sending"
 
@@ -140,8 +137,7 @@ def test_a_claim_committed_by_a_connection_that_broke_is_released_and_made_again
 @pytest.mark.django_db(transaction=True)
 def test_a_settling_committed_by_a_connection_that_broke_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     delivery = make_delivery(make_channel(make_user()))
-    claim = take(delivery.id, "worker")
-    assert claim is not None
+    claim = taken(delivery.id)
     monkeypatch.setattr(settlement, "_settle", once_then_broken(settlement._settle))
     assert settle(claim, "delivered") is True
 

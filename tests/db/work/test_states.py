@@ -16,7 +16,7 @@ from django.utils import timezone
 from notifications.deliveries import withdrawal
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import webhook
-from tests.make import NOON, drop_check, make_channel, make_delivery, make_user, send_now, settle, take
+from tests.make import NOON, drop_check, make_channel, make_delivery, make_user, send_now, settle, take, taken
 from work import claim as claiming
 from work import manual, recovery, settlement
 
@@ -136,8 +136,7 @@ def test_an_attempt_is_kept_for_as_long_as_its_delivery() -> None:
 
 
 def closed_attempt(channel: Channel) -> Attempt:
-    claim = take(make_delivery(channel).id, "worker")
-    assert claim is not None
+    claim = taken(make_delivery(channel).id)
     settle(claim, "delivered")
     return Attempt.objects.get(delivery_id=claim.id)
 
@@ -190,8 +189,7 @@ def test_a_workers_clock_that_jumps_moves_no_lease_and_no_due(
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() + jump.total_seconds())
     delivery, later = make_delivery(channel), make_delivery(channel, available_at=NOON.replace(year=2090))
-    claim = take(delivery.id, "worker")
-    assert claim is not None
+    claim = taken(delivery.id)
     assert take(later.id, "worker") is None
     with connection.cursor() as cursor:
         cursor.execute("SELECT lease_until - now() FROM notifications_delivery WHERE state = 'sending'")

@@ -77,7 +77,7 @@ def _fit(body: dict[str, Any]) -> None:
 
 
 def _with_small_numbers(value: Any) -> Any:
-    """JSON Schema takes 2.0 for an integer, and a number of any size; the API refuses both (`api/bodies.py`)."""
+    """JSON Schema takes 2.0 for an integer, and a number of any size; the API refuses both (`api/v1.py`)."""
     match value:
         case dict():
             return {name: _with_small_numbers(one) for name, one in value.items()}

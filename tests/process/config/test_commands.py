@@ -20,7 +20,7 @@ from zipfile import ZipFile
 import pytest
 
 from config.embedded.locks import is_free
-from tests.network import free_port
+from demo.ports import free_port
 from tests.process.conftest import wait_until
 
 _CHECKOUT = Path(__file__).resolve().parents[3]

@@ -22,7 +22,6 @@ from schedules.models import Schedule
 from tests.make import happen, look, make_channel, make_job_schedule, make_rule, make_user, signed_in
 from work import runner
 
-pytestmark = pytest.mark.django_db
 STEPS = "now | Welcome {name} | Here you are.\n1 hour | Still there?\n2 days | How is it going? | Tell us."
 
 

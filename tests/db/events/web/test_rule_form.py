@@ -16,8 +16,6 @@ from events.web.rule_form import RuleForm
 from people.models import User
 from tests.make import happen, make_channel, make_rule, make_user
 
-pytestmark = pytest.mark.django_db
-
 
 def typed(user: User, **fields: Any) -> dict[str, Any]:
     channel = user.channels.first() or make_channel(user)

@@ -15,8 +15,6 @@ from people.models import User
 from tests.db.events.web.test_rule_form import rows
 from tests.make import happen, make_channel, make_rule, make_user
 
-pytestmark = pytest.mark.django_db
-
 
 def preview(browser: Client, **fields: Any) -> Any:
     given = {"type_pattern": "order.*", "title": "Order {data.order_id}", "body": ""} | fields
@@ -123,6 +121,17 @@ def test_what_cannot_be_read_is_said_and_not_tried(browser: Client, sample: str)
     answer = preview(browser, sample=sample)
     assert answer.context["problem"]
     assert answer.context["outcome"] is None
+
+
+def test_what_cannot_be_read_is_said_in_the_readers_language(browser: Client, ada: User) -> None:
+    samples = ("[1]", "{", "x" * 140_000, '{"data": 5}', '{"type": 5, "data": {}}', '{"type": "A", "data": {}}')
+
+    def problems() -> set[str]:
+        return {preview(browser, sample=sample).context["problem"] for sample in samples}
+
+    english = problems()
+    User.objects.filter(pk=ada.pk).update(language="de")
+    assert len(english) == len(samples) and english.isdisjoint(problems())
 
 
 def test_errors_are_shown_at_fields_with_a_value_and_empty_fields_are_no_errors(browser: Client, ada: User) -> None:

@@ -17,8 +17,6 @@ from notifications.models import Delivery, Notification
 from people.models import User
 from tests.make import happen, make_channel, make_rule, make_user, signed_in
 
-pytestmark = pytest.mark.django_db
-
 
 def test_the_list_says_what_each_listens_to_and_whether_it_rang(browser: Client, ada: User) -> None:
     make_rule(ada, name="Any", type_pattern="*", source="shop", conditions=[])

@@ -21,7 +21,7 @@ from people.models import ApiToken, User
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import NINE, NOON, make_channel, make_delivery, make_schedule, make_user, settle, take
+from tests.make import NINE, NOON, make_channel, make_delivery, make_schedule, make_user, settle, taken
 from work.manual import cancel
 from work.reasons import NO_REASON
 
@@ -40,9 +40,7 @@ def recorded(user: User) -> list[str]:
 
 
 def finish(delivery: Delivery, state: str) -> None:
-    claim = take(delivery.id)
-    assert claim is not None
-    settle(claim, state)
+    settle(taken(delivery.id), state)
 
 
 @pytest.mark.parametrize(("state", "outcome"), [("delivered", "full"), ("dead", "failed"), ("unknown", "failed")])
@@ -67,9 +65,7 @@ def test_the_end_of_a_delivery_is_recorded_with_its_notifications_outcome(ada: U
 def test_a_try_that_is_repeated_is_no_change_and_a_cancelled_delivery_is(ada: User) -> None:
     delivery = make_delivery(make_channel(ada))
     Change.objects.all().delete()
-    claim = take(delivery.id)
-    assert claim is not None
-    settle(claim, "pending", wait=0.0, wake=0.0)
+    settle(taken(delivery.id), "pending", wait=0.0, wake=0.0)
     assert recorded(ada) == []
     cancel(Delivery, [delivery.id], NO_REASON)
     assert set(recorded(ada)) == {"delivery.cancelled", "notification.dropped"}
@@ -180,8 +176,7 @@ def test_a_poller_beside_eight_writers_that_commit_late_sees_every_change_once(a
         dice = random.Random(seed)
         for _ in range(each):
             delivery = make_delivery(channel)
-            claim = take(delivery.id)
-            assert claim is not None
+            claim = taken(delivery.id)
             with transaction.atomic():
                 settle(claim, "delivered")
                 over.wait(dice.uniform(0, 0.05))  # others that began later commit earlier

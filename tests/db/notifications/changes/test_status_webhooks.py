@@ -18,7 +18,7 @@ from notifications.models import Change, Channel, Delivery, Notification
 from people.models import User
 from schedules.web.reminder_form import ReminderForm
 from tests.db.notifications.conftest import send_all
-from tests.make import NOON, make_channel, make_delivery, make_user, settle, signed_in, take
+from tests.make import NOON, make_channel, make_delivery, make_user, settle, signed_in, taken
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -37,9 +37,7 @@ def make_webhook(user: User, *types: str, url: str = "https://example.org/hook",
 
 def finish(channel: Channel, state: str = "delivered") -> Delivery:
     delivery = make_delivery(channel)
-    claim = take(delivery.id)
-    assert claim is not None
-    settle(claim, state)
+    settle(taken(delivery.id), state)
     return delivery
 
 

@@ -24,7 +24,7 @@ from people import mailboxes
 from people.models import Code, User
 from tests.db.locks import wait_for_a_lock
 from tests.db.notifications.conftest import code_in, fresh, link_in, send_all
-from tests.make import NOON, disabled, make_channel, make_delivery, make_schedule, make_user, noted, settle, take
+from tests.make import NOON, disabled, make_channel, make_delivery, make_schedule, make_user, noted, settle, taken
 from work import manual
 
 pytestmark = pytest.mark.django_db
@@ -178,8 +178,7 @@ def test_an_address_confirmed_at_sign_up_needs_no_code(ada: User, letters: Chann
 
 
 def test_a_failure_at_the_old_address_is_not_held_against_the_new_one(letters: Channel) -> None:
-    claim = take(make_delivery(letters).id, "worker")
-    assert claim is not None
+    claim = taken(make_delivery(letters).id)
     to(letters)
     settle(claim, "dead", Rejected(noted("No such mailbox."), gone=True))
     now = fresh(letters)

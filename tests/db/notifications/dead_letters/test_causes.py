@@ -16,7 +16,18 @@ from notifications.models import Channel, Delivery
 from notifications.net import http, post
 from notifications.providers import discord, email, slack, telegram
 from notifications.reasons import Code
-from tests.make import NOON, disabled, drop_check, finish, make_channel, make_delivery, make_user, noted, send_now, take
+from tests.make import (
+    NOON,
+    disabled,
+    drop_check,
+    finish,
+    make_channel,
+    make_delivery,
+    make_user,
+    noted,
+    send_now,
+    taken,
+)
 from work import dead_letters, manual, recovery
 from work.answers import Ambiguous, Answer, Retryable
 from work.dead_letters import Which
@@ -71,8 +82,7 @@ def test_a_cause_is_of_one_provider_one_code_and_one_end() -> None:
 
 def end(channel: Channel, answer: Answer, tries: int = 0) -> Delivery:
     delivery = make_delivery(channel, tries=tries)
-    claim = take(delivery.id, "worker")
-    assert claim is not None
+    claim = taken(delivery.id)
     finish(claim, answer)
     delivery.refresh_from_db()
     return delivery
@@ -119,7 +129,7 @@ def test_a_channel_that_cannot_be_used_gives_its_own_code(unusable: dict[str, ob
 def test_a_lost_worker_gives_a_cause(provider: str, repeatable: bool, cause: str) -> None:
     channel = make_channel(make_user(), "email", on_unknown="retry" if repeatable else "")
     delivery = make_delivery(channel, provider=provider, tries=5)
-    take(delivery.id, "worker")
+    taken(delivery.id)
     Delivery.objects.update(lease_until=NOON - timedelta(days=9999))
     recovery.recover(DELIVERY, 10)
     delivery.refresh_from_db()

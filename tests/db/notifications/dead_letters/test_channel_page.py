@@ -10,7 +10,7 @@ from demo.receivers import HTTPReceiver, Reply
 from notifications.channels import changes
 from notifications.models import Channel
 from tests.db.notifications.conftest import state_after_a_try
-from tests.make import disabled, make_delivery, settle, take
+from tests.make import disabled, make_delivery, settle, taken
 
 pytestmark = pytest.mark.django_db
 
@@ -63,8 +63,7 @@ def test_a_message_that_was_on_its_way_does_not_hide_why_the_channel_is_disabled
     hook: Channel, receiver: HTTPReceiver
 ) -> None:
     Channel.objects.update(failing_since=timezone.now())
-    claim = take(make_delivery(hook).id, "worker")
-    assert claim is not None
+    claim = taken(make_delivery(hook).id)
     Channel.objects.update(disabled_at=timezone.now())
     assert settle(claim, "delivered")
     hook.refresh_from_db()

@@ -18,7 +18,7 @@ from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
 from people.models import User
 from tests.db.notifications.conftest import state_after_a_try
-from tests.make import NOON, make_channel, make_delivery, noted, send_now, settle, take
+from tests.make import NOON, make_channel, make_delivery, noted, send_now, settle, taken
 from work.answers import Answer, Retryable
 
 pytestmark = pytest.mark.django_db
@@ -113,8 +113,7 @@ def test_a_providers_bug_is_not_held_against_the_channel(
 
 
 def test_an_operators_reason_is_not_overwritten(hook: Channel, receiver: HTTPReceiver) -> None:
-    claim = take(make_delivery(hook).id, "worker")
-    assert claim is not None
+    claim = taken(make_delivery(hook).id)
     changes.disable([hook.id], "By an operator.")
     settle(claim, "dead", Rejected(noted("410 Gone"), gone=True))
     hook.refresh_from_db()
@@ -130,8 +129,7 @@ def test_enabling_begins_anew(hook: Channel, receiver: HTTPReceiver) -> None:
 
 
 def test_a_late_writer_says_nothing_about_the_channel(hook: Channel) -> None:
-    claim = take(make_delivery(hook).id, "worker")
-    assert claim is not None
+    claim = taken(make_delivery(hook).id)
     Delivery.objects.update(state="pending", lease_token=None, lease_until=None)
     assert not settle(claim, "dead", Rejected(noted("410 Gone"), gone=True))
     hook.refresh_from_db()

@@ -13,7 +13,7 @@ from notifications.deliveries.kind import DELIVERY
 from notifications.models import Attempt, Delivery
 from tests.db.locks import wait_for_a_lock
 from tests.db.notifications.conftest import OPERATOR
-from tests.make import make_channel, make_delivery, make_user, send_now, settle, take
+from tests.make import make_channel, make_delivery, make_user, send_now, settle, taken
 from work import dead_letters
 from work.dead_letters import Done, Which
 from work.models import InterventionItem
@@ -108,7 +108,6 @@ def test_a_replay_while_workers_send_never_sends_a_letter_twice() -> None:
 def test_what_is_being_sent_is_neither_replayed_nor_discarded() -> None:
     [letter] = make_dead(1)
     replay()
-    claim = take(letter.id, "worker")
-    assert claim is not None
+    claim = taken(letter.id)
     assert replay().changed == discard().changed == []
     assert settle(claim, "delivered")

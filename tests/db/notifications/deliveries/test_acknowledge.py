@@ -29,7 +29,7 @@ from tests.make import (
     noted,
     send_now,
     settle,
-    take,
+    taken,
     tried,
 )
 from work import dead_letters
@@ -63,8 +63,7 @@ def test_an_answer_by_a_link_marks_the_message_in_the_inbox_as_read(
 
 def test_a_delivery_that_dies_after_the_acknowledgement_is_not_followed() -> None:
     notification, _ = make_fired()
-    claim = take(first_of(notification).id, "worker")
-    assert claim is not None
+    claim = taken(first_of(notification).id)
     acknowledge.acknowledge(notification.id)
     settle(claim, "dead", "Gone.")
     assert (fallback.advance(), tried(notification)) == (0, [("Inbox", "dead")])
@@ -185,8 +184,7 @@ def test_what_was_being_sent_when_its_person_answered_is_not_tried_again(
     client: Client, monkeypatch: pytest.MonkeyPatch, answer: str, said: str
 ) -> None:
     notification, _ = make_fired()
-    claim = take(first_of(notification).id, "worker")
-    assert claim is not None
+    claim = taken(first_of(notification).id)
     client.post(link(notification), {"answer": answer})
     finish(claim, Retryable(noted("Later.")))
     sent = answers(monkeypatch, Delivered())
@@ -201,8 +199,7 @@ def test_what_was_being_sent_when_its_reminder_was_stopped_is_not_tried_again(
     monkeypatch: pytest.MonkeyPatch, stop: Callable[..., Any], said: str
 ) -> None:
     notification, _ = make_fired()
-    claim = take(first_of(notification).id, "worker")
-    assert claim is not None
+    claim = taken(first_of(notification).id)
     stop(notification.origin_id, timezone.now())
     finish(claim, Retryable(noted("Later.")))
     sent = answers(monkeypatch, Delivered())
@@ -213,8 +210,7 @@ def test_what_was_being_sent_when_its_reminder_was_stopped_is_not_tried_again(
 
 def test_a_dead_letter_of_a_stopped_reminder_can_be_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired()
-    claim = take(first_of(notification).id, "worker")
-    assert claim is not None
+    claim = taken(first_of(notification).id)
     assert notification.origin_id
     editing.pause(notification.origin_id, timezone.now())
     finish(claim, Rejected(noted("Gone.")))

@@ -31,7 +31,7 @@ from tests.make import (
     noted,
     send_now,
     settle,
-    take,
+    taken,
     tried,
 )
 from work import manual, rescue
@@ -77,12 +77,9 @@ def test_one_whose_outcome_is_unknown_counts_as_failed_and_says_so(monkeypatch: 
 
 def test_tries_are_used_up_before_the_next_channel_has_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     notification, _ = make_fired()
-    claim = take(first_of(notification).id, "worker")
-    assert claim is not None
-    settle(claim, "pending", wait=0.0)
+    settle(taken(first_of(notification).id), "pending", wait=0.0)
     assert (fallback.advance(), tried(notification)) == (0, [("Inbox", "pending")])
-    claim = take(first_of(notification).id, "worker")
-    assert claim is not None
+    claim = taken(first_of(notification).id)
     finish(replace(claim, tries=99), Ambiguous(noted("No answer came.")))
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]
 
@@ -158,9 +155,7 @@ def test_pausing_and_deleting_end_the_escalation(end: type[object], monkeypatch:
 
 def test_rescue_goes_on_where_a_crash_came_between_death_and_the_next_channel() -> None:
     notification, _ = make_fired()
-    claim = take(first_of(notification).id, "worker")
-    assert claim is not None
-    settle(claim, "dead", "Gone.")  # and here the worker is killed
+    settle(taken(first_of(notification).id), "dead", "Gone.")  # and here the worker is killed
     assert tried(notification) == [("Inbox", "dead")]
     assert (rescue.rescue()["followed"], rescue.rescue()["followed"]) == (1, 0)
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]
@@ -170,9 +165,7 @@ def test_rescue_goes_on_where_a_crash_came_between_death_and_the_next_channel() 
 def test_any_number_of_processes_advance_each_notification_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(6):
         notification, _ = make_fired()
-        claim = take(first_of(notification).id, "worker")
-        assert claim is not None
-        settle(claim, "dead", "Gone.")
+        settle(taken(first_of(notification).id), "dead", "Gone.")
     start, counts = threading.Barrier(4), []
 
     def run() -> None:

@@ -23,7 +23,7 @@ from notifications.models import Channel, Delivery
 from notifications.providers.webhook import Webhook
 from notifications.reasons import Code
 from people.models import User
-from tests.make import finish, make_channel, make_delivery, make_user, take, try_once
+from tests.make import finish, make_channel, make_delivery, make_user, taken, try_once
 from work import manual, settlement
 from work.answers import Ambiguous, Answer, Retryable
 from work.claim import LEASE
@@ -48,8 +48,7 @@ def make_hook(user: User, host: str = "a.example", **overrides: Any) -> Channel:
 
 def begin(channel: Channel) -> Claim:
     """A delivery to the channel whose send has begun, at another worker."""
-    claim = take(make_delivery(channel).id, "other")
-    assert claim is not None
+    claim = taken(make_delivery(channel).id, "other")
     assert limits.limited(claim) is None
     permits._hosts.clear()
     return claim
@@ -240,8 +239,7 @@ def test_time_in_which_nothing_was_tried_does_not_count(
 ) -> None:
     hook = make_hook(ada, give_up_after=600)
     delivery = make_delivery(hook)
-    claim = take(delivery.id)
-    assert claim is not None
+    claim = taken(delivery.id)
     settlement.defer(DELIVERY, claim, 0.0, Reason(Code.QUIET_HOURS, until="07:00"))
     answers.append(LATER)
     again(delivery, hours=8)
@@ -291,8 +289,7 @@ def test_a_full_host_costs_a_delivery_few_claims(
             if sending and time.monotonic() >= ends:
                 end_and_settle(sending)
                 sending = None
-            claim = take(delivery_id)
-            assert claim is not None
+            claim = taken(delivery_id)
             if later := limits.limited(claim):
                 settlement.defer(DELIVERY, claim, *later)
             else:

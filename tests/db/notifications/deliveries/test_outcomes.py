@@ -17,7 +17,7 @@ from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import Code
 from tests.db.locks import wait_for_a_lock
 from tests.db.notifications.dead_letters.test_races import together
-from tests.make import NOON, deliver_first, make_channel, make_fired, make_user, noted, settle, take
+from tests.make import NOON, deliver_first, make_channel, make_fired, make_user, noted, settle, take, taken
 from work import dead_letters, manual, recovery
 from work.dead_letters import Which, Who
 
@@ -41,21 +41,15 @@ def make_notification(count: int = 3, **fields: Any) -> Notification:
     return Notification.objects.get(batch_id=batch_id)
 
 
-def claim_of(delivery: Delivery) -> Claim:
-    claim = take(delivery.id, "worker")
-    assert claim is not None
-    return claim
-
-
 def end(delivery: Delivery, state: str) -> None:
     """End a pending delivery by the verb that leads to `state`."""
     match state:
         case "delivered":
-            assert settle(claim_of(delivery), "delivered")
+            assert settle(taken(delivery.id), "delivered")
         case "dead":
-            assert settle(claim_of(delivery), "dead", "404")
+            assert settle(taken(delivery.id), "dead", "404")
         case "unknown":
-            assert settle(claim_of(delivery), "unknown", "No answer came.")
+            assert settle(taken(delivery.id), "unknown", "No answer came.")
         case "cancelled":
             assert manual.cancel(Delivery, [delivery.id], noted("Not wanted."))
         case "expired":
@@ -99,7 +93,7 @@ def test_the_outcome_follows_from_the_states_of_all_deliveries(states: str, expe
 @pytest.mark.django_db
 def test_a_try_that_will_be_repeated_leaves_it_open() -> None:
     notification = make_notification(1)
-    claim = claim_of(notification.deliveries.get())
+    claim = taken(notification.deliveries.get().id)
     assert outcome(notification) == "open"
     settle(claim, "pending", "503", wait=5.0)
     assert outcome(notification) == "open"
@@ -111,7 +105,7 @@ def test_what_a_dead_worker_left_counts_once_its_lease_has_expired() -> None:
     first, second = notification.deliveries.order_by("id")
     end(first, "delivered")
     Channel.objects.update(on_unknown="hold")
-    claim_of(second)
+    taken(second.id)
     Delivery.objects.filter(id=second.id).update(lease_until=NOON)
     assert recovery.recover(DELIVERY, 10)["held"] == 1
     assert outcome(notification) == "partial"
@@ -175,7 +169,7 @@ def test_in_order_an_acknowledgement_that_cancels_the_next_channel_is_no_failure
 def test_of_two_that_settle_at_once_the_second_counts_what_the_first_has_committed() -> None:
     """The second waits for the first; were both to count before either commits, it would stay open for ever."""
     notification = make_notification(2)
-    one, other = [claim_of(delivery) for delivery in notification.deliveries.order_by("id")]
+    one, other = [taken(delivery.id) for delivery in notification.deliveries.order_by("id")]
     settled = threading.Event()
 
     def first() -> None:
@@ -200,7 +194,7 @@ def test_a_pause_at_the_moment_of_a_claim_leaves_what_is_being_sent_alone() -> N
 
     def send() -> None:
         with transaction.atomic():
-            claim_of(notification.deliveries.get())
+            taken(notification.deliveries.get().id)
             claimed.set()
             wait_for_a_lock()
 
@@ -221,7 +215,7 @@ def test_in_a_hundred_races_no_outcome_is_wrong() -> None:
         ("partial", [lambda claim: settle(claim, "delivered"), lambda claim: settle(claim, "unknown", "?")]),
     ]:
         notifications = [make_notification(len(verbs)) for _ in range(35)]
-        rows = [[claim_of(delivery) for delivery in one.deliveries.order_by("id")] for one in notifications]
+        rows = [[taken(delivery.id) for delivery in one.deliveries.order_by("id")] for one in notifications]
 
         def run(place: int, verb: Any, claims: list[list[Claim]] = rows) -> None:
             for row in claims:
@@ -252,7 +246,7 @@ def test_people_workers_and_rescue_at_once_neither_deadlock_nor_leave_a_wrong_ou
     )
     rows = list(Delivery.objects.order_by("id"))
     for delivery in rows[::4]:
-        settle(claim_of(delivery), "dead", "404")
+        settle(taken(delivery.id), "dead", "404")
     Delivery.objects.filter(id__in=[row.id for row in rows[1::4]]).update(expires_at=NOON)
     failures: list[BaseException] = []
 

@@ -16,6 +16,7 @@ from notifications.providers import email
 from people.models import User
 from schedules import editing
 from schedules.firing import fire
+from tests.db.notifications.conftest import state_after_a_try
 from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user, noted, send_now, try_once
 from work import dead_letters, recovery, wakes
 from work.answers import Answer, Retryable
@@ -54,32 +55,16 @@ def test_what_is_claimed_in_quiet_hours_waits_and_counts_no_try(answers: list[An
     assert Attempt.objects.get().outcome == "released"
 
 
-def test_outside_of_quiet_hours_it_goes_out(answers: list[Answer]) -> None:
-    user, _ = quiet_person(1, 2)
-    delivery = make_delivery(make_channel(user, "email"))
+@pytest.mark.parametrize(
+    ("begins", "fields"), [(1, {"urgent": False}), (-1, {"urgent": True}), (-1, {"origin": "test"})]
+)
+def test_outside_of_quiet_hours_or_urgent_or_as_a_test_it_goes_out(
+    answers: list[Answer], begins: int, fields: dict[str, Any]
+) -> None:
+    delivery = make_delivery(make_channel(quiet_person(begins, 2)[0], "email"))
+    Notification.objects.update(**fields)
     answers.append(Delivered())
-    send_now(delivery.id)
-    delivery.refresh_from_db()
-    assert delivery.state == "delivered"
-
-
-def test_an_urgent_one_passes(answers: list[Answer]) -> None:
-    user, _ = quiet_person(-1, 2)
-    delivery = make_delivery(make_channel(user, "email"))
-    Notification.objects.update(urgent=True)
-    answers.append(Delivered())
-    send_now(delivery.id)
-    delivery.refresh_from_db()
-    assert delivery.state == "delivered"
-
-
-def test_a_test_that_the_person_asked_for_passes(answers: list[Answer]) -> None:
-    user, _ = quiet_person(-1, 2)
-    delivery = make_delivery(make_channel(user, "email"), origin=Notification.Origin.TEST)
-    answers.append(Delivered())
-    send_now(delivery.id)
-    delivery.refresh_from_db()
-    assert delivery.state == "delivered"
+    assert state_after_a_try(delivery) == "delivered"
 
 
 @pytest.mark.parametrize(("own", "state"), [(True, "delivered"), (False, "pending")])
@@ -94,9 +79,7 @@ def test_what_a_person_sends_again_passes_and_an_operators_replay_waits(
         Delivery.objects.exclude(state="dead").update(lease_token=None, lease_until=None, **ended)
         dead_letters.replay(Delivery.objects.all(), "", Who(by.pk, by.email))
     answers.append(Delivered())
-    send_now(delivery.id)
-    delivery.refresh_from_db()
-    assert delivery.state == state
+    assert state_after_a_try(delivery) == state
 
 
 def test_what_a_person_runs_now_passes(answers: list[Answer]) -> None:
@@ -105,24 +88,18 @@ def test_what_a_person_runs_now_passes(answers: list[Answer]) -> None:
     schedule = make_schedule(user, [make_channel(user, "email")], now=now)
     editing.run_now(schedule.id, now, user)
     answers.append(Delivered())
-    send_now(Delivery.objects.get().id)
-    assert Delivery.objects.get().state == "delivered"
+    assert state_after_a_try(Delivery.objects.get()) == "delivered"
 
 
 def test_the_inbox_disturbs_nobody() -> None:
     user, _ = quiet_person(-1, 2)
-    delivery = make_delivery(make_channel(user))
-    send_now(delivery.id)
-    delivery.refresh_from_db()
-    assert delivery.state == "delivered"
+    assert state_after_a_try(make_delivery(make_channel(user))) == "delivered"
 
 
 def test_a_removed_channel_is_told_at_once() -> None:
     user, _ = quiet_person(-1, 2)
     delivery = make_delivery(make_channel(user, "email", removed_at=fire.read_clock().now))
-    send_now(delivery.id)
-    delivery.refresh_from_db()
-    assert delivery.state == "dead"
+    assert state_after_a_try(delivery) == "dead"
 
 
 def test_a_retry_that_would_fall_into_quiet_hours_waits_for_their_end(answers: list[Answer]) -> None:

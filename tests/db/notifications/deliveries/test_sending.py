@@ -15,7 +15,7 @@ from notifications.deliveries.kind import DELIVERY
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
-from tests.make import NOON, disabled, make_channel, make_delivery, make_user, noted, send_now, settle, take, try_once
+from tests.make import NOON, disabled, make_channel, make_delivery, make_user, noted, send_now, settle, taken, try_once
 from work import manual, rescue, wakes
 from work.answers import Ambiguous, Answer, Retryable
 
@@ -184,8 +184,7 @@ def test_a_long_wait_stays_in_the_table_and_is_woken_just_before_it_is_over(
 
 def test_a_worker_whose_lease_was_taken_over_writes_nothing(channel: Channel) -> None:
     delivery = make_delivery(channel)
-    claim = take(delivery.id, "slow")
-    assert claim is not None
+    claim = taken(delivery.id, "slow")
     Delivery.objects.filter(id=delivery.id).update(lease_token=uuid4())
     assert settle(claim, "delivered") is False
     delivery.refresh_from_db()
@@ -200,7 +199,7 @@ def test_an_expired_lease_is_settled_by_the_rule_for_an_unknown_outcome(
 ) -> None:
     monkeypatch.setattr(inbox.Inbox, "recognises_repeats", repeatable)
     delivery = make_delivery(channel, tries=tries - 1)
-    assert take(delivery.id, "dies") is not None
+    taken(delivery.id, "dies")
     assert not any(rescue.rescue().values())  # the lease still holds
     Delivery.objects.filter(id=delivery.id).update(lease_until=timezone.now() - timedelta(seconds=1))
     rescue.rescue()

@@ -15,7 +15,7 @@ from notifications.deliveries import statistics
 from notifications.models import Channel, Delivery
 from notifications.providers.queue import QueueForm
 from people.models import User
-from tests.make import make_channel, make_delivery, make_rule, make_schedule, settle, take
+from tests.make import make_channel, make_delivery, make_rule, make_schedule, settle, taken
 
 pytestmark = pytest.mark.django_db
 
@@ -109,9 +109,7 @@ def test_a_test_is_sent_and_watched_until_it_settles(browser: Client, ada: User)
     [delivery] = Delivery.objects.for_user(ada)
     assert delivery.notification.origin == "test"
     assert f'hx-get="/channels/tests/{delivery.id}/"' in answer.content.decode()
-    claim = take(delivery.id, "host:1")
-    assert claim is not None
-    settle(claim, "delivered")
+    settle(taken(delivery.id, "host:1"), "delivered")
     settled = browser.get(f"/channels/tests/{delivery.id}/").content.decode()
     assert "delivered" in settled and "hx-get" not in settled
 

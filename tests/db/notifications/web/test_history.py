@@ -7,7 +7,7 @@ from django.test import Client
 
 from notifications.models import Delivery, Notification
 from people.models import User
-from tests.make import make_channel, make_delivery, settle, take
+from tests.make import make_channel, make_delivery, settle, taken
 
 pytestmark = pytest.mark.django_db
 
@@ -49,9 +49,7 @@ def test_search_and_state_narrow_it(browser: Client, ada: User) -> None:
 
 def test_a_failure_is_explained_in_words_with_its_attempts(browser: Client, ada: User) -> None:
     delivery = make_delivery(make_channel(ada, "webhook"))
-    claim = take(delivery.id, "host:1")
-    assert claim is not None
-    settle(claim, "dead", "The receiver answered 404 Not Found.")
+    settle(taken(delivery.id, "host:1"), "dead", "The receiver answered 404 Not Found.")
     assert "The receiver answered 404 Not Found." in browser.get("/history/").content.decode()
     page = browser.get(f"/history/{delivery.notification_id}/").content.decode()
     assert "The receiver answered 404 Not Found. Carillon does not retry it." in page

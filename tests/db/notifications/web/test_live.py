@@ -21,6 +21,7 @@ pytestmark = pytest.mark.django_db
 
 def state(browser: Client) -> dict[str, Any]:
     found: dict[str, Any] = browser.get("/inbox/state/").json()
+    del found["changed"]  # it grows
     return found
 
 
@@ -42,6 +43,20 @@ def test_it_follows_what_arrives_is_read_and_is_answered(browser: Client, ada: U
     arrived(ada, settled_at=timezone.now() + timedelta(seconds=1))
     assert state(browser)["newest"] > answered["newest"]
     assert state(browser)["mark"] != answered["mark"]
+
+
+def test_it_says_how_long_ago_something_changed(browser: Client, ada: User) -> None:
+    def changed() -> Any:
+        return browser.get("/inbox/state/").json()["changed"]
+
+    assert changed() is None
+    hour_ago = timezone.now() - timedelta(hours=1, minutes=1)
+    message = arrived(ada, created_at=hour_ago, settled_at=hour_ago)
+    assert 3_600 <= changed() < 7_200
+    Delivery.objects.filter(id=message.id).update(settled_at=timezone.now() - timedelta(minutes=30))
+    assert 600 <= changed() < 3_600
+    Notification.objects.update(acknowledged_at=timezone.now())
+    assert changed() < 600
 
 
 def test_what_others_get_changes_nothing(browser: Client, ada: User) -> None:

@@ -12,7 +12,7 @@ from notifications.models import Delivery, Notification
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import NOON, make_channel, make_schedule, settle, take
+from tests.make import NOON, make_channel, make_schedule, settle, taken
 from work import dead_letters, recovery
 from work.dead_letters import Which, Who
 
@@ -34,8 +34,7 @@ def fire_on(day: int, failing: str = "", expired: str = "") -> Notification:
             Delivery.objects.filter(id=delivery.id).update(expires_at=NOON)
             recovery.expire(DELIVERY, 1)
             continue
-        claim = take(delivery.id, "host:1")
-        assert claim is not None
+        claim = taken(delivery.id, "host:1")
         if delivery.channel.label == failing:
             settle(claim, "dead", "404")
         else:
@@ -76,9 +75,7 @@ def test_a_reminder_shows_its_last_failure_until_the_next_one_arrives_in_full(
 def test_a_dead_letter_that_arrives_after_all_clears_it(browser: Client, reminder: Schedule) -> None:
     fire_on(0, failing="Team")
     [letter] = dead_letters.replay(Which(DELIVERY).rows(), "all", Who(None, "operator")).changed
-    claim = take(letter, "host:1")
-    assert claim is not None
-    settle(claim, "delivered")
+    settle(taken(letter, "host:1"), "delivered")
     assert "The last message" not in text(browser, "/reminders/")
 
 

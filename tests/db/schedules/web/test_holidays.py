@@ -15,15 +15,13 @@ from schedules.holidays import MOST
 from schedules.models import Holiday
 from tests.make import make_channel, make_schedule
 
-
-def today() -> date:
-    """Of Ada, who is in Berlin: an hour or two of each day it is not the server's."""
-    return timezone.localdate(timezone=ZoneInfo("Europe/Berlin"))
+# On the clock of Ada, whose day begins before that of UTC.
+TODAY = timezone.localdate(timezone=ZoneInfo("Europe/Berlin"))
 
 
 def typed(first: int = 0, last: int = 7, **more: Any) -> dict[str, Any]:
     """From so many days after today to so many."""
-    days = {"first": today() + timedelta(days=first), "last": today() + timedelta(days=last)}
+    days = {"first": TODAY + timedelta(days=first), "last": TODAY + timedelta(days=last)}
     return {name: day.isoformat() for name, day in days.items()} | {"urgent_rings": "on"} | more
 
 
@@ -38,7 +36,7 @@ def test_a_holiday_is_planned_changed_ended_and_deleted(browser: Client, ada: Us
     assert (holiday.tags, holiday.urgent_rings, holiday.note) == ([], True, "Italy")
     browser.post(f"/holidays/{holiday.id}/", typed(last=9))
     holiday.refresh_from_db()
-    assert holiday.last == today() + timedelta(days=9)
+    assert holiday.last == TODAY + timedelta(days=9)
     [(_, is_on)] = browser.get("/holidays/").context["coming"]
     assert is_on
     browser.post(f"/holidays/{holiday.id}/end/")
@@ -91,7 +89,7 @@ def test_a_tag_is_one_that_a_reminder_has(browser: Client, ada: User) -> None:
 
 
 def test_there_is_a_limit(browser: Client, ada: User) -> None:
-    days = {"first": today(), "last": today()}
+    days = {"first": TODAY, "last": TODAY}
     Holiday.objects.bulk_create(Holiday(user=ada, **days) for _ in range(MOST))
     assert list(errors(browser)) == ["__all__"]
 
@@ -100,7 +98,7 @@ def test_list_page_and_preview_say_that_the_next_slot_is_in_it(browser: Client, 
     inbox = make_channel(ada)
     schedule = make_schedule(ada, [inbox], now=timezone.now(), rule={"time": "09:00"}, tags=["home"])
     other = make_schedule(ada, [inbox], now=timezone.now(), title="Other")
-    Holiday.objects.create(user=ada, first=today(), last=date(2999, 1, 1), tags=["home"])
+    Holiday.objects.create(user=ada, first=TODAY, last=date(2999, 1, 1), tags=["home"])
     said = "Nothing is sent: holiday from"
     page = browser.get("/reminders/").content.decode()
     assert page.count(said) == 1

@@ -87,10 +87,10 @@ def names_and_trust(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> It
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.bundle))
-    for made_once in (http._pools, tls_context):
+    for made_once in (http._pool, tls_context):
         made_once.cache_clear()
     yield
-    for made_once in (http._pools, tls_context):
+    for made_once in (http._pool, tls_context):
         made_once.cache_clear()
 
 

@@ -151,6 +151,14 @@ def test_links_are_paths_and_the_longest_message_fits(receiver: HTTPReceiver) ->
     assert (document["answer"], document["open"]) == (answer, shown)
 
 
+@pytest.mark.parametrize(("left", "kept"), [(None, 86_400), (100_000.0, 86_400), (3_600.9, 3_600), (0.5, 0), (-1.0, 0)])
+def test_the_push_service_keeps_a_message_until_it_is_stale(
+    receiver: HTTPReceiver, left: float | None, kept: int
+) -> None:
+    WEB_PUSH.send(make_message(left=left), destination(receiver.origin))
+    assert receiver.requests[0].headers["TTL"] == str(kept)
+
+
 def test_a_message_is_closed_by_its_own_tag_and_replaces_one_that_has_not_arrived(receiver: HTTPReceiver) -> None:
     assert WEB_PUSH.close(KEY, destination(receiver.origin)) == Delivered()  # type: ignore[attr-defined]
     [request] = receiver.requests

@@ -1,0 +1,17 @@
+"""A port for a process that is told its number."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from contextlib import suppress
+
+
+def free_port() -> int:
+    """A free port below 32768. The kernel gives those above to whoever asks for any, even before the process has
+    started."""
+    while True:
+        port = 20_000 + secrets.randbelow(12_768)
+        with suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port

@@ -1,0 +1,47 @@
+"""The base of the admin of rows that belong to people, and columns with links to them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+from django.utils.safestring import SafeString
+
+from common.admin import columns
+from common.admin.base import ReadOnlyAdmin, as_uuid
+from people.admin.user import person_ids
+from people.models import User
+from work.admin.rows import WorkAdmin
+
+
+class OwnedAdmin(ReadOnlyAdmin):
+    """Found by their id, or by the beginning of their person's email address."""
+
+    list_select_related: ClassVar[tuple[str, ...]] = ("user",)
+    ordering = ("-id",)
+    link_lookups: ClassVar[tuple[str, ...]] = ("user__id__exact",)
+
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        key = as_uuid(term)
+        return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
+
+
+class OwnedWorkAdmin(WorkAdmin):
+    """Found by their id, or by one of the ids in `search_ids`."""
+
+    list_select_related: ClassVar[tuple[str, ...]] = ("user",)
+    search_ids: ClassVar[tuple[str, ...]]
+
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        key = as_uuid(term)
+        found = Q(*((name, key) for name in ("pk", *self.search_ids)), _connector=Q.OR)
+        return rows.none() if key is None else rows.filter(found)
+
+
+def to_person(user: User) -> SafeString:
+    return columns.to_row("people.user", user.pk, user.email)
+
+
+def to_notification(key: UUID | None) -> SafeString:
+    return columns.to_row("notifications.notification", key, "notification")
