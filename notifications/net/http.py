@@ -199,11 +199,11 @@ class _GuardedHTTPS(_GuardedHTTP, HTTPSConnection):
 
 
 class _HTTPPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _GuardedHTTP
+    ConnectionCls = _GuardedHTTP  # type: ignore[assignment]  # `getresponse` differs
 
 
 class _HTTPSPool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _GuardedHTTPS
+    ConnectionCls = _GuardedHTTPS  # type: ignore[assignment]  # as above
 
 
 @contextmanager
