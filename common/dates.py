@@ -53,7 +53,8 @@ def hour_of_week(when: datetime) -> str:
 
 def exact(when: datetime) -> str:
     """ "20 Nov 2026, 09:00:00"."""
-    return f"{_written(when, pgettext('date pattern', 'j M Y'))}, {when:%H:%M:%S}"
+    day = _written(when, pgettext("date pattern", "j M Y"))
+    return f"{day}, {when:%H:%M:%S}"
 
 
 def in_full(when: datetime) -> str:

@@ -7,23 +7,27 @@ checked, so a name that changes between two look-ups (DNS rebinding) gains nothi
 
 from __future__ import annotations
 
+import http.client
 import logging
 import os
 import re
 import socket
 import ssl
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from http.client import HTTPException, HTTPResponse, IncompleteRead
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit, urlunsplit
 
 import urllib3
 from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext_noop
+from urllib3 import HTTPHeaderDict
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.util.url import _encode_target
 
 from notifications.net import address_checks
 from notifications.net.address_policy import RefusedURL, allowed_networks, check_url, permitted
@@ -38,6 +42,8 @@ SERVICE = gettext_noop("the receiver")
 
 # http.client would also write folded lines.
 _HEADER_VALUE = re.compile(r"(\S[^\r\n]*)?")
+
+_FAILURES = (HTTPException, urllib3.exceptions.HTTPError, OSError)
 
 # urllib3 logs whole addresses, and queries hold people's tokens.
 logging.getLogger("urllib3").setLevel(logging.CRITICAL)
@@ -85,35 +91,30 @@ def request(
         parts = _parts(url, tuple(settings.ALLOWED_NETWORKS))
     except RefusedURL as refusal:
         raise NotSent(refusal.reason, refused=True) from None
-    target = urlunsplit(("", "", parts.path, parts.query, ""))
     headers = {"User-Agent": "Carillon", "Accept-Encoding": "identity", **headers}
-    with within(deadline) as running:
+    with within(deadline) as running, _line(parts) as line:
         try:
             if not all(map(_HEADER_VALUE.fullmatch, headers.values())):
                 raise ValueError("a header has a value that cannot be written")
-            port = parts.port or (443 if parts.scheme == "https" else 80)
-            answer = _pool(parts.scheme, parts.hostname or "", port).urlopen(
-                method, target, body or None, headers, retries=False, redirect=False, preload_content=False
-            )
+            line.request(method, parts.target, body or None, headers)
+            answer = line.getresponse()
         except RefusedAddress:
             raise NotSent(Reason(Code.PRIVATE), refused=True) from None
-        except (urllib3.exceptions.HTTPError, OSError) as error:
+        except _FAILURES as error:
             # "from None": the chain holds the whole address, query included.
             failure = Unanswered if running.sent else NotSent
             raise failure(describe(error, SERVICE, deadline)) from None
         except ValueError:
             raise NotSent(Reason(Code.NOT_A_REQUEST), refused=True) from None
+        if answer.status < 200:
+            # http.client takes an interim answer for the final one; the rest would be read as the next answer.
+            raise Unanswered(Reason(Code.INTERIM, service=SERVICE, status=answer.status))
+        told = HTTPHeaderDict(answer.getheaders())
         try:
-            if answer.status < 200:
-                # http.client takes an interim answer for the final one; the rest would be read as the next answer.
-                raise Unanswered(Reason(Code.INTERIM, service=SERVICE, status=answer.status))
-            try:
-                return Response(answer.status, answer.headers, _read(answer, most))
-            except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-                # The status has arrived, and for most callers the status decides. ValueError: a chunk of negative size.
-                return Response(answer.status, answer.headers, b"", describe(error, SERVICE, deadline))
-        finally:
-            answer.close()  # a body that was read whole has already returned its connection
+            return Response(answer.status, told, _read(answer, most))
+        except (*_FAILURES, ValueError) as error:
+            # The status has arrived, and for most callers the status decides. ValueError: a chunk of negative size.
+            return Response(answer.status, told, b"", describe(error, SERVICE, deadline))
 
 
 def probe(url: str, deadline: float) -> None:
@@ -142,10 +143,20 @@ def probe(url: str, deadline: float) -> None:
             raise NotSent(describe(error, SERVICE, deadline)) from None
 
 
+class _Parts(NamedTuple):
+    scheme: str
+    host: str
+    port: int
+    target: str
+
+
 @lru_cache(maxsize=1024)
-def _parts(url: str, networks: tuple[str, ...]) -> SplitResult:
+def _parts(url: str, networks: tuple[str, ...]) -> _Parts:
     """The parts of an address that may be sent to with these ALLOWED_NETWORKS. Raises RefusedURL."""
-    return urlsplit(check_url(url))
+    parts = urlsplit(check_url(url))
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    target = _encode_target(urlunsplit(("", "", parts.path, parts.query, "")))
+    return _Parts(parts.scheme, parts.hostname or "", port, target)
 
 
 def _connect(host: str, port: int) -> DeadlineSocket:
@@ -153,17 +164,20 @@ def _connect(host: str, port: int) -> DeadlineSocket:
     return open_connection(host, port, lambda address: permitted(address, networks))
 
 
-def _read(answer: urllib3.BaseHTTPResponse, most: int) -> bytes:
+def _read(answer: HTTPResponse, most: int) -> bytes:
     """Read on until nothing comes: http.client returns the half of a body that breaks off as if it were whole."""
     body = bytearray()
-    while len(body) < most and (part := answer.read(most - len(body), decode_content=False)):
+    while len(body) < most and (part := answer.read(most - len(body))):
         body += part
+    if answer.length and len(body) < most:
+        raise IncompleteRead(bytes(body), answer.length)
     return bytes(body)
 
 
 class _GuardedHTTP(HTTPConnection):
     """Head and body leave together, in one packet and with one system call."""
 
+    answer: HTTPResponse | None = None
     _unsent = b""
 
     def _new_conn(self) -> socket.socket:
@@ -172,16 +186,12 @@ class _GuardedHTTP(HTTPConnection):
     def send(self, data: Any) -> None:
         self._unsent += data
 
-    def close(self) -> None:
-        """Nothing of a request that was broken off goes out before the next one."""
-        self._unsent = b""
-        super().close()
-
-    def getresponse(self) -> urllib3.HTTPResponse:  # type: ignore[override] # as urllib3's own
+    def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # urllib3's wrapper takes as long as the rest
         unsent, self._unsent = self._unsent, b""
         with suppress(BrokenPipeError, ConnectionResetError):  # the answer may have come all the same
             super().send(unsent)
-        return super().getresponse()
+        self.answer = http.client.HTTPConnection.getresponse(self)
+        return self.answer
 
 
 class _GuardedHTTPS(_GuardedHTTP, HTTPSConnection):
@@ -189,11 +199,27 @@ class _GuardedHTTPS(_GuardedHTTP, HTTPSConnection):
 
 
 class _HTTPPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _GuardedHTTP
+    ConnectionCls = _GuardedHTTP  # type: ignore[assignment]  # `getresponse` differs
 
 
 class _HTTPSPool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _GuardedHTTPS
+    ConnectionCls = _GuardedHTTPS  # type: ignore[assignment]  # as above
+
+
+@contextmanager
+def _line(parts: _Parts) -> Iterator[_GuardedHTTP]:
+    """A connection that no other thread uses; kept for the next request if its answer was read whole."""
+    pool = _pool(parts.scheme, parts.host, parts.port)
+    line: Any = pool._get_conn()
+    line.answer = None
+    try:
+        yield line
+    finally:
+        answer = line.answer
+        if not answer or not answer.isclosed() or answer.length:
+            line.close()
+            line = None
+        pool._put_conn(line)
 
 
 # As many as keep half of the 1,024 files that a process may usually open.
