@@ -112,8 +112,8 @@ def request(
         told = HTTPHeaderDict(answer.getheaders())
         try:
             return Response(answer.status, told, _read(answer, most))
-        except (*_FAILURES, ValueError) as error:
-            # The status has arrived, and for most callers the status decides. ValueError: a chunk of negative size.
+        except _FAILURES as error:
+            # The status has arrived, and for most callers the status decides.
             return Response(answer.status, told, b"", describe(error, SERVICE, deadline))
 
 
@@ -174,9 +174,20 @@ def _read(answer: HTTPResponse, most: int) -> bytes:
     return bytes(body)
 
 
+class _Answer(HTTPResponse):
+    """For a chunk of negative size http.client would read all that ever comes; this one breaks off."""
+
+    def _read_next_chunk_size(self) -> int:
+        size: int = super()._read_next_chunk_size()  # type: ignore[misc]  # typeshed leaves it out
+        if size < 0:
+            raise ValueError("a chunk of negative size")
+        return size
+
+
 class _GuardedHTTP(HTTPConnection):
     """Head and body leave together, in one packet and with one system call."""
 
+    response_class = _Answer
     answer: HTTPResponse | None = None
     _unsent = b""
 

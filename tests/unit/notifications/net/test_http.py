@@ -100,6 +100,20 @@ def test_the_status_counts_if_the_body_breaks_off(body: bytes) -> None:
     assert (response.status, response.body, response.broken is not None) == (201, b"", True)
 
 
+def test_no_more_than_asked_for_is_read_of_a_chunk_of_negative_size() -> None:
+    pieces = iter(range(1000))
+
+    def talk(client: socket.socket) -> None:
+        read_request(client)
+        client.sendall(b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n")
+        for _ in pieces:
+            client.sendall(bytes(65536))
+
+    with raw_server(talk) as port:
+        assert post(f"http://127.0.0.1:{port}/").body == b""
+    assert next(pieces, None) is not None
+
+
 @pytest.mark.parametrize(
     ("url", "code"),
     [
