@@ -15,6 +15,7 @@ import redis
 from django.conf import settings as configured
 from django.db import connection, transaction
 from django.test import Client, TransactionTestCase
+from hypothesis.internal.conjecture import providers
 from psycopg.sql import SQL, Identifier
 from pytest_django import Settings
 
@@ -40,6 +41,9 @@ def delete_rows(_: TransactionTestCase) -> None:
 
 
 TransactionTestCase._fixture_teardown = delete_rows
+
+# Hypothesis draws constants from all modules that are loaded, so that a test's cases depended on those before it.
+providers._get_local_constants = lambda: providers._local_constants
 
 
 @pytest.fixture(autouse=True)

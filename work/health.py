@@ -49,10 +49,9 @@ SELECT ago, count(*) FILTER (WHERE is_done) AS done, count(*) FILTER (WHERE NOT 
  WHERE ago < %(hours)s GROUP BY ago
 """
 _WAITING = """
-SELECT '$name' AS kind, count(*) AS count, count(*) FILTER (WHERE is_late) AS late,
-       min(available_at) FILTER (WHERE is_late) AS late_since FROM (
-       SELECT d.available_at, d.available_at < now() - %(late)s * interval '1 second' AS is_late FROM $work d
-        WHERE d.state = 'pending' AND d.wake_at IS NOT NULL LIMIT %(most)s
+SELECT '$name' AS kind, count(*) AS count,
+       count(*) FILTER (WHERE available_at < now() - %(late)s * interval '1 second') AS late FROM (
+       SELECT d.available_at FROM $work d WHERE d.state = 'pending' AND d.wake_at IS NOT NULL LIMIT %(most)s
 ) AS waiting
 """
 _CAUSES = """
@@ -78,7 +77,7 @@ def hours(kind: Kind[Any]) -> list[Any]:
 
 
 def waiting() -> list[Any]:
-    """For each kind, how many wait for a worker, and how many of them are `late`, and since when."""
+    """For each kind, how many wait for a worker, and how many of them are `late`."""
     return query(_of_all(_WAITING), {"late": LATE, "most": MOST})
 
 
