@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from threading import Event
 from typing import Protocol
 
 import pytest
@@ -43,11 +44,13 @@ def add_own_email(page: Page, site: Installation, email: str) -> None:
     site.rows(f"{ready} RETURNING id")
 
 
-def confirms(otherwise: Reply) -> Callable[[Received], Reply]:
-    """The answers of a program that confirms its channel itself."""
+def confirms(otherwise: Reply, shown: Event | None = None) -> Callable[[Received], Reply]:
+    """The answers of a program that confirms its channel itself, but not before the page with the code is `shown`."""
 
     def answer(request: Received) -> Reply:
         code = json.loads(request.body)["data"].get("code")
+        if code and shown:
+            shown.wait(60)
         return Reply(body=json.dumps({"code": code}).encode()) if code else otherwise
 
     return answer
@@ -137,12 +140,14 @@ def test_a_typed_token_is_shown_and_kept(page: Page, site: Installation) -> None
 
 def test_a_webhook_of_this_machine_confirms_itself_and_its_page_counts(page: Page, site: Installation) -> None:
     sign_up(page, site, "webhook@example.org")
-    with HTTPReceiver(confirms(Reply())) as receiver:
+    shown = Event()
+    with HTTPReceiver(confirms(Reply(), shown)) as receiver:
         page.goto(f"{site.url}/channels/new/webhook/")
         page.locator("#id_url").fill(receiver.url.replace("127.0.0.1", "localhost"))
         page.get_by_label("Name", exact=False).last.fill("Lamp")
         page.get_by_role("main").get_by_role("button", name="Add").click()
         page.get_by_role("link", name="Next: enter the code").click()
+        shown.set()
         expect(page.get_by_role("status")).to_contain_text("“Lamp” is ready.")  # nobody has entered it
         page.get_by_role("link", name="Lamp", exact=True).click()
         page.get_by_role("button", name="Send a test").click()

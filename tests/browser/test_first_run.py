@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
 
 import psycopg
 import pytest
@@ -129,12 +130,14 @@ def test_a_failure_is_told_in_the_inbox_at_once_though_mails_are_files_and_hours
     page.get_by_label("Code").fill(code)
     page.get_by_role("button", name="Verify").click()
 
-    with HTTPReceiver(confirms(Reply(410))) as pager:
+    shown = Event()
+    with HTTPReceiver(confirms(Reply(410), shown)) as pager:
         page.goto(f"{started.url}/channels/new/webhook/")
         page.locator("#id_url").fill(pager.url.replace("127.0.0.1", "localhost"))
         page.get_by_label("Name", exact=False).last.fill("Pager")
         page.get_by_role("main").get_by_role("button", name="Add").click()
         page.get_by_role("link", name="Next: enter the code").click()
+        shown.set()
         expect(page.get_by_role("status")).to_contain_text("“Pager” is ready.")
         page.goto(f"{started.url}/reminders/new/")
         page.get_by_label("Title").fill("Feed the cat")
