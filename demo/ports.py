@@ -8,8 +8,7 @@ from contextlib import suppress
 
 
 def free_port() -> int:
-    """A free port below 32768. The kernel gives those above to whoever asks for any, even before the process has
-    started."""
+    """A free port below 32768: the kernel chooses none there, so nobody else gets it before the process starts."""
     while True:
         port = 20_000 + secrets.randbelow(12_768)
         with suppress(OSError), socket.socket() as probe:

@@ -1,4 +1,4 @@
-"""Take events: each is one row from the commit on, whoever sends it again; and handle one again for its person."""
+"""Record events: one row for each id, however often it is sent; and handle one again for its person."""
 
 from __future__ import annotations
 

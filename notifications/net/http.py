@@ -199,7 +199,7 @@ class _GuardedHTTP(HTTPConnection):
 
     def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # urllib3's wrapper takes as long as the rest
         unsent, self._unsent = self._unsent, b""
-        with suppress(BrokenPipeError, ConnectionResetError):  # the answer may have come all the same
+        with suppress(BrokenPipeError, ConnectionResetError):  # the answer may have come before
             super().send(unsent)
         self.answer = http.client.HTTPConnection.getresponse(self)
         return self.answer
