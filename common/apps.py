@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig, apps
+from django.core import checks
 from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy
 
@@ -10,8 +11,10 @@ class CommonConfig(AppConfig):
 
     def ready(self) -> None:
         from common import storage
+        from common.admin import rights
 
         post_migrate.connect(storage.set_parameters)
+        checks.register(rights.check_owners)
         # The admin labels columns with the names of fields: see library_texts.py.
         for model in apps.get_models():
             for field in model._meta.local_fields:

@@ -12,9 +12,11 @@ from work.admin.rows import WorkAdmin
 
 @admin.register(Entry)
 class EntryAdmin(WorkAdmin):
+    owner = ""
     kind = ENTRY
 
 
 @admin.register(DeadLetter)
 class DeadEntryAdmin(DeadLetterAdmin):
+    owner = ""
     kind = ENTRY

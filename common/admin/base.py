@@ -60,8 +60,9 @@ def as_uuid(term: str) -> UUID | None:
 class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types
     """Base of every model's admin: a constant number of queries, no counts over large tables.
 
-    `link_lookups` are the lookups that links from other pages use; `empty_text` is the text of an empty list. Only
-    these lookups and the filters work in a URL: they have indexes, and none reads a secret column.
+    `owner` is the path of lookups to the account that owns a row; empty if rows are nobody's. `link_lookups` are the
+    lookups that links from other pages use; `empty_text` is the text of an empty list. Only these lookups and the
+    filters work in a URL: they have indexes, and none reads a secret column.
     """
 
     paginator = CappedPaginator
@@ -71,17 +72,18 @@ class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
     sortable_by: ClassVar[tuple[str, ...]] = ()
     compressed_fields = True
 
+    owner: ClassVar[str]
     link_lookups: ClassVar[tuple[str, ...]] = ()
     empty_text: ClassVar[StrOrPromise] = ""
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """False for an account with more rights than the operator's, and for its rows."""
         allowed: bool = super().has_change_permission(request, obj)
-        return allowed and rights.may_act_on(request, obj)
+        return allowed and rights.may_act_on(request, obj, self.owner)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         allowed: bool = super().has_delete_permission(request, obj)
-        return allowed and rights.may_act_on(request, obj)
+        return allowed and rights.may_act_on(request, obj, self.owner)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer only accounts that the operator may act on."""
@@ -103,7 +105,7 @@ class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
         """Leave out rows of accounts with more rights than the reader's; a form refuses them too."""
         chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)
         _check_keys(self.opts.pk, chosen)
-        allowed = rights.rows_within(request, queryset)
+        allowed = rights.rows_within(request, queryset, self.owner)
         if allowed is not queryset and allowed.filter(pk__in=chosen).count() < queryset.filter(pk__in=chosen).count():
             raise PermissionDenied
         answer: HttpResponse | None = super().response_action(request, allowed)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractUser, Permission
+from django.core.checks import Error
+from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.http import HttpRequest
+
+_HINT = "Inherit BaseAdmin, and set `owner` to the lookups to the account, such as notification__user; '' for nobody's."
 
 
 def accounts_within(actor: AbstractUser) -> QuerySet[Any]:
@@ -24,32 +29,49 @@ def accounts_within(actor: AbstractUser) -> QuerySet[Any]:
     return accounts.filter(Q(pk=actor.pk) | (Q(is_staff=False, is_superuser=False) & ~Exists(more)))
 
 
-def rows_within(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+def rows_within(request: HttpRequest, rows: QuerySet[Any], owner: str) -> QuerySet[Any]:
     """Those of `rows` that the signed-in user may act on, as `may_act_on` decides for one."""
     actor = cast(AbstractUser, request.user)
-    if actor.is_active and actor.is_superuser:
+    if not owner or (actor.is_active and actor.is_superuser):
         return rows
-    if rows.model is get_user_model():
-        return rows.filter(pk__in=accounts_within(actor))
-    return rows.filter(user__in=accounts_within(actor)) if _has_owner(rows.model) else rows
+    return rows.filter(Q(**{f"{owner}__in": accounts_within(actor)}) | Q(**{owner: None}))
 
 
-def may_act_on(request: HttpRequest, row: Any) -> bool:
-    """Whether the operator may change `row`, an account or a row of one. Rows without an owner are allowed.
+def may_act_on(request: HttpRequest, row: Any, owner: str) -> bool:
+    """Whether the operator may change `row`, whose owner stands at the path `owner`; an account's is "pk".
 
-    Only the stored owner counts, not one that a form has set on `row`.
+    Rows without an owner are allowed. Only the stored owner counts, not one that a form has set on `row`.
     """
-    actor = cast(AbstractUser, request.user)
-    if row is None or (actor.is_active and actor.is_superuser):
+    if row is None or not owner:
         return True
-    if isinstance(row, get_user_model()):
-        owner = row.pk
-    elif _has_owner(type(row)):
-        owner = type(row)._default_manager.filter(pk=row.pk).values_list("user", flat=True).first() or row.user_id
-    else:
-        return True
-    return accounts_within(actor).filter(pk=owner).exists()
+    stored = type(row)._default_manager.filter(pk=row.pk)
+    return not stored.exists() or rows_within(request, stored, owner).exists()
 
 
-def _has_owner(model: type[Model]) -> bool:
-    return any(field.name == "user" and field.related_model is get_user_model() for field in model._meta.fields)
+def check_owners(**_: object) -> list[Error]:
+    """Each admin names the path to the owner of its rows. One that does not would let staff act on anybody's."""
+    errors = []
+    for model, model_admin in admin.site._registry.items():
+        of_people = [field.name for field in model._meta.fields if field.related_model is get_user_model()]
+        owner = getattr(model_admin, "owner", None)
+        if owner is None:
+            errors.append(Error(f"{model_admin} names no owner.", hint=_HINT, obj=model, id="common.E001"))
+        elif owner == "" and of_people:
+            text = f"{model_admin} says that its rows are nobody's, but they have a {of_people[0]}."
+            errors.append(Error(text, hint=_HINT, obj=model, id="common.E002"))
+        elif owner and not _leads_to_account(model, owner):
+            text = f"The owner of {model_admin}, “{owner}”, leads to no account."
+            errors.append(Error(text, hint=_HINT, obj=model, id="common.E003"))
+    return errors
+
+
+def _leads_to_account(model: type[Model], owner: str) -> bool:
+    if owner == "pk":
+        return model is get_user_model()
+    found: type[Model] | None = model
+    for name in owner.split("__"):
+        try:
+            found = found._meta.get_field(name).related_model if found is not None else None  # type: ignore[assignment]
+        except FieldDoesNotExist:
+            return False
+    return found is get_user_model()

@@ -34,6 +34,7 @@ class InboundAddressAdmin(OwnedAdmin):
 
 @admin.register(InboundRequest)
 class InboundRequestAdmin(ReadOnlyAdmin):
+    owner = "address__user"
     list_display = ("when", "status", "to_address", "why")
     list_select_related = ("address",)
     list_filter = (Period,)

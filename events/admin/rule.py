@@ -76,7 +76,7 @@ class RuleAdmin(OwnedAdmin):
     def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """With the owner's form."""
         rule = get_object_or_404(Rule.objects.select_related("user"), id=as_uuid(object_id))
-        if not rights.may_act_on(request, rule):
+        if not rights.may_act_on(request, rule, self.owner):
             raise PermissionDenied
         form = RuleForm(request.POST if request.method == "POST" else None, user=rule.user, rule=rule)
         context: dict[str, Any] = {"form": form, "title": _("Edit rule"), "owner": rule.user, "rule": rule}

@@ -18,6 +18,7 @@ from work.admin.rows import WorkAdmin
 class OwnedAdmin(ReadOnlyAdmin):
     """Found by their id, or by the beginning of their person's email address."""
 
+    owner = "user"
     list_select_related: ClassVar[tuple[str, ...]] = ("user",)
     ordering = ("-id",)
     link_lookups: ClassVar[tuple[str, ...]] = ("user__id__exact",)
@@ -30,6 +31,7 @@ class OwnedAdmin(ReadOnlyAdmin):
 class OwnedWorkAdmin(WorkAdmin):
     """Found by their id, or by one of the ids in `search_ids`."""
 
+    owner = "user"
     list_select_related: ClassVar[tuple[str, ...]] = ("user",)
     search_ids: ClassVar[tuple[str, ...]]
 

@@ -46,6 +46,7 @@ class ChannelState(admin.SimpleListFilter):
 
 @admin.register(Channel)
 class ChannelAdmin(ReadOnlyAdmin):
+    owner = "user"
     list_display = ("label", "provider_name", "address_summary", "state", "person", "verified", "rows")
     list_select_related = ("user",)
     list_filter = (ChannelState, cells.ProviderFilter)

@@ -24,6 +24,7 @@ from work.admin.rows import WorkAdmin
 class DeliveryRecord(WorkAdmin):
     """The common part of deliveries and dead letters."""
 
+    owner = "notification__user"
     kind = DELIVERY
     # One that a program pulls has no `wake_at`.
     open = (Q(settled_at=None), Q(settled_at=None))

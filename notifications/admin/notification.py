@@ -53,6 +53,7 @@ Origin = newest_filter("origin", lambda: Notification.Origin.choices)
 
 @admin.register(Notification)
 class NotificationAdmin(ReadOnlyAdmin):
+    owner = "user"
     list_display = ("subject", "outcome_label", "person", "origin", "due", "recorded", "deliveries", "cause")
     list_select_related = ("user",)
     list_filter = (Outcome, Origin, Period)

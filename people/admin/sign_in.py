@@ -24,6 +24,7 @@ from people.models import RefusedMailbox, validate_printable
 class _ByPerson:
     """Rows that are listed with their person, and found by the beginning of that one's email address."""
 
+    owner = "user"
     list_select_related = ("user",)
     search_help_text = _("The beginning of the person's email address.")
 
@@ -88,6 +89,7 @@ class AuthenticatorAdmin(_ByPerson, ReadOnlyAdmin):
 class RefusedMailboxAdmin(ReadOnlyAdmin):
     """Deleting a row allows emails again, for a reader who lost the link."""
 
+    owner = ""
     list_display = ("mailbox", "refused")
     ordering = ("mailbox",)
     fields = ("mailbox", "refused")

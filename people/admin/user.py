@@ -37,6 +37,7 @@ def person_ids(term: str) -> list[int]:
 
 @admin.register(User)
 class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # django-unfold ships no types
+    owner = "pk"
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -95,6 +96,8 @@ admin.site.unregister(Group)
 @admin.register(Group)
 class GroupAdmin(StockGroupAdmin, ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types
     """Only a superuser may change groups, which give permissions."""
+
+    owner = ""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return _is_superuser(request) and bool(super().has_add_permission(request))

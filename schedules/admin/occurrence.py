@@ -29,6 +29,7 @@ Reason = newest_filter("reason", lambda: [(code, words.reason(code)) for code in
 
 @admin.register(Occurrence)
 class OccurrenceAdmin(ReadOnlyAdmin):
+    owner = "schedule__user"
     list_display = ("slot", "to_schedule", "outcome_label", "why", "person", "fired", "lateness", "said")
     list_select_related = ("schedule__user",)
     list_filter = (Outcome, Reason, Period)

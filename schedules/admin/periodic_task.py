@@ -80,6 +80,7 @@ class Which(admin.SimpleListFilter):
 
 @admin.register(PeriodicTask)
 class PeriodicTaskAdmin(BaseAdmin):
+    owner = "mirrored_schedule__user"
     form = PeriodicTaskForm
     celery_app = stock.PeriodicTaskAdmin.celery_app  # stock's actions look for it here
     list_display = ("label", "is_enabled", "to_schedule", "timing", "last_run", "runs", "one_off")

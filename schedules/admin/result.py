@@ -20,6 +20,7 @@ admin.site.unregister(GroupResult)  # Carillon uses no groups
 
 @admin.register(TaskResult)
 class TaskResultAdmin(ReadOnlyAdmin):
+    owner = ""
     list_display = ("task_id", "task_name", "of_periodic_task", "status", "done", "worker")
     list_filter = ("status",)
     ordering = ("-date_done",)

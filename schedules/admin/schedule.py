@@ -60,6 +60,7 @@ class EventInline(ReadOnlyInline):
 
 @admin.register(Schedule)
 class ScheduleAdmin(ReadOnlyAdmin):
+    owner = "user"
     list_display = ("title_short", "person", "words", "state_label", "next_slot", "last_fired", "times_sent", "rows")
     list_select_related = ("user",)
     list_filter = (ScheduleState,)

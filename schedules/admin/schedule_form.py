@@ -46,7 +46,7 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
         if owner_form.is_valid():
             return redirect(f"{request.path}?owner={owner_form.cleaned_data['email'].pk}")
         return _page(model_admin, request, "owner", {"form": owner_form, "title": _("Add schedule")})
-    if not rights.may_act_on(request, owner):
+    if not rights.may_act_on(request, owner, "pk"):
         raise PermissionDenied
     now = fire.read_clock().now
     with lock_user(owner):  # two requests at once cannot exceed the owner's limit
@@ -68,7 +68,7 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
 
 def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpResponse:
     schedule = get_object_or_404(Schedule.objects.select_related("user"), id=as_uuid(schedule_id))
-    if not rights.may_act_on(request, schedule):
+    if not rights.may_act_on(request, schedule, model_admin.owner):
         raise PermissionDenied
     now = fire.read_clock().now
     form = ReminderForm(_posted(request), user=schedule.user, now=now, schedule=schedule)

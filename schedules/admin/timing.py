@@ -34,6 +34,7 @@ class TimingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
 class Timing(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types
     """Reached from the form of a periodic task, without the stock list of tasks, which can be very long."""
 
+    owner = ""
     form = TimingForm
 
     def has_module_permission(self, request: HttpRequest) -> bool:

@@ -136,7 +136,7 @@ def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
 def _confirm_replay(admin: Any, request: HttpRequest, cause: str, form: Rate) -> HttpResponse:
     """How many are replayed and how long it takes, with the first ones in words."""
     per_minute, skip = form.cleaned_data["per_minute"], dead_letters.stale(form.cleaned_data["max_age"])
-    rows = rights.rows_within(request, admin.get_queryset(request).filter(cause=cause))
+    rows = rights.rows_within(request, admin.get_queryset(request).filter(cause=cause), admin.owner)
     counted = rows.order_by().aggregate(every=Count("*"), stale=Count("pk", filter=skip))
     count, stale = counted["every"] - counted["stale"], counted["stale"]
     page = reverse(f"{admin.kind.dead_letters}_cause", args=[cause])
@@ -200,7 +200,7 @@ def _discard(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
 
 def _act(admin: Any, request: HttpRequest, cause: str, act: Callable[..., Done], log_message: str) -> HttpResponse:
     which = Which(admin.kind, cause=cause)
-    rows = rights.rows_within(request, which.rows())
+    rows = rights.rows_within(request, which.rows(), admin.owner)
     done = intervene(request, admin.kind, partial(act, rows, str(which), cause=cause), log_message)
     if done.stale:
         admin.message_user(request, _("%(stale)s stale, skipped.") % {"stale": grouped(done.stale)}, messages.WARNING)

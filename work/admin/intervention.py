@@ -33,6 +33,7 @@ _SHOWN = 20
 class InterventionAdmin(ReadOnlyAdmin):
     """Its page reloads until all of its work has settled."""
 
+    owner = "by"
     list_display = ("when", "what", "count", "kind", "which", "who", "reason")
     list_display_links = ("when",)
     ordering = ("-id",)

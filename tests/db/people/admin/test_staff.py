@@ -7,11 +7,16 @@ from collections.abc import Callable
 import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from django.contrib import admin
 from django.contrib.auth.models import Group, Permission
-from django.test import Client
+from django.test import Client, RequestFactory
 
+from common.admin import rights
+from events.models import InboundAddress, InboundRequest
+from notifications.models import Channel, Delivery
 from people.models import User
-from tests.make import make_channel, make_schedule, make_user
+from tests.make import make_channel, make_delivery, make_schedule, make_user
+from work.models import Intervention
 
 
 @pytest.fixture
@@ -221,3 +226,57 @@ def test_actions_of_lists_hold_for_people_who_are_no_staff(client: Client, clerk
     assert client.post(page, chosen).status_code == 302
     schedule.refresh_from_db()
     assert schedule.state == "paused"
+
+
+DEAD = "/admin/notifications/deadletter/"
+
+
+@pytest.mark.parametrize("action", ["replay", "send_as_new", "discard", "mark_fixed"])
+def test_staff_act_on_no_dead_letters_of_an_account_with_more_rights(client: Client, clerk: User, action: str) -> None:
+    give(clerk, "view_deadletter", "change_deadletter")
+    theirs = make_delivery(make_channel(make_user(is_superuser=True), "email"), state="dead", reason="No such box.")
+    fields = {"action": action, "confirmed": "yes", "reason": "Mine now.", "_selected_action": [str(theirs.pk)]}
+    before = list(Delivery.objects.values())
+    assert client.post(DEAD, fields).status_code == 403
+    client.post(DEAD, fields | {"select_across": "1"})
+    for button in ("replay", "discard", "fixed", "send-as-new"):
+        client.post(f"{DEAD}{theirs.pk}/{button}/", fields)
+    for page in ("try", "replay", "discard"):
+        client.post(f"{DEAD}causes/{theirs.cause}/{page}/", fields | {"per_minute": "60"})
+    assert list(Delivery.objects.values()) == before
+    assert not Intervention.objects.exists()
+
+
+def test_staff_act_on_the_dead_letters_of_people_who_are_no_staff_and_on_no_others_of_the_same_cause(
+    client: Client, clerk: User
+) -> None:
+    give(clerk, "view_deadletter", "change_deadletter")
+    root, person = make_user(is_superuser=True), make_user()
+    theirs, fine = (make_delivery(make_channel(one, "email"), state="dead", reason="No.") for one in (root, person))
+    assert theirs.cause == fine.cause
+    client.post(f"{DEAD}causes/{fine.cause}/discard/", {"reason": "Gone."})
+    assert [Delivery.objects.get(pk=row.pk).state for row in (theirs, fine)] == ["dead", "cancelled"]
+
+
+def test_staff_act_on_no_request_to_an_address_of_an_account_with_more_rights(client: Client, clerk: User) -> None:
+    """Its owner is two tables away."""
+    address = InboundAddress.objects.create(user=make_user(is_superuser=True), label="CI", scheme="secret", hashed="x")
+    row = InboundRequest.objects.create(address=address, status=200, headers={}, body="")
+    request = RequestFactory().get("/")
+    request.user = clerk
+    assert not rights.may_act_on(request, row, admin.site._registry[InboundRequest].owner)
+
+
+def test_an_admin_that_names_no_owner_is_refused_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not rights.check_owners()
+    registered = admin.site._registry
+
+    class Stock(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
+        pass
+
+    for owner, refused in [(None, "E001"), ("", "E002"), ("channel", "E003"), ("nobody__user", "E003"), ("pk", "E003")]:
+        stock = Stock(Channel, admin.site)
+        if owner is not None:
+            stock.owner = owner  # type: ignore[attr-defined]  # what BaseAdmin declares
+        monkeypatch.setitem(registered, Channel, stock)
+        assert [(error.id, error.obj) for error in rights.check_owners()] == [(f"common.{refused}", Channel)], owner
