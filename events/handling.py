@@ -15,6 +15,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from common import fault_points
+from common.budget import Budget
 from common.postgres import column, columns, execute, instance, query
 from common.uuid7 import uuid7
 from events import digests, matching, steps
@@ -59,11 +60,11 @@ class Claim(kinds.Claim):
 def handle(event: Claim, rules: Sequence[Rule]) -> None:
     """Apply the rules that are for the event, in a number of statements that does not grow with them."""
     envelope = as_sent(event)
-    rung = _rung_lately(rules)
+    rung, budget = _rung_lately(rules), matching.budget_of_event()
     effects, gathered, notifications, begun = [], [], [], []
     for rule in rules:
         effect = Effect(event_id=event.id, rule=rule)
-        decided = _decide(rule, envelope, rung)
+        decided = _decide(rule, envelope, rung, budget)
         if isinstance(decided, Reason):
             effect.outcome = Effect.Outcome.SILENT
             effect.reason_code, effect.reason_params = decided.code, decided.params
@@ -128,10 +129,10 @@ def _rung_lately(rules: Sequence[Rule]) -> dict[UUID, int]:
     return {row.id: row.rung for row in query(_RUNG, [column(throttled)])}
 
 
-def _decide(rule: Rule, envelope: dict[str, Any], rung: dict[UUID, int]) -> Reason | text.Text:
+def _decide(rule: Rule, envelope: dict[str, Any], rung: dict[UUID, int], budget: Budget) -> Reason | text.Text:
     """Why the rule does nothing, or what it says."""
     try:
-        if reason := matching.unmet(matching.read_conditions(rule.conditions), envelope):
+        if reason := matching.unmet(matching.read_conditions(rule.conditions), envelope, budget):
             return reason
         said = compose(rule.title, rule.body, envelope)
     except Exception as error:
@@ -176,7 +177,9 @@ def _series(event: Claim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
     said = [{**step, "title": filled(step["title"]), "body": filled(step["body"])} for step in _steps(rule)]
     same = []
     if rule.series_key and (value := matching.find(envelope, rule.series_key)) is not matching.MISSING:
-        same = [{"field": rule.series_key, "operator": "equals", "value": value}]
+        same = [
+            {"field": rule.series_key, "operator": "equals", "value": matching.shown(value, matching.LONGEST_VALUE)}
+        ]
     send_as = SendAs(
         title=rule.name,
         body="",

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from django.utils.translation import gettext as _
 
+from common.budget import Budget, OverBudget
 from events import types
 from events.reasons import OPERATORS, Code
+from notifications import text
 from work.reasons import Reason
 
 DEEPEST = 8
@@ -27,8 +30,10 @@ PATTERN = re.compile(rf"\*|{TYPE.pattern}|[a-z0-9_-]+(\.[a-z0-9_-]+)*\.\*", re.A
 
 _PLACEHOLDER = re.compile(rf"\{{({'|'.join((*PLACES, COUNT))}|{PATH.pattern})\}}")
 LIKE_A_PLACEHOLDER = re.compile(r"\{([A-Za-z][^{}\s]{0,400})\}")
-_LONGEST_VALUE = 1_000
+LONGEST_VALUE = 1_000
 _MOST_FIELDS = 30
+_MOST_COMPARED = 500_000
+_WRITER = json.JSONEncoder(ensure_ascii=False)
 
 
 class Missing:
@@ -91,24 +96,38 @@ def find(envelope: Mapping[str, Any], path: str) -> Any:
     return found
 
 
-def unmet(conditions: Sequence[Condition], envelope: Mapping[str, Any]) -> Reason | None:
-    """The first condition that the event does not fulfil, as a reason; None if it fulfils all."""
+def budget_of_event() -> Budget:
+    """What the conditions of all rules for one event may cost."""
+    return Budget(items=_MOST_COMPARED)
+
+
+def unmet(conditions: Sequence[Condition], envelope: Mapping[str, Any], budget: Budget | None = None) -> Reason | None:
+    """The first condition that the event does not fulfil, as a reason; None if it fulfils all.
+
+    `budget` is that of all rules for the event.
+    """
+    budget = budget or budget_of_event()
     for condition in conditions:
         found = find(envelope, condition.field)
         if found is MISSING:
             return Reason(Code.MISSING, field=condition.field)
-        if not _holds(found, condition):
+        try:
+            holds = _holds(found, condition, budget)
+        except OverBudget:
+            return Reason(Code.TOO_COSTLY, field=condition.field)
+        if not holds:
             return Reason(
                 Code.UNMET,
                 field=condition.field,
-                found=shown(found)[:80],
+                found=shown(found, 80),
                 operator=condition.operator,
-                value=shown(condition.value)[:80],
+                value=shown(condition.value, 80),
             )
     return None
 
 
-def _holds(found: Any, condition: Condition) -> bool:
+def _holds(found: Any, condition: Condition, budget: Budget) -> bool:
+    budget.clock()
     match condition.operator:
         case "exists":
             return True
@@ -119,17 +138,26 @@ def _holds(found: Any, condition: Condition) -> bool:
         case "contains":
             if isinstance(found, str):
                 return shown(condition.value).casefold() in found.casefold()
-            return isinstance(found, Sequence | Mapping) and any(_equal(one, condition.value) for one in found)
+            return isinstance(found, Sequence | Mapping) and _contains(found, condition.value, budget)
     left, right = _number(found), _number(condition.value)
     if left is None or right is None:
         return False
     return left > right if condition.operator == "above" else left < right
 
 
+def _contains(found: Iterable[Any], value: Any, budget: Budget) -> bool:
+    for one in found:
+        budget.items()
+        if _equal(one, value):
+            return True
+    return False
+
+
 def _equal(found: Any, value: Any) -> bool:
     """As JSON values; a form gives texts, which equal what reads the same."""
     if isinstance(found, bool) or isinstance(value, bool) or not isinstance(found, int | float):
-        return shown(found) == shown(value)
+        wanted = shown(value)
+        return shown(found, len(wanted) + 1) == wanted
     return _number(found) == _number(value)
 
 
@@ -142,22 +170,33 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def shown(value: Any) -> str:
-    """A JSON value as people read it."""
+def shown(value: Any, most: int = sys.maxsize) -> str:
+    """The first `most` characters of a JSON value as people read it; no more than these are written."""
     if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False)
+        return value[:most]
+    written, length = [], 0
+    for part in _WRITER.iterencode(value):
+        written.append(part)
+        if (length := length + len(part)) >= most:
+            break
+    return "".join(written)[:most]
 
 
 def fill(template: str, envelope: Mapping[str, Any]) -> str:
-    """Fill in `{type}`, `{data.x}` and the like; “…” where the event has no such field, all else as typed."""
+    """Fill in `{type}`, `{data.x}` and the like; “…” where the event has no such field, all else as typed.
+
+    Each value is written once, also where several paths lead to it.
+    """
     values = {COUNT: 1} | dict(envelope)
+    written: dict[int, str] = {id(MISSING): "…"}
 
     def value(match: re.Match[str]) -> str:
         found = find(values, match[1])
-        return "…" if found is MISSING else shown(found)[:_LONGEST_VALUE]
+        if id(found) not in written:
+            written[id(found)] = shown(found, LONGEST_VALUE)
+        return written[id(found)]
 
-    return _PLACEHOLDER.sub(value, template)
+    return text.replace(_PLACEHOLDER, template, value)
 
 
 def missing(template: str, envelope: Mapping[str, Any]) -> list[str]:
@@ -182,9 +221,10 @@ def fields(data: Mapping[str, Any]) -> list[str]:
 
 
 def check(template: str) -> list[str]:
-    """One sentence for each of the first ten placeholders that no event can fill."""
+    """One sentence for each of the first ten placeholders that no event can fill, or for too many of them."""
     words = (match[1] for match in LIKE_A_PLACEHOLDER.finditer(template))
-    return [_problem(word) for word in words if word != COUNT and not is_field(word)][:10]
+    wrong = (word for word in words if word != COUNT and not is_field(word))
+    return text.too_many(LIKE_A_PLACEHOLDER, template) or [_problem(word) for word in islice(wrong, text.MAX_PROBLEMS)]
 
 
 def _problem(word: str) -> str:

@@ -47,10 +47,11 @@ class Outcome:
 def outcome(
     type_pattern: str, source: str, conditions: Sequence[Condition], title: str, body: str, envelope: dict[str, Any]
 ) -> Outcome:
+    budget = matching.budget_of_event()
     return Outcome(
         fits_type=matching.fits_pattern(type_pattern, envelope["type"]),
         fits_source=source in ("", envelope["source"]),
-        conditions=[(one, matching.unmet([one], envelope)) for one in conditions],
+        conditions=[(one, matching.unmet([one], envelope, budget)) for one in conditions],
         said=handling.compose(title, body, envelope),
         missing=matching.missing(f"{title}\n{body}", envelope),
     )

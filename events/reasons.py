@@ -38,6 +38,13 @@ class Code(Codes):
     )
     NO_CHANNEL = "no-channel", gettext_noop("The rule has no channel to send to.")
     DAMAGED_RULE = "damaged-rule", gettext_noop("What is stored of the rule is damaged ({error}). Save it again.")
+    TOO_COSTLY = (
+        "too-costly",
+        gettext_noop(
+            "Its condition on {field} was not checked: all conditions for one event together cost too much. "
+            "Compare a single value instead of a list."
+        ),
+    )
     # A digest is not sent.
     RULE_DELETED = "rule-deleted", gettext_noop("Its rule was deleted before the digest was due.")
     RULE_OFF = "rule-off", gettext_noop("Its rule was switched off before the digest was due.")

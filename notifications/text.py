@@ -21,6 +21,7 @@ PLACEHOLDER = re.compile(r"\{([a-z_]{1,40})\}")
 MAX_SUBJECT = 200
 MAX_BODY = 10_000
 MAX_PROBLEMS = 10
+MAX_PLACEHOLDERS = 100
 
 ELLIPSIS = "…"
 
@@ -44,20 +45,43 @@ def compose(
     date, hour = dates.weekday(local), f"{local:%H:%M}"
     values = {"name": name, "slot": f"{date}, {hour}", "date": date, "time": hour, "schedule": title, **(more or {})}
     subject = _fill(title, values | {"schedule": ""})
-    return Text(fit(" ".join(subject.split()), MAX_SUBJECT).text or _("Reminder"), _fill(body, values))
+    return Text(
+        fit(" ".join(subject.split()), MAX_SUBJECT).text or _("Reminder"), fit(_fill(body, values), MAX_BODY).text
+    )
+
+
+def replace(pattern: re.Pattern[str], template: str, value: Callable[[re.Match[str]], str]) -> str:
+    """Replace what `pattern` finds by its value, until the text is longer than any that is sent."""
+    parts, length, end = [], 0, 0
+    for match in pattern.finditer(template):
+        if length > MAX_BODY:
+            return "".join(parts)
+        parts += [template[end : match.start()], value(match)]
+        length, end = length + len(parts[-2]) + len(parts[-1]), match.end()
+    return "".join([*parts, template[end:]])
+
+
+def too_many(pattern: re.Pattern[str], template: str) -> list[str]:
+    """Return a sentence if the text has more placeholders than one may have."""
+    count = sum(1 for _match in pattern.finditer(template))
+    if count <= MAX_PLACEHOLDERS:
+        return []
+    said = _("This text has %(count)s placeholders; at most %(most)s are possible. Remove some.")
+    return [said % {"count": count, "most": MAX_PLACEHOLDERS}]
 
 
 def check(template: str, more: Sequence[str] = ()) -> list[str]:
-    """Return one sentence for each of the first ten unknown placeholders in a title or body. Check the length first.
+    """Return one sentence for each of the first ten unknown placeholders in a title or body, or for too many of them.
 
-    `more` are further names that are known.
+    Check the length first. `more` are further names that are known.
     """
+    if problems := too_many(_LIKE_A_PLACEHOLDER, template):
+        return problems
     names = (*NAMES, *more)
     known = _("Use %(names)s or %(last)s.") % {
         "names": ", ".join(f"{{{name}}}" for name in names[:-1]),
         "last": f"{{{names[-1]}}}",
     }
-    problems: list[str] = []
     seen = set(names)
     for match in _LIKE_A_PLACEHOLDER.finditer(template):
         if (word := match[1]) in seen:
@@ -80,7 +104,7 @@ def check(template: str, more: Sequence[str] = ()) -> list[str]:
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:
-    return PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
+    return replace(PLACEHOLDER, text, lambda match: values.get(match[1], match[0]))
 
 
 @dataclass(frozen=True, slots=True)

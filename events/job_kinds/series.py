@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 from common.postgres import persist
 from common.uuid7 import first_of
 from events import steps
-from events.matching import TYPE, Condition, unmet
+from events.matching import TYPE, Condition, budget_of_event, unmet
 from events.models import Event
 from jobs import series
 from jobs.fetch import Fetch, Later, Refused
@@ -112,7 +112,8 @@ class Series(JobKind):
         happened = Event.objects.filter(user=ask.user_id, type=str(ends_on), id__gte=first_of(begun)).order_by("-id")
         newest: list[Any] = persist(lambda: list(happened.values_list("data", flat=True)[:_MOST_EVENTS]))
         same = [Condition(**one) for one in ask.payload.get("same", ())]
-        ended = any(unmet(same, {"data": data}) is None for data in newest)
+        budget = budget_of_event()
+        ended = any(unmet(same, {"data": data}, budget) is None for data in newest)
         return Found({"ended": ends_on if ended else ""})
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:

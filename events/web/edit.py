@@ -161,7 +161,7 @@ def _reading(user: User, form: RuleForm, said: Text) -> text_preview.Reading | N
 def _placeholders(envelope: dict[str, Any]) -> list[tuple[str, str]]:
     """(path, value) of the event's first fields."""
     found = matching.fields(envelope["data"])
-    return [(path, matching.shown(matching.find(envelope, path))[:60]) for path in found]
+    return [(path, matching.shown(matching.find(envelope, path), 60)) for path in found]
 
 
 def _errors_to_show(form: RuleForm) -> dict[str, str]:

@@ -9,6 +9,7 @@ import pytest
 from events import matching
 from events.matching import Condition
 from events.reasons import Code
+from notifications import text
 
 ORDER: dict[str, Any] = {
     "type": "order.paid",
@@ -75,6 +76,39 @@ def test_texts_are_filled_in_once_and_only_with_fields_of_the_event() -> None:
     sneaky = ORDER | {"data": {"a": "{data.b}", "b": "secret", "n": 3, "o": {"x": 1}}}
     said = matching.fill("{type}: {data.a} {data.n} {data.o} {data.none} {other} {data.a.__class__} { type }", sneaky)
     assert said == 'order.paid: {data.b} 3 {"x": 1} … {other} … { type }'
+
+
+def test_a_value_is_written_once_and_no_more_of_it_than_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    event = ORDER | {"data": {"a": [{"x": number} for number in range(10_000)]}}
+    written: list[int] = []
+    shown = matching.shown
+
+    def counted(value: Any, most: int) -> str:
+        written.append(len(shown(value, most)))
+        return shown(value, most)
+
+    monkeypatch.setattr(matching, "shown", counted)
+    said = matching.fill("{data.a} {data.a.0} {data.a.00} " * 390, event)
+    assert written == [1_000, 8]
+    assert len(said) < text.MAX_BODY + 2_000
+
+
+def test_a_long_text_is_cut_inside_its_value() -> None:
+    event = ORDER | {"data": {"a": {"b": "ü" * 5_000}, "c": "x" * 5_000}}
+    assert matching.fill("{data.a}", event) == '{"b": "' + "ü" * 993
+    assert matching.fill("{data.c}", event) == "x" * 1_000
+
+
+def test_all_conditions_of_an_event_together_compare_so_many_values() -> None:
+    event = ORDER | {"data": {"many": list(range(40_000))}}
+    budget = matching.budget_of_event()
+    reasons = [matching.unmet([Condition("data.many", "contains", "none")], event, budget) for _ in range(20)]
+    assert [reason and reason.code for reason in reasons] == [Code.UNMET] * 12 + [Code.TOO_COSTLY] * 8
+
+
+def test_a_text_has_at_most_a_hundred_placeholders() -> None:
+    assert matching.check("{data.amount}" * 100) == []
+    assert len(matching.check("{data.amount}" * 101)) == 1
 
 
 def test_placeholders_that_no_event_can_fill_are_named() -> None:

@@ -42,7 +42,22 @@ def test_what_a_placeholder_becomes_is_not_read_again() -> None:
 
 
 def test_at_most_ten_problems_are_told() -> None:
-    assert len(text.check("".join(f"{{p{number}}}" for number in range(5_000)))) == 10
+    assert len(text.check("".join(f"{{p{number}}}" for number in range(60)))) == 10
+
+
+def test_a_text_has_at_most_a_hundred_placeholders() -> None:
+    assert text.check("{name}" * 100) == []
+    [problem] = text.check("{name}" * 101)
+    assert "101" in problem
+    assert "100" in problem
+
+
+def test_a_stored_text_of_many_placeholders_is_cut_where_it_is_too_long_to_send() -> None:
+    said = compose("Ferns" * 40, "{schedule}" * 1_000).body
+    assert len(said) == text.MAX_BODY
+    assert said.endswith("…")
+    assert len(text.replace(text.PLACEHOLDER, "{name}" * 1_666, lambda match: "x" * 1_000)) < text.MAX_BODY + 2_000
+    assert compose(body="{name}" * 1_666, name="Ada").body == "Ada" * 1_666
 
 
 @pytest.mark.parametrize(
