@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from common import served_queues
 from common.numbers import grouped
 from notifications.deliveries.kind import DELIVERY
-from schedules.beat import heartbeat, outages
+from schedules.beat import heartbeat, outages, periodic_runs
 from schedules.models import Heartbeat
 from work import health
 from work.admin.health import may_see
@@ -150,6 +150,8 @@ def _problems(beats: list[Heartbeat], seen: dict[str, float | None], waiting: di
         yield _("Redis does not answer. Nothing is lost, but messages are late."), "", ""
     if missing := [queue for queue, ago in seen.items() if not served_queues.is_served(ago)]:
         yield served_queues.warning(missing), "", ""
+    for problem in periodic_runs.problems():
+        yield problem, reverse("admin:django_celery_beat_periodictask_changelist"), _("Periodic tasks")
     if missed := outages.waiting(now).schedules:
         text = ngettext(
             "%(count)d reminder waits with a missed time.", "%(count)d reminders wait with missed times.", missed

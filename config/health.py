@@ -7,7 +7,7 @@ from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse
 
 from common import served_queues
-from schedules.beat import heartbeat
+from schedules.beat import heartbeat, periodic_runs
 from schedules.firing import fire
 
 
@@ -22,15 +22,16 @@ def health(request: HttpRequest) -> HttpResponse:
 
 
 def clock(request: HttpRequest) -> HttpResponse:
-    """200 with "beat last seen 2 s ago"; 503 if no beat was seen for a minute, by the database's clock."""
+    """200 with "beat last seen 2 s ago"; 503 if no beat was seen for a minute, or periodic tasks do not run."""
     try:
-        seen, now = heartbeat.beat_last_seen(), fire.read_clock().now
+        seen, now, problems = heartbeat.beat_last_seen(), fire.read_clock().now, periodic_runs.problems()
     except Error:
         return _database_away()
     if seen is None:
         return _plain("No beat has been seen yet.", 503)
     ago = (now - seen).total_seconds()
-    return _plain(f"beat last seen {ago:.0f} s ago", 200 if ago <= heartbeat.STOPPED else 503)
+    is_well = ago <= heartbeat.STOPPED and not problems
+    return _plain("\n".join([f"beat last seen {ago:.0f} s ago", *problems]), 200 if is_well else 503)
 
 
 def queues(request: HttpRequest) -> HttpResponse:

@@ -327,6 +327,12 @@ CELERY_BEAT_SCHEDULE = {
     "forget-answers": _every(3600.0, "api.forget_answers", expires=3600),
     # Delete the accounts whose people have asked for it.
     "delete-accounts": _every(30.0, "people.delete_accounts", expires=30),
+    # Delete the results of tasks that are older than a week.
+    "celery.backend_cleanup": {
+        "task": "celery.backend_cleanup",
+        "schedule": crontab(hour="4", minute="0"),
+        "options": {"expire_seconds": 12 * 3600},
+    },
     # For the stock scheduler; with our own it finds nothing to do.
     "sweep": _every(5.0, "schedules.sweep", expires=30),
 }

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from celery import shared_task
+from celery import shared_task, signals
 
 from schedules import mirror, retention
+from schedules.beat import periodic_runs
 from schedules.firing import fire
+
+signals.task_success.connect(periodic_runs.note)
 
 
 @shared_task(name=mirror.FIRE, ignore_result=True)

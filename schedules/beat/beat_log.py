@@ -6,6 +6,7 @@ import logging
 import time
 
 from common import served_queues
+from schedules.beat import periodic_runs
 
 SECONDS = 60.0
 
@@ -33,7 +34,7 @@ class BeatLog:
         self._sent += 1
 
     def write_summary(self) -> None:
-        """Nothing before the minute is over. Beat says what workers cannot: that a queue has none."""
+        """Nothing before the minute is over. Beat says what workers cannot: that a queue has none, or a task no run."""
         if time.monotonic() < self._ends:
             return
         self._log.info(
@@ -45,6 +46,8 @@ class BeatLog:
         )
         if missing := served_queues.unserved():
             self._log.error(served_queues.warning(missing))
+        for problem in periodic_runs.problems():
+            self._log.error(problem)
         self._begin()
 
     def warn(self, what: str, error: Exception) -> None:

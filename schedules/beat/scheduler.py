@@ -10,12 +10,14 @@ import gc
 import sys
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from celery.beat import SchedulingError
 from celery.utils.log import get_logger
 from django.db import Error, close_old_connections, transaction
 from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Least, Now
 from django_celery_beat.schedulers import DatabaseScheduler
 from kombu.exceptions import OperationalError
 from redis.exceptions import ResponseError
@@ -41,6 +43,8 @@ _BROKER_AWAY = (OperationalError, OSError, ResponseError)
 class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat ships no types
     """`celery beat --scheduler schedules.beat.scheduler:Scheduler`."""
 
+    Entry = stock_entries.Entry
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._heartbeat = HeartbeatWriter()
         self._log = BeatLog(log)
@@ -61,6 +65,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             self._database_away(error)
 
     def _set_up(self) -> None:
+        stock_entries.Clock.set(fire.read_clock().now)
         super().setup_schedule()
         self._is_set_up = True
 
@@ -75,11 +80,10 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
     def all_as_schedule(self) -> dict[str, Any]:
         """The entries of the stock loop, each read alone: a damaged one is disabled."""
         found = {}
+        stock_entries.correct_runs(self.enabled_models_qs())
         for key, name in self.enabled_models_qs().values_list("pk", "name"):
             try:
-                task = self.Model.objects.select_related("interval", "crontab", "clocked").get(pk=key)
-                stock_entries.check(task)
-                found[name] = self.Entry(task, app=self.app)
+                found[name] = self.Entry(stock_entries.read(key, self.app.conf.beat_schedule), app=self.app)
             except self.Model.DoesNotExist:
                 continue
             except Exception as error:
@@ -134,6 +138,8 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
     def _fire_due(self) -> float:
         """One batch, so that the stock entries are not starved; 0 when there may be more."""
         clock = fire.read_clock()
+        if stock_entries.Clock.set(clock.now):
+            self._reload()
         left = clock.seconds_to_next
         if left is None or left > 0:
             self._log.count_look()
@@ -173,6 +179,10 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         """The entry after this run. The stock method also saves the run minutes later, even if nothing was sent."""
         return next(entry)
 
+    def should_sync(self) -> bool:
+        """Never: nothing is left to save, and the stock method closes the connection within a claim's transaction."""
+        return False
+
     def apply_entry(self, entry: Any, producer: Any = None) -> None:
         """Send an entry of the stock loop, unless another beat has, and record its run in the same transaction.
 
@@ -189,11 +199,13 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
 
     def _claim_and_send(self, entry: Any, producer: Any) -> None:
         entry.options.setdefault("retry", False)
+        if (seconds := entry.model.expire_seconds) is not None:
+            entry.options["expires"] = stock_entries.Clock.now() + timedelta(seconds=seconds)
         run_at = entry.model.last_run_at  # the stock loop has advanced the model, not the entry
         with transaction.atomic():
             unclaimed = Q(last_run_at=None) | Q(last_run_at__lte=entry.last_run_at)
             rows = self.Model.objects.filter(unclaimed, id=entry.model.id, enabled=True)
-            if rows.update(last_run_at=run_at, total_run_count=F("total_run_count") + 1):
+            if rows.update(last_run_at=Least(run_at, Now()), total_run_count=F("total_run_count") + 1):
                 self.apply_async(entry, producer=producer, advance=False)
                 self._log.count_sent()
 

@@ -1,13 +1,13 @@
-"""Periodic tasks of the stock loop: find a damaged one, and disable it alone."""
+"""Periodic tasks of the stock loop: on the database's clock, and a damaged one is disabled alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import timedelta
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import F, Value
-from django.db.models.functions import Concat
+from django.db.models import F, QuerySet, Value
+from django.db.models.functions import Concat, Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -27,6 +27,56 @@ _JSON: tuple[tuple[str, type, StrOrPromise], ...] = (
 
 # Beat sends what is due more often than this without a pause, until Redis is full.
 _SHORTEST_INTERVAL = timedelta(seconds=1)
+
+
+# Before any run of anything.
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Clock:
+    """The database's time for the stock loop: what the machine's clock shows, corrected. One a process."""
+
+    _ahead = timedelta(0)
+
+    @classmethod
+    def now(cls) -> datetime:
+        return datetime.now(UTC) + cls._ahead
+
+    @classmethod
+    def set(cls, now: datetime) -> bool:
+        """Take `now` from the database; returns whether one of both clocks has been set meanwhile."""
+        before, cls._ahead = cls._ahead, now - datetime.now(UTC)
+        return abs(cls._ahead - before) > timedelta(seconds=1)
+
+
+class Entry(ModelEntry):  # type: ignore[misc]  # django-celery-beat ships no types
+    """An entry of the stock loop that is due by the database's clock."""
+
+    def __init__(self, model: PeriodicTask, app: Any = None) -> None:
+        super().__init__(model, app)
+        zone = self.schedule.tz
+        self.schedule.nowfun = lambda: Clock.now().astimezone(zone)
+
+    def _default_now(self) -> datetime:
+        return Clock.now()
+
+
+def read(key: int, defined: Collection[str]) -> PeriodicTask:
+    """The task, from whose last run the next one counts. Raises `Damaged` if beat could not run it.
+
+    What never ran is due. Only a crontab that an operator has made begins with its next time.
+    """
+    task = PeriodicTask.objects.select_related("interval", "crontab", "clocked").get(pk=key)
+    if task.last_run_at is None:
+        begins = task.crontab_id is not None and task.name not in defined
+        task.last_run_at = min(task.date_changed, Clock.now()) if begins else _NEVER
+    check(task)
+    return task
+
+
+def correct_runs(tasks: QuerySet[Any]) -> None:
+    """Set a last run that lies in the future to now: no clock stops what is due until that time comes."""
+    tasks.filter(last_run_at__gt=Now()).update(last_run_at=Now())
 
 
 class Damaged(Exception):

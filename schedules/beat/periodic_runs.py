@@ -1,0 +1,68 @@
+"""Carillon's own periodic tasks that are disabled, or do not run: health, the admin and beat's log name them.
+
+A worker notes in Redis that a task has ended well. So it does not matter why one does not run: a clock, a lost
+message, a worker that stands still, or an error each time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery.schedules import crontab
+from django.conf import settings
+from django.core.cache import cache
+from django.utils.translation import gettext as _
+from django_celery_beat.models import PeriodicTask
+
+# Longer than any pause between two runs: the age of a key says when it was written, by the clock of Redis alone.
+_REMEMBERED = 400 * 86_400
+_TOLERATED = 60  # seconds, on top of two intervals
+
+
+def note(sender: Any = None, **_: Any) -> None:
+    """Note a run; a receiver of Celery's `task_success`."""
+    if sender.name in _names():
+        cache.set(_key(sender.name), 1, _REMEMBERED)
+
+
+def problems() -> list[str]:
+    """Sentences for operators; none while Redis does not answer, but for what is disabled."""
+    sentences = []
+    names = settings.CELERY_BEAT_SCHEDULE
+    if disabled := list(PeriodicTask.objects.filter(name__in=names, enabled=False).values_list("name", flat=True)):
+        sentences.append(
+            _("Disabled periodic tasks, whose work is not done: %(names)s. Enable them.")
+            % {"names": ", ".join(sorted(disabled))}
+        )
+    if late := [name for name in _late() if name not in disabled]:
+        sentences.append(
+            _("Periodic tasks that do not run: %(names)s. Read the logs of beat and of the workers.")
+            % {"names": ", ".join(late)}
+        )
+    return sentences
+
+
+def _late() -> list[str]:
+    """What has not run for two intervals and a minute. What was never seen to run counts from the first question."""
+    tasks = _names()
+    left = cache.seconds_left([_key(task) for task in tasks])  # type: ignore[attr-defined]  # common.cache.Cache
+    for task, one in zip(tasks, left, strict=True):
+        if one is None:
+            cache.add(_key(task), 1, _REMEMBERED)
+    return [
+        name
+        for (name, every), one in zip(tasks.values(), left, strict=True)
+        if one is not None and _REMEMBERED - one > 2 * every + _TOLERATED
+    ]
+
+
+def _names() -> dict[str, tuple[str, float]]:
+    """For each task, the name of its entry and the seconds between two runs; a crontab of ours is a daily one."""
+    return {
+        entry["task"]: (name, 86_400.0 if isinstance(entry["schedule"], crontab) else entry["schedule"])
+        for name, entry in settings.CELERY_BEAT_SCHEDULE.items()
+    }
+
+
+def _key(task: str) -> str:
+    return f"periodic-run:{task}"
