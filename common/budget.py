@@ -6,26 +6,25 @@ Spend before a copy is made, not after it. The same object goes through everythi
 from __future__ import annotations
 
 import time
-from typing import ClassVar
 
-_LOOK_AT_CLOCK = 256  # items between two questions for the time
+from common.refusal import Refusal
+from common.refusal import noop as _
+
+_CLOCK_EVERY = 256  # items
 
 
-class OverBudget(ValueError):
-    """It costs more than `most` of `what`: "seconds", "characters" or "items". Survives pickling."""
-
-    sentences: ClassVar = {
-        "seconds": "It takes more than {most:g} s of computing.",
-        "characters": "It makes more than {most:,} characters.",
-        "items": "It makes more than {most:,} values.",
-    }
+class OverBudget(Refusal):
+    """It costs more than `most` of `what`: "seconds", "characters" or "items"."""
 
     def __init__(self, what: str, most: float) -> None:
-        super().__init__(what, most)
+        texts = {
+            "seconds": _("It takes more than %(most)s s to compute."),
+            "characters": _("It makes more than %(most)s characters."),
+            "items": _("It makes more than %(most)s values."),
+        }
+        super().__init__(texts[what], most=most)
+        self.args = (what, most)
         self.what, self.most = what, most
-
-    def __str__(self) -> str:
-        return self.sentences[self.what].format(most=self.most)
 
 
 class Budget:
@@ -36,9 +35,9 @@ class Budget:
 
     __slots__ = ("_characters", "_ends", "_items", "_next_clock", "most_characters", "most_items", "seconds")
 
-    def __init__(self, *, seconds: float = 2.0, characters: int = 1_000_000, items: int = 100_000) -> None:
+    def __init__(self, *, seconds: float = 2, characters: int = 1_000_000, items: int = 100_000) -> None:
         self.seconds, self.most_characters, self.most_items = seconds, characters, items
-        self._characters, self._items, self._next_clock = characters, items, items - _LOOK_AT_CLOCK
+        self._characters, self._items, self._next_clock = characters, items, items - _CLOCK_EVERY
         self._ends = time.thread_time() + seconds
 
     def items(self, count: int = 1) -> None:
@@ -46,7 +45,7 @@ class Budget:
         if self._items < 0:
             raise OverBudget("items", self.most_items)
         if self._items < self._next_clock:
-            self._next_clock = self._items - _LOOK_AT_CLOCK
+            self._next_clock = self._items - _CLOCK_EVERY
             self.clock()
 
     def characters(self, count: int) -> None:
