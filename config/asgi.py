@@ -20,9 +20,10 @@ from django.urls import set_script_prefix
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
 
-from config import unavailable
+from config import request_head, unavailable
 from config.body_limit import BodyLimit, Receive, Send
 from config.middleware import UTF8Request
+from config.response_headers import ResponseHeaders
 
 _THREADS = 64  # more than connections to the database: a few requests also wait for other hosts
 
@@ -87,7 +88,8 @@ async def _outlasts(wait: Awaitable[None], receive: Receive) -> bool:
 
 unavailable.wait_briefly()
 django.setup(set_prefix=False)
-application = BodyLimit(Handler())
+application = ResponseHeaders(BodyLimit(Handler()))
+request_head.install()
 # What is loaded stays. A full collection took 90 ms to walk through its 200,000 objects.
 import_module(settings.ROOT_URLCONF)
 gc.collect()

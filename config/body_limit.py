@@ -1,6 +1,6 @@
-"""Refuses request bodies that are too large, too slow, or too many at the same time.
+"""Refuses request bodies that are too large, too slow, or too many at the same time; and requests without a Host.
 
-Their size is checked by Content-Length, else as soon as too much has arrived.
+The size of a body is checked by Content-Length, else as soon as too much has arrived.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ARRIVES_WITHIN = 60.0
 _MOST_AT_ONCE = 256 * 1024 * 1024
 _SMALL = 64 * 1024
 
-_TOO_LARGE, _TOO_SLOW, _TOO_MANY = 413, 408, 503
+_NO_HOST, _TOO_LARGE, _TOO_SLOW, _TOO_MANY = 400, 413, 408, 503
 _GONE: Message = {"type": "http.disconnect"}
 
 
@@ -44,6 +44,9 @@ class BodyLimit:
             return
         largest: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         headers = dict(scope["headers"])
+        if sum(name == b"host" for name, _ in scope["headers"]) != 1:  # RFC 9112, 3.2
+            await _refuse(scope, receive, send, largest, drain=False, status=_NO_HOST)
+            return
         declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared) > largest:
             await _refuse(scope, receive, send, largest, drain=b"expect" not in headers)
@@ -85,6 +88,7 @@ async def _refuse(
     scope: Message, receive: Receive, send: Send, largest: int, *, drain: bool, status: int = _TOO_LARGE
 ) -> None:
     text = {
+        _NO_HOST: "This request has no header Host, or more than one. Send one.\n",
         _TOO_LARGE: f"This request is larger than {largest // 1024 // 1024} MiB, the limit. Send less.\n",
         _TOO_SLOW: f"This request did not arrive within {_ARRIVES_WITHIN:.0f} s. Try again.\n",
         _TOO_MANY: "Too much is being sent at the same time. Try again in a minute.\n",

@@ -59,10 +59,25 @@ def redact(text: str) -> str:
 
 
 class RedactingFormatter(logging.Formatter):
-    """Redacts the formatted record, including its traceback."""
+    """Redacts the formatted record, including its traceback.
+
+    Django's lines about requests get the request's id and person. A request that was refused has no traceback.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        return redact(super().format(record))
+        if getattr(record, "status_code", 500) < 500:
+            record.exc_info = record.exc_text = None
+        return redact(super().format(record) + _origin(getattr(record, "request", None)))
+
+
+def _origin(request: Any) -> str:
+    """Whose request it was; without a query to the database, which may be what failed."""
+    if not (scope := getattr(request, "scope", None)):
+        return ""
+    person = getattr(getattr(request, "auth", None), "user_id", None) or getattr(
+        getattr(request, "_cached_user", None), "pk", None
+    )
+    return f" [request {scope.get('request_id', '-')}, person {person or '-'}]"
 
 
 def settings(level: str) -> dict[str, Any]:

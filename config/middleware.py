@@ -19,6 +19,8 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.http import parse_header_parameters
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from api.problems import Problem
+
 _CHARSETS = {"utf-8", "utf8", "us-ascii", "ascii"}
 # Nothing inline, nothing from other hosts.
 _DIRECTIVES = {
@@ -43,7 +45,7 @@ def _policy(directives: Mapping[str, str]) -> str:
     return "; ".join(f"{name} {sources}" for name, sources in directives.items())
 
 
-_POLICY, _ADMIN_POLICY = _policy(_DIRECTIVES), _policy(_DIRECTIVES | _OF_THE_ADMIN)
+POLICY, _ADMIN_POLICY = _policy(_DIRECTIVES), _policy(_DIRECTIVES | _OF_THE_ADMIN)
 
 
 class UTF8Request(ASGIRequest):
@@ -63,6 +65,27 @@ class UTF8Only(MiddlewareMixin):
         # The API has a problem document for it.
         if getattr(request, "claims_other_charset", False) and not request.path.startswith("/api/"):
             raise BadRequest("The charset of a request must be UTF-8.")
+
+
+class EncryptedOnly(MiddlewareMixin):
+    """Refuse what programs and forms send without TLS, where BASE_URL is https. Only pages are redirected.
+
+    A redirect would hide that a token, or the secret in an address, is readable on the way.
+    """
+
+    _SECRET = ("/api/", "/in/", "/calendar/")
+
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        if not settings.SECURE_SSL_REDIRECT or request.is_secure():
+            return None
+        if request.method in ("GET", "HEAD") and not (
+            "Authorization" in request.headers or request.path.startswith(self._SECRET)
+        ):
+            return None  # SecurityMiddleware redirects it
+        detail = f"Use {settings.BASE_URL}. Others may have read what was sent: replace a token that it held."
+        if request.path.startswith("/api/"):
+            return Problem(403, "not-encrypted", "This request was not encrypted.", detail).response()
+        return HttpResponse(f"This request was not encrypted. {detail}\n", status=403, content_type="text/plain")
 
 
 class PrivatePages(MiddlewareMixin):
@@ -93,7 +116,7 @@ class ContentSecurityPolicy(MiddlewareMixin):
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if not (settings.DEBUG and response.status_code in (404, 500)):  # Django's own pages have inline styles
-            response["Content-Security-Policy"] = _ADMIN_POLICY if request.path.startswith(_admin()) else _POLICY
+            response["Content-Security-Policy"] = _ADMIN_POLICY if request.path.startswith(_admin()) else POLICY
         return response
 
 

@@ -127,6 +127,7 @@ INSTALLED_APPS = [
     "django_celery_results",
 ]
 MIDDLEWARE = [
+    "config.middleware.EncryptedOnly",
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.Compression",
     "config.middleware.ContentSecurityPolicy",

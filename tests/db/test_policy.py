@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.conf import settings as configured
 from django.test import Client
+from pytest_django import Settings
 
 from people.models import User
 from tests.db.conftest import Story
@@ -65,3 +66,30 @@ def test_no_page_of_the_admin_holds_a_script_or_a_style_sheet(operator: Client, 
     assert "/admin/outages/" in pages
     assert len(pages) > 60
     assert complaints(pages, styled=True) == {}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers"),
+    [
+        ("GET", "/api/v1/schedules", {"Authorization": "Bearer x"}),
+        ("GET", "/api/v1/schedules", {}),
+        ("GET", "/settings/", {"Authorization": "Bearer x"}),
+        ("POST", "/in/secret", {}),
+        ("GET", "/calendar/secret.ics", {}),
+        ("POST", "/account/login/", {}),
+    ],
+)
+def test_a_secret_in_the_clear_is_refused_and_not_redirected(
+    method: str, path: str, headers: dict[str, str], settings: Settings
+) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    answer = Client().generic(method, path, headers=headers)
+    assert answer.status_code == 403
+    if path.startswith("/api/"):
+        assert answer.json()["code"] == "not-encrypted"
+    assert Client().generic(method, path, headers=headers, secure=True).status_code != 301
+
+
+def test_a_page_in_the_clear_is_redirected(settings: Settings) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    assert Client().get("/reminders/").status_code == 301

@@ -79,6 +79,67 @@ def test_a_body_that_is_too_large_is_refused_by_its_length_and_by_what_arrives_o
     assert web.ask("GET", "/healthz").status == 200
 
 
+def raw(web: Web, *pieces: bytes) -> bytes:
+    """What the web process answers to these bytes."""
+    with socket.create_connection(("127.0.0.1", web.port), timeout=60) as line:
+        with suppress(ConnectionError):
+            for piece in pieces:
+                line.sendall(piece)
+        return b"".join(iter(lambda: line.recv(65_536), b""))
+
+
+def test_a_head_without_end_is_refused_and_holds_up_nobody(web: Web) -> None:
+    start, piece = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\na: ", b"x" * MIB
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(raw, web, start, *[piece] * 80)
+        assert max(web.ask("GET", "/healthz").took for _ in range(20)) < 5
+        assert sent.result().startswith(b"HTTP/1.1 431 ")
+
+
+@pytest.mark.parametrize("hosts", [b"", b"Host: 127.0.0.1\r\nHost: 127.0.0.1\r\n"])
+@pytest.mark.parametrize("path", [b"/account/login/", b"/healthz", b"/static/theme.js", b"/api/v1/schedules"])
+@pytest.mark.parametrize("version", [b"1.1", b"1.0"])
+def test_a_request_without_one_host_gets_400(web: Web, hosts: bytes, path: bytes, version: bytes) -> None:
+    answer = raw(web, b"GET " + path + b" HTTP/" + version + b"\r\n" + hosts + b"Connection: close\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert (b"application/problem+json" in answer) == path.startswith(b"/api/")
+
+
+SECURITY = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Strict-Transport-Security": "max-age=31536000; includeSubDomains; preload",
+}
+
+
+def test_every_response_has_the_headers_of_security_and_an_id(django_db_setup: None) -> None:
+    with Web(BEHIND_PROXY="on", BASE_URL="https://127.0.0.1") as web:
+        asked = [
+            web.ask("GET", path, X_Forwarded_Proto="https", **headers)
+            for path in ("/account/login/", "/nowhere/", "/healthz", "/static/theme.js", "/api/v1/schedules", "/admin/")
+            for headers in ({}, {"Host": "elsewhere.example.org"}, {"Content_Length": "400000000"})
+        ]
+        assert {answer.status for answer in asked} >= {200, 302, 400, 401, 404, 413}
+        for answer in asked:
+            assert {name: answer.headers[name] for name in SECURITY} == SECURITY, answer.status
+            assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+            assert answer.headers["X-Request-ID"]
+        taken = web.ask("GET", "/nowhere/", X_Forwarded_Proto="https", X_Request_ID="from-the-proxy")
+        assert taken.headers["X-Request-ID"] == "from-the-proxy"
+
+
+def test_a_refused_request_is_one_line_with_its_id_and_person(web: Web) -> None:
+    ada = make_user()
+    asked = web.ask("GET", "/nowhere/", cookie=signed_in(ada))
+    line = f"/nowhere/ [request {asked.headers['X-Request-ID']}, person {ada.pk}]"
+    web.wait_until(lambda: any(line in written for written in web.lines))
+    wrong = web.ask("GET", "/nowhere/", Host="elsewhere.example.org").headers["X-Request-ID"]
+    web.wait_until(lambda: any(wrong in written for written in web.lines))
+    assert not any("Traceback" in written for written in web.lines)
+
+
 def access_log(web: Web) -> str:
     return "".join(line for line in web.lines if "GET /forwarded/" in line)
 
