@@ -57,18 +57,20 @@ class Slots:
         return list(islice(self.after(instant, work), count))
 
     def due(
-        self, first: datetime, now: datetime, most: int
+        self, first: datetime, now: datetime, most: int, late: datetime, most_in_time: int
     ) -> tuple[list[datetime], datetime | None, InvalidRule | None]:
-        """Up to `most` slots from `first` to `now`, the slot after those, and the error of a failed search for it.
+        """Slots from `first` to `now`, the slot after those, and the error of a failed search for it.
 
-        `first` counts as a slot.
+        Up to `most`, and up to `most_in_time` that are not before `late`. `first` counts as a slot.
         """
         found: list[datetime] = []
+        in_time = 0
         try:
             for slot in chain(() if first in self.settled else (first,), self.after(first)):
-                if slot > now or len(found) == most:
+                if slot > now or len(found) == most or in_time == most_in_time:
                     return found, slot, None
                 found.append(slot)
+                in_time += slot >= late
         except InvalidRule as error:
             return found, None, error
         return found, None, None

@@ -10,7 +10,6 @@ from common import uuid7
 from common.postgres import query
 from schedules.beat.heartbeat import Outage
 from schedules.firing import fire
-from schedules.firing.misfire import MOST_SENT
 from schedules.models import Schedule
 
 # Beats catch up within this time after an outage.
@@ -66,7 +65,6 @@ def settle(now: datetime, policy: Schedule.Misfire, seconds: float) -> int:
     Slots within their grace fire as usual. No batch begins after `seconds`: the rest still waits.
     """
     settled, end = 0, time.monotonic() + seconds
-    limit = fire.BATCH if policy != Schedule.Misfire.ALL else fire.BATCH // MOST_SENT
-    while time.monotonic() < end and (moved := fire.fire_due(now, limit=limit, policy=policy)):
+    while time.monotonic() < end and (moved := fire.fire_due(now, limit=fire.BATCH, policy=policy)):
         settled += moved
     return settled

@@ -7,6 +7,7 @@ After a crash before the commit, the slots are still due; after one behind it, r
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -22,7 +23,7 @@ from notifications.owner_notices import Notice
 from schedules import holidays, mirror, slots
 from schedules.firing import due, quarantine, sending
 from schedules.firing.due import Due
-from schedules.firing.misfire import Decision, decide
+from schedules.firing.misfire import MOST_SENT, Decision, decide
 from schedules.holidays import Holidays
 from schedules.models import Occurrence, Schedule, speaks
 from schedules.rules import civil
@@ -31,8 +32,12 @@ from work.wakes import Wake, publish_after_commit
 log = logging.getLogger(__name__)
 
 BATCH = 500
-# A schedule with many due slots is handled in steps of this many, so that it cannot hold up the others.
+# A schedule with many missed slots is handled in steps of this many, so that it cannot hold up the others.
 SLOTS_PER_STEP = 1_000
+# A batch ends after the schedule with which it decides so many slots: beat must show heartbeats while it catches up.
+SLOTS_PER_BATCH = 2_000
+# Seconds after which no further schedule of a batch that failed is fired alone, for the same reason.
+_ALONE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +96,22 @@ def fire_due(
     """
     try:
         with transaction.atomic():
-            taken = due.take(now, only, limit)
-            publish_after_commit(_fire(taken, now, policy))
+            fired, wakes = _fire(due.take(now, only, limit), now, policy)
+            publish_after_commit(wakes)
             fault_points.reach("recorded")
-            return len(taken)
+            return fired
     except Exception as error:
         if blames_no_row(error):
             raise
         if only is not None and len(only) == 1:
             return sum(quarantine.quarantine(schedule_id, now, error) for schedule_id in only)
         log.warning("A batch of schedules failed (%s): firing them one by one", type(error).__name__)
-    return sum(_fire_alone(schedule_id, now, policy) for schedule_id in due.ids(now, only, limit))
+    fired, end = 0, time.monotonic() + _ALONE
+    for schedule_id in due.ids(now, only, limit):
+        fired += _fire_alone(schedule_id, now, policy)
+        if time.monotonic() > end:
+            break
+    return fired
 
 
 def _fire_alone(schedule_id: UUID, now: datetime, policy: Schedule.Misfire | None) -> int:
@@ -114,29 +124,31 @@ def _fire_alone(schedule_id: UUID, now: datetime, policy: Schedule.Misfire | Non
         return 0
 
 
-def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None) -> list[Wake]:
-    """Fire the due slots of `locked` schedules; returns the deliveries to publish after the caller's commit."""
+def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None) -> tuple[int, list[Wake]]:
+    """Fire the due slots of `locked` schedules, or of the first of them.
+
+    Returns of how many, and the deliveries to publish after the caller's commit.
+    """
     if not locked:
-        return []
+        return 0, []
     channels = due.channels_of(locked)
     people = {(schedule.user_id, schedule.persons_zone) for schedule in locked}
     silent = holidays.of_people(people, min(schedule.next_fire_at for schedule in locked), now)
-    plans = [
-        _plan(
-            schedule,
-            now,
-            sending.has_channels(schedule, channels),
-            policy,
-            silent.get(schedule.user_id, holidays.NONE),
-        )
-        for schedule in locked
-    ]
+    plans: list[Plan] = []
+    decided = 0
+    for schedule in locked:
+        has_channels = sending.has_channels(schedule, channels)
+        plan = _plan(schedule, now, has_channels, policy, silent.get(schedule.user_id, holidays.NONE))
+        plans.append(plan)
+        decided += len(plan.decisions)
+        if decided >= SLOTS_PER_BATCH:
+            break
     fired = _record(plans)
     wakes = sending.record(
         [(batch_id, plan.schedule, decision.slot) for batch_id, plan, decision in fired], channels, now
     )
     quarantine.notify([notice for plan in plans for notice in _notices(plan)])
-    return wakes
+    return len(plans), wakes
 
 
 def _notices(plan: Plan) -> Iterator[Notice]:
@@ -174,11 +186,14 @@ def _plan(
     schedule: Due, now: datetime, has_channels: bool, policy: Schedule.Misfire | None, holidays: Holidays
 ) -> Plan:
     """Decide, without writing. An unreadable rule makes its schedule broken, and no other."""
+    grace = timedelta(seconds=schedule.grace)
     try:
         # What is due fires even if a search for the slot after it fails.
-        due_slots, next_slot, unreadable = schedule.slots().due(schedule.next_fire_at, now, 2 * SLOTS_PER_STEP)
-        if next_slot is not None and next_slot <= now:
-            # More are due than one step handles. No policy sends any of this step: they are too old.
+        due_slots, next_slot, unreadable = schedule.slots().due(
+            schedule.next_fire_at, now, 2 * SLOTS_PER_STEP, now - grace, MOST_SENT
+        )
+        if next_slot is not None and next_slot <= now and now - due_slots[-1] > grace:
+            # More are missed than one step handles. No policy sends any of this step: they are too old.
             missed = [Decision(slot, False, Occurrence.Reason.MISFIRE) for slot in due_slots[:SLOTS_PER_STEP]]
             return Plan(schedule, missed, due_slots[SLOTS_PER_STEP])
         silent = _silent(schedule, due_slots, now, holidays)
@@ -186,7 +201,7 @@ def _plan(
             [slot for slot in due_slots if slot not in silent],
             now,
             policy or Schedule.Misfire(schedule.misfire),
-            timedelta(seconds=schedule.grace),
+            grace,
             one_off=schedule.kind == "once" and policy is None,
         )
     except Exception as error:

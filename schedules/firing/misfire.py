@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from schedules.models import Occurrence, Schedule
 
-# The policy "all" sends at most this many missed slots, the newest.
+# At most so many slots of a schedule fire at once: the newest missed ones, and the oldest of those within their grace.
 MOST_SENT = 100
 
 

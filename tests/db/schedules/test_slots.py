@@ -50,13 +50,15 @@ def test_the_slots_to_come_are_those_of_a_naive_walk(
 
 
 @settings(max_examples=300, derandomize=True, database=None, deadline=None)
-@given(cases(), hours, near, st.integers(1, 9))
+@given(cases(), hours, near, st.integers(1, 9), near, st.integers(1, 9))
 def test_the_due_slots_begin_with_the_given_one_and_leave_the_next(
-    case: tuple[Slots, list[datetime]], first: datetime, now: datetime, most: int
+    case: tuple[Slots, list[datetime]], first: datetime, now: datetime, most: int, late: datetime, most_in_time: int
 ) -> None:
     slots = Slots(case[0].timetable, None, case[0].snoozed_until, case[0].settled)
     ahead = [hour for hour in case[1] if hour > first]
     if first not in slots.settled:
         ahead.insert(0, first)
     due = [hour for hour in ahead if hour <= now][:most]
-    assert slots.due(first, now, most) == (due, next(iter(ahead[len(due) :]), None), None)
+    if in_time := [hour for hour in due if hour >= late][:most_in_time]:
+        due = [hour for hour in due if hour <= in_time[-1]] if len(in_time) == most_in_time else due
+    assert slots.due(first, now, most, late, most_in_time) == (due, next(iter(ahead[len(due) :]), None), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -94,6 +95,65 @@ def test_a_long_outage_is_caught_up_in_steps_without_losing_a_slot() -> None:
     newest = schedule.occurrences.filter(outcome="fired").order_by("scheduled_for").first()
     assert newest is not None
     assert newest.scheduled_for == NOON + timedelta(minutes=3400)
+
+
+def every_minute(**overrides: Any) -> Schedule:
+    rule = {"every": 1, "unit": "minutes", "anchor": "2026-06-01T12:00:00+00:00"}
+    return make_schedule(make_user(), kind="interval", rule=rule, **overrides)
+
+
+def days_off(*schedules: Schedule, minutes: int) -> list[int]:
+    """Fire after so long without a beat, in ticks; returns how many reminders each tick sent."""
+    sent = [0]
+    while fire.fire_due(NOON + timedelta(minutes=minutes, seconds=1)):
+        sent.append(Notification.objects.count())
+    return [after - before for before, after in pairwise(sent)]
+
+
+def test_what_is_within_its_grace_is_all_sent_a_hundred_a_tick() -> None:
+    schedule = every_minute(grace=7 * 86_400)
+    assert days_off(schedule, minutes=2_880) == [100] * 28 + [80]
+    assert set(schedule.occurrences.values_list("outcome", "reason")) == {("fired", "")}
+    assert schedule.occurrences.count() == 2_880
+
+
+@pytest.mark.parametrize(("policy", "late"), [("latest", 0), ("all", 100), ("skip", 0)])
+def test_missed_slots_before_those_within_their_grace_follow_the_policy(policy: str, late: int) -> None:
+    schedule = every_minute(grace=250 * 60, misfire=policy)
+    sent = days_off(schedule, minutes=2_500)
+    assert sum(sent) == 250 + late
+    assert max(sent) == 100 + late
+    assert schedule.occurrences.filter(outcome="skipped", reason="misfire").count() == 2_250 - late
+    fired = schedule.occurrences.filter(outcome="fired").order_by("scheduled_for")
+    assert [slot for (slot,) in fired.values_list("scheduled_for")] == [
+        NOON + timedelta(minutes=minute) for minute in range(2_251 - late, 2_501)
+    ]
+
+
+def test_a_batch_ends_where_it_would_hold_up_the_heartbeats_of_its_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fire, "SLOTS_PER_BATCH", 150)
+    schedules = [every_minute(grace=86_400) for _ in range(4)]
+    assert days_off(*schedules, minutes=100) == [200, 200]
+    assert [schedule.occurrences.count() for schedule in schedules] == [100] * 4
+
+
+def test_a_batch_that_failed_fires_alone_only_for_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):
+        make_schedule(make_user())
+    monkeypatch.setattr(fire, "_ALONE", -1.0)
+    with pytest.MonkeyPatch.context() as broken:
+        broken.setattr(fire, "_fire", fails_in_batches(fire._fire))
+        assert [fire.fire_due(NINE) for _ in range(4)] == [1, 1, 1, 0]
+    assert Occurrence.objects.count() == 3
+
+
+def fails_in_batches(real: Any) -> Any:
+    def _fire(locked: Any, *rest: Any) -> Any:
+        if len(locked) > 1:
+            raise ValueError
+        return real(locked, *rest)
+
+    return _fire
 
 
 def test_a_maximum_count_finishes_the_schedule() -> None:
