@@ -43,6 +43,7 @@ class Claim(kinds.Claim):
     rule_id: UUID
     key_value: str
     gathered: int
+    hops: int
     quiet: Window | None
 
 
@@ -53,7 +54,7 @@ class DigestKind(Kind[Claim]):
     handler = "type_pattern"
     person = "d.user_id"
     language = "p.language"
-    columns = "d.rule_id, d.key_value, d.gathered, p.quiet_from, p.quiet_until, p.time_zone"
+    columns = "d.rule_id, d.key_value, d.gathered, d.hops, p.quiet_from, p.quiet_until, p.time_zone"
     joins = "JOIN people_user p ON p.id = d.user_id"
     dead_letters = "admin:events_deaddigest"  # those of events have the usual name
 
@@ -63,6 +64,7 @@ class DigestKind(Kind[Claim]):
             rule_id=row.rule_id,
             key_value=row.key_value,
             gathered=row.gathered,
+            hops=row.hops,
             quiet=quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
         )
 
@@ -131,7 +133,7 @@ def _notification(claim: Claim, rule: Rule) -> NewNotification:
         "events": [{name: envelope[name] for name in ("id", "type", "source", "time")} for envelope in envelopes],
     }
     said, wait = compose(rule, envelopes, claim.gathered), quiet.wait(claim.claimed_at, claim.quiet)
-    return new_notification(rule, said, wait, batch_id=claim.id, data=json.dumps(data))
+    return new_notification(rule, said, wait, batch_id=claim.id, hops=claim.hops + 1, data=json.dumps(data))
 
 
 def _record(digest_id: UUID, notification: NewNotification) -> None:

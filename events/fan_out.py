@@ -76,6 +76,7 @@ def batch(event: Claim, topic: Topic | None) -> NewBatch:
         message={
             "title": said.subject,
             "body": said.body,
+            "hops": event.hops + 1,
             "category": "" if topic is None else topic.slug,
             "data": data if len(data) <= LARGEST_DATA else json.dumps(envelope | {"data": None}),
         },

@@ -164,6 +164,7 @@ def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID) -> NewNo
         notification_id=key,
         batch_id=uuid5(event.id, str(rule.id)),
         correlation_id=event.correlation_id,
+        hops=event.hops + 1,
         data=json.dumps(as_sent(event)),
     )
 
@@ -190,6 +191,7 @@ def _series(event: Claim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
         in_order=bool(rule.channel_order),
         escalate_after=rule.escalate_after,
         origin=str(Notification.Origin.EVENT),
+        hops=event.hops + 1,
     )
     return NewJob(
         user_id=rule.user_id,

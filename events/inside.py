@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
-from common.postgres import column, query
 from events import ledger, types
 from events.envelope import Envelope
 from events.models.rule import is_for
 from notifications import change_feed
+from notifications.models import Notification
 
 log = logging.getLogger(__name__)
 
@@ -56,19 +56,7 @@ def _envelope(row: Any, data: Mapping[str, Any], hops: Mapping[str, int]) -> Env
     )
 
 
-# That of the event, or of the digest, whose rule caused the notification.
-_HOPS = """
-SELECT asked.id::text AS id, 1 + coalesce(
-           (SELECT e.hops FROM events_effect f JOIN events_event e ON e.id = f.event_id
-             WHERE f.notification_id = asked.id LIMIT 1),
-           (SELECT d.hops FROM events_digest d WHERE d.notification_id = asked.id LIMIT 1),
-           -1
-       ) AS hops
-  FROM unnest(%s::uuid[]) AS asked(id)
-"""
-
-
 def _hops(notification_ids: Iterable[str]) -> dict[str, int]:
     """How many steps what follows from these notifications is behind its first cause."""
-    asked = column(set(notification_ids))
-    return {} if asked == "{}" else {row.id: row.hops for row in query(_HOPS, [asked])}
+    found = Notification.objects.filter(id__in=set(notification_ids)).values_list("id", "hops")
+    return {str(key): hops for key, hops in found}

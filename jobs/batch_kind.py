@@ -182,6 +182,7 @@ def _values(batch: Claim, is_bulk: bool) -> dict[str, Any]:
         "urgent": bool(message.get("urgent")),
         "category": message.get("category", ""),
         "data": message.get("data"),
+        "hops": message.get("hops", 0),
         "queue": queue_of(batch.job_kind),
         "connection": kind.connection if kind else "",
         **outbox.parameters(is_bulk),

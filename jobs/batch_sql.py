@@ -63,10 +63,11 @@ SAY = f"""{_PEOPLE}, usable AS MATERIALIZED (
     SELECT * FROM usable
      WHERE provider = 'inbox' AND user_id NOT IN (SELECT user_id FROM usable WHERE is_chosen)
 ), recorded AS (
-    INSERT INTO notifications_notification (id, batch_id, correlation_id, user_id, origin, origin_id, slot, subject,
-                                            body, urgent, category, data)
-    SELECT {uuid7.SQL}, held.id, held.correlation_id, r.user_id, held.origin, coalesce(r.own_id, held.origin_id),
-           r.slot, coalesce(nullif(left(replace(r.subject, %(marker)s, r.name), {text.MAX_SUBJECT}), ''), 'Message'),
+    INSERT INTO notifications_notification (id, batch_id, correlation_id, hops, user_id, origin, origin_id, slot,
+                                            subject, body, urgent, category, data)
+    SELECT {uuid7.SQL}, held.id, held.correlation_id, %(hops)s, r.user_id, held.origin,
+           coalesce(r.own_id, held.origin_id), r.slot,
+           coalesce(nullif(left(replace(r.subject, %(marker)s, r.name), {text.MAX_SUBJECT}), ''), 'Message'),
            left(replace(r.body, %(marker)s, r.name), {text.MAX_BODY}), %(urgent)s, %(category)s, %(data)s::jsonb
       FROM held, readers r WHERE r.user_id IN (SELECT user_id FROM chosen) ORDER BY r.user_id
     ON CONFLICT (batch_id, user_id) DO NOTHING

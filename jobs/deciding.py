@@ -180,6 +180,7 @@ def _say(claim: Claim, said: Say) -> list[Any]:
         origin=Notification.Origin(as_.origin),
         batch_id=claim.batch_id,
         correlation_id=claim.correlation_id,
+        hops=as_.hops,
         origin_id=claim.origin_id,
         slot=claim.slot,
         expires_at=claim.expires_at,

@@ -40,6 +40,7 @@ class SendAs:
     category: str = ""
     data: str | None = None
     origin: str = "schedule"
+    hops: int = 0
 
     def stored(self) -> str:
         return json.dumps(asdict(self), default=str)

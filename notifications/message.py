@@ -23,7 +23,7 @@ class Message:
     which the message was due; None if nothing scheduled it. `unsubscribe_url` opens a page that stops messages like it
     and, with https, takes a POST (RFC 8058). `answer_url` opens the page on which the reader acknowledges or snoozes;
     empty if the message needs no answer. `open_url` shows the notification to its person, who must be signed in.
-    `correlation_id` is the same for all that one cause sent; `schedule_id`,
+    `correlation_id` is the same for all that one cause sent, `hops` the steps since that; `schedule_id`,
     `category` and `data` are those of its schedule, if it has one. `code` is that of a verification, also in `body`.
     `left`: seconds until it is stale, None for never.
     """
@@ -37,6 +37,7 @@ class Message:
     answer_url: str = field(default="", repr=False)
     open_url: str = ""
     correlation_id: UUID | None = None
+    hops: int = 0
     schedule_id: UUID | None = None
     category: str = ""
     code: str = field(default="", repr=False)

@@ -16,7 +16,9 @@ from work.wakes import publish_after_commit
 
 # Each of its readers who have a status webhook for the change.
 _READERS = f"""
-    SELECT w.user_id AS reader_id, array_agg(w.id ORDER BY w.id) AS channels
+    SELECT w.user_id AS reader_id, array_agg(w.id ORDER BY w.id) AS channels,
+           1 + coalesce((SELECT n.hops FROM notifications_notification n
+                          WHERE n.id = (c.data ->> 'notification_id')::uuid), 0) AS hops
       FROM notifications_channel w JOIN people_user p ON p.id = w.user_id AND p.is_active
      WHERE w.provider = '{STATUS}' AND w.removed_at IS NULL AND w.disabled_at IS NULL AND w.verified_at <= c.at
        AND (w.user_id = c.user_id OR (w.address @> '{{"everybody": true}}' AND p.is_staff))
@@ -37,6 +39,8 @@ def _send(rows: Sequence[Any]) -> None:
 def _notification(row: Any) -> outbox.NewNotification:
     """The batch is the change, so that a reader gets one notification of it, on all of their status webhooks."""
     channels: list[UUID] = row.channels
+    data = json.loads(row.data)
+    chain = data.get("correlation_id")
     return outbox.NewNotification(
         user_id=row.reader_id,
         channels=[(channel, STATUS) for channel in channels],
@@ -44,12 +48,14 @@ def _notification(row: Any) -> outbox.NewNotification:
         body="",
         origin=Notification.Origin.STATUS,
         batch_id=row.id,
+        correlation_id=None if chain is None else UUID(chain),
+        hops=row.hops,
         data=json.dumps(
             {
                 "id": str(row.id),
                 "type": row.type,
                 "time": row.at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-                "data": json.loads(row.data),
+                "data": data,
             }
         ),
     )

@@ -52,7 +52,8 @@ def compose(
 
 def replace(pattern: re.Pattern[str], template: str, value: Callable[[re.Match[str]], str]) -> str:
     """Replace what `pattern` finds by its value, until the text is longer than any that is sent."""
-    parts, length, end = [], 0, 0
+    parts: list[str] = []
+    length = end = 0
     for match in pattern.finditer(template):
         if length > MAX_BODY:
             return "".join(parts)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs
@@ -22,6 +22,7 @@ from events.envelope import LARGEST_DATA, Envelope
 from events.inbound import alerts
 from events.models import InboundAddress, InboundRequest
 from events.reasons import Code
+from notifications.net import chain
 from work.reasons import NO_REASON, Reason
 
 KEPT = 50
@@ -71,7 +72,11 @@ def _read(address: InboundAddress, request: schemes.Request) -> tuple[Answer, li
         return Answer(503, reason=Reason(Code.UNREADABLE_SECRET)), []
     except schemes.Refused as refused:
         return Answer(401, reason=refused.reason), []
-    return _understand(address, request, identity)
+    answer, envelopes = _understand(address, request, identity)
+    if cause := chain.read(request.headers.get(chain.HEADER.lower(), "")):
+        # One of our own messages caused it: a rule, a message and its webhook would go round for ever.
+        envelopes = [replace(one, correlation_id=cause[0], hops=cause[1]) for one in envelopes]
+    return answer, envelopes
 
 
 def _understand(address: InboundAddress, request: schemes.Request, identity: str) -> tuple[Answer, list[Envelope]]:

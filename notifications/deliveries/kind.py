@@ -90,7 +90,7 @@ class DeliveryKind(Kind[Claim]):
               FROM notifications_channel WHERE id = d.channel_id) END"""
     columns = f"""
        d.channel_id, n.subject, n.body, n.slot, n.category, n.data,
-       coalesce(n.correlation_id, n.batch_id) AS correlation_id,
+       coalesce(n.correlation_id, n.batch_id) AS correlation_id, n.hops,
        CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id, n.origin IN ('test', 'code') AS is_test,
        CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
        CASE WHEN n.origin = 'topic' THEN n.origin_id END AS subscription_id,
@@ -136,6 +136,7 @@ class DeliveryKind(Kind[Claim]):
                 answer_url=ANSWER.address(row.notification_id) if row.origin in Notification.ANSWERABLE else "",
                 open_url=_open_url(row),
                 correlation_id=row.correlation_id,
+                hops=row.hops,
                 schedule_id=row.schedule_id,
                 category=row.category,
                 code="" if row.nonce is None else codes.reveal(codes.MARK, row.channel_id, row.nonce),

@@ -23,6 +23,7 @@ from notifications import providers
 from notifications.change_types import STATUS
 from notifications.deliveries import permits
 from notifications.message import Destination
+from notifications.net import chain
 from notifications.providers.base import Provider, Rate
 from notifications.reasons import Code
 from work.answers import Answer, Done
@@ -102,7 +103,8 @@ def send(claim: Claim, provider: Provider, destination: Destination) -> Answer:
     """Send, and free the slots of its host. The answer says whether the host hangs."""
     started, answered = time.monotonic(), None
     try:
-        answer = provider.send(claim.message, destination)
+        with chain.within(claim.message.correlation_id or claim.message.key, claim.message.hops):
+            answer = provider.send(claim.message, destination)
         answered = not _timed_out(answer)
         return answer
     finally:

@@ -32,7 +32,7 @@ class NewNotification:
 
     Deliveries that would disturb the person wait for the end of `quiet_hours`. Where `in_order`, only the
     first channel gets a delivery now, and `escalate_after` is in minutes; see `fallback`. `data` is JSON.
-    `correlation_id`: that of its chain of causes, None where the batch is the chain.
+    `correlation_id`: that of its chain of causes, None where the batch is the chain; `hops`: the steps since its first.
     """
 
     user_id: int
@@ -42,6 +42,7 @@ class NewNotification:
     origin: Notification.Origin
     batch_id: UUID
     correlation_id: UUID | None = None
+    hops: int = 0
     origin_id: UUID | None = None
     slot: datetime | None = None
     available_at: datetime | None = None
@@ -73,16 +74,17 @@ RETURNING id, extract(epoch FROM available_at - now())::float AS wait, notificat
 _RECORD = (
     """
 WITH recorded AS (
-    INSERT INTO notifications_notification (id, batch_id, correlation_id, user_id, origin, origin_id, slot, subject,
-                                            body, urgent, category, data, channel_order, escalate_after, advance_at)
-    SELECT id, batch_id, correlation_id, user_id, origin, origin_id, slot, subject, body, urgent, category,
+    INSERT INTO notifications_notification (id, batch_id, correlation_id, hops, user_id, origin, origin_id, slot,
+                                            subject, body, urgent, category, data, channel_order, escalate_after,
+                                            advance_at)
+    SELECT id, batch_id, correlation_id, hops, user_id, origin, origin_id, slot, subject, body, urgent, category,
            data::jsonb, channel_order::uuid[], escalate_after,
            greatest(first_at, now()) + escalate_after * interval '1 minute'
-      FROM unnest(%(ids)s::uuid[], %(batches)s::uuid[], %(correlations)s::uuid[], %(users)s::bigint[],
-                  %(origins)s::text[], %(origin_ids)s::uuid[], %(slots)s::timestamptz[], %(subjects)s::text[],
-                  %(bodies)s::text[], %(urgent)s::bool[], %(categories)s::text[], %(data)s::text[],
-                  %(orders)s::text[], %(escalations)s::int[], %(first)s::timestamptz[])
-           AS n(id, batch_id, correlation_id, user_id, origin, origin_id, slot, subject, body, urgent, category,
+      FROM unnest(%(ids)s::uuid[], %(batches)s::uuid[], %(correlations)s::uuid[], %(hops)s::int[],
+                  %(users)s::bigint[], %(origins)s::text[], %(origin_ids)s::uuid[], %(slots)s::timestamptz[],
+                  %(subjects)s::text[], %(bodies)s::text[], %(urgent)s::bool[], %(categories)s::text[],
+                  %(data)s::text[], %(orders)s::text[], %(escalations)s::int[], %(first)s::timestamptz[])
+           AS n(id, batch_id, correlation_id, hops, user_id, origin, origin_id, slot, subject, body, urgent, category,
                 data, channel_order, escalate_after, first_at)
     ON CONFLICT (batch_id, user_id) DO NOTHING
     RETURNING id
@@ -116,6 +118,7 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
         "ids": column(key for key, _ in new),
         "batches": column(one.batch_id for _, one in new),
         "correlations": column(one.correlation_id for _, one in new),
+        "hops": column(min(one.hops, 32_767) for _, one in new),
         "users": column(one.user_id for _, one in new),
         "origins": column(str(one.origin) for _, one in new),
         "origin_ids": column(one.origin_id for _, one in new),
@@ -146,6 +149,7 @@ def again(said: Notification, channels: Sequence[tuple[UUID, str]], **changed: A
         origin=Notification.Origin(said.origin),
         batch_id=uuid7(),
         origin_id=said.origin_id,
+        hops=said.hops,
         slot=said.slot,
         category=said.category,
         data=None if said.data is None else json.dumps(said.data),

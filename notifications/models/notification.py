@@ -79,6 +79,8 @@ class Notification(models.Model):
     batch_id = models.UUIDField(_("batch id"), default=uuid7, editable=False)
     # Empty: its batch's id.
     correlation_id = models.UUIDField(null=True, editable=False)
+    # The steps since the first cause of its chain: an event that follows from it has as many.
+    hops = models.PositiveSmallIntegerField(db_default=0, editable=False)
     # The index of the history begins with it.
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications", db_index=False

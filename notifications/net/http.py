@@ -29,7 +29,7 @@ from urllib3 import HTTPHeaderDict
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util.url import _encode_target
 
-from notifications.net import address_checks
+from notifications.net import address_checks, chain
 from notifications.net.address_policy import RefusedURL, allowed_networks, check_url, permitted
 from notifications.net.deadline import DeadlineSocket, RefusedAddress, tls_context, within
 from notifications.net.failures import describe
@@ -91,7 +91,7 @@ def request(
         parts = _parts(url, tuple(settings.ALLOWED_NETWORKS))
     except RefusedURL as refusal:
         raise NotSent(refusal.reason, refused=True) from None
-    headers = {"User-Agent": "Carillon", "Accept-Encoding": "identity", **headers}
+    headers = {"User-Agent": "Carillon", "Accept-Encoding": "identity", **headers, **chain.headers()}
     with within(deadline) as running, _line(parts) as line:
         try:
             if not all(map(_HEADER_VALUE.fullmatch, headers.values())):
