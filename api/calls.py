@@ -15,8 +15,9 @@ from ninja.errors import HttpError, ValidationError
 from api import access, idempotency, words
 from api.fields import CHOICES
 from api.problems import FieldError, Problem, invalid, not_found
-from common import request_limiter
-from common.postgres import is_outage
+from common import request_limiter, request_slots
+from common.postgres import is_locked, is_outage
+from people.user_lock import Busy
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +30,7 @@ def handle(run: Run) -> Run:
     @wraps(run)
     def handled(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         headers: dict[str, str] = {}
+        response: HttpResponse | None = None
         try:
             request.auth = token = access.authenticate(request)  # type: ignore[attr-defined]
             # A call that waits comes here again (config.asgi), and counts once.
@@ -37,12 +39,18 @@ def handle(run: Run) -> Run:
             headers = verdict.headers
             if not verdict.allowed:
                 raise too_many(verdict, "This token")
-            if (key := _key(request)) is not None:
+            if request.method not in request_slots.SAFE:
+                response = request_slots.enter(request, token.user_id, lambda: busy().response())
+            if response is not None:
+                pass
+            elif (key := _key(request)) is not None:
                 response = idempotency.once(token, key, request, lambda: run(request, *args, **kwargs))
             else:
                 response = run(request, *args, **kwargs)
         except Exception as error:
             response = problem_of(request, error).response()
+        finally:
+            request_slots.leave(request)
         for name, value in headers.items():
             response[name] = value
         return response
@@ -69,6 +77,12 @@ def too_many(verdict: request_limiter.Verdict, who: str) -> Problem:
     )
 
 
+def busy() -> Problem:
+    """Another request of the same person is being worked on, and did not end within a second."""
+    detail = "Nothing was changed. Try again."
+    return Problem(409, "busy", "You are changing something elsewhere.", detail, headers={"Retry-After": "1"})
+
+
 def add_error_handlers(api: NinjaAPI) -> None:
     def handle_error(request: HttpRequest, error: Any) -> HttpResponse:
         return problem_of(request, error).response()
@@ -90,10 +104,15 @@ def problem_of(request: HttpRequest, error: Exception) -> Problem:
             return invalid(*(FieldError(_path(one["loc"]), words.detail(one)) for one in error.errors))
         case RequestDataTooBig() | UnreadablePostError() | HttpError():
             return Problem(400, "bad-body", "This body could not be read.", "Send it again, whole.")
+        case Busy():
+            return busy()
     if is_outage(error):
         return Problem(
             503, "unavailable", "The database cannot be reached.", "Try again.", headers={"Retry-After": "10"}
         )
+    if is_locked(error):
+        detail = "Nothing was changed. Try again."
+        return Problem(503, "locked", "Something else is being changed.", detail, headers={"Retry-After": "1"})
     log.exception("A call of the API failed: %s %s", request.method, request.path, exc_info=error)
     return Problem(500, "error", "This failed for a reason of ours.", "It is in the server's log.")
 

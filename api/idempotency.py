@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from django.db import OperationalError, transaction
+from django.db import Error, transaction
 from django.http import HttpRequest, HttpResponse
 
 from api.problems import Problem
@@ -26,22 +26,16 @@ HEADER = "Idempotency-Key"
 WITHOUT_KEY = frozenset({"pull_messages", "settle_messages", "check_connection", "look_now_at", "look_now_as"})
 
 _LONGEST = 255
-# Seconds that a request waits for the same one that is under way.
-_WAIT = 10
-_LOCK_NOT_AVAILABLE = "55P03"
 _KEPT_HEADERS = ("Content-Type", "Location", "ETag")
 
-_BEGIN = """
-WITH patience AS MATERIALIZED (SELECT set_config('lock_timeout', %(wait)s, true))
+_BEGIN = postgres.impatient("""
 INSERT INTO api_storedanswer (user_id, key, fingerprint, status, headers, body, sealed)
-SELECT %(user)s, %(key)s, %(fingerprint)s, 0, '{}', '', false FROM patience
+VALUES (%(user)s, %(key)s, %(fingerprint)s, 0, '{}', '', false)
 ON CONFLICT (user_id, key) DO UPDATE
    SET fingerprint = excluded.fingerprint, created_at = now()
  WHERE api_storedanswer.created_at < now() - interval '24 hours'
 RETURNING id
-"""
-
-
+""")
 _KEEP = """
 UPDATE api_storedanswer SET status = %(status)s, headers = %(headers)s, body = %(body)s, sealed = %(sealed)s
  WHERE user_id = %(user)s AND key = %(key)s
@@ -90,11 +84,11 @@ def forget() -> int:
 
 
 def _begin(values: dict[str, Any]) -> bool:
-    """Take the key; False where it has been used. Waits for the same request, if it is under way."""
+    """Take the key; False where it has been used. Waits a second for the same request, if it is under way."""
     try:
-        return postgres.execute(_BEGIN, values | {"wait": f"{_WAIT}s"}).fetchone() is not None
-    except OperationalError as error:
-        if getattr(error.__cause__, "sqlstate", "") != _LOCK_NOT_AVAILABLE:
+        return postgres.execute(_BEGIN, values).fetchone().id is not None
+    except Error as error:
+        if not postgres.is_locked(error):
             raise
         raise Problem(
             409, "in-flight", "The same request is still under way.", "Try again.", headers={"Retry-After": "1"}

@@ -65,12 +65,13 @@ _REASONS = {
     "401": "The token is missing or not valid",
     "403": "The token has too small a scope",
     "404": "It does not exist, or it is not yours",
-    "409": "Not possible as things stand, or the same request is still under way",
+    "409": "Not possible as things stand; with Retry-After: the same request, or another change of yours, is under way",
     "412": "It has changed since you read it; `current` is the document now",
     "413": "The body is too large",
     "415": "The body is not JSON in UTF-8",
     "422": "A field or a parameter is not valid, or the Idempotency-Key belongs to another request",
     "429": "Too many requests; see Retry-After. Without that header, a limit of a day",
+    "503": "Nothing was changed; see Retry-After",
 }
 
 
@@ -100,14 +101,16 @@ def _complete(operation: dict[str, Any], method: str, *, is_one: bool) -> None:
         statuses |= {"400", "413", "415", "422"}
     if is_one:
         statuses.add("404")
+    if method != "get":
+        statuses |= {"409", "503"}
     if method == "post":
-        statuses |= {"400", "409", "422"}
+        statuses |= {"400", "422"}
         if operation["operationId"] not in WITHOUT_KEY:
             operation["parameters"].append(_KEY)
     is_versioned = _WITH_VERSION & set(operation["tags"]) and operation["operationId"] not in _WITHOUT_VERSION
     if is_one and method != "get" and is_versioned:
         operation["parameters"].append(_MATCH)
-        statuses |= {"400", "409", "412"}
+        statuses |= {"400", "412"}
     content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for status in sorted(statuses):
         operation["responses"][status] = {"description": _REASONS[status], "content": content}

@@ -120,6 +120,19 @@ def instance(model: type[M], values: Sequence[Any]) -> M:
     return model.from_db(DEFAULT_DB_ALIAS, [field.attname for field in fields], read)
 
 
+def impatient(statement: str, wait: str = "1s") -> str:
+    """`statement`, which returns at most one row, waiting at most so long for a lock; the transaction's limit stays.
+
+    One row with NULL where it returned none. Raises an error for which `is_locked` is true.
+    """
+    return f"""
+WITH patience AS MATERIALIZED (
+    SELECT current_setting('lock_timeout') AS before, set_config('lock_timeout', '{wait}', true)
+), taken AS ({statement})
+SELECT taken.*, set_config('lock_timeout', before, true) FROM patience LEFT JOIN taken ON true
+"""  # noqa: S608 - constants only
+
+
 # Survives a restart or failover. Shorter than the rest of a lease (90 s) after the longest send (60 s).
 PATIENCE = 25.0  # seconds
 _FIRST_PAUSE = 0.05
@@ -129,6 +142,7 @@ _LONGEST_PAUSE = 1.0
 def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) -> T:
     """Run `statement`, which commits, and retry it on a new connection if the connection breaks.
 
+    A row that another transaction locks for too long is for the caller, who may come back later.
     Also retries if a migration has changed a table under a prepared statement (NotSupportedError). A connection that
     breaks during a commit leaves the result unknown: retries run `again` if it is given. Raises the database's error
     after `PATIENCE` seconds, and at once within a transaction, which is lost.
@@ -137,8 +151,8 @@ def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) ->
     while True:
         try:
             return statement()
-        except (OperationalError, InterfaceError, NotSupportedError):
-            if connection.in_atomic_block:
+        except (OperationalError, InterfaceError, NotSupportedError) as error:
+            if connection.in_atomic_block or _state(error) == _TIMED_OUT:
                 raise
             now = time.monotonic()
             give_up_at = give_up_at or now + PATIENCE
@@ -151,10 +165,13 @@ def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) ->
 
 
 # Classes of SQLSTATE (PostgreSQL, appendix A): no connection, a session that stood still in its transaction or a
-# read-only standby, no resources left, shutting down or starting up. A connection that breaks has none.
-_OUTAGES = ("08", "25", "53", "57P")
-# A deadlock, a lock that is not available, a cancelled statement, a disk that fails, a schema that is not migrated.
-_NOBODYS = (*_OUTAGES, "40", "55", "57", "58", "0A", "42")
+# read-only standby, no resources left, shutting down or starting up, or a statement that took too long. A connection
+# that breaks has none.
+_OUTAGES = ("08", "25", "53", "57")
+# A lock that is not available in time; and a deadlock.
+_TIMED_OUT, _DEADLOCK = "55P03", "40P01"
+# A disk that fails, a schema that is not migrated.
+_NOBODYS = (*_OUTAGES, "40", "55", "58", "0A", "42")
 
 
 def is_outage(error: BaseException | None) -> bool:
@@ -162,13 +179,22 @@ def is_outage(error: BaseException | None) -> bool:
     return _has_state(error, _OUTAGES)
 
 
+def is_locked(error: BaseException | None) -> bool:
+    """Whether another transaction holds a lock for too long, or both wait for each other. It may be tried again."""
+    return _state(error) in (_TIMED_OUT, _DEADLOCK)
+
+
 def blames_no_row(error: Exception) -> bool:
     """Whether another row would fail too: an outage, a schema that is not migrated, a process that must stop."""
     return isinstance(error, SoftTimeLimitExceeded) or _has_state(error, _NOBODYS)
 
 
+def _state(error: BaseException | None) -> str | None:
+    return getattr(error.__cause__, "sqlstate", None) if isinstance(error, Error) else None
+
+
 def _has_state(error: BaseException | None, classes: tuple[str, ...]) -> bool:
-    state = getattr(error.__cause__, "sqlstate", None) if isinstance(error, Error) else None
+    state = _state(error)
     return isinstance(error, OperationalError | InterfaceError) if state is None else state.startswith(classes)
 
 

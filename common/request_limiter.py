@@ -8,8 +8,9 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from allauth.core.internal import httpkit, ratelimit
 from django.conf import settings
@@ -70,18 +71,24 @@ class Verdict:
 def check(key: str) -> Verdict:
     """Count one request of `key`; `API_REQUESTS_PER_MINUTE` pass in any minute. While Redis is down everything does."""
     limit: int = settings.API_REQUESTS_PER_MINUTE
-    free = Verdict(True, limit, limit, 0)
+    if not limit:
+        return Verdict(True, limit, limit, 0)
+    name = f"{settings.CACHES['default']['KEY_PREFIX']}:requests:{key}"
+    allowed, remaining, reset = ask(_SCRIPT, name, [limit, WINDOW], (1, limit, 0))
+    return Verdict(bool(allowed), limit, int(remaining), math.ceil(float(reset)))
+
+
+def ask(text: str, key: str, arguments: Sequence[Any], otherwise: Any) -> Any:
+    """The answer of a script of Redis; `otherwise` while Redis is down."""
     url = settings.CACHES["default"]["LOCATION"]
-    if not limit or time.monotonic() < _away_until.get(url, 0.0):
-        return free
+    if time.monotonic() < _away_until.get(url, 0.0):
+        return otherwise
     try:
-        name = f"{settings.CACHES['default']['KEY_PREFIX']}:requests:{key}"
-        allowed, remaining, reset = script(url, _SCRIPT)([name], [limit, WINDOW])
+        return script(url, text)([key], arguments)
     except RedisError as error:
         log.warning("Redis does not answer (%s): requests are not limited", type(error).__name__)
         _away_until[url] = time.monotonic() + _PAUSE
-        return free
-    return Verdict(bool(allowed), limit, int(remaining), math.ceil(float(reset)))
+        return otherwise
 
 
 def by_address(request: HttpRequest) -> str:

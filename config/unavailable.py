@@ -16,9 +16,13 @@ _RETRY_AFTER = 10  # seconds
 
 
 def wait_briefly() -> None:
-    """Use shorter timeouts in a web process, before anything connects. Timeouts in DATABASE_URL are kept."""
+    """Use shorter timeouts in a web process, before anything connects. Timeouts in DATABASE_URL are kept.
+
+    No request keeps a connection for long that others need: not for one statement, nor while it waits for a lock.
+    """
     options = settings.DATABASES["default"]["OPTIONS"]
-    for name, value in (("connect_timeout", "3"), ("tcp_user_timeout", "4000")):
+    limits = f"{env.DATABASE_TIMEOUTS['options']} -c statement_timeout=20s -c lock_timeout=1s"
+    for name, value in (("connect_timeout", "3"), ("tcp_user_timeout", "4000"), ("options", limits)):
         if options.get(name) == env.DATABASE_TIMEOUTS[name]:
             options[name] = value
     if "pool" in options:

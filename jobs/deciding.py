@@ -30,6 +30,7 @@ from notifications.deliveries.outbox import NewNotification
 from notifications.models import Channel, Notification
 from notifications.owner_notices import Notice
 from people import quiet
+from people.user_lock import lock_at_once
 from work.answers import Done, Overtaken, Rejected
 from work.reasons import Reason
 from work.wakes import publish_after_commit
@@ -53,7 +54,8 @@ def decided(claim: Claim, decision: Say | Nothing) -> Done:
     recovers = claim.source is not None and not claim.connection_works
     if isinstance(decision, Nothing) and not (works_again or changes or recovers or decision.effect):
         return Done(decision.reason)
-    return Done(decision.reason, partial(_decide, claim, decision, changes))
+    lock = partial(lock_at_once, claim.user_id) if decision.locks_person else None
+    return Done(decision.reason, partial(_decide, claim, decision, changes), lock)
 
 
 def _decide(claim: Claim, decision: Say | Nothing, changes: bool) -> None:

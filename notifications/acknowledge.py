@@ -57,9 +57,9 @@ def _answer(notification_id: UUID, code: Code, until: datetime | None = None) ->
     first = Notification.objects.filter(id=notification_id, acknowledged_at=None).update(
         acknowledged_at=Now(), snoozed_until=until, advance_at=None
     )
-    waiting = Delivery.objects.filter(notification=notification_id, state=Delivery.State.PENDING)
-    cancel(Delivery, waiting.values_list("id", flat=True), Reason(code))
     if first:
+        waiting = Delivery.objects.filter(notification=notification_id, state=Delivery.State.PENDING)
+        cancel(Delivery, waiting.values_list("id", flat=True), Reason(code))
         Delivery.objects.filter(
             notification=notification_id, provider="inbox", state=Delivery.State.DELIVERED
         ).mark_read(timezone.now())

@@ -53,17 +53,17 @@ def pause(last: datetime, now: datetime) -> None:
 def check(subject: UUID, typed: str, now: datetime) -> bool:
     """Whether `typed` is the code, which works once. Each try is counted before it is checked.
 
-    Raises Spent after `TRIES` of them or `LIFE`.
+    Raises Spent after `TRIES` of them or `LIFE`, and where the same code is used at this moment.
     """
     usable = Code.objects.filter(subject=subject, tries__lt=TRIES, made_at__gt=now - LIFE)
-    if not usable.update(tries=F("tries") + 1):
+    code = Code.objects.filter(subject=subject).first() if usable.update(tries=F("tries") + 1) else None
+    right = code is not None and constant_time_compare(_digits(subject, code.nonce), re.sub(r"\D", "", typed))
+    if code is None or (right and not Code.objects.filter(subject=subject, nonce=code.nonce).delete()[0]):
         raise Spent(
             _("This code has expired. It is valid for 15 minutes and %(tries)s tries. Request a new one.")
             % {"tries": TRIES}
         )
-    code = Code.objects.get(subject=subject)
-    right = constant_time_compare(_digits(subject, code.nonce), re.sub(r"\D", "", typed))
-    return right and Code.objects.filter(subject=subject, nonce=code.nonce).delete()[0] == 1
+    return right
 
 
 def forget(subject: UUID) -> None:

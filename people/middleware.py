@@ -1,7 +1,8 @@
-"""Middleware: the reader's time zone and language, and pages that need the second factor."""
+"""Middleware: the reader's time zone and language, pages that need the second factor, and a person's changes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -10,14 +11,16 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.middleware.csrf import get_token
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
-from common import languages
+from common import languages, request_slots
+from common.postgres import is_locked
 from people import second_factor
 
 _SHOWN_AT = ("mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn")
@@ -42,6 +45,46 @@ class ReadersZoneAndLanguage:
             response.headers.setdefault("Content-Language", translation.get_language())
         patch_vary_headers(response, ["Accept-Language"])
         return response
+
+
+class FewChangesAtOnce:
+    """Limit how many changes of one person are in work, and answer 409 where they wait too long for each other.
+
+    The page keeps what was typed, and sends it again. The API does the same in `api.calls`.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        try:
+            return self.get_response(request)
+        finally:
+            request_slots.leave(request)
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
+        """After the check for forged requests, whose fields must not be shown."""
+        if request.method in request_slots.SAFE or request.path.startswith("/api/"):
+            return None
+        person = request.user.pk
+        return None if person is None else request_slots.enter(request, person, lambda: _busy(request))
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        return _busy(request) if is_locked(error) else None
+
+
+# Fields that no page shows again.
+_SECRET = re.compile("password|secret|token", re.IGNORECASE)
+
+
+def _busy(request: HttpRequest) -> HttpResponse:
+    typed = [(name, one) for name, values in request.POST.lists() if not _SECRET.search(name) for one in values]
+    can_send = request.method == "POST" and not request.FILES
+    address = request.get_full_path()
+    context = {"token": get_token(request), "address": address, "typed": typed, "can_send": can_send}
+    response = render(None, "409.html", context, status=409)
+    response["Retry-After"] = "1"
+    return response
 
 
 class FactorFirst(MiddlewareMixin):

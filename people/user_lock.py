@@ -1,4 +1,8 @@
-"""A lock for each person, held while code counts their rows: otherwise two tabs could both use the last free slot."""
+"""A lock for each person, held while code counts their rows: otherwise two tabs could both use the last free slot.
+
+Nobody waits for it longer than a second, since who waits holds a connection to the database. It is taken before all
+other locks of a transaction; see "The order of locks" in docs/architecture.md.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from datetime import datetime
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.http import HttpResponse
 
 from common import postgres
@@ -19,15 +23,35 @@ P = ParamSpec("P")
 
 
 _LOCK = "SELECT clock_timestamp() AS now FROM people_user WHERE id = %(user)s FOR NO KEY UPDATE"
+_WAIT_FOR_IT = postgres.impatient(_LOCK)
+_LOCK_NOW = f"{_LOCK} NOWAIT"
+
+
+class Busy(OperationalError):
+    """Another transaction holds this person's lock. `postgres.is_locked` is true for it."""
 
 
 def lock_in_transaction(user: User) -> datetime:
     """Lock the person's row until the transaction ends; returns the database's clock.
 
-    Inserts that refer to the person are not blocked. Raises User.DoesNotExist.
+    Inserts that refer to the person are not blocked. Raises User.DoesNotExist, and Busy after a second.
     """
-    row = postgres.execute(_LOCK, {"user": user.pk}).fetchone()
-    if row is None:
+    return _lock(_WAIT_FOR_IT, user.pk)
+
+
+def lock_at_once(user_id: int) -> datetime:
+    """Like `lock_in_transaction`, for workers: without any wait. They come back later, and hold nothing meanwhile."""
+    return _lock(_LOCK_NOW, user_id)
+
+
+def _lock(statement: str, user_id: int) -> datetime:
+    try:
+        row = postgres.execute(statement, {"user": user_id}).fetchone()
+    except OperationalError as error:
+        if postgres.is_locked(error):
+            raise Busy("Another transaction holds the lock of this person.") from error.__cause__
+        raise
+    if row is None or row.now is None:
         raise User.DoesNotExist
     now: datetime = row.now
     return now

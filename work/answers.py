@@ -25,10 +25,14 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """It succeeded. `effect` runs in the transaction that settles it: both are committed, or neither is."""
+    """It succeeded. `effect` runs in the transaction that settles it: both are committed, or neither is.
+
+    `lock` runs first in it: it takes the locks that come before that of the work, and does not wait for them.
+    """
 
     receipt: Reason = NO_REASON
     effect: Callable[[], object] | None = None
+    lock: Callable[[], object] | None = None
 
 
 class Overtaken(Exception):

@@ -51,6 +51,7 @@ class Code(Codes):
     LOST = "lost", _("The worker was lost in the middle of it.")
     RELEASED = "released", _("The worker was stopped before it had begun.")
     OVERTAKEN = "overtaken", _("Something else changed what it had read, so it begins again.")
+    LOCKED = "locked", _("Something else was changing what it needs, so it begins again.")
     DATABASE_AWAY = "database-away", _("The database went away while this try was being opened.")
     STALE = "stale", _("It was stale before it could be done.")
     DISCARDED = "discarded", _("Discarded: {said}")

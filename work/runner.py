@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 
 from common import fault_points, languages
-from common.postgres import blames_no_row, lend_connection
+from common.postgres import blames_no_row, is_locked, lend_connection
 from work import load
 from work.answers import Answer, Cancel, Defer, NotStarted, Overtaken, OwnFault
 from work.claim import claim, seconds_until_available, unreadable
@@ -119,6 +119,9 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
         decision = give_back(Reason(Code.OVERTAKEN))
         settled = settle(kind, claimed, decision)
     except Exception as error:
+        if is_locked(error) and getattr(answer, "effect", None) is not None:
+            _come_back(kind, claimed)
+            return
         if isinstance(answer, OwnFault) or blames_no_row(error):
             raise
         # An effect that failed, or an answer that cannot be stored: nothing was written.
@@ -131,6 +134,17 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
     if decision.wait is not None:
         raise TryAgain(decision.reason, decision.wait)
     kind.after(claimed, answer)
+
+
+# Seconds; with a random part, so that many do not meet again.
+_SHORTEST, _LONGEST = 1.0, 20.0
+
+
+def _come_back(kind: Kind[C], claimed: C) -> None:
+    """Its effect needs what another transaction has locked: nothing is written, and the work is done again later."""
+    wait = min(_SHORTEST * 2 ** min(claimed.released, 10), _LONGEST) * (0.5 + random.random())  # noqa: S311
+    if defer(kind, claimed, wait, Reason(Code.LOCKED)) and is_published(wait):
+        publish([Wake(kind.task, claimed.id, wait, claimed.person_id, claimed.is_bulk, claimed.queue)])
 
 
 def _withdraw(kind: Kind[C], claimed: C, reason: Reason) -> None:

@@ -130,7 +130,7 @@ def _may_repeat(response: requests.Response) -> bool:
         return "Retry-After" in response.headers  # without it, a limit of a day
     if response.status_code == 503:
         return True
-    return response.status_code == 409 and "in-flight" in response.text
+    return response.status_code == 409 and "Retry-After" in response.headers
 
 
 def _wait(response: requests.Response, otherwise: float) -> float:

@@ -71,7 +71,7 @@ class Say:
     """Speak. `reason` is the evidence; `words` are the values of the kind's placeholders.
 
     `title` and `body` replace the reminder's own texts, with the same placeholders. `effect` runs in the transaction
-    that records the notification.
+    that records the notification. `locks_person`: it changes reminders, and the person is locked before it begins.
     """
 
     reason: Reason
@@ -80,15 +80,17 @@ class Say:
     title: str | None = None
     body: str | None = None
     effect: Callable[[], object] | None = None
+    locks_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """Stay silent. `reason` is the evidence; `effect` runs in the transaction that settles the job."""
+    """Stay silent. `reason` is the evidence; `effect` runs in the transaction that settles the job, as in `Say`."""
 
     reason: Reason
     memory: Any = KEEP
     effect: Callable[[], object] | None = None
+    locks_person: bool = False
 
 
 class JobKind(ABC):

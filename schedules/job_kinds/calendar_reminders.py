@@ -16,7 +16,7 @@ from jobs.kinds.base import Ask
 from jobs.models import Memory
 from notifications import owner_notices
 from notifications.owner_notices import Notice
-from people.user_lock import lock_in_transaction
+from people.user_lock import lock_at_once
 from schedules import editing, words
 from schedules.editing import Draft
 from schedules.job_kinds.calendar_events import Entry
@@ -46,7 +46,7 @@ def apply(ask: Ask, changes: Changes) -> None:
     calendar = found.select_related("user").prefetch_related("channels").first()
     if calendar is None:
         return
-    now = lock_in_transaction(calendar.user)
+    now = lock_at_once(ask.user_id)
     entries = {uuid5(calendar.id, entry.key): entry for entry in [*changes.new, *changes.changed]}
     ended = {uuid5(calendar.id, key) for key in changes.ended}
     made = Schedule.objects.filter(made_by=calendar).prefetch_related("channels")

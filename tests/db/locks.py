@@ -1,10 +1,15 @@
-"""What tests of races wait for."""
+"""What tests of races wait for, and locks that somebody else holds."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
+import psycopg
 from django.db import connection
+from psycopg.sql import SQL, Identifier
 
 
 def wait_for_a_lock(within: float = 60.0) -> None:
@@ -18,3 +23,14 @@ def wait_for_a_lock(within: float = 60.0) -> None:
                 return
             time.sleep(0.01)
     raise TimeoutError("Nobody waits for a lock.")
+
+
+@contextmanager
+def locked(table: str, key: Any) -> Iterator[None]:
+    """Another connection holds the lock of a row that is committed."""
+    parameters = connection.get_connection_params() | {"cursor_factory": psycopg.Cursor}
+    parameters.pop("context", None)
+    with psycopg.connect(**parameters) as other:
+        other.execute(SQL("SELECT FROM {} WHERE id = %s FOR NO KEY UPDATE").format(Identifier(table)), [key])
+        yield
+        other.rollback()

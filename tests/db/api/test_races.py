@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from django.http import HttpResponse
 from pytest_django import Settings
 
+from common import request_slots
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
@@ -23,6 +24,12 @@ from tests.make import make_channel, make_schedule
 pytestmark = pytest.mark.django_db(transaction=True)
 
 AT_ONCE = 6
+
+
+@pytest.fixture(autouse=True)
+def all_in_work_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server lets the others wait, which the test client cannot."""
+    monkeypatch.setattr(request_slots, "AT_ONCE", AT_ONCE)
 
 
 def at_once(call: Callable[[], HttpResponse]) -> Counter[int]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
 from django.core import mail
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -78,6 +81,21 @@ def test_five_wrong_tries_spend_the_code(browser: Client, channel: Channel) -> N
     for _ in range(codes.TRIES):
         assert "not the latest code" in enter(browser, channel, wrong)
     assert "has expired" in enter(browser, channel, right)
+    assert not is_verified(channel)
+
+
+def test_the_same_code_entered_twice_at_once_is_used_once(browser: Client, channel: Channel) -> None:
+    code = code_in(-1)
+
+    def use(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        """The other one has used it as soon as this try is counted."""
+        done = execute(sql, *rest)
+        if sql.startswith('UPDATE "people_code"'):
+            Code.objects.all().delete()
+        return done
+
+    with connection.execute_wrapper(use):
+        assert "has expired" in enter(browser, channel, code)
     assert not is_verified(channel)
 
 

@@ -235,3 +235,13 @@ def test_what_an_operator_replays_ends_where_it_was_acknowledged(monkeypatch: py
     dead_letters.replay(Delivery.objects.all(), "", Who(None, "an operator"))
     deliver_first(notification, monkeypatch, Delivered())
     assert (first_of(notification).state, first_of(notification).reason) == ("cancelled", "Acknowledged.")
+
+
+def test_a_second_answer_cancels_nothing_that_its_owner_sends_again() -> None:
+    notification, _ = make_fired()
+    settle(taken(first_of(notification).id), "dead", "Gone.")
+    assert acknowledge.acknowledge(notification.id)
+    assert dead_letters.replay(Delivery.objects.all(), "", Who(notification.user_id, "its person")).changed
+    assert not acknowledge.acknowledge(notification.id)
+    assert not acknowledge.snooze(notification.id, timezone.now() + timedelta(hours=1))
+    assert tried(notification) == [("Inbox", "pending")]

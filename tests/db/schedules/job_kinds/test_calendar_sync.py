@@ -18,6 +18,7 @@ from notifications.models import Notification
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
+from tests.db.locks import locked
 from tests.make import look, make_channel, make_connection, make_job_schedule, make_user, signed_in
 from tests.network import served
 
@@ -221,3 +222,16 @@ def test_reminders_go_and_come_back_with_their_calendar(calendar: Calendar) -> N
     editing.restore(calendar.schedule.id, fire.read_clock().now, calendar.user)
     calendar.look()
     assert calendar.reminders() == ["Standup 01-02 07:50", "Dentist 01-05 08:50"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_look_that_finds_its_person_locked_comes_back_and_writes_nothing_meanwhile(calendar: Calendar) -> None:
+    calendar.events = {"1": DENTIST}
+    with locked("people_user", calendar.user.pk):
+        job = calendar.look()
+        assert (job.state, job.tries, job.released, job.reason_code) == ("pending", 0, 1, "locked")
+        assert job.available_at > fire.read_clock().now
+        assert not calendar.reminders()
+    Job.objects.filter(id=job.id).update(available_at=fire.read_clock().now)
+    job = look(job)
+    assert (job.state, job.tries, calendar.reminders()) == ("decided", 1, ["Dentist 01-05 08:50"])

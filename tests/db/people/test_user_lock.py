@@ -1,0 +1,176 @@
+"""A person's lock is waited for a second, and few of their changes are in work at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from uuid import uuid4
+
+import pytest
+from django.conf import settings as configured
+from django.db import OperationalError, connection, transaction
+from django.http import HttpRequest
+from django.test import Client
+from redis import Redis
+
+from api import idempotency
+from common import request_slots
+from common.postgres import is_locked
+from people.models import User
+from people.user_lock import Busy, lock_at_once, lock_in_transaction, lock_user
+from schedules.models import Schedule
+from tests.db.api.conftest import Api
+from tests.db.locks import locked
+from tests.make import make_channel, make_schedule, make_user
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def api(ada: User) -> Api:
+    return Api(ada)
+
+
+def limit() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW lock_timeout")
+        return str(cursor.fetchone()[0])
+
+
+def test_the_limit_of_the_wait_ends_with_its_statement(ada: User) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lock_timeout = '7s'")
+        lock_in_transaction(ada)
+        assert limit() == "7s"
+        assert idempotency._begin({"user": ada.pk, "key": "k", "fingerprint": "f"})
+        assert not idempotency._begin({"user": ada.pk, "key": "k", "fingerprint": "f"})
+        assert limit() == "7s"
+    assert limit() == "0"
+
+
+def test_who_waits_for_a_persons_lock_gives_up(ada: User) -> None:
+    with locked("people_user", ada.pk):
+        with pytest.raises(Busy) as raised, lock_user(ada):
+            pass
+        assert is_locked(raised.value)
+        with pytest.raises(Busy), transaction.atomic():
+            lock_at_once(ada.pk)
+        with lock_user(make_user()):
+            pass
+    with lock_user(ada):
+        pass
+
+
+def test_a_person_that_is_gone_is_not_a_busy_one(ada: User) -> None:
+    gone = make_user()
+    User.objects.filter(pk=gone.pk).delete()
+    for lock in (lambda: lock_in_transaction(gone), lambda: lock_at_once(gone.pk)):
+        with pytest.raises(User.DoesNotExist), transaction.atomic():
+            lock()
+
+
+def test_a_page_that_waits_in_vain_keeps_what_was_typed(ada: User, browser: Client) -> None:
+    typed = {"title": 'Rent & "milk"', "password": "planted", "channels": [str(make_channel(ada).id)]}
+    typed |= {"kind": "daily", "time": "09:00", "time_zone": "UTC", "tags": ["home", "garden"]}
+    with locked("people_user", ada.pk):
+        response = browser.post("/reminders/new/", typed)
+    page = response.content.decode()
+    assert (response.status_code, response["Retry-After"]) == (409, "1")
+    fields = [(unescape(one), unescape(other)) for one, other in re.findall(r'name="(.*?)" value="(.*?)"', page)]
+    assert {("title", 'Rent & "milk"'), ("tags", "home"), ("tags", "garden")} <= set(fields)
+    assert 'action="/reminders/new/"' in page and "planted" not in page
+    assert not Schedule.objects.exists()
+
+
+def test_any_lock_that_a_page_waits_for_in_vain_is_no_fault(ada: User, browser: Client) -> None:
+    made = make_schedule(ada)
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '50ms'")  # as in the web process
+        with locked("schedules_schedule", made.id):
+            assert browser.post(f"/reminders/{made.id}/pause/").status_code == 409
+        cursor.execute("RESET lock_timeout")
+    assert Schedule.objects.get().state == "active"
+
+
+@pytest.mark.parametrize("key", [{}, {"Idempotency_Key": "k"}])
+def test_a_call_that_waits_in_vain_may_be_sent_again(ada: User, api: Api, key: dict[str, str]) -> None:
+    made = make_schedule(ada)
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '50ms'")
+        with locked("schedules_schedule", made.id):
+            refused = api.post(f"/schedules/{made.id}/pause", **key)
+        cursor.execute("RESET lock_timeout")
+    assert (refused.status_code, refused["Retry-After"], refused.json()["code"]) == (503, "1", "locked")
+    with locked("people_user", ada.pk):
+        refused = api.post("/schedules/bulk", {"ids": [str(made.id)], "action": "pause"}, **key)
+    assert (refused.status_code, refused["Retry-After"], refused.json()["code"]) == (409, "1", "busy")
+    assert api.post(f"/schedules/{made.id}/pause", **key).status_code == 200
+
+
+def test_the_same_request_under_way_is_waited_for_a_second(ada: User, api: Api) -> None:
+    made = make_schedule(ada)
+    with transaction.atomic():
+        idempotency._begin({"user": ada.pk, "key": "k", "fingerprint": "f"})
+        connection.set_rollback(True)
+    assert api.post(f"/schedules/{made.id}/pause", Idempotency_Key="k").status_code == 200
+
+
+def test_a_statement_that_takes_too_long_is_an_outage_and_no_fault(browser: Client) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = '50ms'")
+        with pytest.raises(OperationalError) as raised:
+            cursor.execute("SELECT pg_sleep(60)")
+        cursor.execute("RESET statement_timeout")
+    assert not is_locked(raised.value)
+    assert raised.value.__cause__.sqlstate == "57014"  # type: ignore[union-attr]
+
+
+@pytest.fixture
+def in_work(ada: User) -> Iterator[None]:
+    """As many changes of Ada as may be in work, in this process."""
+    names = [uuid4().hex for _ in range(request_slots.AT_ONCE)]
+    assert all(request_slots._take(ada.pk, name) for name in names)
+    yield
+    for name in names:
+        request_slots.leave(_answered(ada, name))
+    assert not request_slots._in_work
+
+
+def _answered(user: User, name: str) -> HttpRequest:
+    request = HttpRequest()
+    request.slot = (user.pk, name)  # type: ignore[attr-defined]
+    return request
+
+
+def test_a_third_change_of_one_person_is_refused_and_reading_is_not(
+    ada: User, browser: Client, api: Api, in_work: None
+) -> None:
+    made = make_schedule(ada)
+    assert browser.post(f"/reminders/{made.id}/pause/").status_code == 409
+    refused = api.post(f"/schedules/{made.id}/pause")
+    assert (refused.status_code, refused["Retry-After"], refused.json()["code"]) == (409, "1", "busy")
+    assert browser.get("/reminders/").status_code == 200
+    assert api.get("/schedules").status_code == 200
+    other = make_user()
+    theirs = make_schedule(other)
+    assert Api(other).post(f"/schedules/{theirs.id}/pause").status_code == 200
+
+
+def test_changes_in_another_process_count_until_their_lease_ends(ada: User, api: Api) -> None:
+    made, name = make_schedule(ada), request_slots._key(ada.pk)
+    with Redis.from_url(configured.REDIS_URL) as redis:
+        now = redis.time()[0]
+        redis.zadd(name, {"one": now + 600, "other": now + 600})
+        assert api.post(f"/schedules/{made.id}/pause").status_code == 409
+        redis.zadd(name, {"other": now - 1})  # of a process that was killed
+        assert api.post(f"/schedules/{made.id}/pause").status_code == 200
+        assert 0 < redis.pttl(name) <= request_slots.LEASE * 1000
+        assert redis.zrange(name, 0, -1) == [b"one"]
+
+
+def test_a_forged_request_is_refused_before_its_fields_are_shown(ada: User, in_work: None) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(ada)
+    response = client.post("/reminders/bulk/", {"do": "delete"})
+    assert response.status_code == 403
