@@ -94,13 +94,16 @@ class BatchKind(Kind[Claim]):
     def origin(self, claim: Claim) -> tuple[str, UUID | None]:
         return claim.handler, claim.correlation_id
 
-    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
+    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
         if claim.is_cancelled:
             return Cancel(Reason(Code.CANCELLED_BATCH))
         if claim.handler not in AUDIENCES:
             return NotStarted(Reason(Code.NO_AUDIENCE, audience=claim.handler))
         if not claim.may_announce:
             return NotStarted(Reason(Code.NOT_STAFF))
+        return super().prepare(claim)
+
+    def run(self, claim: Claim) -> Answer | Defer:
         return tell(claim) or Done()
 
     def policy(self, handler: str) -> Policy:

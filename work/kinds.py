@@ -122,15 +122,18 @@ class Kind(Generic[C]):
         """The claim from what `columns` loaded; `common` are the fields of `Claim`. What it raises ends the work."""
         raise NotImplementedError
 
-    def prepare(self, claim: C) -> Defer | Cancel | Answer | Callable[[], Answer]:
+    def prepare(self, claim: C) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
         """What follows a claim: running it, by the callable, or why it is not run.
 
         Nothing may have happened outside when this returns: a worker that stops here has not begun.
         """
         return partial(self.run, claim)
 
-    def run(self, claim: C) -> Answer:
-        """Do it, outside of any transaction. What it raises is a bug, and the outcome unknown."""
+    def run(self, claim: C) -> Answer | Defer:
+        """Do it, outside of any transaction. What it raises is a bug, and the outcome unknown.
+
+        `Defer` where a part is done and recorded: it goes on later, and the try does not count.
+        """
         raise NotImplementedError
 
     def policy(self, handler: str) -> Policy:

@@ -50,18 +50,20 @@ def run(kind: Kind[Any], work_id: UUID, worker: str) -> None:
         call = begin(kind, claimed)
         if call is not None:
             lend_connection()
-            finish(kind, claimed, _call(kind, claimed, call))
+            answer = _call(kind, claimed, call)
+            if isinstance(answer, Defer):
+                _defer(kind, claimed, answer)
+            else:
+                finish(kind, claimed, answer)
 
 
-def begin(kind: Kind[C], claimed: C) -> Callable[[], Answer] | None:
+def begin(kind: Kind[C], claimed: C) -> Callable[[], Answer | Defer] | None:
     """The call that runs it; None where it is not run now, which is settled. Raises `TryAgain` as `finish` does."""
     match prepared := _prepare(kind, claimed):
         case Cancel(reason):
             _withdraw(kind, claimed, reason)
-        case Defer(wait, reason):
-            fault_points.reach("deferring")
-            if defer(kind, claimed, wait, reason) and is_published(wait):
-                publish([Wake(kind.task, claimed.id, wait, claimed.person_id, claimed.is_bulk, claimed.queue)])
+        case Defer():
+            _defer(kind, claimed, prepared)
         case _ if callable(prepared):
             return prepared
         case _:
@@ -69,7 +71,13 @@ def begin(kind: Kind[C], claimed: C) -> Callable[[], Answer] | None:
     return None
 
 
-def _prepare(kind: Kind[C], claimed: C) -> Defer | Cancel | Answer | Callable[[], Answer]:
+def _defer(kind: Kind[C], claimed: C, later: Defer) -> None:
+    fault_points.reach("deferring")
+    if defer(kind, claimed, later.wait, later.reason) and is_published(later.wait):
+        publish([Wake(kind.task, claimed.id, later.wait, claimed.person_id, claimed.is_bulk, claimed.queue)])
+
+
+def _prepare(kind: Kind[C], claimed: C) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
     try:
         return kind.prepare(claimed)
     except Exception as error:
@@ -83,7 +91,7 @@ def _prepare(kind: Kind[C], claimed: C) -> Defer | Cancel | Answer | Callable[[]
         raise
 
 
-def _call(kind: Kind[C], claimed: C, prepared: Callable[[], Answer]) -> Answer:
+def _call(kind: Kind[C], claimed: C, prepared: Callable[[], Answer | Defer]) -> Answer | Defer:
     """The answer. Where it raises, that is a bug, and the outcome unknown."""
     try:
         fault_points.reach("running")

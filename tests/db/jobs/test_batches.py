@@ -224,6 +224,27 @@ def test_a_worker_killed_20_times_between_chunks_leaves_nobody_out_and_tells_nob
     assert Delivery.objects.count() == 21
 
 
+def test_an_error_amid_its_work_is_tried_again_and_goes_on_behind_what_is_told(
+    topic: Topic, small_chunks: None
+) -> None:
+    readers = make_readers(7)
+    subscribe(topic, *readers)
+    batch = record(publish(topic))
+
+    def fail(point: str) -> None:
+        if point == "chunk-told":
+            raise RuntimeError
+
+    with patch.object(fault_points, "reach", fail), pytest.raises(runner.TryAgain):
+        runner.run(BATCH, batch.id, "worker")
+    batch.refresh_from_db()
+    assert (batch.state, batch.told, batch.reason_code) == ("pending", 3, "fault")
+    Batch.objects.update(available_at=TransactionNow())
+    tell(batch)
+    assert told(batch) == sorted(reader.pk for reader in readers)
+    assert (batch.state, Notification.objects.count()) == ("told", 7)
+
+
 def test_workers_that_die_before_they_get_on_end_it_as_dead(topic: Topic) -> None:
     subscribe(topic, *make_readers(1))
     batch = record(publish(topic))
