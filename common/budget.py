@@ -14,15 +14,18 @@ _CLOCK_EVERY = 256  # items
 
 
 class OverBudget(Refusal):
-    """It costs more than `most` of `what`: "seconds", "characters" or "items"."""
+    """It costs more than `most` of `what`: "seconds", "characters" or "items"; see also `parsing.ParsingEnded`."""
+
+    texts = {
+        "seconds": _("It takes more than %(most)s s of computing."),
+        "characters": _("It makes more than %(most)s characters."),
+        "items": _("It makes more than %(most)s values."),
+        "megabytes": _("It needs more than %(most)s MB of memory."),
+        "crash": _("The parser broke down over it."),
+    }
 
     def __init__(self, what: str, most: float) -> None:
-        texts = {
-            "seconds": _("It takes more than %(most)s s to compute."),
-            "characters": _("It makes more than %(most)s characters."),
-            "items": _("It makes more than %(most)s values."),
-        }
-        super().__init__(texts[what], most=most)
+        super().__init__(self.texts[what], most=most)
         self.args = (what, most)
         self.what, self.most = what, most
 
@@ -35,7 +38,7 @@ class Budget:
 
     __slots__ = ("_characters", "_ends", "_items", "_next_clock", "most_characters", "most_items", "seconds")
 
-    def __init__(self, *, seconds: float = 2, characters: int = 1_000_000, items: int = 100_000) -> None:
+    def __init__(self, *, seconds: float = 2, characters: int = 1_000_000, items: int = 200_000) -> None:
         self.seconds, self.most_characters, self.most_items = seconds, characters, items
         self._characters, self._items, self._next_clock = characters, items, items - _CLOCK_EVERY
         self._ends = time.thread_time() + seconds

@@ -31,6 +31,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any, TypeVar, TypeVarTuple
 
+from common.budget import OverBudget
 from common.refusal import Refusal
 from common.refusal import noop as _
 
@@ -56,18 +57,8 @@ T = TypeVar("T")
 Args = TypeVarTuple("Args")
 
 
-class ParsingEnded(Refusal):
+class ParsingEnded(OverBudget):
     """Its child was ended: `what` is "seconds" or "megabytes", of which it needed more than `most`, or "crash"."""
-
-    def __init__(self, what: str, most: int = 0) -> None:
-        texts = {
-            "seconds": _("Parsing it took more than %(most)s s."),
-            "megabytes": _("Parsing it needed more than %(most)s MB."),
-            "crash": _("The parser broke down over it."),
-        }
-        super().__init__(texts[what], most=most)
-        self.args = (what, most)
-        self.what, self.most = what, most
 
 
 class ParsingUnavailable(Exception):
@@ -128,7 +119,7 @@ class _Child:
             return ParsingEnded("seconds", SECONDS)
         if code == _OUT_OF_MEMORY:
             return ParsingEnded("megabytes", MEGABYTES)
-        return ParsingEnded("crash") if code in _CRASHES else ParsingUnavailable(f"its child ended with {code}")
+        return ParsingEnded("crash", 0) if code in _CRASHES else ParsingUnavailable(f"its child ended with {code}")
 
     def end(self) -> int:
         """Close its sockets, at which it ends. Returns its exit status."""

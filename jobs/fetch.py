@@ -10,6 +10,8 @@ from urllib.parse import urljoin, urlsplit
 
 from django.utils.translation import gettext_noop as _
 
+from common.budget import OverBudget
+from common.parsing import ParsingUnavailable
 from jobs.reasons import Code
 from notifications.net import http
 from notifications.net.http import NotSent, Response, Unanswered
@@ -138,3 +140,12 @@ def outcome(ask: Callable[[], T]) -> T | Later | Refused:
         return Refused(failure.reason) if failure.refused else Later(failure.reason)
     except Unanswered as failure:
         return Later(failure.reason)
+    except OverBudget as limit:
+        return over_budget(limit)
+    except ParsingUnavailable:
+        return Later(Reason(Code.PARSERS_BUSY))
+
+
+def over_budget(limit: OverBudget) -> Refused:
+    """What was asked costs too much, and will the next time."""
+    return Refused(Reason(Code.OVER_BUDGET, limit=[limit.what, limit.most]))

@@ -11,7 +11,7 @@ from uuid import UUID
 from common import postgres
 from jobs import deciding, failures, kinds, limits, looking
 from jobs.claim import Claim
-from jobs.fetch import Later
+from jobs.fetch import Later, Refused
 from jobs.kinds.base import Found, JobKind, Source
 from jobs.models import Connection, Job, JobAttempt
 from jobs.reasons import Code
@@ -93,13 +93,12 @@ class LookKind(Kind[Claim]):
         with limits.counted(claim):
             ask = claim.ask()
             found = looking.look(kind, ask)
-        match found:
-            case Found(value):
-                return deciding.decided(claim, kind.decide(ask, value))
-            case Later():
-                return found if claim.tries < kind.policy.tries else deciding.failed(claim, found.reason)
-            case refused:
-                return deciding.failed(claim, refused.reason, disconnect=refused.disconnect)
+        if isinstance(found, Later):
+            return found if claim.tries < kind.policy.tries else deciding.failed(claim, found.reason)
+        follows = looking.decide(kind, ask, found) if isinstance(found, Found) else found
+        if isinstance(follows, Refused):
+            return deciding.failed(claim, follows.reason, disconnect=follows.disconnect)
+        return deciding.decided(claim, follows)
 
     def policy(self, handler: str) -> Policy:
         kind = kinds.find(handler)

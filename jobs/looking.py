@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from django.db.models.functions import Now
 
 from common import encryption
+from common.budget import Budget, OverBudget
 from common.postgres import lend_connection, persist
-from jobs.fetch import Fetch, Later, NotModified, Refused, outcome
-from jobs.kinds.base import Ask, Found, JobKind, Source
+from jobs.fetch import Fetch, Later, NotModified, Refused, outcome, over_budget
+from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say, Source
 from jobs.models import Connection, Result
 from jobs.reasons import Code
 from work.reasons import Reason
@@ -41,6 +43,17 @@ def look(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool =
     if keep and isinstance(found, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
         _keep(key, found, fetch)
     return found
+
+
+def decide(kind: JobKind, ask: Ask, found: Found) -> Say | Nothing | Refused:
+    """Return what follows, or that it costs too much to say. Raises what is a bug of the kind."""
+    ask = replace(ask, budget=Budget())
+    try:
+        decision = kind.decide(ask, found.value)
+        ask.budget.clock()
+    except OverBudget as limit:
+        return over_budget(limit)
+    return decision
 
 
 def open_connection(connection: Connection) -> Source | Reason:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_noop as _
 
-from work.reasons import Codes
+from common.budget import OverBudget
+from work.reasons import FORMATS, Codes
+
+FORMATS["limit"] = lambda limit: str(OverBudget(*limit))
 
 
 class Code(Codes):
@@ -44,6 +47,8 @@ class Code(Codes):
     )
     MOVED_TOO_OFTEN = "source-moved", _("{service:service} redirects more than {most} times.")
     MOVED_NOWHERE = "source-moved-nowhere", _("{service:service} redirects to something that is no address.")
+    OVER_BUDGET = "over-budget", _("What the source answered costs too much to read. {limit:limit}")
+    PARSERS_BUSY = "parsers-busy", _("Much is being read at the moment; this one follows.")
     TOO_OFTEN = (
         "looked-too-often",
         _("You looked {most} times within a minute, which is the limit. Wait a minute."),

@@ -15,6 +15,7 @@ from uuid import UUID, uuid5
 from django.db import transaction
 
 from common import encryption, expressions, strict_json
+from common.budget import Budget
 from common.postgres import change
 from common.uuid7 import uuid7
 from events import ledger, matching, schemes, types
@@ -111,11 +112,11 @@ def event_of(
     """The event that a request becomes, and why an expression was not used, if so."""
     document = {"headers": dict(headers), "body": body}
     found: dict[str, Any] = {}
-    reason = NO_REASON
+    reason, budget = NO_REASON, Budget()
     for name, expression in address.fields.items():
         try:
-            found[name] = _READ[name](expressions.find(expression, document))
-        except (expressions.Invalid, ValueError) as error:
+            found[name] = _READ[name](expressions.find(expression, document, budget))
+        except ValueError as error:
             reason = Reason(Code.UNMAPPED, field=name, problem=str(error))
     data = found.get("data") or (body if isinstance(body, dict) else {"body": body})
     size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())

@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy
 
 from jobs.fetch import Fetch, Refused, Unfit, origin, problem
 from jobs.kinds.base import Ask, JobKind
-from jobs.reading.charset import decode
 from jobs.reasons import Code
 from notifications.net.address_field import AddressField
+from notifications.net.http import Response
 from work.reasons import Reason
 
 
@@ -39,8 +39,8 @@ class AddressKind(JobKind, ABC):
     needs_connection = False
     conditional = True
 
-    def read(self, ask: Ask, fetch: Fetch) -> str:
-        """Return the page as text. Raises what `fetch` does, and Unfit for an answer that is not a success."""
+    def read(self, ask: Ask, fetch: Fetch) -> Response:
+        """Return the page. Raises what `fetch` does, and Unfit for an answer that is not a success."""
         url, host = ask.payload.get("url"), host_of(ask.payload)
         if not host or not isinstance(url, str):
             raise Unfit(Refused(Reason(Code.UNREADABLE_PAYLOAD, problem=_("it has no address."))))
@@ -52,7 +52,7 @@ class AddressKind(JobKind, ABC):
         response = fetch.get(url, headers, service=host)
         if unfit := problem(response, host, secret=bool(headers)):
             raise Unfit(unfit)
-        return decode(response.body, response.headers.get("Content-Type", ""))
+        return response
 
 
 def host_of(payload: Mapping[str, Any]) -> str:

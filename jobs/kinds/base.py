@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from django import forms
 
+from common.budget import Budget
 from jobs.fetch import Fetch, Later, Refused
 from work.reasons import Reason
 from work.retry import Policy
@@ -45,7 +46,8 @@ class Ask:
 
     `origin_id` is the id of the reminder (None for a job without one), `zone` the person's own, `slot` when it was due,
     `now` when it looks. `payload` is what the kind's form made; `memory` what the last look for this person and
-    reminder left, None for the first one. `job_id`: None while somebody only looks now.
+    reminder left, None for the first one. `job_id`: None while somebody only looks now. `budget` is what `decide` may
+    spend.
     """
 
     user_id: int
@@ -57,6 +59,7 @@ class Ask:
     memory: Any = None
     source: Source | None = None
     job_id: UUID | None = None
+    budget: Budget = field(default_factory=Budget, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,4 +184,7 @@ class JobKind(ABC):
 
     @abstractmethod
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
-        """Return what follows from what was found. Pure: neither network nor database."""
+        """Return what follows from what was found. Pure: neither network nor database.
+
+        It has two seconds of CPU time. A loop over what a stranger wrote spends from `ask.budget`.
+        """

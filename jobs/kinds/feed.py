@@ -13,6 +13,7 @@ from jobs.fetch import Fetch, Later, Refused
 from jobs.kinds.address_kind import AddressForm, AddressKind, host_of
 from jobs.kinds.base import Ask, Found, Nothing, Say
 from jobs.reading import feeds
+from jobs.reading.charset import decode
 from work.reasons import Codes, Reason
 
 MOST_REMEMBERED = 500
@@ -55,7 +56,8 @@ class Feed(AddressKind):
     def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         page, host = self.read(ask, fetch), host_of(ask.payload)
         try:
-            return Found(asdict(feeds.read(page, ask.payload["url"])))
+            text = decode(page.body, page.headers.get("Content-Type", ""))
+            return Found(asdict(feeds.read(text, ask.payload["url"])))
         except feeds.NotAFeed as error:
             return Refused(Reason(Code.NOT_A_FEED, host=host, problem=str(error)))
 

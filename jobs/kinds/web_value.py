@@ -10,11 +10,14 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
+from common.budget import OverBudget
+from common.parsing import parsed
+from common.refusal import Refusal
 from jobs.fetch import Fetch, Later, Refused, Unfit
 from jobs.kinds.address_kind import AddressKind, host_of
 from jobs.kinds.base import Ask, Found, Nothing, Say
 from jobs.kinds.web_value_form import CONDITIONS, HOW, NUMERIC, STATES, WITH_LIMIT, WebValueForm
-from jobs.reading import extract
+from jobs.reading import pages
 from jobs.reading.numbers import number, shown
 from jobs.reasons import Code as Jobs
 from notifications.net.http import NotSent, Unanswered
@@ -138,16 +141,21 @@ class WebValue(AddressKind):
         if watch.condition == "unreachable":
             return Found({"down": _stored(self._failure(ask, fetch))})
         page, host = self.read(ask, fetch), host_of(ask.payload)
+        content_type = page.headers.get("Content-Type", "")
         try:
-            text = extract.find(watch.how, watch.expression, page)
-        except (extract.Invalid, extract.Unreadable) as error:
-            return Refused(Reason(Code.UNREADABLE, host=host, problem=str(error)))
-        if text is None:
+            value = parsed(
+                pages.value, page.body, content_type, watch.how, watch.expression, watch.mark, person=ask.user_id
+            )
+        except OverBudget:
+            raise
+        except Refusal as refusal:
+            return Refused(Reason(Code.UNREADABLE, host=host, problem=str(refusal)))
+        if value is None:
             return Refused(Reason(Code.NOT_FOUND, host=host, expression=watch.expression[:_LONGEST_EVIDENCE]))
-        found = number(text, watch.mark)
+        text, found = value
         if found is None and watch.condition in NUMERIC:
             return Refused(Reason(Code.NO_NUMBER, host=host, value=_short(text)))
-        return Found({"text": text, "number": None if found is None else shown(found)})
+        return Found({"text": text, "number": found})
 
     def _failure(self, ask: Ask, fetch: Fetch) -> Reason | None:
         """Why the page cannot be reached; None if it answers. An address that is not allowed is an error."""

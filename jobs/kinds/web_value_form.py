@@ -9,6 +9,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common.refusal import Refusal
 from jobs.kinds.address_kind import AddressForm
 from jobs.reading import extract
 from jobs.reading.numbers import number
@@ -105,5 +106,5 @@ class WebValueForm(AddressForm):
             return
         try:
             extract.check(how, expression)
-        except extract.Invalid as error:
-            self.add_error("expression", str(error))
+        except Refusal as refusal:
+            self.add_error("expression", str(refusal))

@@ -6,16 +6,16 @@ import json
 from typing import Any
 
 import re2
-from django.utils.translation import gettext as _
 
 from common import expressions
-from common.numbers import grouped
+from common.budget import Budget
+from common.refusal import Refusal
+from common.refusal import noop as _
 from jobs.reading import selector
 from jobs.reading.charset import storable
 
 LONGEST = 20_000
 """Characters of what may be found."""
-_MOST_VALUES = 200_000
 _LONGEST_PATTERN = 500
 # RE2 takes linear time and this much memory at most. Larger programs could need minutes for 2 MB.
 _LARGEST_PROGRAM = 800
@@ -24,56 +24,48 @@ _OPTIONS.max_mem = 1024 * 1024
 _OPTIONS.log_errors = False
 
 
-class Invalid(ValueError):
+class Invalid(Refusal):
     """The expression cannot be used. The message is for its author."""
 
 
-class Unreadable(ValueError):
+class Unreadable(Refusal):
     """The page cannot be read in this way. The message says why."""
 
 
 def check(how: str, expression: str) -> None:
-    """Raises Invalid for an expression that cannot be used. `how` is "json", "html" or "text"."""
-    try:
-        if how == "json":
-            expressions.compiled(expression)
-        elif how == "html":
-            selector.compiled(expression)
-        else:
-            _pattern(expression)
-    except (expressions.Invalid, selector.Invalid) as error:
-        raise Invalid(str(error)) from None
+    """Raises Refusal for an expression that cannot be used. `how` is "json", "html" or "text"."""
+    if how == "json":
+        expressions.compiled(expression)
+    elif how == "html":
+        selector.compiled(expression)
+    else:
+        _pattern(expression)
 
 
-def find(how: str, expression: str, page: str) -> str | None:
-    """Return the text that is found; None for nothing. Raises Invalid and Unreadable."""
-    try:
-        if how == "json":
-            found = _in_json(expression, page)
-        elif how == "html":
-            found = selector.find(expression, page)
-        else:
-            found = _in_text(expression, page)
-    except (expressions.Invalid, selector.Invalid) as error:
-        raise Invalid(str(error)) from None
-    except selector.TooComplex as error:
-        raise Unreadable(str(error)) from None
+def find(how: str, expression: str, page: str, budget: Budget) -> str | None:
+    """Return the text that is found; None for nothing. Raises Refusal."""
+    if how == "json":
+        found = _in_json(expression, page, budget)
+    elif how == "html":
+        found = selector.find(expression, page, budget)
+    else:
+        found = _in_text(expression, page)
     if found is not None and len(found) > LONGEST:
         raise Unreadable(
-            _("%(count)s characters were found, and at most %(longest)s are kept: choose a smaller part.")
-            % {"count": grouped(len(found)), "longest": grouped(LONGEST)}
+            _("%(count)s characters were found, and at most %(longest)s are kept: choose a smaller part."),
+            count=len(found),
+            longest=LONGEST,
         )
     return storable(found.strip()) or None if found else None
 
 
-def _in_json(expression: str, page: str) -> str | None:
-    if page.count(",") > _MOST_VALUES:
-        raise Unreadable(_("It has more than %(most_values)s values.") % {"most_values": grouped(_MOST_VALUES)})
+def _in_json(expression: str, page: str, budget: Budget) -> str | None:
+    budget.items(page.count(","))
     try:
         document = json.loads(page, parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise Unreadable(_("It is not JSON.")) from None
-    found: Any = expressions.find(expression, document)
+    found: Any = expressions.find(expression, document, budget)
     if found is None or isinstance(found, str):
         return found
     return json.dumps(found, ensure_ascii=False, sort_keys=True)
@@ -96,15 +88,16 @@ def _in_text(expression: str, page: str) -> str | None:
 def _pattern(expression: str) -> Any:
     if len(expression) > _LONGEST_PATTERN:
         raise Invalid(
-            _("This is %(count)s characters long; at most %(longest_pattern)s fit.")
-            % {"count": len(expression), "longest_pattern": _LONGEST_PATTERN}
+            _("This is %(count)s characters long; at most %(longest)s fit."),
+            count=len(expression),
+            longest=_LONGEST_PATTERN,
         )
     try:
         pattern = re2.compile(expression, _OPTIONS)
     except re2.error as error:
         said = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else "?"
         raise Invalid(
-            _("This is no pattern of RE2 (github.com/google/re2/wiki/Syntax): %(said)s.") % {"said": said}
+            _("This is no pattern of RE2 (github.com/google/re2/wiki/Syntax): %(said)s."), said=said
         ) from None
     if pattern.groups > 1:
         raise Invalid(_("Use one group, around what you want; write (?:…) for the others."))

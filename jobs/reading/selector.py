@@ -6,7 +6,6 @@ grows with the page's length alone. Selectors that must look ahead, such as :las
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -25,12 +24,14 @@ from cssselect.parser import (
     Pseudo,
     parse_series,
 )
-from django.utils.translation import gettext as _
 from lxml import etree
+
+from common.budget import Budget
+from common.refusal import Refusal
+from common.refusal import noop as _
 
 LONGEST = 500
 MOST_STEPS = 24
-SECONDS = 5.0
 _CHUNK = 64 * 1024
 _DEEPEST = 1_000
 # Elements whose text is not shown, and those around whose text there is no space.
@@ -43,12 +44,12 @@ _INLINE = frozenset((
 # fmt: on
 
 
-class Invalid(ValueError):
+class Invalid(Refusal):
     """The selector cannot be used. The message is for its author."""
 
 
-class TooComplex(ValueError):
-    """The page cannot be read within bounds."""
+class TooDeep(Refusal):
+    """The page's elements are nested too deeply."""
 
 
 @dataclass(slots=True)
@@ -99,8 +100,7 @@ def compiled(selector: str) -> Selector:
     """Raises Invalid."""
     if len(selector) > LONGEST:
         raise Invalid(
-            _("This is %(count)s characters long; at most %(longest)s fit.")
-            % {"count": len(selector), "longest": LONGEST}
+            _("This is %(count)s characters long; at most %(longest)s fit."), count=len(selector), longest=LONGEST
         )
     try:
         found = parse(selector)
@@ -112,28 +112,25 @@ def compiled(selector: str) -> Selector:
         steps += _steps(one.parsed_tree)
     if len(steps) > MOST_STEPS:
         raise Invalid(
-            _("This selector has %(count)s parts; at most %(most_steps)s fit.")
-            % {"count": len(steps), "most_steps": MOST_STEPS}
+            _("This selector has %(count)s parts; at most %(most_steps)s fit."), count=len(steps), most_steps=MOST_STEPS
         )
     if len(attributes) > 1:
         raise Invalid(_("Use the same ::attr(…) at the end of each selector in the list."))
     return Selector(tuple(steps), attributes.pop())
 
 
-def find(selector: str, page: str) -> str | None:
+def find(selector: str, page: str, budget: Budget) -> str | None:
     """Return the text of the first element that matches, or its attribute; None where none does.
 
-    Raises Invalid and TooComplex.
+    Raises Invalid, TooDeep and OverBudget.
     """
-    reader = _Reader(compiled(selector))
+    reader = _Reader(compiled(selector), budget)
     parser = etree.HTMLParser(target=reader, encoding="utf-8")
     raw = page.encode()
-    ends = time.monotonic() + SECONDS
     try:
         for start in range(0, len(raw), _CHUNK):
             parser.feed(raw[start : start + _CHUNK])
-            if time.monotonic() > ends:
-                raise TooComplex(_("It takes longer than %(seconds)s s to read.") % {"seconds": f"{SECONDS:g}"})
+            budget.clock()
         parser.close()
     except _Complete:
         pass
@@ -149,8 +146,8 @@ class _Complete(Exception):
 class _Reader:
     """Takes the events of lxml's parser."""
 
-    def __init__(self, selector: Selector) -> None:
-        self._selector, self._ends = selector, selector.ends
+    def __init__(self, selector: Selector, budget: Budget) -> None:
+        self._selector, self._ends, self._budget = selector, selector.ends, budget
         self._open = [_Open("")]
         self._text: list[str] | None = None
         self._from = self._hidden = 0
@@ -164,7 +161,8 @@ class _Reader:
             self.start("tbody", {})  # as browsers do, whose selectors people copy
             parent = self._open[-1]
         if len(self._open) > _DEEPEST:
-            raise TooComplex(_("It has more than %(deepest)s elements inside each other.") % {"deepest": _DEEPEST})
+            raise TooDeep(_("It has more than %(deepest)s elements inside each other."), deepest=_DEEPEST)
+        self._budget.items()
         parent.children += 1
         parent.children_of_tag[tag] = of_tag = parent.children_of_tag.get(tag, 0) + 1
         one = _Open(tag, attributes, parent.children, of_tag)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from common import served_queues
+from common import parsing, served_queues
 from jobs.kind import LookKind
 from jobs.models import Connection, Job, Memory
 from jobs.models.job import OnError
@@ -72,6 +72,21 @@ def test_a_source_that_is_away_is_asked_again_and_its_owner_told_at_the_end() ->
     [notice] = Notification.objects.all()
     assert (notice.origin, notice.subject) == ("notice", "“It is {value}” cannot look")
     assert Memory.objects.get(origin_id=schedule.id).failures == 1
+
+
+def test_a_job_whose_parsing_is_ended_is_dead_at_once_and_names_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsing, "SECONDS", 0.2)
+    _, job = fired({"value": "endless"})
+    look(job)
+    assert (job.state, job.tries, job.reason_code) == ("dead", 1, "over-budget")
+    assert job.reason_params == {"limit": ["seconds", 0.2]}
+    assert "more than 0.2 s" in job.reason
+
+
+def test_a_decision_that_costs_too_much_is_dead_at_once_and_names_the_limit() -> None:
+    _, job = fired({"value": "dear"})
+    look(job)
+    assert (job.state, job.tries, job.reason_code) == ("dead", 1, "over-budget")
 
 
 def test_a_failure_is_told_once_a_day_and_the_recovery_once() -> None:

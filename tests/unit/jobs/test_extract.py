@@ -1,11 +1,13 @@
 """What expressions find in pages, and that no page and no expression takes long."""
 
+import resource
 import time
 
 import pytest
 
+from common.budget import Budget, OverBudget
+from common.refusal import Refusal
 from jobs.reading import extract
-from jobs.reading.extract import Invalid, Unreadable
 
 PAGE = r"""<!doctype html><meta itemprop=price content="19.99"><title>T</title>
 <div id=main class="a b"><p>One<p>Two <b>bold</b>
@@ -37,7 +39,7 @@ PAGE = r"""<!doctype html><meta itemprop=price content="19.99"><title>T</title>
     ],
 )
 def test_a_selector_finds_the_text_of_the_first_match(selector: str, found: str | None) -> None:
-    assert extract.find("html", selector, PAGE) == found
+    assert extract.find("html", selector, PAGE, Budget()) == found
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,7 @@ def test_a_selector_finds_the_text_of_the_first_match(selector: str, found: str 
     ],
 )
 def test_an_expression_finds_a_value(how: str, expression: str, page: str, found: str | None) -> None:
-    assert extract.find(how, expression, page) == found
+    assert extract.find(how, expression, page, Budget()) == found
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_an_expression_finds_a_value(how: str, expression: str, page: str, found
 )
 def test_an_expression_that_cannot_be_used_says_so_at_once(how: str, expression: str) -> None:
     began = time.process_time()
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Refusal) as refused:
         extract.check(how, expression)
     assert str(refused.value)
     assert time.process_time() - began < 2
@@ -96,8 +98,8 @@ HOSTILE = {
 def test_no_page_hangs_a_selector(page: str, selector: str) -> None:
     began = time.process_time()
     try:
-        assert extract.find("html", selector, HOSTILE[page]) is None
-    except Unreadable as refused:
+        assert extract.find("html", selector, HOSTILE[page], Budget(seconds=5, items=10**6)) is None
+    except Refusal as refused:
         assert str(refused).endswith(".")
     assert time.process_time() - began < 6
 
@@ -105,7 +107,7 @@ def test_no_page_hangs_a_selector(page: str, selector: str) -> None:
 @pytest.mark.parametrize("pattern", ["(?:a+)+b", "(a|a)*b", "(?:a?){99}a{99}b", "(?:a?b?){100}(x)", r"(?s).*.*.*(x)"])
 def test_no_pattern_hangs(pattern: str) -> None:
     began = time.process_time()
-    assert extract.find("text", pattern, "a" * MEGABYTES) is None
+    assert extract.find("text", pattern, "a" * MEGABYTES, Budget()) is None
     assert time.process_time() - began < 6
 
 
@@ -123,12 +125,38 @@ def test_no_pattern_hangs(pattern: str) -> None:
     ],
 )
 def test_a_page_that_cannot_be_read_says_why(how: str, expression: str, page: str) -> None:
-    with pytest.raises(Unreadable) as refused:
-        extract.find(how, expression, page)
+    with pytest.raises(Refusal) as refused:
+        extract.find(how, expression, page, Budget())
     assert str(refused.value).endswith(".")
 
 
 @pytest.mark.parametrize("how", ["html", "text"])
 @pytest.mark.parametrize("page", ["", " ", "<", "\0", "&", "<!--", "<![CDATA["])
 def test_an_empty_page_has_nothing(how: str, page: str) -> None:
-    assert extract.find(how, "p", page) is None
+    assert extract.find(how, "p", page, Budget()) is None
+
+
+COPIES = ",".join("@" * 8)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f"[{COPIES}] | [{COPIES}]",
+        f"[{COPIES}][] | [{COPIES}][]",
+        "{a:@,b:@}" + "|{a:@,b:@}" * 8,
+        "[@,@]" + "|[@,@]" * 12 + "|length(@)",
+        f"[*].[{COPIES}].[{COPIES}][][]",
+        f"[*].join('', [{COPIES}])",
+        "[*].[`[" + ",".join("1" * 200) + "]`][][]",
+        f"([{COPIES}] | [{COPIES}]) == ([{COPIES}] | [{COPIES}])",
+        f"[{COPIES}] | sort([][]) | reverse(@)",
+    ],
+)
+def test_no_expression_makes_more_than_its_budget(expression: str) -> None:
+    page = "[" + ",".join(f'"{"x" * 90}"' for _ in range(20_000)) + "]"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(OverBudget) as refused:
+        extract.find("json", expression, page, Budget(characters=2_000_000, items=100_000))
+    assert refused.value.what in ("items", "characters")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # KiB

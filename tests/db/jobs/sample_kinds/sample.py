@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 
 from django import forms
 
+from common.parsing import parsed
 from jobs.fetch import Fetch, Later, Refused
 from jobs.kinds.base import KEEP, Ask, Found, JobKind, Nothing, Say
+from tests.unit.common import parsing_tasks
 from work.reasons import Codes, Reason
 
 
@@ -43,6 +45,9 @@ class Sample(JobKind):
                 return Refused(Reason(Code.AWAY), disconnect=True)
             case "bug":
                 raise ZeroDivisionError
+            case "endless":
+                parsed(parsing_tasks.never_ends, person=ask.user_id)
+                raise AssertionError
             case str(value):
                 return Found(value)
             case _:
@@ -50,6 +55,8 @@ class Sample(JobKind):
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
         looked = Reason(Code.LOOKED, value=value)
+        while value == "dear":
+            ask.budget.items()
         if value == "nothing":
             return Nothing(looked)
         if ask.payload.get("changes") and ask.memory == value:
