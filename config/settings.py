@@ -115,7 +115,6 @@ INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "allauth",
@@ -139,6 +138,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "people.sessions.SessionLimits",
     "people.middleware.ReadersZoneAndLanguage",
     "allauth.account.middleware.AccountMiddleware",
     "people.middleware.FactorFirst",
@@ -175,6 +175,8 @@ WHITENOISE_MIMETYPES = {".webmanifest": "application/manifest+json"}
 
 # --- People ----------------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "people.User"
+SESSION_ENGINE = "people.sessions"
+SESSION_COOKIE_AGE = 14 * 24 * 3600  # of the cookie; the limits of the session are in people/sessions.py
 AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
     "allauth.account.auth_backends.AuthenticationBackend",
@@ -335,6 +337,8 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": crontab(hour="4", minute="0"),
         "options": {"expire_seconds": 12 * 3600},
     },
+    # Delete what is too old: sessions.
+    "prune-people": _every(3600.0, "people.prune", expires=3600),
     # For the stock scheduler; with our own it finds nothing to do.
     "sweep": _every(5.0, "schedules.sweep", expires=30),
 }

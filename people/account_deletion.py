@@ -16,7 +16,7 @@ from django.db import IntegrityError, connection, models, transaction
 from django.db.models.functions import Now
 
 from common.postgres import blames_no_row
-from people.account_rows import Key, attached, children, goes_with_parent, references, sessions
+from people.account_rows import Key, attached, children, goes_with_parent, references
 from people.models import User
 from people.user_lock import lock_user
 
@@ -70,8 +70,6 @@ def _delete(user_id: int, deadline: float) -> bool:
     try:
         for key in children(User):
             _delete_rows(key, [user_id], deadline)
-        for session, _ in sessions(user_id):
-            session.delete()
         with transaction.atomic():
             about = LogEntry.objects.filter(
                 content_type=ContentType.objects.get_for_model(User), object_id=str(user_id)

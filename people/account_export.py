@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO
 
 from django.db import connection, models, transaction
 from django.utils.translation import gettext as _
 
-from people.account_rows import sessions, tables
+from people.account_rows import tables
 from people.models import User
 
 _BATCH = 2_000
@@ -19,6 +18,7 @@ SECRET = ("password", "sealed_secrets", "hashed", "token", "lease_token")
 _SECRET_IN = {
     "account.EmailConfirmation": ("key",),
     "mfa.Authenticator": ("data",),
+    "people.Session": ("session_key", "session_data"),
     "api.StoredAnswer": ("body", "fingerprint"),
 }
 
@@ -29,7 +29,6 @@ def write(user: User, file: IO[bytes]) -> None:
         archive.writestr("README.txt", _readme(user))
         for model in tables():
             _write(archive, f"{model._meta.db_table}.jsonl", _rows(model, user.pk))
-        _write(archive, "sessions.jsonl", ([_session(*one)] for one in sessions(user.pk)))
 
 
 def _write(archive: zipfile.ZipFile, name: str, batches: Iterator[list[str]]) -> None:
@@ -63,13 +62,6 @@ def _rows(model: type[models.Model], user_id: int) -> Iterator[list[str]]:
         cursor.execute(statement, {"secret": secret, "user": user_id})
         while batch := cursor.fetchmany(_BATCH):
             yield [row[0] for row in batch]
-
-
-def _session(session: Any, held: dict[str, Any]) -> str:
-    """When it ends, and how its person signed in."""
-    methods = held.get("account_authentication_methods", [])
-    shown = [{name: one[name] for name in ("method", "at") if name in one} for one in methods]
-    return json.dumps({"expires": session.expire_date.isoformat(), "signed_in_by": shown})
 
 
 def _readme(user: User) -> str:

@@ -7,8 +7,6 @@ from functools import cache
 from typing import Any
 
 import pgtrigger
-from django.contrib.auth import SESSION_KEY
-from django.contrib.sessions.models import Session
 from django.db import models
 
 from people.models import User
@@ -52,14 +50,6 @@ def tables() -> dict[type[models.Model], tuple[Key, ...]]:
                 found[key.model] = (key, *found[model])
                 queue.append(key.model)
     return found
-
-
-def sessions(user_id: int) -> Iterator[tuple[Session, dict[str, Any]]]:
-    """The person's sessions with what they hold. Reads all sessions: no column says whose they are."""
-    for session in Session.objects.iterator(chunk_size=500):
-        held = session.get_decoded()
-        if held.get(SESSION_KEY) == str(user_id):
-            yield session, held
 
 
 def _keys_to(model: type[models.Model]) -> Iterator[Key]:

@@ -8,12 +8,10 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 from allauth.account.adapter import get_adapter
-from allauth.account.decorators import reauthentication_required
 from django import forms
 from django.apps import apps
 from django.contrib import messages
 from django.contrib.auth import logout
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -22,31 +20,20 @@ from django.utils import timezone
 from django.utils.html import escape
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_http_methods
 
 from common import rate_limiter
 from common.admin.base import count_up_to
 from common.rate_limiter import Window
 from people import account_deletion, account_export
 from people.models import User
-from people.requests import PersonRequest
+from people.requests import PersonRequest, sensitive
 
 _DOWNLOADS_AN_HOUR = 5
 _COUNTED = 10_000
 _PIECE = 256 * 1024  # bytes
 
-View = Callable[[PersonRequest], HttpResponseBase]
 
-
-def _sensitive(view: View) -> View:
-    """For people who have just signed in, or confirm that it is them."""
-
-    recent: View = reauthentication_required(view)
-    allowed: View = require_http_methods(["GET", "HEAD", "POST"])(recent)
-    return login_required(allowed)
-
-
-@_sensitive
+@sensitive
 def download(request: PersonRequest) -> HttpResponseBase:
     """The answer to the POST is the zip. It is written to a file first: a slow reader would hold a connection."""
     if request.method != "POST":
@@ -96,7 +83,7 @@ class DeleteForm(forms.Form):
         return email
 
 
-@_sensitive
+@sensitive
 def delete(request: PersonRequest) -> HttpResponseBase:
     """Ask, then switch the account off and sign out. A task deletes it."""
     form = DeleteForm(request.POST if request.method == "POST" else None, request.user)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, time
+from importlib import import_module
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
+import pgtrigger
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
@@ -18,10 +21,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common import zones
+from common.triggers import changed, update_of
 from common.uuid7 import uuid7
 
 # Instants that Python can show in any zone; PostgreSQL also has years before 1, after 9999 and "infinity".
 READABLE = (datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
+MOST_OF_AGENT = 200  # characters of what a browser says of itself
 
 
 def validate_printable(address: str) -> None:
@@ -124,6 +129,23 @@ class User(AbstractUser):
                 name="people_user_readable_instants",
             ),
         ]
+        triggers = [
+            # Whoever changes the row, also by SQL: an account that is switched on again has nothing that was stolen.
+            pgtrigger.Trigger(
+                name="user_ends_sessions",
+                when=pgtrigger.After,
+                operation=update_of("is_active", "password"),
+                condition=pgtrigger.Condition(f"((OLD.is_active AND NOT NEW.is_active) OR {changed('password')})"),
+                func="""
+                DELETE FROM people_session WHERE user_id = NEW.id;
+                IF NOT NEW.is_active THEN
+                    UPDATE people_apitoken SET revoked_at = now() WHERE user_id = NEW.id AND revoked_at IS NULL;
+                    DELETE FROM people_calendarfeed WHERE user_id = NEW.id;
+                END IF;
+                RETURN NULL;
+                """,
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.email
@@ -195,6 +217,21 @@ class CalendarFeed(models.Model):
 
     def __str__(self) -> str:
         return f"Calendar of {self.user_id}"
+
+
+class Session(AbstractBaseSession):
+    """A browser in which somebody is signed in, or about to sign in. See `sessions`."""
+
+    # Without a constraint: the row of an account that is being deleted would make a sign-in wait for it.
+    user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+", db_constraint=False)
+    started_at = models.DateTimeField()
+    seen_at = models.DateTimeField()
+    address = models.GenericIPAddressField(null=True)
+    agent = models.CharField(max_length=MOST_OF_AGENT, blank=True)
+
+    @classmethod
+    def get_session_store_class(cls) -> Any:
+        return import_module(settings.SESSION_ENGINE).SessionStore
 
 
 class RefusedMailbox(models.Model):

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from people import account_deletion
+from people import account_deletion, sessions
 
 
 @shared_task(name="people.delete_accounts")
 def delete_accounts() -> int:
     """Returns how many accounts are gone."""
     return account_deletion.delete_requested()
+
+
+@shared_task(name="people.prune")
+def prune() -> int:
+    """Delete sessions that have expired. Returns how many."""
+    return sessions.delete_expired()

@@ -12,7 +12,6 @@ from uuid import UUID
 import pytest
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 from django.test import Client
 
@@ -30,6 +29,7 @@ from notifications.models import Channel, Delivery, Notification
 from notifications.providers import inbox
 from notifications.reasons import Code
 from people.models import User
+from people.sessions import SessionStore
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule

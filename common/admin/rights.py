@@ -71,7 +71,7 @@ def _leads_to_account(model: type[Model], owner: str) -> bool:
     found: type[Model] | None = model
     for name in owner.split("__"):
         try:
-            found = found._meta.get_field(name).related_model if found is not None else None  # type: ignore[assignment]
+            found = found._meta.get_field(name).related_model if found is not None else None
         except FieldDoesNotExist:
             return False
     return found is get_user_model()

@@ -14,13 +14,14 @@ from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Lower
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from common.admin import columns
 from common.admin.base import BaseAdmin
+from people import sessions
 from people.models import User
 
 MOST_PEOPLE = 100
@@ -56,6 +57,18 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
     )
     add_fieldsets = ((None, {"fields": ("email", "name", "password1", "password2")}),)
     empty_text = _("No accounts yet.")
+    actions = ("sign_out",)
+
+    @admin.action(description=_("Sign out everywhere"), permissions=["change"])
+    def sign_out(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        people = list(queryset)
+        count = sum(sessions.end_others(person, None) for person in people)
+        self.log_many(request, people, "Signed out everywhere.")
+        self.message_user(
+            request,
+            ngettext("%(count)s browser is signed out.", "%(count)s browsers are signed out.", count)
+            % {"count": count},
+        )
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         return rows.filter(pk__in=person_ids(term))

@@ -185,7 +185,7 @@ def _tables(site: Installation) -> Iterator[tuple[str, str]]:
         for (table,) in tables:
             rows = connection.execute(sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(table)))
             yield from ((f"table {table}", row) for (row,) in rows)
-        for (data,) in connection.execute("SELECT session_data FROM django_session"):
+        for (data,) in connection.execute("SELECT session_data FROM people_session"):
             opened = signing.loads(
                 data,
                 key=site.environment["SECRET_KEY"],

@@ -14,7 +14,6 @@ from unittest.mock import patch
 import pytest
 from allauth.account.models import EmailAddress
 from django.contrib.auth.models import Group
-from django.contrib.sessions.models import Session
 from django.core import mail
 from django.db import connection, models
 from django.http import StreamingHttpResponse
@@ -30,7 +29,7 @@ from notifications.models import Delivery
 from notifications.models.change import Follower
 from people import account_deletion, account_export
 from people.account_rows import tables
-from people.models import User
+from people.models import Session, User
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests import authenticator

@@ -10,7 +10,6 @@ import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from cryptography.fernet import Fernet
-from django.contrib.sessions.models import Session
 from django.core import mail
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
@@ -18,7 +17,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from people import second_factor
-from people.models import User
+from people.models import Session, User
 from tests.authenticator import PASSWORD, code, set_up, show, sign_in
 from tests.make import make_user, signed_in
 from tests.network import closed_port
@@ -148,9 +147,8 @@ def test_in_public_every_page_of_the_admin_is_behind_it(root: User) -> None:
 
 @pytest.mark.usefixtures("in_public")
 def test_a_session_that_knew_only_the_password_does_not_gain_the_admin_by_what_another_set_up(root: User) -> None:
-    thief = Client()
-    sign_in(thief, root.email)
     owner, secret = with_factor(root)
+    thief = signed_in(root)
     assert owner.get("/admin/").status_code == 200
     led = thief.get("/admin/people/user/", follow=True)
     assert led.redirect_chain[-1][0] == "/account/second-factor/reauthenticate/?next=%2Fadmin%2Fpeople%2Fuser%2F"
@@ -164,9 +162,8 @@ def test_a_session_that_knew_only_the_password_does_not_gain_the_admin_by_what_a
 def test_a_session_that_knew_only_the_password_neither_reads_the_recovery_codes_nor_takes_the_factor_away(
     anna: User,
 ) -> None:
-    other = Client()
-    sign_in(other, anna.email)
     _, secret = with_factor(anna)
+    other = signed_in(anna)
     assert other.post("/account/reauthenticate/", {"password": PASSWORD}).status_code == 302
     pages = ["", "recovery-codes/", "recovery-codes/download/", "recovery-codes/generate/", "totp/deactivate/"]
     for page in (f"/account/second-factor/{end}" for end in pages):

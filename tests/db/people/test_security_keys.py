@@ -15,7 +15,7 @@ from people import second_factor
 from people.factor_forms import MOST_KEYS
 from people.models import User
 from tests.authenticator import PASSWORD, set_up, show, sign_in
-from tests.make import make_user
+from tests.make import make_user, signed_in
 from tests.security_key import ADD, AGAIN, STEP, SecurityKey, add_key, options_on, send, show_key
 
 pytestmark = pytest.mark.django_db(transaction=True)  # mails of a change go out once it is committed
@@ -169,8 +169,9 @@ def test_app_and_key_stand_in_for_each_other(anna: User, owner: Client) -> None:
 
 
 def test_a_session_that_knew_only_the_password_neither_adds_nor_removes_a_key(anna: User, owner: Client) -> None:
-    key, thief = SecurityKey(), entered(anna)
+    key = SecurityKey()
     add_key(owner, key)
+    thief = signed_in(anna)
     thief.post("/account/reauthenticate/", {"password": PASSWORD})
     keys = f"/account/second-factor/webauthn/keys/{key_row(anna).pk}/"
     for page in (ADD, f"{keys}edit/", f"{keys}remove/", RECOVERY, "/account/second-factor/"):
@@ -217,11 +218,11 @@ def test_the_address_must_be_confirmed_before_a_key_is_added() -> None:
 def test_in_public_a_key_opens_the_admin_to_staff(settings: Settings) -> None:
     settings.SECOND_FACTOR_FOR_STAFF = True
     root = User.objects.create_superuser(email="admin@localhost", password=PASSWORD)
-    key, other = SecurityKey(), entered(root)
-    client = entered(root)
+    key, client = SecurityKey(), entered(root)
     assert client.get("/admin/", follow=True).redirect_chain[-1][0] == "/account/second-factor/"
     add_key(client, key)
     assert client.get("/admin/people/user/").status_code == 200
+    other = signed_in(root)
     led = other.get("/admin/people/user/", follow=True).redirect_chain[-1][0]
     assert led == f"{AGAIN}?next=%2Fadmin%2Fpeople%2Fuser%2F"
     assert show_key(other, key, led) == "/admin/people/user/"

@@ -1,0 +1,126 @@
+"""Django's session engine, with the person of each session in a column, an idle limit and an absolute one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from allauth.account.signals import authentication_step_completed, email_changed
+from allauth.core.internal.httpkit import get_client_ip
+from allauth.mfa.signals import authenticator_added, authenticator_removed, authenticator_reset
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.sessions.backends.db import SessionStore as StockStore
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from people.models import MOST_OF_AGENT, Session, User
+
+IDLE, ABSOLUTE = timedelta(days=14), timedelta(days=90)
+STAFF_IDLE, STAFF_ABSOLUTE = timedelta(hours=12), timedelta(days=7)
+ANONYMOUS = timedelta(days=1)
+"""Of a session in which nobody has signed in, such as of a sign-in that waits for its second factor."""
+_USE_WRITTEN = timedelta(minutes=5)
+_CHUNK = 5_000
+
+
+class SessionStore(StockStore):
+    """`row` is the session as it was loaded; `client` the address and the browser of the request."""
+
+    row: Session | None = None
+    client: tuple[str | None, str] = (None, "")
+
+    @classmethod
+    def get_model_class(cls) -> type[Session]:
+        return Session
+
+    def _get_session_from_db(self) -> Session | None:
+        self.row = super()._get_session_from_db()  # type: ignore[misc]  # not in the stubs
+        return self.row
+
+    def create_model_instance(self, data: Mapping[str, Any]) -> Session:
+        now, user_id = timezone.now(), data.get(SESSION_KEY)
+        same = self.row is not None and user_id is not None and str(self.row.user_id) == user_id
+        started_at = self.row.started_at if self.row is not None and same else now
+        expires_at = now + ANONYMOUS if user_id is None else min(now + IDLE, started_at + ABSOLUTE)
+        address, agent = self.client
+        return Session(
+            session_key=self._get_or_create_session_key(),  # type: ignore[attr-defined]  # not in the stubs
+            session_data=self.encode(dict(data)),
+            expire_date=expires_at,
+            user_id=user_id,
+            started_at=started_at,
+            seen_at=now,
+            address=address,
+            agent=agent,
+        )
+
+
+class SessionLimits:
+    """End sessions that are idle or old, earlier for staff; note every few minutes that one is used."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        request.session.client = client(request)  # type: ignore[attr-defined]  # our engine's
+        if request.user.is_authenticated and (row := getattr(request.session, "row", None)) is not None:
+            now = timezone.now()
+            if request.user.is_staff and is_over_for_staff(row, now):
+                request.session.flush()
+                request.user = AnonymousUser()
+            elif now - row.seen_at > _USE_WRITTEN:
+                request.session.modified = True
+        return self.get_response(request)
+
+
+def is_over_for_staff(row: Session, now: datetime) -> bool:
+    return now - row.seen_at > STAFF_IDLE or now - row.started_at > STAFF_ABSOLUTE
+
+
+def client(request: HttpRequest) -> tuple[str | None, str]:
+    """The request's IP address, and the beginning of what its browser says of itself."""
+    agent = request.META.get("HTTP_USER_AGENT", "")
+    return get_client_ip(request), "".join(filter(str.isprintable, agent))[:MOST_OF_AGENT]
+
+
+def of_person(user: User) -> list[Session]:
+    """The person's sessions, the last used first."""
+    return list(Session.objects.filter(user=user, expire_date__gt=timezone.now()).order_by("-seen_at"))
+
+
+def handle(session_key: str) -> str:
+    """A name of the session for forms. The key itself would sign its reader in."""
+    return hashlib.sha256(session_key.encode()).hexdigest()[:32]
+
+
+def end_others(user: User, request: HttpRequest | None) -> int:
+    """Sign the person out everywhere but in the session of `request`. Returns how many sessions ended."""
+    kept = request.session.session_key if request is not None and request.user == user else None
+    return Session.objects.filter(user=user).exclude(session_key=kept or "").delete()[0]
+
+
+def delete_expired() -> int:
+    gone = 0
+    while True:
+        chunk = Session.objects.filter(expire_date__lt=timezone.now()).values("pk")[:_CHUNK]
+        deleted = Session.objects.filter(pk__in=chunk).delete()[0]
+        gone += deleted
+        if deleted < _CHUNK:
+            return gone
+
+
+# A new password ends sessions by a trigger of `User`.
+@receiver([authenticator_added, authenticator_removed, authenticator_reset, email_changed])
+def _end_others(request: HttpRequest, user: User, **_: object) -> None:
+    end_others(user, request)
+
+
+@receiver(authentication_step_completed)
+def _renew_key(request: HttpRequest, reauthenticated: bool = False, **_: object) -> None:
+    """A key that was read before somebody confirmed who they are opens nothing afterwards."""
+    if reauthenticated:
+        request.session.cycle_key()
