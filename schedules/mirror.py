@@ -128,7 +128,7 @@ def timing_of(schedule: Schedule) -> Timing | None:
 def shared(timing: Timing | None) -> tuple[str, dict[str, Any]]:
     """A part of a WITH that gives the id of a timing's row as `timing`, and inserts the row where it is missing.
 
-    It sends no signal, which would make beat reload everything.
+    It sends no signal, which would make beat reload everything. The lock keeps a row that is found from `retention`.
     """
     if timing is None:
         return "timing AS (SELECT NULL::int AS id)", {}
@@ -136,7 +136,7 @@ def shared(timing: Timing | None) -> tuple[str, dict[str, Any]]:
     same = " AND ".join(f"{name} = %({name})s" for name in names)
     given = ", ".join(f"%({name})s" for name in names)
     statement = (
-        f"found AS (SELECT id FROM {timing.table} WHERE {same} ORDER BY id LIMIT 1),"  # noqa: S608 - names of columns
+        f"found AS (SELECT id FROM {timing.table} WHERE {same} ORDER BY id LIMIT 1 FOR KEY SHARE),"  # noqa: S608 - names of columns
         f" added AS (INSERT INTO {timing.table} ({', '.join(names)})"
         f" SELECT {given} WHERE NOT EXISTS (SELECT FROM found) RETURNING id),"
         " timing AS (SELECT id FROM found UNION ALL SELECT id FROM added)"

@@ -61,7 +61,9 @@ INSERT_DELIVERIES = f"""
 INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, wake_at, wakes,
                                     is_bulk, expires_at, tries, replays, reason_code, reason_params, because_code,
                                     because_params)
-SELECT id, notification_id, channel_id, provider, 'pending', greatest(available_at, now()),
+SELECT id, notification_id, channel_id, provider, 'pending',
+       CASE WHEN provider = ANY (%(pulled)s::text[]) AND available_at < now() THEN available_at
+            ELSE greatest(available_at, now()) END,
        CASE WHEN provider <> ALL (%(pulled)s::text[])
             THEN {wakes.wake_at("extract(epoch FROM greatest(available_at, now()) - now())::float")} END,
        0, %(is_bulk)s, expires_at, 0, 0, reason_code, reason_params::jsonb, because_code, because_params::jsonb

@@ -11,7 +11,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from uuid import UUID
 
 from django.db import transaction
@@ -144,9 +144,9 @@ def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None)
         if decided >= SLOTS_PER_BATCH:
             break
     fired = _record(plans)
-    wakes = sending.record(
-        [(batch_id, plan.schedule, decision.slot) for batch_id, plan, decision in fired], channels, now
-    )
+    # In the order of their slots, whatever schedules they are of: a queue hands them out as they are recorded.
+    sent = sorted(((batch_id, plan.schedule, decision.slot) for batch_id, plan, decision in fired), key=itemgetter(2))
+    wakes = sending.record(sent, channels, now)
     quarantine.notify([notice for plan in plans for notice in _notices(plan)])
     return len(plans), wakes
 

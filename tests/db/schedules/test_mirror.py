@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from celery import Celery
+from django.db import connection, transaction
 from django.utils import timezone
-from django_celery_beat.models import PeriodicTask
+from django_celery_beat.models import ClockedSchedule, PeriodicTask
 from django_celery_beat.schedulers import DatabaseScheduler
 
 from config.celery import app as celery_app
 from notifications.models import Delivery
+from people import account_deletion
 from people.models import User
-from schedules import editing, tasks
+from schedules import editing, retention, tasks
 from schedules.beat.scheduler import Scheduler
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
@@ -181,3 +186,66 @@ def test_the_stock_loop_sweeps_every_five_seconds() -> None:
     make_schedule(make_user())
     entry = stock_beat_with_our_entries().schedule["sweep"]
     assert (entry.task, entry.schedule.seconds) == ("schedules.sweep", 5.0)
+
+
+def clocked() -> list[datetime]:
+    return sorted(ClockedSchedule.objects.values_list("clocked_time", flat=True))
+
+
+def once(day: int) -> dict[str, Any]:
+    return {"kind": "once", "rule": {"at": f"2026-06-{day:02}T09:00:00"}}
+
+
+def at(day: int) -> datetime:
+    return NOON.replace(day=day, hour=9)
+
+
+def move(schedule: Schedule, day: int) -> None:
+    moved = fresh(schedule)
+    editing.reschedule(moved.id, replace(editing.draft_of(moved), **once(day)), NOON, moved.version)
+
+
+@pytest.mark.parametrize("part", [1, 10_000])
+def test_an_instant_that_no_reminder_has_any_more_is_deleted_in_the_second_round(
+    monkeypatch: pytest.MonkeyPatch, part: int
+) -> None:
+    monkeypatch.setattr(retention, "_PART", part)
+    first, second = make_schedule(make_user(), **once(2)), make_schedule(make_user(), **once(2))
+    assert clocked() == [at(2)]
+    move(first, 3)
+    move(first, 4)
+    assert clocked() == [at(2), at(3), at(4)]
+    assert retention.prune() == 0  # an operator may have just made one of them
+    assert retention.prune() == 1
+    assert clocked() == [at(2), at(4)]  # the second still has the first instant
+    Schedule.objects.get(id=second.id).delete()
+    assert (retention.prune(), clocked()) == (1, [at(4)])
+
+
+def test_an_account_that_is_deleted_leaves_no_row_of_an_instant() -> None:
+    schedule = make_schedule(make_user(), **once(2))
+    account_deletion.request(schedule.user)
+    account_deletion.delete_requested()
+    assert retention.prune() + retention.prune() == 1
+    assert (clocked(), PeriodicTask.objects.count()) == ([], 0)
+
+
+def test_an_instant_that_another_edit_has_just_found_is_not_deleted_under_it() -> None:
+    schedule = make_schedule(make_user(), **once(2))
+    found, pruned = threading.Event(), threading.Event()
+
+    def insert() -> None:
+        with closing(connection), transaction.atomic():
+            make_schedule(make_user(), **once(2))
+            found.set()
+            pruned.wait(10)
+
+    other = threading.Thread(target=insert)
+    other.start()
+    assert found.wait(10)
+    Schedule.objects.filter(id=schedule.id).update(periodic_task=None)
+    PeriodicTask.objects.filter(id=schedule.periodic_task_id).delete()
+    assert retention.prune() + retention.prune() == 0
+    pruned.set()
+    other.join(10)
+    assert clocked() == [at(2)]

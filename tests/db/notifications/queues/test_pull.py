@@ -116,6 +116,31 @@ def test_the_oldest_messages_come_first_and_no_more_than_asked_for(queue: Channe
     assert take_batch(queue) == []
 
 
+def test_after_an_outage_a_queue_gets_the_slots_of_all_reminders_in_their_order() -> None:
+    queue = make_queue(concurrency=1)
+    every = {"kind": "interval", "misfire": "all", "channels": [queue]}
+    for minutes in (60, 45):
+        rule = {"every": minutes, "unit": "minutes", "anchor": "2026-06-01T12:00:00+00:00"}
+        make_schedule(queue.user, rule=rule, **every)
+    later = NOON + timedelta(hours=3, minutes=20)
+    assert [fire.fire_due(later, limit=1), fire.fire_due(later, limit=1)] == [1, 1]  # of the two, each alone
+    slots = []
+    while messages := take_batch(queue):
+        slots += [Notification.objects.get(deliveries__id=message.id).slot for message in messages]
+        ack(queue, *messages)
+    assert slots == [NOON + timedelta(minutes=minute) for minute in (45, 60, 90, 120, 135, 180, 180)]
+
+
+def test_slots_of_one_batch_are_recorded_in_their_order_whatever_their_reminders() -> None:
+    for minutes in (60, 45):
+        rule = {"every": minutes, "unit": "minutes", "anchor": "2026-06-01T12:00:00+00:00"}
+        make_schedule(make_user(), kind="interval", misfire="all", rule=rule)
+    fire.fire_due(NOON + timedelta(hours=3, minutes=20))
+    slots = [delivery.notification.slot for delivery in Delivery.objects.order_by("id")]
+    assert slots == sorted(slots)
+    assert len(slots) == 7
+
+
 def test_a_message_that_is_held_comes_to_nobody_else(queue: Channel) -> None:
     make_messages(queue, 1)
     [held] = take_batch(queue)
