@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 DEEPEST = 32
 # PostgreSQL writes out a greater one with all its digits, more than `_integer` reads.
 _GREATEST = 1e18
+_FIRST_TOO_LONG = 10**19
 
 
 class Bad(ValueError):
@@ -33,6 +34,11 @@ def read(raw: bytes) -> Any:
         ) from None
     except RecursionError:
         raise Bad(_("It is nested deeper than %(most)s levels.") % {"most": DEEPEST}) from None
+    return check(value)
+
+
+def check(value: Any) -> Any:
+    """The value, if it is what `read` could have read; for values that something has computed. Raises Bad."""
     _check(value, 0)
     return value
 
@@ -62,9 +68,13 @@ def _integer(digits: str) -> int:
 
 def _float(digits: str) -> float:
     number = float(digits)
-    if abs(number) > _GREATEST:
-        raise Bad(_("A number is greater than %(most)s.") % {"most": f"{_GREATEST:g}"})
+    _check_number(number)
     return number
+
+
+def _check_number(number: float) -> None:
+    if not abs(number) <= _GREATEST:  # nor NaN
+        raise Bad(_("A number is greater than %(most)s.") % {"most": f"{_GREATEST:g}"})
 
 
 def _check(value: Any, depth: int) -> None:
@@ -77,8 +87,15 @@ def _check(value: Any, depth: int) -> None:
             raise Bad(_("A text contains half of a surrogate pair."))
     elif isinstance(value, dict):
         for name, inner in value.items():
+            if not isinstance(name, str):
+                raise Bad(_("The name of a field is not a text."))
             _check(name, depth)
             _check(inner, depth + 1)
     elif isinstance(value, list):
         for inner in value:
             _check(inner, depth + 1)
+    elif isinstance(value, int | float):
+        if isinstance(value, float) or abs(value) >= _FIRST_TOO_LONG:
+            _check_number(value)
+    elif value is not None:
+        raise Bad(_("This is no value of JSON."))

@@ -55,9 +55,17 @@ class Code(Codes):
         "old-signature",
         gettext_noop("It was signed more than {seconds:duration} ago, or by a clock that is wrong."),
     )
-    NOT_JSON = "not-json", gettext_noop("Its body is not JSON that can be read: {problem}")
+    UNREADABLE_BODY = "not-json", gettext_noop("Its body cannot be read: {problem}")
     SWITCHED_OFF_ADDRESS = "switched-off-address", gettext_noop("The address was switched off.")
     UNREADABLE_SECRET = "unreadable-secret", gettext_noop("The secret of this address cannot be read. Enter it again.")
+    NO_SECRET = (
+        "no-secret",
+        gettext_noop("The address has no secret of at least {least} bytes to verify signatures with. Enter one."),
+    )
+    TOO_MANY_ALERTS = (
+        "too-many-alerts",
+        gettext_noop("{left_out} of its alerts became no events: a request may have {most}. Send fewer at once."),
+    )
     UNMAPPED = "unmapped", gettext_noop("The expression for {field} was not used: {problem}")
     TOO_LARGE = (
         "too-large",

@@ -32,6 +32,14 @@ ALGORITHMS = ("sha256", "sha512", "sha1")
 ENCODINGS = ("hex", "base64")
 
 
+SHORTEST_KEY = 16
+"""Bytes of a key that proves anything."""
+
+
+class NoSecret(Exception):
+    """There is no key of `SHORTEST_KEY` bytes to verify with."""
+
+
 class Refused(Exception):
     """The signature is missing, wrong or too old."""
 
@@ -121,9 +129,20 @@ SCHEMES: dict[str, tuple[StrOrPromise, Check]] = {
 def verify(scheme: str, secret: str, request: Request, options: Hmac) -> str:
     """Returns what identifies this delivery, so that a repetition is known; "" where nothing signed does.
 
-    Raises Refused.
+    Raises Refused and NoSecret.
     """
+    if not is_enough(scheme, secret):
+        raise NoSecret
     return SCHEMES[scheme][1](secret, request, options)
+
+
+def is_enough(scheme: str, secret: str) -> bool:
+    """Whether the scheme needs no key, or the secret holds one of `SHORTEST_KEY` bytes."""
+    try:
+        key = standard_key(secret) if scheme == "standard" else secret.encode()
+    except ValueError:
+        return False
+    return scheme == "none" or len(key) >= SHORTEST_KEY
 
 
 def standard_key(secret: str) -> bytes:

@@ -8,7 +8,6 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from django.utils import timezone
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -32,6 +31,7 @@ _DOCUMENT: Any = {
     "signature": {},
     "event": {"type": "join('.', ['shop', body.action])"},
     "enabled": True,
+    "needs_secret": False,
     "created": "2026-03-29T16:00:00Z",
 }
 
@@ -77,6 +77,7 @@ class InboundDocument(BaseModel):
     signature: dict[str, str]
     event: dict[str, str]
     enabled: bool
+    needs_secret: bool = Field(description="It answers 503 until it has a secret of at least 16 bytes.")
     created: Instant
 
 
@@ -168,7 +169,7 @@ def replay_inbound_request(request: ApiRequest, inbound_request_id: UUID) -> Htt
     """New events of it, also where it was refused."""
     mine = InboundRequest.objects.select_related("address").filter(address__user=request.auth.user)
     kept = get_object_or_404(mine, id=inbound_request_id)
-    came = receive.replay(kept.address, kept, timezone.now())
+    came = receive.replay(kept.address, kept)
     if not came.keys:
         raise conflict(f"No event came of it. {came.reason}")
     return answer({"ids": [str(key) for key in came.keys]}, 202)

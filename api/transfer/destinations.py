@@ -99,7 +99,6 @@ class Destinations:
             if one["id"] == entry.get("id") or all(one[name] == entry.get(name) for name in compared):
                 return False
         if body.scheme != "none":
-            body = body.model_copy(update={"enabled": False})
             self.outcome.to_confirm.append(body.label)
         addresses.create(self.user, inbound_form(body, InboundAddress(label=body.label, scheme=body.scheme)))
         return True

@@ -26,9 +26,9 @@ def are_alerts(body: Any) -> bool:
     )
 
 
-def read(body: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """The type of the event, what identifies it, and its data, for each alert."""
-    for alert in body["alerts"]:
+def read(body: Mapping[str, Any], most: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The type of the event, what identifies it, and its data, for each of the first `most` alerts."""
+    for alert in body["alerts"][:most]:
         labels, annotations = _texts(alert["labels"]), _texts(alert.get("annotations"))
         ended = alert["status"] == "resolved"
         data = {

@@ -112,6 +112,10 @@ class InboundForm(forms.Form):
                 schemes.standard_key(secret)
             except ValueError as error:
                 self.add_error("secret", str(error))
+                return cleaned
+        if scheme in schemes.SCHEMES and secret and not schemes.is_enough(scheme, secret):
+            said = _("This secret is too short. Have the sender sign with one of at least %(least)s characters.")
+            self.add_error("secret", said % {"least": schemes.SHORTEST_KEY})
         return cleaned
 
     def options(self) -> dict[str, str]:

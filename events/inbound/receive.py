@@ -9,37 +9,60 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qs
 from uuid import UUID, uuid5
 
+from django.conf import settings
 from django.db import transaction
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from common import encryption, expressions, strict_json
+from common import encryption, expressions, languages, strict_json
 from common.budget import Budget
 from common.postgres import change
+from common.strict_json import Bad
 from common.uuid7 import uuid7
 from events import ledger, matching, schemes, types
 from events.envelope import LARGEST_DATA, Envelope
-from events.inbound import alerts
+from events.inbound import alerts, body
 from events.models import InboundAddress, InboundRequest
 from events.reasons import Code
+from notifications import owner_notices
 from notifications.net import chain
+from notifications.owner_notices import Notice
 from work.reasons import NO_REASON, Reason
+from work.wakes import Wake, publish_after_commit
 
 KEPT = 50
 """Requests of each address."""
 
-_SECRET_HEADERS = {"authorization", "cookie", "proxy-authorization"}
+KEPT_BYTES = 1024 * 1024
+"""Of their bodies."""
+MOST_ALERTS = 100
+"""Alerts of one request."""
+
+# Others may hold a secret, and are not kept.
+_HEADERS = {
+    *("accept", "content-encoding", "content-length", "content-type", "date", "user-agent", "x-request-id"),
+    *("webhook-id", "webhook-timestamp", "x-github-delivery", "x-github-event", "x-github-hook-id"),
+    *("x-gitlab-event", "x-gitlab-event-uuid", "x-gitlab-instance", "x-gitea-delivery", "x-gitea-event"),
+    *("x-event-key", "x-event-type", "x-hook-uuid", "x-shopify-topic", "x-shopify-webhook-id", "x-wc-webhook-topic"),
+}
+_LIKE_A_SECRET = re.compile("auth|cookie|key|password|secret|session|signature|token")
 _LONGEST_HEADER = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`status` is that of HTTP; `keys` are those of the events; `reason` says why none, or what was not understood."""
+    """`status` is that of HTTP; `keys` are those of the events; `reason` says why none, or what was not understood.
+
+    `left_out`: so many alerts are no events.
+    """
 
     status: int
     keys: list[UUID] = field(default_factory=list)
     reason: Reason = NO_REASON
+    left_out: int = 0
 
 
 def hashed(token: str) -> str:
@@ -51,87 +74,97 @@ def find(token: str) -> InboundAddress | None:
     return InboundAddress.objects.filter(hashed=hashed(token), user__is_active=True).first()
 
 
-def receive(address: InboundAddress, headers: Mapping[str, str], body: bytes, now: datetime) -> Answer:
+def receive(address: InboundAddress, headers: Mapping[str, str], raw: bytes, now: datetime) -> Answer:
     """Record what came in, and its events. The same delivery again answers the same and has no further effect."""
-    request = schemes.Request({name.lower(): value for name, value in headers.items()}, body, now)
-    return _store(address, request, *_read(address, request))
-
-
-def replay(address: InboundAddress, kept: InboundRequest, now: datetime) -> Answer:
-    """Make new events of a request that was kept, whatever became of it: its owner vouches for it."""
-    request = schemes.Request(kept.headers, kept.body.encode(), now)
-    return _store(address, request, *_understand(address, request, str(uuid7())))
-
-
-def _read(address: InboundAddress, request: schemes.Request) -> tuple[Answer, list[Envelope]]:
-    if not address.enabled:
-        return Answer(410, reason=Reason(Code.SWITCHED_OFF_ADDRESS)), []
+    request = schemes.Request({name.lower(): value for name, value in headers.items()}, raw, now)
+    identity, refusal = _verify(address, request)
+    text: str | Bad
     try:
-        secret = address.secrets().get("secret", "")
-        identity = schemes.verify(address.scheme, secret, request, schemes.Hmac(**address.options))
-    except encryption.Unreadable:
-        return Answer(503, reason=Reason(Code.UNREADABLE_SECRET)), []
-    except schemes.Refused as refused:
-        return Answer(401, reason=refused.reason), []
-    answer, envelopes = _understand(address, request, identity)
+        text = body.text_of(request.headers, raw)
+    except Bad as error:
+        text = error
+    answer, envelopes = (refusal, []) if refusal else _understand(address, request.headers, text, identity)
     if cause := chain.read(request.headers.get(chain.HEADER.lower(), "")):
         # One of our own messages caused it: a rule, a message and its webhook would go round for ever.
         envelopes = [replace(one, correlation_id=cause[0], hops=cause[1]) for one in envelopes]
-    return answer, envelopes
+    written = raw.decode("utf-8", "replace") if isinstance(text, Bad) else text
+    return _store(address, request.headers, written, answer, envelopes)
 
 
-def _understand(address: InboundAddress, request: schemes.Request, identity: str) -> tuple[Answer, list[Envelope]]:
+def replay(address: InboundAddress, kept: InboundRequest) -> Answer:
+    """Make new events of a request that was kept, whatever became of it: its owner vouches for it."""
+    return _store(address, kept.headers, kept.body, *_understand(address, kept.headers, kept.body, str(uuid7())))
+
+
+def _verify(address: InboundAddress, request: schemes.Request) -> tuple[str, Answer | None]:
+    """What identifies a request, or why it is refused."""
+    if not address.enabled:
+        return "", Answer(410, reason=Reason(Code.SWITCHED_OFF_ADDRESS))
+    try:
+        secret = address.secrets().get("secret", "")
+        return schemes.verify(address.scheme, secret, request, schemes.Hmac(**address.options)), None
+    except encryption.Unreadable:
+        return "", Answer(503, reason=Reason(Code.UNREADABLE_SECRET))
+    except schemes.NoSecret:
+        return "", Answer(503, reason=Reason(Code.NO_SECRET, least=schemes.SHORTEST_KEY))
+    except schemes.Refused as refused:
+        return "", Answer(401, reason=refused.reason)
+
+
+def _understand(
+    address: InboundAddress, headers: Mapping[str, str], text: str | Bad, identity: str
+) -> tuple[Answer, list[Envelope]]:
     """The events of a request that is genuine. `identity`: see `schemes.verify`."""
     try:
-        body = strict_json.read(_json_of(request))
-    except strict_json.Bad as error:
-        return Answer(400, reason=Reason(Code.NOT_JSON, problem=str(error))), []
-    if not address.fields and alerts.are_alerts(body):
-        envelopes = [
-            Envelope(type=type, data=data, source=address.label, key=uuid5(address.id, one + identity))
-            for type, one, data in alerts.read(body)
-        ]
-        reason = NO_REASON
-    else:
-        envelope, reason = event_of(address, request.headers, body, identity)
-        envelopes = [envelope]
-    return Answer(202, [one.key for one in envelopes], reason), envelopes
-
-
-def _json_of(request: schemes.Request) -> bytes:
-    """GitHub can post JSON as a field of a form."""
-    if request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
-        found = parse_qs(request.body.decode("utf-8", "replace"), max_num_fields=100).get("payload")
-        return found[0].encode() if found else request.body
-    return request.body
+        if isinstance(text, Bad):
+            raise text
+        given = body.read(headers, text)
+    except Bad as error:
+        return Answer(400, reason=Reason(Code.UNREADABLE_BODY, problem=str(error))), []
+    if address.fields or not alerts.are_alerts(given):
+        envelope, reason = event_of(address, headers, given, identity)
+        return Answer(202, [envelope.key], reason), [envelope]
+    reason, envelopes = NO_REASON, []
+    for type, one, whole in alerts.read(given, MOST_ALERTS):
+        data, too_large = _fitting(whole)
+        reason = too_large or reason
+        envelopes.append(Envelope(type=type, data=data, source=address.label, key=uuid5(address.id, one + identity)))
+    if (left_out := len(given["alerts"]) - len(envelopes)) > 0:
+        reason = Reason(Code.TOO_MANY_ALERTS, left_out=left_out, most=MOST_ALERTS)
+    return Answer(202, [one.key for one in envelopes], reason, left_out), envelopes
 
 
 def event_of(
-    address: InboundAddress, headers: Mapping[str, str], body: Any, identity: str = ""
+    address: InboundAddress, headers: Mapping[str, str], given: Any, identity: str = ""
 ) -> tuple[Envelope, Reason]:
     """The event that a request becomes, and why an expression was not used, if so."""
-    document = {"headers": dict(headers), "body": body}
+    document = {"headers": dict(headers), "body": given}
     found: dict[str, Any] = {}
     reason, budget = NO_REASON, Budget()
     for name, expression in address.fields.items():
         try:
-            found[name] = _READ[name](expressions.find(expression, document, budget))
-        except ValueError as error:
-            reason = Reason(Code.UNMAPPED, field=name, problem=str(error))
-    data = found.get("data") or (body if isinstance(body, dict) else {"body": body})
-    size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
-    if size > LARGEST_DATA:
-        reason = Reason(Code.TOO_LARGE, size=size, most=LARGEST_DATA)
-        data = {"too_large": True, "bytes": size}
-    given = identity or found.get("id") or ""
+            found[name] = _READ[name](strict_json.check(expressions.find(expression, document, budget)))
+        except Exception as error:  # whatever an expression does, the request is not lost
+            problem = str(error) if isinstance(error, ValueError) else type(error).__name__
+            reason = Reason(Code.UNMAPPED, field=name, problem=problem)
+    data, too_large = _fitting(found.get("data") or (given if isinstance(given, dict) else {"body": given}))
+    same = identity or found.get("id") or ""
     envelope = Envelope(
-        type=found.get("type") or _default_type(address, headers, body),
+        type=found.get("type") or _default_type(address, headers, given),
         data=data,
         source=found.get("source") or address.label,
-        key=uuid5(address.id, given) if given else uuid7(),
+        key=uuid5(address.id, same) if same else uuid7(),
         occurred_at=found.get("time"),
     )
-    return envelope, reason
+    return envelope, too_large or reason
+
+
+def _fitting(data: dict[str, Any]) -> tuple[dict[str, Any], Reason | None]:
+    """The data, or how large it is where no event takes it."""
+    size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
+    if size <= LARGEST_DATA:
+        return data, None
+    return {"too_large": True, "bytes": size}, Reason(Code.TOO_LARGE, size=size, most=LARGEST_DATA)
 
 
 def _default_type(address: InboundAddress, headers: Mapping[str, str], body: Any) -> str:
@@ -188,32 +221,52 @@ _READ: dict[str, Any] = {"type": _type, "source": _text, "data": _data, "time": 
 
 # By id, which grows with time.
 _TRIM = """
-DELETE FROM events_inboundrequest WHERE address_id = %(address)s AND id < (
-    SELECT id FROM events_inboundrequest WHERE address_id = %(address)s ORDER BY id DESC OFFSET %(kept)s - 1 LIMIT 1
+DELETE FROM events_inboundrequest WHERE id IN (
+    SELECT id FROM (
+        SELECT id, row_number() OVER newest AS number, sum(octet_length(body)) OVER newest AS bytes
+          FROM events_inboundrequest WHERE address_id = %(address)s WINDOW newest AS (ORDER BY id DESC)
+    ) kept WHERE number > %(kept)s OR (number > 1 AND bytes > %(bytes)s)
 )
 """
 
 
 @transaction.atomic
-def _store(address: InboundAddress, request: schemes.Request, answer: Answer, envelopes: Sequence[Envelope]) -> Answer:
+def _store(
+    address: InboundAddress, headers: Mapping[str, str], text: str, answer: Answer, envelopes: Sequence[Envelope]
+) -> Answer:
     ledger.record(address.user_id, envelopes)
+    named = " ".join(address.fields.values()).lower()
+    kept = [name for name in headers if name in _HEADERS or (name in named and not _LIKE_A_SECRET.search(name))]
     InboundRequest.objects.create(
         address=address,
         status=answer.status,
-        headers={
-            _plain(name): _plain(value)[:_LONGEST_HEADER]
-            for name, value in request.headers.items()
-            if name not in _SECRET_HEADERS
-        },
-        body=_plain(request.body.decode("utf-8", "replace")),
+        headers={name: _plain(headers[name])[:_LONGEST_HEADER] for name in kept},
+        body=_plain(text),
         event_keys=[str(key) for key in answer.keys],
         reason_code=answer.reason.code,
-        reason_params=answer.reason.params,
+        reason_params={
+            name: _plain(value) if isinstance(value, str) else value for name, value in answer.reason.params.items()
+        },
     )
-    change(_TRIM, {"address": address.id, "kept": KEPT})
+    change(_TRIM, {"address": address.id, "kept": KEPT, "bytes": KEPT_BYTES})
+    if answer.status == 503:
+        publish_after_commit(_notice(address, answer))
     return answer
 
 
+def _notice(address: InboundAddress, answer: Answer) -> list[Wake]:
+    """Tell the owner once a day that their address takes nothing until they enter its secret."""
+    now = timezone.now()
+    with languages.override(address.user.language):
+        subject = _("“%(label)s” takes no webhooks") % {"label": address.label}
+        body = _("%(reason)s\n\nUntil then, whoever posts to it is told to try again later: %(url)s") % {
+            "reason": answer.reason,
+            "url": settings.BASE_URL + reverse("events:inbound-edit", args=[address.id]),
+        }
+    notice = Notice(address.user_id, uuid5(address.id, f"no secret {now:%Y-%m-%d}"), subject, body)
+    return owner_notices.record([notice], now)
+
+
 def _plain(text: str) -> str:
-    """jsonb and text cannot hold NUL."""
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    """jsonb and text hold neither NUL nor half of a surrogate pair."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()

@@ -58,6 +58,14 @@ class InboundAddress(models.Model):
     def scheme_label(self) -> str:
         return str(schemes.SCHEMES[self.scheme][0]) if self.scheme in schemes.SCHEMES else self.scheme
 
+    @property
+    def needs_secret(self) -> bool:
+        """Whether it answers 503 until its owner has entered a secret that can be read and is long enough."""
+        try:
+            return not schemes.is_enough(self.scheme, self.secrets().get("secret", ""))
+        except encryption.Unreadable:
+            return True
+
     def secrets(self) -> dict[str, str]:
         """Raises `encryption.Unreadable`."""
         return encryption.unseal_secrets(self.sealed_secrets, self.id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 from uuid import UUID
 
 from django.contrib import messages
@@ -105,7 +106,7 @@ def inbound_replay(request: PersonRequest, request_id: UUID) -> HttpResponse:
     kept = get_object_or_404(
         InboundRequest.objects.select_related("address"), id=request_id, address__user=request.user
     )
-    answer = receive.replay(kept.address, kept, timezone.now())
+    answer = receive.replay(kept.address, kept)
     if answer.keys:
         return redirect("events:event", answer.keys[0])
     messages.error(request, _("No event came of it. %(reason)s") % {"reason": answer.reason})
@@ -124,13 +125,21 @@ def inbound_post(request: HttpRequest, secret: str) -> HttpResponse:
     if not verdict.allowed:
         return JsonResponse({"allowed": False, "reset": verdict.reset}, status=429, headers=verdict.headers)
     if address is None:
-        return JsonResponse({"detail": "There is no such address (any more)."}, status=404)
+        return _problem(404, "There is no such address (any more).", "not-found")
     if len(request.body) > LARGEST:
-        return JsonResponse({"detail": f"This is larger than {LARGEST // 1024} KiB, the limit."}, status=413)
+        return _problem(413, f"This is larger than {LARGEST // 1024} KiB, the limit.", "too-large")
     answer = receive.receive(address, request.headers, request.body, timezone.now())
     if answer.status == 202:
-        return JsonResponse({"ids": [str(key) for key in answer.keys]}, status=202)
-    return JsonResponse({"detail": str(answer.reason)}, status=answer.status)
+        ids = {"ids": [str(key) for key in answer.keys]}
+        left_out = {"left_out": answer.left_out, "detail": str(answer.reason)} if answer.left_out else {}
+        return JsonResponse(ids | left_out, status=202)
+    return _problem(answer.status, str(answer.reason), str(answer.reason.code))
+
+
+def _problem(status: int, detail: str, code: str) -> JsonResponse:
+    """A problem document (RFC 9457)."""
+    document = {"title": HTTPStatus(status).phrase, "status": status, "code": code, "detail": detail}
+    return JsonResponse(document, status=status, content_type="application/problem+json")
 
 
 def _own(request: PersonRequest, address_id: UUID) -> InboundAddress:

@@ -115,8 +115,6 @@ def test_what_another_account_takes_over_is_the_same_again(ada: User, newcomer: 
     outcome = taken(newcomer, file)
     assert outcome.troubles == []
     again = exported(newcomer)
-    # Requests that nobody can check are not taken: the secret must be entered first.
-    file["inbound"][0]["enabled"] = False
     assert plain(again) == plain(file)
     assert outcome.added == {
         "settings": 1, "channels": 3, "connections": 1, "topics": 1, "subscriptions": 1, "inbound": 1, "rules": 2,
@@ -136,6 +134,7 @@ def test_nothing_of_another_account_comes_unasked(ada: User, newcomer: User) -> 
     assert (connection.destination().secrets, connection.verified_at) == ({}, None)
     own, others = InboundAddress.objects.get(user=newcomer), InboundAddress.objects.get(user=ada)
     assert own.secrets()["token"] != others.secrets()["token"] and own.secrets()["secret"] == ""
+    assert own.needs_secret
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 from datetime import timedelta
 from typing import Any
@@ -16,11 +18,13 @@ from common import encryption
 from events.inbound import receive
 from events.models import Event, InboundAddress, InboundRequest
 from events.reasons import Code
+from notifications.models import Notification
 from people.models import User
-from tests.make import make_user
+from tests.make import make_channel, make_user
 from tests.unit.events.test_schemes import STANDARD, github, standard, stripe
 
 TOKEN = "f" * 48
+SECRET = "a secret of ours"
 ORDER = {"type": "order.paid", "amount": 12}
 ALERT: dict[str, Any] = {
     "version": "4",
@@ -73,7 +77,7 @@ def test_any_json_becomes_an_event_before_the_answer() -> None:
 
 @pytest.mark.parametrize(
     ("scheme", "secret", "sign"),
-    [("github", "secret", github), ("stripe", "secret", stripe), ("standard", STANDARD, standard)],
+    [("github", SECRET, github), ("stripe", SECRET, stripe), ("standard", STANDARD, standard)],
 )
 def test_a_delivery_that_is_repeated_is_one_event_and_a_wrong_or_old_one_is_none(
     scheme: str, secret: str, sign: Any
@@ -93,9 +97,9 @@ def test_a_delivery_that_is_repeated_is_one_event_and_a_wrong_or_old_one_is_none
 
 
 def test_an_event_has_its_senders_word_for_what_happened() -> None:
-    make_address(scheme="github", secret="s")
+    make_address(scheme="github", secret=SECRET)
     body = json.dumps({"ref": "main"}).encode()
-    post(body, github("s", body, timezone.now()) | {"X-GitHub-Event": "pull_request"})
+    post(body, github(SECRET, body, timezone.now()) | {"X-GitHub-Event": "pull_request"})
     assert Event.objects.get().type == "github.pull_request"
 
 
@@ -154,7 +158,7 @@ def test_what_is_no_json_is_refused_and_kept(body: bytes) -> None:
     answer = post(body)
     assert (answer.status_code, Event.objects.count()) == (400, 0)
     assert answer.json()["detail"]
-    assert address.requests.get().reason_code == Code.NOT_JSON
+    assert address.requests.get().reason_code == Code.UNREADABLE_BODY
 
 
 def test_nobody_learns_more_than_that_an_address_is_not_there() -> None:
@@ -181,26 +185,24 @@ def test_the_last_requests_are_kept_without_secrets_and_none_of_others() -> None
 
 
 def test_a_replay_is_a_new_event_even_of_what_was_refused() -> None:
-    address = make_address(scheme="github", secret="s")
+    address = make_address(scheme="github", secret=SECRET)
     post(ORDER, {"X-Hub-Signature-256": "sha256=00"})
     refused = address.requests.get()
     assert Event.objects.count() == 0
-    receive.replay(address, refused, timezone.now())
-    receive.replay(address, refused, timezone.now())
+    receive.replay(address, refused)
+    receive.replay(address, refused)
     assert Event.objects.count() == 2
     assert list(Event.objects.values_list("data", flat=True)) == [ORDER, ORDER]
 
 
 def test_githubs_json_in_a_form_is_read() -> None:
     make_address()
-    Client().post(f"/in/{TOKEN}", {"payload": json.dumps(ORDER)})
-    client = Client()
-    client.post(f"/in/{TOKEN}", f"payload={json.dumps(ORDER)}", content_type="application/x-www-form-urlencoded")
+    Client().post(f"/in/{TOKEN}", f"payload={json.dumps(ORDER)}", content_type="application/x-www-form-urlencoded")
     assert Event.objects.get().data == ORDER
 
 
 def test_a_secret_that_cannot_be_read_is_said() -> None:
-    address = make_address(scheme="github", secret="s")
+    address = make_address(scheme="github", secret=SECRET)
     InboundAddress.objects.filter(id=address.id).update(
         sealed_secrets=encryption.seal_secrets({"secret": "x"}, uuid4())
     )
@@ -212,3 +214,191 @@ def test_guessing_addresses_and_posting_without_end_are_slowed_down(settings: Se
     make_address()
     for token, answered in (("0" * 48, 404), (TOKEN, 202)):
         assert [post(ORDER, token=token).status_code for _ in range(4)] == [answered] * 3 + [429]
+
+
+def in_utf16(text: str) -> bytes:
+    return b"\xff\xfe" + text.encode("utf-16-le")
+
+
+XML = (
+    '<?xml version="1.0" encoding="iso-8859-1"?><o:order xmlns:o="urn:o" id="7"><name>Bäcker</name>'
+    '<item n="1">Lamp</item><item/></o:order>'
+)
+ORDER_IN_XML = {"order": {"@o": "urn:o", "@id": "7", "name": "Bäcker", "item": [{"@n": "1", "#text": "Lamp"}, ""]}}
+FORM = "application/x-www-form-urlencoded"
+MULTIPART = (
+    b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
+    b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.txt"\r\n'
+    b"Content-Type: text/plain\r\n\r\nfour\r\n--x--\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "data"),
+    [
+        ("application/json", b"\xef\xbb\xbf" + json.dumps(ORDER).encode(), ORDER),
+        ("application/json", in_utf16('{"name": "Bäcker"}'), {"name": "Bäcker"}),
+        ("application/json", '{"name": "Bäcker"}'.encode("utf-16-be"), {"name": "Bäcker"}),
+        ("application/json; charset=iso-8859-1", '{"name": "Bäcker"}'.encode("latin-1"), {"name": "Bäcker"}),
+        ('application/json; charset="Windows-1252"', '{"price": "5 €"}'.encode("cp1252"), {"price": "5 €"}),
+        ("application/cloudevents+json; charset=shift_jis", '{"name": "東京"}'.encode("shift_jis"), {"name": "東京"}),
+        ("", json.dumps(ORDER).encode(), ORDER),
+        (FORM, b"a=1&b=x%20y&a=2&c=", {"a": ["1", "2"], "b": "x y", "c": ""}),
+        (FORM, b"payload=" + json.dumps(ORDER).encode(), ORDER),
+        (
+            "multipart/form-data; boundary=x",
+            MULTIPART,
+            {"a": "1", "f": {"name": "a.txt", "type": "text/plain", "bytes": 4}},
+        ),
+        ("application/xml", XML.encode("latin-1"), ORDER_IN_XML),
+        ("application/soap+xml; charset=utf-8", XML.encode(), ORDER_IN_XML),
+        ("text/xml", "<a>1 &lt; 2</a>".encode("utf-16"), {"a": "1 < 2"}),
+    ],
+)
+def test_a_body_is_read_as_its_sender_wrote_it_also_when_it_is_replayed(
+    content_type: str, body: bytes, data: dict[str, Any]
+) -> None:
+    address = make_address()
+    answer = Client().generic("POST", f"/in/{TOKEN}", body, content_type=content_type)
+    assert answer.status_code == 202, answer.content
+    assert Event.objects.get().data == data
+    receive.replay(address, address.requests.get())
+    assert [event.data for event in Event.objects.all()] == [data, data]
+
+
+DEEP = "<a>" * 40 + "</a>" * 40
+BOMB = '<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;&b;">]><a>&c;</a>'
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("application/json; charset=klingon", b"{}"),
+        ("application/json; charset=punycode", b"{}"),
+        ("application/json; charset=zlib", b"{}"),
+        ("application/json; charset=" + "x" * 300, b"{}"),
+        ("application/json; charset=shift_jis", b'{"a": "\x81"}'),
+        ("application/json", b'{"a": "\xe4"}'),
+        ("application/json", b"\xff\xfe{"),
+        ("application/json", b'{"a": 1e999}'),
+        ("application/json", b'{"a": "\\ud800"}'),
+        ("application/json", b'{"a": ' + b"1" * 5_000 + b"}"),
+        ("application/json", b"[" * 100_000),
+        (FORM, b"&".join(b"a%d=1" % number for number in range(1_001))),
+        (FORM, b""),
+        (FORM, b"a=%00"),
+        ("multipart/form-data", MULTIPART),
+        ("multipart/form-data; boundary=x", b"no form"),
+        ("application/xml", b"<a><b></a>"),
+        ("application/xml", DEEP.encode()),
+        ("application/xml", b"<a>" + b"<b/>" * 10_001 + b"</a>"),
+        ("application/xml", BOMB.encode()),
+        ("application/xml", b'<!DOCTYPE a SYSTEM "http://127.0.0.1/x"><a/>'),
+        ("application/xml", b"\x00"),
+    ],
+)
+def test_what_cannot_be_read_is_a_problem_and_kept(content_type: str, body: bytes) -> None:
+    address = make_address()
+    answer = Client().generic("POST", f"/in/{TOKEN}", body, content_type=content_type)
+    assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json")
+    assert (answer.json()["code"], bool(answer.json()["detail"])) == (Code.UNREADABLE_BODY, True)
+    assert (address.requests.get().reason_code, Event.objects.count()) == (Code.UNREADABLE_BODY, 0)
+
+
+EXPRESSIONS = [
+    "to_number('1e999')",
+    "to_number('-1e999')",
+    "to_number('NaN')",
+    "to_number('1e300')",
+    f"to_number('{'9' * 400}')",
+    "sum([body.big, body.big])",
+    "avg(body.none)",
+    '`"\\ud800"`',
+    '`"\\u0000"`',
+    '`{"\\u0000": 1}`',
+    "`1e999`",
+    "abs('x')",
+    "join(',', body.numbers)",
+    "[[[[[[[[[[[body]]]]]]]]]]]",
+    "headers.x",
+    "body.numbers[0:1:0]",
+]
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+@pytest.mark.parametrize("field", ["type", "source", "data", "time", "id"])
+def test_no_result_of_an_expression_loses_a_request(field: str, expression: str) -> None:
+    inner = f"{{a: {expression}}}" if field == "data" else expression
+    deep: Any = 1
+    for _ in range(29):
+        deep = [deep]
+    address = make_address(fields={field: inner})
+    answer = post({"big": 9e17, "numbers": [1, 2], "deep": deep})
+    assert answer.status_code == 202
+    [key] = answer.json()["ids"]
+    assert str(Event.objects.get().key) == key
+    assert address.requests.get().status == 202
+
+
+def test_an_event_takes_so_many_alerts_of_a_post_and_the_rest_is_named() -> None:
+    address = make_address()
+    firing = ALERT["alerts"][0]
+    alerts = [firing | {"fingerprint": f"{number:016x}"} for number in range(receive.MOST_ALERTS + 5)]
+    answer = post(ALERT | {"alerts": alerts})
+    assert (answer.status_code, len(answer.json()["ids"]), answer.json()["left_out"]) == (202, receive.MOST_ALERTS, 5)
+    assert Event.objects.count() == receive.MOST_ALERTS
+    kept = address.requests.get()
+    assert (kept.reason_code, kept.reason_params["left_out"]) == (Code.TOO_MANY_ALERTS, 5)
+    assert len(json.loads(kept.body)["alerts"]) == receive.MOST_ALERTS + 5
+
+
+def test_an_alert_that_is_too_large_is_an_event_that_says_so() -> None:
+    make_address()
+    big = ALERT["alerts"][0] | {"annotations": {"summary": "x" * 70_000}}
+    assert post(ALERT | {"alerts": [big]}).status_code == 202
+    assert Event.objects.get().data["too_large"] is True
+
+
+@pytest.mark.parametrize(
+    ("scheme", "secret"),
+    [
+        ("github", ""),
+        ("stripe", ""),
+        ("hmac", ""),
+        ("hmac", "x"),
+        ("standard", ""),
+        ("standard", "whsec_"),
+        ("standard", "no"),
+    ],
+)
+def test_an_address_without_a_real_key_takes_nothing_and_its_owner_is_told_once_a_day(scheme: str, secret: str) -> None:
+    address = make_address(scheme=scheme, secret=secret)
+    make_channel(address.user)
+    body = json.dumps(ORDER).encode()
+    key = secret.encode() if secret != "whsec_" else b""
+    signed = {
+        "X-Signature": hmac.new(key, body, hashlib.sha256).hexdigest(),
+        "X-Hub-Signature-256": "sha256=" + hmac.new(key, body, hashlib.sha256).hexdigest(),
+    }
+    now = timezone.now()
+    for headers in (signed, stripe(secret, body, now), {}):
+        assert post(body, headers).status_code == 503
+    assert Event.objects.count() == 0
+    assert set(address.requests.values_list("reason_code", flat=True)) == {Code.NO_SECRET}
+    assert Notification.objects.filter(user=address.user, origin="notice").count() == 1
+
+
+def test_only_headers_that_hold_no_secret_are_kept() -> None:
+    address = make_address(fields={"source": 'headers."x-shop"', "id": 'headers."x-api-token"'})
+    secret = dict.fromkeys(("Authorization", "X-Gitlab-Token", "X-Api-Key", "X-Api-Token", "X-Other"), "secret")
+    assert post(ORDER, secret | {"X-Shop": "Berlin", "X-GitHub-Event": "push"}).status_code == 202
+    kept = address.requests.get().headers
+    assert (kept["x-shop"], kept["x-github-event"]) == ("Berlin", "push")
+    assert kept.keys() <= {"content-length", "content-type", "x-shop", "x-github-event"}
+
+
+def test_the_bodies_of_an_address_that_are_kept_have_a_size() -> None:
+    address = make_address()
+    for number in range(6):
+        post({"number": number, "text": "x" * 250_000})
+    assert [json.loads(one.body)["number"] for one in address.requests.all()] == [5, 4, 3, 2]

@@ -23,14 +23,16 @@ def token_of(address: InboundAddress) -> str:
 
 def test_an_address_is_made_used_and_looked_at_in_the_browser(ada: User) -> None:
     client = signed_in(ada)
-    made = client.post("/inbound/new", {"label": "Shop", "scheme": "github", "secret": "s3cret", "enabled": "on"})
+    made = client.post(
+        "/inbound/new", {"label": "Shop", "scheme": "github", "secret": "s3cret-of-16-bytes", "enabled": "on"}
+    )
     address = InboundAddress.objects.get(user=ada)
     assert made["Location"] == f"/inbound/{address.id}"
     body = json.dumps(ORDER).encode()
-    assert post(body, github("s3cret", body, timezone.now()), token=token_of(address)).status_code == 202
+    assert post(body, github("s3cret-of-16-bytes", body, timezone.now()), token=token_of(address)).status_code == 202
     page = client.get(made["Location"]).content.decode()
     assert addresses.url(address) in page
-    assert "s3cret" not in page + client.get(f"/inbound/{address.id}/edit").content.decode()
+    assert "s3cret-of-16-bytes" not in page + client.get(f"/inbound/{address.id}/edit").content.decode()
     replayed = client.post(f"/inbound/requests/{address.requests.get().id}/replay")
     assert replayed["Location"] == f"/events/{Event.objects.latest('id').key}"
     assert Event.objects.count() == 2
@@ -38,12 +40,16 @@ def test_an_address_is_made_used_and_looked_at_in_the_browser(ada: User) -> None
 
 def test_a_change_keeps_the_secret_and_another_scheme_asks_for_one(ada: User) -> None:
     client = signed_in(ada)
-    client.post("/inbound/new", {"label": "Shop", "scheme": "github", "secret": "s3cret", "enabled": "on"})
+    client.post("/inbound/new", {"label": "Shop", "scheme": "github", "secret": "s3cret-of-16-bytes", "enabled": "on"})
     address = InboundAddress.objects.get()
     path = f"/inbound/{address.id}/edit"
     client.post(path, {"label": "Store", "scheme": "github", "secret": "", "event_type": "body.type", "enabled": "on"})
     address.refresh_from_db()
-    assert (address.label, address.fields, address.secrets()["secret"]) == ("Store", {"type": "body.type"}, "s3cret")
+    assert (address.label, address.fields, address.secrets()["secret"]) == (
+        "Store",
+        {"type": "body.type"},
+        "s3cret-of-16-bytes",
+    )
     refused = client.post(path, {"label": "Store", "scheme": "stripe", "secret": ""})
     assert refused.status_code == 200
     address.refresh_from_db()
@@ -84,7 +90,10 @@ BODIES: list[tuple[dict[str, Any], str]] = [
     ({"label": "Shop", "scheme": "standard", "secret": "whsec_#"}, "secret"),
     ({"label": "Shop", "event": {"type": "body."}}, "event.type"),
     ({"label": "Shop", "event": {"data": "to_string(body)"}}, "event.data"),
-    ({"label": "Shop", "scheme": "hmac", "secret": "s", "signature": {"header": "a b"}}, "signature.header"),
+    ({"label": "Shop", "scheme": "hmac", "secret": "x" * 16, "signature": {"header": "a b"}}, "signature.header"),
+    ({"label": "Shop", "scheme": "github", "secret": "x" * 15}, "secret"),
+    ({"label": "Shop", "scheme": "standard", "secret": "whsec_"}, "secret"),
+    ({"label": "Shop", "scheme": "standard", "secret": "whsec_c2hvcnQ="}, "secret"),
 ]
 
 

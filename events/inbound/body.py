@@ -1,0 +1,160 @@
+"""Read the body of a request as data: JSON, a form, or XML, in any usual charset. Pure.
+
+XML becomes objects as usual: an element is its text, or an object of its children, with `@name` for attributes and
+`#text` beside them; elements of one name are a list. Names lose their prefix.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterable, Mapping
+from io import BytesIO
+from typing import Any
+from urllib.parse import parse_qsl
+from xml.parsers import expat
+
+from django.core.exceptions import SuspiciousOperation
+from django.core.files.uploadhandler import MemoryFileUploadHandler
+from django.http.multipartparser import MultiPartParser, MultiPartParserError
+from django.utils.http import parse_header_parameters
+from django.utils.translation import gettext as _
+
+from common import strict_json
+from common.strict_json import Bad
+
+MOST_FIELDS = 1_000
+MOST_ELEMENTS = 10_000
+"""Elements and attributes of XML."""
+
+# Others decode to something else than text, or in quadratic time.
+_CHARSET = re.compile(
+    r"ascii|utf-(8|16|32)(-le|-be)?|iso8859-\d{1,2}|cp125\d|koi8-[ru]|shift_jis|euc_(jp|kr)|gb2312|gbk|gb18030|big5"
+)
+_XML_CHARSET = re.compile(rb"<\?xml[^>]{1,100}?encoding=[\"']([A-Za-z0-9._-]{1,40})[\"']")
+_MARKED = ("utf-8-sig", "utf-16", "utf-32")  # with a byte order mark, which decides
+
+
+def text_of(headers: Mapping[str, str], body: bytes) -> str:
+    """The body as text: by its byte order mark, by its Content-Type, by what it says itself. Raises Bad."""
+    charset: str = json.detect_encoding(body)
+    if charset not in _MARKED:
+        declared = _XML_CHARSET.match(body)
+        charset = _content_type(headers)[1].get("charset") or (declared[1].decode() if declared else charset)
+    try:
+        charset = codecs.lookup(charset.replace("-sig", "")).name
+    except (LookupError, ValueError):
+        charset = f"{charset[:40]} "
+    if not _CHARSET.fullmatch(charset):
+        raise Bad(_("The charset %(name)s is not known. Send UTF-8.") % {"name": charset.strip()})
+    try:
+        return body.decode(charset).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        said = _("Byte %(number)s is not valid %(charset)s.")
+        raise Bad(said % {"number": error.start, "charset": charset.upper()}) from None
+
+
+def read(headers: Mapping[str, str], text: str) -> Any:
+    """The data in a text. Raises Bad."""
+    kind, parameters = _content_type(headers)
+    if kind == "application/x-www-form-urlencoded":
+        return _form(text)
+    if kind == "multipart/form-data":
+        return _multipart(parameters, text)
+    if kind in ("application/xml", "text/xml") or kind.endswith("+xml"):
+        return _xml(text)
+    return strict_json.read(text.encode())
+
+
+def _content_type(headers: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    try:
+        return parse_header_parameters(headers.get("content-type", ""))
+    except ValueError:
+        return "", {}
+
+
+def _form(text: str) -> Any:
+    try:
+        return _fields(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS))
+    except ValueError:
+        raise Bad(_("A form has at most %(most)s fields.") % {"most": MOST_FIELDS}) from None
+
+
+def _multipart(parameters: Mapping[str, str], text: str) -> Any:
+    """Of a file, its name, type and size."""
+    body = text.encode()
+    meta = {
+        "CONTENT_TYPE": f'multipart/form-data; boundary="{parameters.get("boundary", "")}"',
+        "CONTENT_LENGTH": len(body),
+    }
+    try:
+        fields, files = MultiPartParser(meta, BytesIO(body), [MemoryFileUploadHandler()], "utf-8").parse()
+    except (MultiPartParserError, SuspiciousOperation, ValueError) as error:
+        raise Bad(_("This is not a form that can be read. %(error)s") % {"error": error}) from None
+    pairs: list[tuple[str, Any]] = [(name, value) for name, values in fields.lists() for value in values]
+    for name, sent in files.lists():
+        pairs += [(name, {"name": one.name, "type": one.content_type, "bytes": one.size}) for one in sent]
+    return _fields(pairs)
+
+
+def _fields(pairs: Iterable[tuple[str, Any]]) -> Any:
+    """The fields by name, several of one name as a list; where GitHub posts JSON as a field, that."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        _add(found, name, value)
+    if found.keys() == {"payload"} and isinstance(found["payload"], str):
+        return strict_json.read(found["payload"].encode())
+    if not found:
+        raise Bad(_("This form has no fields."))
+    return strict_json.check(found)
+
+
+def _add(found: dict[str, Any], name: str, value: Any) -> None:
+    if name not in found:
+        found[name] = value
+    elif isinstance(found[name], list):
+        found[name].append(value)
+    else:
+        found[name] = [found[name], value]
+
+
+def _xml(text: str) -> Any:
+    """Without a document type, and so without entities: nothing grows, and nothing is fetched."""
+    top: dict[str, Any] = {}
+    stack: list[tuple[dict[str, Any], list[str]]] = [(top, [])]
+    count = 0
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        count += 1 + len(attributes)
+        if count > MOST_ELEMENTS:
+            raise Bad(_("This XML has more than %(most)s elements and attributes.") % {"most": MOST_ELEMENTS})
+        if len(stack) > strict_json.DEEPEST:
+            raise Bad(_("It is nested deeper than %(most)s levels.") % {"most": strict_json.DEEPEST})
+        stack.append(({f"@{_local(key)}": value for key, value in attributes.items()}, []))
+
+    def end(name: str) -> None:
+        element, written = stack.pop()
+        said = "".join(written).strip()
+        if element and said:
+            element["#text"] = said
+        _add(stack[-1][0], _local(name), element or said)
+
+    def refuse(*_arguments: Any) -> None:
+        raise Bad(_("XML with a document type (DOCTYPE) is not read."))
+
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = lambda said: stack[-1][1].append(said)
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(text, True)
+    except expat.ExpatError as error:
+        raise Bad(_("This is not XML that can be read: %(error)s") % {"error": error}) from None
+    return strict_json.check(top)
+
+
+def _local(name: str) -> str:
+    return name.rpartition(":")[2]
