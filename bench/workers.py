@@ -16,7 +16,7 @@ from typing import Any
 
 import redis
 
-from config import env
+from config import engine_urls
 from config.processes import Child
 
 
@@ -162,6 +162,6 @@ def own_redis_database(app: Any) -> None:
     settings.REDIS_URL = settings.REDIS_URL.replace("?db=0", "?db=15")  # of the embedded Redis, see script/bench
     with redis.Redis.from_url(settings.REDIS_URL) as client:
         client.flushdb()
-    settings.CELERY_BROKER_URL = app.conf.broker_url = env.broker(settings.REDIS_URL)
+    settings.CELERY_BROKER_URL = app.conf.broker_url = engine_urls.broker(settings.REDIS_URL)
     options = app.conf.broker_transport_options | {"global_keyprefix": "carillon:"}
     app.conf.broker_transport_options = options

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import logging
+
 from django.apps import AppConfig, apps
+from django.conf import settings
 from django.core import checks
 from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy
+
+log = logging.getLogger(__name__)
 
 
 class CommonConfig(AppConfig):
@@ -13,6 +18,8 @@ class CommonConfig(AppConfig):
         from common import storage
         from common.admin import rights
 
+        if settings.UNENCRYPTED:
+            log.warning("Connections to other hosts are not secured by TLS: see %s", ", ".join(settings.UNENCRYPTED))
         post_migrate.connect(storage.set_parameters)
         checks.register(rights.check_owners)
         # The admin labels columns with the names of fields: see library_texts.py.

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from django.core.cache.backends.redis import RedisCache
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
-from redis.retry import Retry
+
+from common import redis_client
 
 log = logging.getLogger(__name__)
 
@@ -37,9 +37,7 @@ class JSONSerializer:
 class Cache(RedisCache):
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         # A page must not wait for a Redis that is down.
-        options = {"serializer": JSONSerializer, "socket_timeout": 1, "socket_connect_timeout": 1}
-        options["retry"] = Retry(NoBackoff(), 0)
-        super().__init__(server, params | {"OPTIONS": options})
+        super().__init__(server, params | {"OPTIONS": redis_client.OPTIONS | {"serializer": JSONSerializer}})
         self._asked_again_at = 0.0
 
     def add(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> bool:

@@ -27,12 +27,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from redis import Redis
-from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.exceptions import RedisError
-from redis.retry import Retry
 
+from common import redis_client
 from common.group_commit import Alone, Combiner
 
 log = logging.getLogger(__name__)
@@ -341,6 +339,4 @@ _together = Combiner(_ask)
 
 @cache
 def script(url: str, text: str) -> Script:
-    """A script on a Redis, with short timeouts: nothing must wait for a Redis that is down."""
-    client = Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1, retry=Retry(NoBackoff(), 0))
-    return client.register_script(text)
+    return redis_client.client(url).register_script(text)

@@ -1,6 +1,6 @@
 """Typed readers of environment variables. A wrong value raises `Misconfigured`, whose message is one line.
 
-No message contains a value of `secret`, `encryption_keys`, `database`, `mail`, `redis` or `proxy`: they hold passwords.
+No message contains a value of `secret`, `encryption_keys`, `mail` or `proxy`: they hold passwords.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ import re
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Any
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -134,7 +133,7 @@ def networks(name: str) -> list[str]:
 def url(name: str, default: str) -> str:
     """A web address: http or https, with a host."""
     value, example = text(name, default), "https://carillon.example.org"
-    parts = _split_url(name, value, example)
+    parts = split_url(name, value, example)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise Misconfigured(name, "is not a web address that starts with http:// or https://", example)
     return value
@@ -162,6 +161,17 @@ def secret(name: str, default: str | None = None) -> str:
     return value or default or ""
 
 
+_SHORTEST_KEY = 32
+
+
+def signing_key(value: str, debug: bool) -> str:
+    """A value of SECRET_KEY: long enough that nobody finds it by trying, except while `debug` is on."""
+    if len(value) < _SHORTEST_KEY and not debug:
+        problem = f"has {len(value)} characters, but needs at least {_SHORTEST_KEY}"
+        raise Misconfigured("SECRET_KEY", problem, "a long random text; `openssl rand -base64 48` makes one")
+    return value
+
+
 def vapid_key(value: str) -> str:
     """A value of VAPID_PRIVATE_KEY: 32 bytes in base64url, or empty."""
     if value and not _is_key(value + "=" * (-len(value) % 4)):
@@ -181,46 +191,11 @@ def encryption_keys(value: str) -> list[str]:
     return found
 
 
-# We stop waiting for a silent database after seconds; TCP alone takes a quarter of an hour. The server ends a
-# transaction that is idle for a minute, since its locks block others; by default it keeps them for two hours.
-DATABASE_TIMEOUTS = {
-    "connect_timeout": "5",
-    "tcp_user_timeout": "10000",
-    "keepalives_idle": "10",
-    "keepalives_interval": "5",
-    "options": "-c idle_in_transaction_session_timeout=60s -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10"
-    " -c tcp_keepalives_count=3",
-}
-
-
-def database(value: str) -> dict[str, Any]:
-    """A value of DATABASE_URL as an entry of Django's DATABASES.
-
-    `?host=/dir` names the directory of a Unix socket. Other options go to libpq and override `DATABASE_TIMEOUTS`.
-    """
-    example = "postgresql://carillon:password@127.0.0.1:5432/carillon"
-    parts = _split_url("DATABASE_URL", value, example)
-    if parts.scheme not in {"postgres", "postgresql"}:
-        raise Misconfigured("DATABASE_URL", "does not start with postgresql:// (Carillon needs PostgreSQL)", example)
-    if not (name := unquote(parts.path[1:])) or "/" in name:
-        raise Misconfigured("DATABASE_URL", "does not end with the name of a database", example)
-    options = DATABASE_TIMEOUTS | dict(parse_qsl(parts.query, keep_blank_values=True))
-    return {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": name,
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
-        "HOST": options.pop("host", "") or unquote(parts.hostname or ""),
-        "PORT": options.pop("port", "") or str(parts.port or ""),
-        "OPTIONS": options,
-    }
-
-
 def proxy(value: str) -> str:
     """A value of EGRESS_PROXY: empty, or http:// with a host and a port."""
     example = "http://user:password@proxy.internal:3128"
     if value:
-        parts = _split_url("EGRESS_PROXY", value, example)
+        parts = split_url("EGRESS_PROXY", value, example)
         if parts.scheme != "http" or not parts.hostname or not parts.port:
             raise Misconfigured("EGRESS_PROXY", "is not an address that starts with http:// and names a port", example)
     return value
@@ -241,7 +216,7 @@ class MailServer:
 def mail(value: str) -> MailServer:
     """A value of EMAIL_URL: smtp:// (port 25), smtp+tls:// (STARTTLS, 587) or smtps:// (TLS, 465)."""
     example = "smtp+tls://user:password@mail.example.org:587"
-    parts = _split_url("EMAIL_URL", value, example)
+    parts = split_url("EMAIL_URL", value, example)
     ports = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
     if parts.scheme not in ports:
         raise Misconfigured("EMAIL_URL", "does not start with smtp://, smtp+tls:// or smtps://", example)
@@ -257,28 +232,6 @@ def mail(value: str) -> MailServer:
     )
 
 
-def redis(value: str) -> str:
-    """A value of REDIS_URL: redis:// or rediss:// with a host, or unix:///path?db=0; with the number of a database."""
-    example = "redis://:password@127.0.0.1:6379/0"
-    parts = _split_url("REDIS_URL", value, example)
-    if parts.scheme == "unix" and parts.path and not parts.hostname:
-        number = dict(parse_qsl(parts.query, keep_blank_values=True)).get("db", "0")
-    elif parts.scheme in {"redis", "rediss"} and parts.hostname:
-        number = parts.path.strip("/") or "0"
-    else:
-        raise Misconfigured("REDIS_URL", "does not start with redis:// or rediss:// and a host", example)
-    if not number.isdecimal():
-        raise Misconfigured("REDIS_URL", "does not end with the number of a database", example)
-    return value
-
-
-def broker(redis_url: str) -> str:
-    """REDIS_URL in Celery's spelling, which has its own scheme for Unix sockets."""
-    if not redis_url.startswith("unix://"):
-        return redis_url
-    return redis_url.replace("unix://", "redis+socket://", 1).replace("?db=", "?virtual_host=")
-
-
 def _is_key(text: str) -> bool:
     """Whether these are 32 bytes in base64url."""
     try:
@@ -291,7 +244,15 @@ def _split_list(value: str) -> list[str]:
     return [item for part in value.split(",") if (item := part.strip())]
 
 
-def _split_url(name: str, value: str, example: str) -> SplitResult:
+def is_local(host: str) -> bool:
+    """Whether this is the machine itself, by name, address or Unix socket."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host in {"", "localhost"} or host.startswith(("/", "@"))
+
+
+def split_url(name: str, value: str, example: str) -> SplitResult:
     try:
         parts = urlsplit(value)
         _ = parts.port  # raises ValueError only when it is read

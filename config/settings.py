@@ -13,7 +13,7 @@ from celery.schedules import crontab
 from django.templatetags.static import static
 from django.utils.translation import gettext_lazy as _
 
-from config import embedded, env, logs, processes
+from config import embedded, engine_urls, env, logs, processes
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = embedded.var_dir()
@@ -22,9 +22,11 @@ VAR_DIR = embedded.var_dir()
 _given_database, _given_redis = env.secret("DATABASE_URL", ""), env.secret("REDIS_URL", "")
 _database_url, _redis_url = embedded.urls(_given_database, _given_redis)
 _embedded_database = not _given_database
-REDIS_URL = env.redis(_redis_url)
+REDIS_URL = engine_urls.redis(_redis_url)
 
-DATABASES = {"default": env.database(_database_url)}
+DATABASES = {"default": engine_urls.database(_database_url)}
+# Variables of servers on other hosts whose connections are not secured, for a warning at the start.
+UNENCRYPTED = engine_urls.unencrypted(DATABASES["default"], REDIS_URL)
 DATABASES["default"] |= {"CONN_HEALTH_CHECKS": True}
 _worker_threads = processes.threads_of(sys.argv)
 if env.flag("DATABASE_POOL", _worker_threads):
@@ -45,7 +47,8 @@ CSRF_TRUSTED_ORIGINS = [BASE_URL]
 ROOT_URLCONF = "config.urls"
 
 # --- Secrets: with the embedded PostgreSQL they are generated once in var/; otherwise they are required --------------
-SECRET_KEY = env.secret("SECRET_KEY", default=embedded.kept_secret("secret-key") if _embedded_database else None)
+_kept_key = embedded.kept_secret("secret-key") if _embedded_database else None
+SECRET_KEY = env.signing_key(env.secret("SECRET_KEY", default=_kept_key), DEBUG)
 ENCRYPTION_KEYS = env.encryption_keys(
     env.secret("ENCRYPTION_KEYS", default=embedded.kept_fernet_key("encryption-key") if _embedded_database else None)
 )
@@ -262,12 +265,14 @@ if _email_url:
     EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.user, _mail.password
     EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.starttls, _mail.tls
     EMAIL_TIMEOUT = 20
+    if not (_mail.tls or _mail.starttls or env.is_local(_mail.host)):
+        UNENCRYPTED.append("EMAIL_URL")
 else:
     EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     EMAIL_FILE_PATH = VAR_DIR / "mail"
 
 # --- Celery ----------------------------------------------------------------------------------------------------------
-CELERY_BROKER_URL = env.broker(REDIS_URL)
+CELERY_BROKER_URL = engine_urls.broker(REDIS_URL)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a long outage of the broker must not end a worker
 CELERY_BROKER_POOL_ACQUIRE_TIMEOUT = 5

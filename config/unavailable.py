@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views import defaults
 
 from common.postgres import is_outage
-from config import env
+from config import engine_urls
 
 _RETRY_AFTER = 10  # seconds
 
@@ -21,9 +21,9 @@ def wait_briefly() -> None:
     No request keeps a connection for long that others need: not for one statement, nor while it waits for a lock.
     """
     options = settings.DATABASES["default"]["OPTIONS"]
-    limits = f"{env.DATABASE_TIMEOUTS['options']} -c statement_timeout=20s -c lock_timeout=1s"
+    limits = f"{engine_urls.DATABASE_TIMEOUTS['options']} -c statement_timeout=20s -c lock_timeout=1s"
     for name, value in (("connect_timeout", "3"), ("tcp_user_timeout", "4000"), ("options", limits)):
-        if options.get(name) == env.DATABASE_TIMEOUTS[name]:
+        if options.get(name) == engine_urls.DATABASE_TIMEOUTS[name]:
             options[name] = value
     if "pool" in options:
         options["pool"] |= {"timeout": 4}

@@ -21,7 +21,7 @@ class Line:
     Silenced: answers nothing any more, not even by a refusal, as a machine that has lost its power."""
 
     def __init__(self, target: str | tuple[str, int]) -> None:
-        self._target = target
+        self.target = target
         self._open: list[socket.socket] = []
         self._changes = threading.Lock()  # one who is let in while the line is cut is hung up on, too
         self._listener: socket.socket | None = None
@@ -59,14 +59,14 @@ class Line:
         with suppress(OSError):
             while True:
                 near, _ = listener.accept()
-                far = socket.socket(socket.AF_UNIX if isinstance(self._target, str) else socket.AF_INET)
+                far = socket.socket(socket.AF_UNIX if isinstance(self.target, str) else socket.AF_INET)
                 with self._changes:
                     if listener.fileno() == -1:
                         near.close()
                         far.close()
                         return
                     self._open += [near, far]
-                far.connect(self._target)
+                far.connect(self.target)
                 for source, sink in ((near, far), (far, near)):
                     threading.Thread(target=self._pump, args=[source, sink], daemon=True).start()
 

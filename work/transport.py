@@ -2,7 +2,8 @@
 
 A worker keeps the messages that it holds in memory, where kombu's own writes each to Redis and removes it again. When
 it stops, it puts back what it has not finished. When it is killed, they are lost, and rescue publishes them again after
-ten seconds. It also takes several messages at once.
+ten seconds. It also takes several messages at once. A message that is given back says `redelivered`, and is the next
+one of its queue.
 
 A worker with threads takes more than `BUSY` messages only while its threads wait for slow receivers, see `load`.
 """
@@ -16,6 +17,7 @@ from kombu.transport import TRANSPORT_ALIASES, redis, virtual
 from kombu.utils.encoding import bytes_to_str
 from kombu.utils.json import loads
 from kombu.utils.scheduling import round_robin_cycle
+from redis.exceptions import ResponseError
 
 from work import load
 
@@ -56,6 +58,14 @@ class Channel(redis.Channel):
         self.QoS = QoS
         self._looks_again = False
 
+    def _restore(self: Any, message: Any) -> None:
+        """Put a message back to the front of its queue; of several, the last one taken must come first."""
+        where = message.delivery_info
+        with self.conn_or_acquire() as client:
+            self._do_restore_message(message.serializable(), where["exchange"], where["routing_key"], client)
+
+    _restore_at_beginning = _restore
+
     def _brpop_read(self: Any, **options: Any) -> bool:
         """Deliver the message that a BRPOP returns, then more of the same queue, as many as the worker may hold."""
         super()._brpop_read(**options)  # type: ignore[misc]  # the stubs have no private names
@@ -81,7 +91,13 @@ class Channel(redis.Channel):
 
 
 class Transport(redis.Transport):
+    """An error that Redis answers is an outage: a failover (READONLY, UNBLOCKED), a full disk (MISCONF), a wrong right.
+
+    kombu counts it as an error of the channel, which ends a worker.
+    """
+
     Channel = Channel
+    connection_errors = (*redis.Transport.connection_errors, ResponseError)
 
 
 def install() -> None:

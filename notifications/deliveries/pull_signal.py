@@ -8,18 +8,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection
-from functools import cache
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
-from redis.retry import Retry
+
+from common.redis_client import client
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +39,7 @@ def wake_pullers_after_commit(channel_ids: Collection[UUID]) -> None:
 
 def wake_pullers(channel_ids: Collection[UUID]) -> None:
     try:
-        with _client(settings.REDIS_URL).pipeline(transaction=False) as pipeline:
+        with client(settings.REDIS_URL).pipeline(transaction=False) as pipeline:
             for channel_id in channel_ids:
                 pipeline.xadd(_key(channel_id), {"": ""}, maxlen=1, approximate=False)
                 pipeline.expire(_key(channel_id), _KEPT)
@@ -52,7 +51,7 @@ def wake_pullers(channel_ids: Collection[UUID]) -> None:
 def last(channel_id: UUID) -> str:
     """The newest signal of a queue, for `wait`. Ask for it before looking into the table."""
     try:
-        found: Any = _client(settings.REDIS_URL).xrevrange(_key(channel_id), count=1)
+        found: Any = client(settings.REDIS_URL).xrevrange(_key(channel_id), count=1)
     except RedisError:
         return _FIRST
     return found[0][0].decode() if found else _FIRST
@@ -60,21 +59,16 @@ def last(channel_id: UUID) -> str:
 
 async def wait(channel_id: UUID, seen: str, seconds: float) -> None:
     """Return once there is a newer signal than `seen`, or after so many seconds."""
-    client = AsyncRedis.from_url(
+    waiting = AsyncRedis.from_url(
         settings.REDIS_URL, socket_timeout=seconds + 1, socket_connect_timeout=1, retry=AsyncRetry(NoBackoff(), 0)
     )
     try:
-        await client.xread({_key(channel_id): seen}, block=max(1, int(seconds * 1000)))
+        await waiting.xread({_key(channel_id): seen}, block=max(1, int(seconds * 1000)))
     except RedisError:
         await asyncio.sleep(min(seconds, _WITHOUT_REDIS))
     finally:
-        await client.aclose()
+        await waiting.aclose()
 
 
 def _key(channel_id: UUID) -> str:
     return f"{settings.CACHES['default']['KEY_PREFIX']}:queue:{channel_id}"
-
-
-@cache
-def _client(url: str) -> Redis:
-    return Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1, retry=Retry(NoBackoff(), 0))

@@ -123,6 +123,36 @@ def test_a_worker_that_stops_puts_back_what_it_has_not_finished(broker: redis.Re
     assert sorted(again.fetch()) == sorted([texts[1], texts[3], texts[4]])
 
 
+def test_a_message_that_is_given_back_says_so_and_is_the_next(make_taker: Any) -> None:
+    texts = publish(LEFT, 3)
+    taker = make_taker(1)
+    assert taker.fetch() == texts[:1]
+    assert not taker.taken[0].delivery_info.get("redelivered")
+    taker.taken[0].reject(requeue=True)
+    assert taker.fetch() == texts[:1]
+    assert taker.taken[1].delivery_info["redelivered"] and taker.taken[1].headers["redelivered"]
+    taker.taken[1].ack()
+    assert taker.fetch() == [texts[1]]
+    assert not taker.taken[2].delivery_info.get("redelivered")
+
+
+def test_what_a_worker_puts_back_comes_first_and_in_its_order(make_taker: Any) -> None:
+    texts = publish(LEFT, 6)
+    taker = make_taker(3)
+    assert taker.fetch() == texts[:3]
+    taker.connection.close()
+    again = make_taker(10)
+    assert again.fetch() == texts
+    assert [bool(message.delivery_info.get("redelivered")) for message in again.taken] == [True] * 3 + [False] * 3
+
+
+def test_any_answer_of_redis_that_is_an_error_is_an_outage() -> None:
+    """Celery takes up a worker again after these; others end it."""
+    with current_app.connection_for_read() as connection:
+        for error in (redis.exceptions.ReadOnlyError, redis.exceptions.MasterDownError, redis.ResponseError):
+            assert issubclass(error, connection.recoverable_connection_errors)
+
+
 @pytest.fixture
 def tasks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     """The tasks that run, in a worker that takes no more of them than four that are busy."""

@@ -53,7 +53,7 @@ def test_the_first_message_loads_nothing(gone: bool) -> None:
                 "DJANGO_SETTINGS_MODULE": "config.settings",
                 "DATABASE_URL": "postgresql:///nothing-is-asked-of-it",
                 "REDIS_URL": "redis://127.0.0.1:1/0",
-                "SECRET_KEY": "a key",
+                "SECRET_KEY": "a key of at least thirty-two letters",
                 "ENCRYPTION_KEYS": settings.ENCRYPTION_KEYS[0],
                 "ALLOWED_NETWORKS": "127.0.0.0/8",
                 "EMAIL_URL": f"smtp://127.0.0.1:{ports['m']}",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config import env
+from config import engine_urls, env
 
 
 def test_a_variable_that_is_empty_counts_as_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,37 +97,6 @@ def test_a_secret_given_twice_is_refused_without_showing_it(tmp_path: Path, monk
     assert "hush" not in str(wrong.value)
 
 
-def test_a_database_url_becomes_an_entry_of_django() -> None:
-    assert env.database("postgresql://me:p%40ss%2Fword@db.example:5433/caril%6Con?sslmode=require") == {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": "carillon",
-        "USER": "me",
-        "PASSWORD": "p@ss/word",
-        "HOST": "db.example",
-        "PORT": "5433",
-        "OPTIONS": {**env.DATABASE_TIMEOUTS, "sslmode": "require"},
-    }
-
-
-def test_a_database_has_timeouts_that_its_url_may_override() -> None:
-    url = "postgresql://me@db.example/carillon"
-    ours = env.database(url)["OPTIONS"]
-    assert (ours["connect_timeout"], ours["tcp_user_timeout"], ours["keepalives_idle"]) == ("5", "10000", "10")
-    assert "idle_in_transaction_session_timeout=60s" in ours["options"]
-    theirs = env.database(f"{url}?tcp_user_timeout=60000&options=")["OPTIONS"]
-    assert (theirs["tcp_user_timeout"], theirs["options"], theirs["connect_timeout"]) == ("60000", "", "5")
-
-
-def test_a_database_url_may_name_the_directory_of_a_socket() -> None:
-    for value in ("postgres://me@/carillon?host=/a%20dir/run", "postgresql://me@%2Fa%20dir%2Frun/carillon"):
-        entry = env.database(value)
-        assert (entry["HOST"], entry["USER"], entry["PORT"]) == ("/a dir/run", "me", "")
-
-
-def test_a_socket_directory_as_host_keeps_its_capital_letters() -> None:
-    assert env.database("postgresql://me@%2FVar%2FRun/carillon")["HOST"] == "/Var/Run"
-
-
 def test_ports_and_encryption_of_mail_follow_from_the_scheme() -> None:
     assert env.mail("smtp://localhost") == env.MailServer("localhost", 25, "", "", starttls=False, tls=False)
     assert env.mail("smtp+tls://me%40here:p%3Aw@mail.example") == env.MailServer(
@@ -139,30 +108,22 @@ def test_ports_and_encryption_of_mail_follow_from_the_scheme() -> None:
 
 
 @pytest.mark.parametrize(
-    "value",
-    ["redis://localhost", "redis://:pw@127.0.0.1:6379/0", "rediss://u:p@cache.example/15", "unix:///run/r.sock?db=3"],
-)
-def test_a_redis_url_is_taken_as_it_stands(value: str) -> None:
-    assert env.redis(value) == value
-
-
-@pytest.mark.parametrize(
     ("read", "name", "value"),
     [
-        (env.database, "DATABASE_URL", "mysql://me:hush-hush@db.example/carillon"),
-        (env.database, "DATABASE_URL", "postgresql://me:hush-hush@db.example"),
-        (env.database, "DATABASE_URL", "postgresql://me:hush-hush@db.example/a/b"),
-        (env.database, "DATABASE_URL", "postgresql://me:hush-hush@db.example:54x2/carillon"),
-        (env.database, "DATABASE_URL", "postgresql://me:hush#hush@db.example/carillon"),
+        (engine_urls.database, "DATABASE_URL", "mysql://me:hush-hush@db.example/carillon"),
+        (engine_urls.database, "DATABASE_URL", "postgresql://me:hush-hush@db.example"),
+        (engine_urls.database, "DATABASE_URL", "postgresql://me:hush-hush@db.example/a/b"),
+        (engine_urls.database, "DATABASE_URL", "postgresql://me:hush-hush@db.example:54x2/carillon"),
+        (engine_urls.database, "DATABASE_URL", "postgresql://me:hush#hush@db.example/carillon"),
         (env.mail, "EMAIL_URL", "mail.example"),
         (env.mail, "EMAIL_URL", "smtp://"),
         (env.mail, "EMAIL_URL", "http://me:hush-hush@mail.example"),
         (env.mail, "EMAIL_URL", "smtp://me:hush-hush@mail.example:99999"),
-        (env.redis, "REDIS_URL", "localhost:6379"),
-        (env.redis, "REDIS_URL", "http://:hush-hush@localhost"),
-        (env.redis, "REDIS_URL", "redis://:hush-hush@localhost/first"),
-        (env.redis, "REDIS_URL", "unix://"),
-        (env.redis, "REDIS_URL", "unix:///run/r.sock?db=first"),
+        (engine_urls.redis, "REDIS_URL", "localhost:6379"),
+        (engine_urls.redis, "REDIS_URL", "http://:hush-hush@localhost"),
+        (engine_urls.redis, "REDIS_URL", "redis://:hush-hush@localhost/first"),
+        (engine_urls.redis, "REDIS_URL", "unix://"),
+        (engine_urls.redis, "REDIS_URL", "unix:///run/r.sock?db=first"),
     ],
 )
 def test_a_wrong_url_is_reported_without_its_password(read: Callable[[str], object], name: str, value: str) -> None:
@@ -261,3 +222,26 @@ def test_kinds_of_job_may_have_queues_of_their_own(monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv("QUEUES", wrong)
         with pytest.raises(env.Misconfigured, match=r"^QUEUES contains"):
             env.job_queues("QUEUES")
+
+
+def test_a_short_signing_key_is_refused_unless_errors_are_debugged() -> None:
+    assert env.signing_key("k" * 32, debug=False) == "k" * 32
+    assert env.signing_key("short", debug=True) == "short"
+    with pytest.raises(env.Misconfigured, match="SECRET_KEY has 31 characters, but needs at least 32"):
+        env.signing_key("k" * 31, debug=False)
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("localhost", True),
+        ("127.0.0.9", True),
+        ("::1", True),
+        ("/run", True),
+        ("", True),
+        ("db", False),
+        ("10.0.0.1", False),
+    ],
+)
+def test_a_host_is_this_machine_or_another(host: str, local: bool) -> None:
+    assert env.is_local(host) is local

@@ -1,0 +1,152 @@
+"""Redis behind TLS, and a Redis whose primary changes."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import redis
+from celery import current_app
+from django.conf import settings
+from kombu import Connection
+
+from common import redis_client
+from config import engine_urls
+from config.embedded.redis import Redis as EmbeddedRedis
+from config.processes import Child
+from demo.ports import free_port
+from tests.broken_line import Line
+from tests.process.conftest import wait_until
+from tests.process.notifications.test_limits import environment
+from tests.process.notifications.test_pools import command
+from tests.unit.notifications.net.test_tls import Authority
+
+
+@contextmanager
+def behind_tls(authority: Authority) -> Iterator[int]:
+    """The port of a TLS proxy for "localhost" in front of the tests' Redis."""
+    context, path = authority.context("localhost"), urlsplit(settings.REDIS_URL).path
+    with socket.create_server(("127.0.0.1", 0)) as listener, ExitStack() as opened:
+
+        def take() -> None:
+            with suppress(OSError):
+                while True:
+                    raw = listener.accept()[0]
+                    threading.Thread(target=serve, args=[raw], daemon=True).start()
+
+        def serve(raw: socket.socket) -> None:
+            with (
+                suppress(OSError),
+                context.wrap_socket(raw, server_side=True) as near,
+                socket.socket(socket.AF_UNIX) as far,
+            ):
+                far.connect(path)
+                opened.callback(near.close)
+                while asked := near.recv(65_536):
+                    far.sendall(asked)
+                    near.sendall(far.recv(65_536))
+
+        threading.Thread(target=take, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def test_broker_and_counts_verify_the_certificate_of_redis(broker: redis.Redis, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    with behind_tls(authority) as port:
+        right = engine_urls.redis(f"rediss://localhost:{port}/0?ssl_ca_certs={authority.bundle}")
+        assert redis_client.client(right).ping()
+        with Connection(engine_urls.broker(right)) as connection:
+            assert connection.default_channel.client.ping()
+        for wrong in (f"rediss://localhost:{port}/0", f"rediss://127.0.0.1:{port}/0?ssl_ca_certs={authority.bundle}"):
+            url = engine_urls.redis(wrong)
+            with pytest.raises(redis.ConnectionError, match="CERTIFICATE_VERIFY_FAILED"):
+                redis_client.client(url).ping()
+            with (
+                Connection(engine_urls.broker(url)) as connection,
+                pytest.raises(redis.ConnectionError, match="CERTIFICATE_VERIFY_FAILED"),
+            ):
+                connection.connect()
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[redis.Redis]:
+    """A Redis of its own on a port."""
+    port = free_port()
+    folder.mkdir()
+    options = [
+        "--port",
+        str(port),
+        "--bind",
+        "127.0.0.1",
+        "--dir",
+        str(folder),
+        "--save",
+        "",
+        "--repl-diskless-sync-delay",
+        "0",
+    ]
+    with subprocess.Popen([EmbeddedRedis(folder).locate(), *options], stdout=subprocess.DEVNULL) as process:
+        try:
+            client = redis.Redis(port=port)
+            wait_until(lambda: _answers(client))
+            yield client
+        finally:
+            process.kill()
+
+
+def _answers(client: redis.Redis) -> bool:
+    with suppress(redis.RedisError):
+        return bool(client.ping())
+    return False
+
+
+def _port(client: redis.Redis) -> int:
+    return int(client.connection_pool.connection_kwargs["port"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_outlives_a_failover_and_works_on_with_the_new_primary(tmp_path: Path) -> None:
+    with server(tmp_path / "a") as first, server(tmp_path / "b") as second:
+        second.replicaof("127.0.0.1", str(_port(first)))
+        wait_until(lambda: second.info("replication")["master_link_status"] == "up")
+        line = Line(("127.0.0.1", _port(first)))  # the name that follows the primary
+        line.mend()
+        url = f"redis://127.0.0.1:{line.port}/0"
+        counts = redis_client.client(url)
+        counts.set("counted", 1)
+        lines: list[str] = []
+        worker = Child(
+            "worker",
+            [*command("threads", 1), "--loglevel", "INFO"],
+            environment={**environment(), "REDIS_URL": url},
+            on_line=lambda text, _: lines.append(text),
+        )
+        worker.start()
+        try:
+            wait_until(lambda: first.keys("*served-queue:maintenance"))
+            pid = worker.pid
+            second.replicaof("NO", "ONE")
+            first.replicaof("127.0.0.1", str(_port(second)))  # open connections stay open
+            wait_until(lambda: any("ReadOnlyError" in text for text in lines))
+            with pytest.raises(redis.exceptions.ReadOnlyError):
+                counts.set("counted", 2)
+            line.target = ("127.0.0.1", _port(second))
+            assert counts.set("counted", 2)
+            with Connection(
+                f"redis://127.0.0.1:{_port(second)}/0", transport_options=settings.CELERY_BROKER_TRANSPORT_OPTIONS
+            ) as outside:
+                current_app.send_task("work.rescue", connection=outside, queue="maintenance")
+            queue = "carillon:maintenance"
+            assert second.llen(queue) <= 1
+            wait_until(lambda: not second.llen(queue))
+            assert (worker.pid, worker.exit_status()) == (pid, None)
+        finally:
+            worker.stop(10.0)
+            line.cut()
