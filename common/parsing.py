@@ -43,6 +43,7 @@ _MOST_CHILDREN = 2
 _IDLE = 60.0
 # A starved machine must not cost an honest page its turn, but a child that sleeps must end, too.
 _WALL = 4  # times the CPU time
+_START = 20.0
 _PATIENCE = 10.0
 _LARGEST_ANSWER = 8 * 1024 * 1024
 _LARGEST_KEPT = 200 * 1024  # KiB of a child that goes on
@@ -95,7 +96,7 @@ class _Child:
                 cwd=_ROOT,
                 env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
             )
-        self._socket.settimeout((_WALL + 1) * SECONDS)
+        self._socket.settimeout(_START + _WALL * SECONDS)
         self._answers = self._socket.makefile("rb")
         self.idle_since = 0.0
         self.goes_on = False

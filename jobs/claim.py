@@ -22,7 +22,7 @@ class Claim(kinds.Claim):
 
     `on_error` and `errors_allowed` are what its person wants where a look fails; `memory_version`, `failures`,
     `failing_since` and `told_at` how its reminder has failed lately, see `Memory`. `connection_works`: whether the last
-    look or check through its connection succeeded.
+    look or check through its connection succeeded. `preview`: see `Job`.
     """
 
     user_id: int
@@ -46,16 +46,21 @@ class Claim(kinds.Claim):
     failures: int
     failing_since: datetime | None
     told_at: datetime | None
+    preview: Mapping[str, Any] | None
 
     def ask(self) -> Ask:
         return Ask(
             user_id=self.user_id,
-            origin_id=self.origin_id,
+            origin_id=self.origin_id if self.preview is None else _uuid(self.preview.get("of")),
             zone=zones.read(self.time_zone),
             slot=self.slot,
             now=self.claimed_at,
             payload=self.payload,
             memory=self.memory,
             source=self.source,
-            job_id=self.id,
+            job_id=self.id if self.preview is None else None,
         )
+
+
+def _uuid(text: str | None) -> UUID | None:
+    return None if text is None else UUID(text)

@@ -49,6 +49,8 @@ class Failed(Rejected):
 
 def decided(claim: Claim, decision: Say | Nothing) -> Done:
     """The answer for a decision. Without an effect, jobs that are settled at the same moment share a commit."""
+    if claim.preview is not None:
+        return _previewed(claim, decision.reason, decision)
     works_again = claim.failures > 0
     changes = decision.memory is not KEEP and decision.memory != claim.memory
     recovers = claim.source is not None and not claim.connection_works
@@ -80,10 +82,24 @@ def failed(claim: Claim, reason: Reason, *, disconnect: bool = False) -> Done | 
 
     `disconnect`: its connection is disabled, until its person enters another secret.
     """
+    if claim.preview is not None:
+        return _previewed(claim, reason, None)
     effect = partial(fail, claim, reason, disconnect=disconnect)
     if claim.on_error == OnError.SEND:
         return Done(Reason(Code.SENT_ANYWAY, why=reason), effect)
     return Failed(reason, effect)
+
+
+_PREVIEW = "UPDATE jobs_job SET preview = %s WHERE id = %s"
+
+
+def _previewed(claim: Claim, reason: Reason, decision: Say | Nothing | None) -> Done:
+    """Write what it would have said, and nothing else. `decision`: None where the look failed."""
+    found: dict[str, Any] = {"outcome": "failed" if decision is None else "silent"}
+    if isinstance(decision, Say):
+        said = compose(claim.send_as, claim.slot, decision)
+        found = {"outcome": "spoke", "subject": said.subject, "body": said.body}
+    return Done(reason, partial(change, _PREVIEW, [json.dumps(found), claim.id]))
 
 
 def fail(claim: Claim, reason: Reason, *, disconnect: bool = False, sends: bool = True) -> None:

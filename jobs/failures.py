@@ -34,7 +34,7 @@ MOST = 100
 _MISSED = """
 SELECT id FROM jobs_job
  WHERE (state IN ('dead', 'unknown') OR (state = 'expired' AND tries > 0)) AND failures_noted <= replays
-   AND settled_at > now() - interval '1 day'
+   AND settled_at > now() - interval '1 day' AND preview IS NULL
  ORDER BY settled_at LIMIT %s
 """
 _COMMON = [field.name for field in fields(kinds.Claim)]

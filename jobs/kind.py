@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -19,8 +20,14 @@ from jobs.recording import LOOK, SendAs
 from people import quiet
 from work.answers import Answer, Cancel, Defer
 from work.kinds import Kind
+from work.reasons import Code as Engine
 from work.reasons import Reason
 from work.retry import Policy
+
+log = logging.getLogger(__name__)
+
+LOOK_NOW = 10.0
+"""Seconds for a look that a person waits for."""
 
 
 class LookKind(Kind[Claim]):
@@ -32,17 +39,20 @@ class LookKind(Kind[Claim]):
     language = "p.language"
     source = "CASE WHEN d.connection_id IS NULL THEN '' ELSE 'connection' END"
     queue_of = "nullif(d.queue, 'jobs')"
+    most_tries = "CASE WHEN d.preview IS NOT NULL THEN 1 END"
     columns = f"""
        d.user_id, d.origin_id, d.batch_id, d.correlation_id, d.slot, d.payload::text AS payload,
        d.message::text AS message, d.on_error, d.errors_allowed, d.expires_at, d.connection_id,
        p.time_zone, p.is_active, CASE WHEN NOT (d.message->>'urgent')::bool THEN p.quiet_from END AS quiet_from,
        p.quiet_until,
+       d.preview::text AS preview,
        m.state::text AS memory, m.version AS memory_version, m.failures, m.failing_since, m.told_at,
        {postgres.columns(Connection, "c")}"""
     joins = """
   JOIN people_user p ON p.id = d.user_id
   LEFT JOIN jobs_connection c ON c.id = d.connection_id
-  LEFT JOIN jobs_memory m ON m.origin_id = d.origin_id AND m.user_id = d.user_id"""
+  LEFT JOIN jobs_memory m
+         ON m.origin_id = coalesce(d.origin_id, (d.preview->>'of')::uuid) AND m.user_id = d.user_id"""
 
     def keeps_receipt(self, receipt: Reason) -> bool:
         return True
@@ -72,6 +82,7 @@ class LookKind(Kind[Claim]):
             failures=row.failures or 0,
             failing_since=row.failing_since,
             told_at=row.told_at,
+            preview=None if row.preview is None else json.loads(row.preview),
         )
 
     def origin(self, claim: Claim) -> tuple[str, UUID | None]:
@@ -87,14 +98,25 @@ class LookKind(Kind[Claim]):
             return deciding.failed(claim, claim.unusable)
         if kind.connection and kind.needs_connection and claim.source is None:
             return deciding.failed(claim, Reason(Code.NO_CONNECTION))
-        return limits.limited(claim) or partial(self._look, claim, kind)
+        return limits.limited(claim) or partial(self._look if claim.preview is None else self._preview, claim, kind)
 
-    def _look(self, claim: Claim, kind: JobKind) -> Answer:
+    def _preview(self, claim: Claim, kind: JobKind) -> Answer:
+        """Somebody waits for it: it is tried once, and a bug of the kind is told like any other failure."""
+        try:
+            return self._look(claim, kind, tries=1, deadline=LOOK_NOW, keep=False)
+        except Exception as error:
+            if postgres.blames_no_row(error):
+                raise
+            # Its text may hold a secret.
+            log.error("%s raised %s in a look of a person", kind.name, type(error).__name__)
+            return deciding.failed(claim, Reason(Engine.FAULT, kind=kind.name, error=type(error).__name__))
+
+    def _look(self, claim: Claim, kind: JobKind, tries: int | None = None, **how: Any) -> Answer:
         with limits.counted(claim):
             ask = claim.ask()
-            found = looking.look(kind, ask)
+            found = looking.look(kind, ask, **how)
         if isinstance(found, Later):
-            return found if claim.tries < kind.policy.tries else deciding.failed(claim, found.reason)
+            return found if claim.tries < (tries or kind.policy.tries) else deciding.failed(claim, found.reason)
         follows = looking.decide(kind, ask, found) if isinstance(found, Found) else found
         if isinstance(follows, Refused):
             return deciding.failed(claim, follows.reason, disconnect=follows.disconnect)

@@ -1,111 +1,116 @@
-"""Look now: what a reminder would find and say at this moment. It sends nothing and stores nothing."""
+"""Look now: what a reminder would find and say at this moment. It sends nothing.
+
+A worker looks, as for any job; whoever asked waits for its row. The web process fetches and parses nothing.
+"""
 
 from __future__ import annotations
 
-import logging
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from django.utils import timezone
 
 from common import rate_limiter
-from common.postgres import blames_no_row
+from common.postgres import lend_connection
 from common.rate_limiter import Window
-from jobs import deciding, kinds, looking, words
-from jobs.fetch import Later, Refused
-from jobs.kinds.base import Ask, JobKind, Nothing, Source
-from jobs.models import Connection, Memory
+from common.uuid7 import uuid7
+from jobs import recording, words
+from jobs.models import Connection, Job
 from jobs.reasons import Code
-from jobs.recording import SendAs
+from jobs.recording import NewJob, SendAs
 from notifications.text import Text
 from people.models import User
-from work.reasons import Code as Engine
-from work.reasons import Reason
+from work.reasons import NO_REASON, Reason
+from work.wakes import publish_after_commit
 
-log = logging.getLogger(__name__)
-
-DEADLINE = 10.0
-"""Seconds for one look: somebody waits for it."""
 A_MINUTE = 10
 """How often one person may look."""
+WAIT = 1.0
+"""Seconds that a request waits for the answer; after them, it is asked for again."""
+_STEP = 0.05
+_STALE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """What a look found. `text`: what the reminder would say, None where it stays silent or `failed`."""
+    """What a look found. `outcome` is "looking" while it is under way (`id`: to ask again), "spoke", "silent" or
+    "failed"; `text` what the reminder would say, None where it stays silent.
+    """
 
+    outcome: str
     reason: Reason
+    id: UUID | None = None
     text: Text | None = None
-    failed: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        return self.outcome == "looking"
+
+    @property
+    def failed(self) -> bool:
+        return self.outcome == "failed"
 
     @property
     def said(self) -> str:
         """What it found, or why it could not look, and what follows."""
         return words.looked(self.outcome, str(self.reason))
 
-    @property
-    def outcome(self) -> str:
-        """ "failed", "spoke" or "silent"."""
-        return "failed" if self.failed else "silent" if self.text is None else "spoke"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What to look at: `payload` as the kind's form made it. `memory` is what the last look of this reminder left."""
+    """What to look at: `payload` as the kind's form made it. It knows what the last look of `origin_id` left."""
 
     kind: str
     payload: Mapping[str, Any]
     connection: Connection | None
     send_as: SendAs
     origin_id: UUID | None = None
-    memory: Any = None
-
-
-def memory_of(origin_id: UUID, user_id: int) -> Any:
-    """What the last look of this reminder left; None without one."""
-    return Memory.objects.filter(origin_id=origin_id, user_id=user_id).values_list("state", flat=True).first()
 
 
 def look_now(user: User, question: Question) -> Looked:
-    """Look as a worker does, and decide, but write nothing."""
+    """Record a job, and wait a moment for it. Do not call it in a transaction: no worker would see the job."""
     if not rate_limiter.allows(Window(f"look-now:{user.pk}", A_MINUTE, 60.0)):
-        return Looked(reason=Reason(Code.TOO_OFTEN, most=A_MINUTE), failed=True)
-    kind = kinds.find(question.kind)
-    if kind is None:
-        return Looked(reason=Reason(Code.NO_KIND, kind=question.kind), failed=True)
-    source = None if question.connection is None else looking.open_connection(question.connection)
-    if source is None and kind.connection and kind.needs_connection:
-        source = Reason(Code.NO_CONNECTION)
-    if isinstance(source, Reason):
-        return Looked(reason=source, failed=True)
-    try:
-        return _look(kind, user, question, source)
-    except Exception as error:
-        if blames_no_row(error):
-            raise
-        # Its text may hold a secret.
-        log.error("%s raised %s in a look of a person", kind.name, type(error).__name__)
-        return Looked(reason=Reason(Engine.FAULT, kind=kind.name, error=type(error).__name__), failed=True)
-
-
-def _look(kind: JobKind, user: User, question: Question, source: Source | None) -> Looked:
+        return Looked(outcome="failed", reason=Reason(Code.TOO_OFTEN, most=A_MINUTE))
     now = timezone.now()
-    ask = Ask(
+    new = NewJob(
         user_id=user.pk,
-        origin_id=question.origin_id,
-        zone=user.zone,
-        slot=now,
-        now=now,
+        kind=question.kind,
         payload=question.payload,
-        memory=question.memory,
-        source=source,
+        connection_id=None if question.connection is None else question.connection.id,
+        batch_id=uuid7(),
+        slot=now,
+        send_as=question.send_as,
+        expires_at=now + _STALE,
+        preview={"of": question.origin_id and str(question.origin_id)},
     )
-    found = looking.look(kind, ask, deadline=DEADLINE, keep=False)
-    if isinstance(found, Later | Refused):
-        return Looked(reason=found.reason, failed=True)
-    decision = kind.decide(ask, found.value)
-    if isinstance(decision, Nothing):
-        return Looked(reason=decision.reason)
-    return Looked(reason=decision.reason, text=deciding.compose(question.send_as, now, decision))
+    with transaction.atomic():
+        wakes = recording.record([new])
+        publish_after_commit(wakes)
+    return find(user, wakes[0].id)
+
+
+def find(user: User, look_id: UUID) -> Looked:
+    """Return what became of a person's look, at the latest after `WAIT`. Raises Job.DoesNotExist."""
+    ends = time.monotonic() + WAIT
+    while True:
+        looked = _read(Job.objects.get(id=look_id, user=user, preview__isnull=False))
+        if not looked.is_open or time.monotonic() >= ends:
+            return looked
+        lend_connection()
+        time.sleep(_STEP)
+
+
+def _read(job: Job) -> Looked:
+    if job.state in ("pending", job.words.working):
+        return Looked(outcome="looking", reason=NO_REASON, id=job.id)
+    reason = Reason(job.reason_code, **job.reason_params)
+    if job.state != job.words.done:
+        return Looked(outcome="failed", reason=reason, id=job.id)
+    found: dict[str, Any] = job.preview or {}
+    text = Text(found["subject"], found["body"]) if found["outcome"] == "spoke" else None
+    return Looked(outcome=found["outcome"], reason=reason, id=job.id, text=text)

@@ -71,24 +71,26 @@ class NewJob:
     expires_at: datetime | None = None
     on_error: str = "daily"
     errors_allowed: int = 3
+    preview: Mapping[str, Any] | None = None
 
 
-_AS_GIVEN = [field.name for field in fields(NewJob) if field.name not in ("payload", "send_as", "on_error")]
+_AS_GIVEN = [field.name for field in fields(NewJob) if field.name not in ("payload", "send_as", "on_error", "preview")]
 _RECORD = f"""
 INSERT INTO jobs_job (id, user_id, kind, queue, payload, connection_id, batch_id, correlation_id, origin_id, slot,
-                      message, on_error, errors_allowed, state, available_at, wake_at, expires_at, wakes, is_bulk,
-                      tries, replays)
+                      message, on_error, errors_allowed, preview, state, available_at, wake_at, expires_at, wakes,
+                      is_bulk, tries, replays)
 SELECT id, user_id, kind, queue, payload::jsonb, connection_id, batch_id, correlation_id, origin_id, slot,
-       message::jsonb, on_error, errors_allowed, 'pending', due, {
+       message::jsonb, on_error, errors_allowed, preview::jsonb, 'pending', due, {
     wakes.wake_at("extract(epoch FROM due - now())::float")
 }, expires_at, 0, %(is_bulk)s, 0, 0
   FROM (SELECT j.*, greatest(available_at, now()) AS due
           FROM unnest(%(id)s::uuid[], %(user_id)s::bigint[], %(kind)s::text[], %(queue)s::text[], %(payload)s::text[],
                       %(connection_id)s::uuid[], %(batch_id)s::uuid[], %(correlation_id)s::uuid[],
                       %(origin_id)s::uuid[], %(slot)s::timestamptz[], %(message)s::text[], %(on_error)s::text[],
-                      %(errors_allowed)s::int[], %(available_at)s::timestamptz[], %(expires_at)s::timestamptz[])
+                      %(errors_allowed)s::int[], %(preview)s::text[], %(available_at)s::timestamptz[],
+                      %(expires_at)s::timestamptz[])
                AS j(id, user_id, kind, queue, payload, connection_id, batch_id, correlation_id, origin_id, slot,
-                    message, on_error, errors_allowed, available_at, expires_at)) new
+                    message, on_error, errors_allowed, preview, available_at, expires_at)) new
 ON CONFLICT (batch_id, user_id) DO NOTHING
 RETURNING id, extract(epoch FROM available_at - now())::float AS wait, user_id, queue
 """  # noqa: S608 - constants only
@@ -111,6 +113,7 @@ def record(jobs: Iterable[NewJob]) -> list[Wake]:
             "payload": column(json.dumps(job.payload) for job in new),
             "message": column(job.send_as.stored() for job in new),
             "on_error": column(str(job.on_error) for job in new),
+            "preview": column(None if job.preview is None else json.dumps(job.preview) for job in new),
             **wakes.parameters(),
         },
     )

@@ -58,6 +58,7 @@ _LOOKS = {
 
 
 _LOOKED = {
+    "looking": gettext_lazy("It is under way."),
     "spoke": gettext_lazy("{reason} It would say:"),
     "silent": gettext_lazy("{reason} It would stay silent."),
     "failed": gettext_lazy("Could not look: {reason}"),

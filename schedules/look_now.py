@@ -1,4 +1,4 @@
-"""Look now at what a reminder looks at, and say what it would say. It sends nothing and stores nothing."""
+"""Look now at what a reminder looks at, and say what it would say. It sends nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from schedules.models import Schedule
 
 
 def look_now(user: User, asked: Schedule, stored: Schedule | None = None) -> Looked:
-    """Do not call it in a transaction: it waits for the source.
+    """Do not call it in a transaction: it waits for a worker.
 
     `asked` need not be saved. If it asks the question of `stored`, it knows what that has found.
     """
@@ -24,6 +24,5 @@ def look_now(user: User, asked: Schedule, stored: Schedule | None = None) -> Loo
             title=asked.title, body=asked.body, channels=(), name=user.get_short_name(), time_zone=asked.time_zone
         ),
         origin_id=known,
-        memory=None if known is None else jobs_look_now.memory_of(known, user.pk),
     )
     return jobs_look_now.look_now(user, question)

@@ -6,7 +6,8 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django import forms
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils.functional import Promise
 from ninja import Router
 from pydantic import BaseModel, Field
@@ -20,8 +21,10 @@ from api.schedules.access import own
 from api.schedules.body import LookBody
 from api.schedules.job import default_of
 from jobs import kinds
+from jobs import look_now as looks
 from jobs.kinds.base import JobKind
 from jobs.look_now import Looked
+from jobs.models import Job
 from jobs.reasons import Code
 from jobs.recording import queue_of
 from schedules import look_now
@@ -73,9 +76,13 @@ class JobKinds(BaseModel):
 
 
 class LookedDocument(BaseModel):
-    """`code` and `text` are what it found, or why it could not look; `title` and `body` what it would say."""
+    """`code` and `text` are what it found, or why it could not look; `title` and `body` what it would say.
 
-    outcome: Literal["spoke", "silent", "failed"]
+    `looking`: it is under way; ask again with its `id`.
+    """
+
+    id: UUID
+    outcome: Literal["looking", "spoke", "silent", "failed"]
     code: str
     text: str
     title: str | None
@@ -88,36 +95,58 @@ def list_job_kinds(request: ApiRequest) -> HttpResponse:
     return answer({"items": [_kind(kind) for kind in kinds.offered()]})
 
 
-@router.post("/look", response=LookedDocument, summary="Look now")
+_LOOKED: dict[int, Any] = {200: LookedDocument, 202: LookedDocument}
+
+
+@router.post("/look", response=_LOOKED, summary="Look now")
 def look_now_at(request: ApiRequest, body: LookBody) -> HttpResponse:
-    """Says what a job finds at this moment, and what it would say. Sends nothing and stores nothing."""
+    """Says what a job finds at this moment, and what it would say. Sends nothing.
+
+    202 where that takes longer than a second: then the look at `Location` says it.
+    """
     user = request.auth.user
     asked = bodies.typed_schedule(body, user, fire.read_clock().now)
     return _looked(look_now.look_now(user, asked))
 
 
-@router.post("/{uuid:schedule_id}/look", response=LookedDocument, summary="Look now, as a schedule does")
+@router.get("/look/{uuid:look_id}", response=LookedDocument, summary="Get what a look found")
+def get_look(request: ApiRequest, look_id: UUID) -> HttpResponse:
+    """Waits up to a second for one that is under way."""
+    try:
+        return _looked(looks.find(request.auth.user, look_id), is_new=False)
+    except Job.DoesNotExist:
+        raise Http404 from None
+
+
+@router.post("/{uuid:schedule_id}/look", response=_LOOKED, summary="Look now, as a schedule does")
 def look_now_as(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
-    """Says what its job finds at this moment, as one that knows what its looks have found so far. Stores nothing."""
+    """Says what its job finds at this moment, as one that knows what its looks have found so far. Sends nothing.
+
+    202 where that takes longer than a second: then the look at `Location` says it.
+    """
     schedule: Schedule = own(request, schedule_id)
     if not schedule.job_kind:
         raise conflict("This schedule looks at nothing. Give it a job first.")
     return _looked(look_now.look_now(request.auth.user, schedule, schedule))
 
 
-def _looked(looked: Looked) -> HttpResponse:
+def _looked(looked: Looked, *, is_new: bool = True) -> HttpResponse:
     if looked.reason.code == Code.TOO_OFTEN:
         raise Problem(
             429, "too-many-looks", "Nothing was looked at.", str(looked.reason), headers={"Retry-After": "60"}
         )
+    here = {"Location": reverse("api:get_look", args=[looked.id]), "Retry-After": "1"} if looked.is_open else {}
     return answer(
         {
+            "id": str(looked.id),
             "outcome": looked.outcome,
             "code": looked.reason.code,
             "text": looked.said,
             "title": looked.text and looked.text.subject,
             "body": looked.text and looked.text.body,
-        }
+        },
+        202 if looked.is_open and is_new else 200,
+        **here,
     )
 
 

@@ -30,6 +30,9 @@ class Job(Work):
     id of its reminder. `message` is how its notification will be sent if it speaks, as its reminder had it when it
     was due; see `recording`. Once decided, the reason is the evidence, and `notification_id` what was said, if
     anything. `failures_noted` is above `replays` once its failure has been noted, see `deciding`.
+
+    `preview` is of one that a person asked for by “Check now”: it sends nothing, and what it would have said is written
+    there; see `look_now`.
     """
 
     words = WORDS
@@ -50,6 +53,7 @@ class Job(Work):
     # With AFTER: how many failures in a row.
     errors_allowed = models.PositiveSmallIntegerField(default=3)
     notification_id = models.UUIDField(null=True, editable=False)
+    preview = models.JSONField(null=True, editable=False)
     failures_noted = models.PositiveSmallIntegerField(db_default=0, editable=False)
 
     class Meta(Work.Meta):

@@ -1,14 +1,16 @@
-"""The job section of the form while it is filled in, and the buttons “Look now”."""
+"""The job section of the form while it is filled in, the buttons “Look now”, and what a look found that took longer."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
+from jobs import look_now as looks
+from jobs.models import Job
 from people.requests import PersonRequest
 from schedules import look_now
 from schedules.firing import fire
@@ -50,6 +52,20 @@ def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     schedule = get_object_or_404(mine, id=schedule_id)
     looked = look_now.look_now(request.user, schedule, schedule) if schedule.job_kind else None
     return detail_page(request, schedule, looked)
+
+
+@login_required
+@require_safe
+def found(request: PersonRequest, look_id: UUID) -> HttpResponse:
+    """Show what a look has found; while it is under way, the page asks again, also without scripts."""
+    try:
+        looked = looks.find(request.user, look_id)
+    except Job.DoesNotExist:
+        raise Http404 from None
+    response = render(request, "schedules/look_found.html", {"looked": looked})
+    if looked.is_open and "HX-Request" not in request.headers:
+        response["Refresh"] = "2"
+    return response
 
 
 def _page(request: PersonRequest, form: ReminderForm, schedule: Schedule | None, **looked: object) -> HttpResponse:

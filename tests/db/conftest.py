@@ -14,7 +14,7 @@ from django_celery_results.models import TaskResult
 from pytest_django import Settings
 
 from events.models import Rule
-from jobs import kinds
+from jobs import kinds, look_now
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from schedules.firing import fire
@@ -23,8 +23,9 @@ from tests.make import NOON, make_channel, make_rule, make_schedule, make_user, 
 
 
 @pytest.fixture(autouse=True)
-def quick(db: None, settings: Settings) -> None:
-    """Every test of this lane has a database. Hashing passwords is slow by design."""
+def quick(db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test of this lane has a database. Hashing passwords is slow by design; no worker runs for “Look now”."""
+    monkeypatch.setattr(look_now, "WAIT", 0.0)
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 

@@ -16,7 +16,7 @@ from api.fields import written
 from api.v1 import api
 from common import encryption
 from events.models import InboundAddress, InboundRequest, Rule, Subscription, Topic
-from jobs.models import Batch
+from jobs.models import Batch, Job
 from people import tokens
 from people.models import User
 from schedules.models import Holiday, Schedule
@@ -90,6 +90,7 @@ def values_of(owner: User) -> dict[str, object]:
         "correlation_id": event.correlation_id,
         "webhook_id": webhook.id,
         "schedule_id": schedule.id,
+        "look_id": Job.objects.create(user=owner, kind="sample", slot=NOON, preview={}).id,
         "holiday_id": Holiday.objects.create(user=owner, first="2999-08-03", last="2999-08-17").id,
         "rule_id": make_rule(owner, channels=[inbox]).id,
         "queue_id": make_channel(owner, "queue").id,

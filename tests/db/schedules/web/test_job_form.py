@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from jobs.look_now import Looked
 from jobs.models import Connection, Job, Memory, Result
 from jobs.models.job import OnError
 from notifications.models import Channel, Notification
@@ -15,8 +16,11 @@ from people.models import User
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
+from tests import make
+from tests.db.jobs.sample_kinds.sample import Sample
 from tests.db.schedules.web.typed import typed
 from tests.make import NINE, NOON, make_channel, make_job_schedule, make_user, signed_in
+from work import rescue
 
 pytestmark = pytest.mark.usefixtures("sample_kinds")
 
@@ -200,16 +204,47 @@ def test_pausing_cancels_what_has_not_looked_yet(ada: User) -> None:
 # Look now
 
 
-def look(browser: Client, fields: dict[str, Any], **named: Any) -> Any:
-    return browser.post("/reminders/look/", fields, **named).context
+def look(browser: Client, fields: dict[str, Any], path: str = "/reminders/look/") -> Any:
+    """What is found, once a worker has looked."""
+    return found(browser, browser.post(path, fields).context["looked"])
 
 
-def test_look_now_shows_what_it_would_say_and_stores_nothing(browser: Client, inbox: Channel) -> None:
-    looked = look(browser, sample(inbox, body="{name}: {value}"))["looked"]
+def found(browser: Client, looked: Looked) -> Any:
+    if not looked.is_open:
+        return looked
+    make.look(Job.objects.get(id=looked.id))
+    return browser.get(f"/reminders/look/{looked.id}/").context["looked"]
+
+
+def test_look_now_shows_what_it_would_say_and_sends_nothing(browser: Client, inbox: Channel) -> None:
+    looked = look(browser, sample(inbox, body="{name}: {value}"))
     assert (looked.outcome, looked.reason.code) == ("spoke", "sample-looked")
     assert (looked.text.subject, looked.text.body) == ("It is seven", "Ada: seven")
-    for model in (Schedule, Job, Memory, Result, Notification):
+    for model in (Schedule, Memory, Result, Notification):
         assert not model.objects.exists()
+
+
+def test_the_web_process_only_waits_for_a_workers_look(
+    browser: Client, inbox: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Sample, "look", None)
+    looked = browser.post("/reminders/look/", sample(inbox)).context["looked"]
+    page = browser.get(f"/reminders/look/{looked.id}/")
+    assert (page.context["looked"].is_open, page["Refresh"]) == (True, "2")
+    assert "Refresh" not in browser.get(f"/reminders/look/{looked.id}/", headers={"HX-Request": "true"})
+    assert signed_in(email="eve@example.org").get(f"/reminders/look/{looked.id}/").status_code == 404
+    Job.objects.update(expires_at=NOON)
+    rescue.rescue()
+    assert browser.get(f"/reminders/look/{looked.id}/").context["looked"].outcome == "failed"
+
+
+def test_a_look_now_that_fails_is_no_failure_of_its_reminder(browser: Client, ada: User, inbox: Channel) -> None:
+    schedule = make_job_schedule(ada, payload={"value": "refused"}, channels=[inbox])
+    look(browser, {}, f"/reminders/{schedule.id}/look/")
+    rescue.rescue()
+    assert (Memory.objects.exists(), Notification.objects.exists()) == (False, False)
+    assert Job.objects.get().state == "decided"
+    assert browser.get(f"/reminders/{schedule.id}/").context["last_look"] is None
 
 
 @pytest.mark.parametrize(
@@ -224,14 +259,14 @@ def test_look_now_shows_what_it_would_say_and_stores_nothing(browser: Client, in
 def test_look_now_says_why_nothing_would_be_said(
     browser: Client, inbox: Channel, value: str, outcome: str, code: str
 ) -> None:
-    looked = look(browser, sample(inbox, **{"job-value": value}))["looked"]
+    looked = look(browser, sample(inbox, **{"job-value": value}))
     assert (looked.outcome, looked.reason.code, looked.text) == (outcome, code, None)
 
 
 def test_look_now_needs_only_the_question_and_the_texts(browser: Client) -> None:
-    context = look(browser, sample(kind=None, time_zone=None))
-    assert (context["looked"].outcome, context["form"].errors) == ("spoke", {})
-    context = look(browser, sample(**{"job-value": ""}))
+    context = browser.post("/reminders/look/", sample(kind=None, time_zone=None)).context
+    assert (found(browser, context["looked"]).outcome, context["form"].errors) == ("spoke", {})
+    context = browser.post("/reminders/look/", sample(**{"job-value": ""})).context
     assert (context["looked"], len(context["problems"])) == (None, 1)
 
 
@@ -239,24 +274,24 @@ def test_look_now_of_a_stored_reminder_knows_what_its_looks_found(browser: Clien
     schedule = make_job_schedule(ada, payload={"value": "seven", "changes": True}, channels=[inbox])
     Memory.objects.create(origin_id=schedule.id, user=ada, state="seven")
     path = f"/reminders/{schedule.id}/look/"
-    assert browser.post(path).context["looked"].outcome == "silent"
+    assert look(browser, {}, path).outcome == "silent"
     sent = sample(inbox, **{"job-changes": "on"})
-    edited = browser.post(f"/reminders/look/?of={schedule.id}", sent)
-    assert edited.context["looked"].outcome == "silent"
-    other = browser.post(f"/reminders/look/?of={schedule.id}", sent | {"job-value": "eight"})
-    assert other.context["looked"].outcome == "spoke"
+    assert look(browser, sent, f"/reminders/look/?of={schedule.id}").outcome == "silent"
+    other = look(browser, sent | {"job-value": "eight"}, f"/reminders/look/?of={schedule.id}")
+    assert other.outcome == "spoke"
     assert (Memory.objects.get().state, Memory.objects.get().version) == ("seven", 1)
 
 
 def test_look_now_of_somebody_elses_reminder_knows_nothing_of_it(ada: User, inbox: Channel) -> None:
     schedule = make_job_schedule(ada, payload={"value": "seven", "changes": True}, channels=[inbox])
     Memory.objects.create(origin_id=schedule.id, user=ada, state="seven")
-    context = signed_in().post(f"/reminders/look/?of={schedule.id}", sample(**{"job-changes": "on"})).context
-    assert (context["looked"].outcome, context["schedule"]) == ("spoke", None)
+    other = signed_in()
+    context = other.post(f"/reminders/look/?of={schedule.id}", sample(**{"job-changes": "on"})).context
+    assert (found(other, context["looked"]).outcome, context["schedule"]) == ("spoke", None)
 
 
 def test_look_now_is_limited(browser: Client, inbox: Channel) -> None:
-    outcomes = [look(browser, sample(inbox))["looked"] for _ in range(11)]
+    outcomes = [look(browser, sample(inbox)) for _ in range(11)]
     assert [one.outcome for one in outcomes] == ["spoke"] * 10 + ["failed"]
     assert outcomes[-1].reason.code == "looked-too-often"
 
@@ -266,9 +301,7 @@ def test_look_now_through_a_disabled_or_unreadable_connection_says_so(
 ) -> None:
     disabled = connect(ada, disabled_at=NOON, failing_code="sample-away")
     unreadable = connect(ada, sealed_secrets="broken")
-    codes = [
-        look(browser, linked(inbox, connection=str(one.id)))["looked"].reason.code for one in (disabled, unreadable)
-    ]
+    codes = [look(browser, linked(inbox, connection=str(one.id))).reason.code for one in (disabled, unreadable)]
     assert codes == ["connection-disabled", "connection-unreadable"]
 
 
