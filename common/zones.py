@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cache, lru_cache
-from importlib import resources
 from zoneinfo import ZoneInfo
 
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-# In the zone database, but not a zone: "not configured".
-_NOT_A_ZONE = {"Factory"}
+from common.zone_names import known
+
+__all__ = ["FIRST_ZONE", "is_damaged", "known", "offered", "offset", "offsets", "read", "validate"]
 
 FIRST_ZONE = "Pacific/Kiritimati"
 """The zone whose clock is the first to show a time (UTC+14)."""
-
-
-@cache
-def known() -> frozenset[str]:
-    """The IANA names in tzdata. The files of the machine differ, and contain "localtime" and "posixrules"."""
-    names = resources.files("tzdata").joinpath("zones").read_text(encoding="ascii").split()
-    return frozenset(names) - _NOT_A_ZONE
 
 
 @cache

@@ -14,6 +14,8 @@ from uuid import UUID, uuid5
 
 from django.db.models import QuerySet
 
+from common.budget import OverBudget
+from common.parsing import ParsingUnavailable, parsed
 from people.models import User
 from people.user_lock import lock_user
 from schedules import bulk, editing, state_changes
@@ -31,11 +33,12 @@ _NAMESPACE = UUID("5b0e2c0a-1d0b-5e63-9a52-7f1f3a3c9c11")
 
 
 class Refused(Exception):
-    """The file as a whole cannot be taken: `code` is too-large, no-calendar, no-events or too-many."""
+    """The file as a whole cannot be taken: `code` is too-large, no-calendar, no-events, too-many, busy or too-much,
+    of which `problem` says what."""
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, problem: str = "") -> None:
         super().__init__(code)
-        self.code = code
+        self.code, self.problem = code, problem
 
 
 class Fate(StrEnum):
@@ -61,17 +64,20 @@ class Item:
     note: str
 
 
-def read(raw: bytes) -> list[FileEvent]:
+def read(user: User, raw: bytes, now: datetime) -> list[FileEvent]:
     """Raises Refused."""
-    text = raw.decode("utf-8-sig", "replace").replace("\0", " ").replace("\r\n", "\n")
-    if len(text) > LARGEST:
-        raise Refused("too-large")
-    if not calendar_file.is_whole(text):
-        raise Refused("no-calendar")
-    events = calendar_file.read(text)
+    try:
+        file = parsed(calendar_file.read, raw, "", now, person=user.pk)
+    except calendar_file.NotACalendar:
+        raise Refused("no-calendar") from None
+    except ParsingUnavailable:
+        raise Refused("busy") from None
+    except OverBudget as limit:
+        raise Refused("too-much", str(limit)) from None
+    events = file.events
     if not events:
         raise Refused("no-events")
-    if len(events) > MOST:
+    if file.dropped or len(events) > MOST:
         raise Refused("too-many")
     return events
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
@@ -13,18 +11,25 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from common import civil_time, zones
+from common import civil_time
+from common.budget import OverBudget
 from notifications import text
 from schedules import rules
-from schedules.job_kinds.calendar_file import FileEvent, Moment
+from schedules.job_kinds.calendar_file import FileEvent
+from schedules.job_kinds.calendar_series import Series
 from schedules.rules import InvalidRule, Work, rrule_text
 from schedules.rules.invalid import BUDGET
 
-_TIME_PARTS = re.compile(r"(^|;)BY(HOUR|MINUTE)=", re.IGNORECASE)
-_UNTIL = re.compile(r"(?<=UNTIL=)\d{8}T\d{6}(?=Z?(?:;|$))", re.IGNORECASE)
 # For all rules of a calendar together: a hostile one must not keep a worker busy. Each may take BUDGET of it.
 _WORK = 20 * BUDGET
+_DAY = timedelta(days=1)
+_PROBLEMS = {
+    "no-date": gettext_lazy("Its date is not in the calendar."),
+    "too-many-dates": gettext_lazy("The calendar has too many single dates."),
+    "exrule": gettext_lazy("It leaves out dates by a rule (EXRULE), which is not read."),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +78,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What becomes of an event. `problem`: why there is no reminder, or what the reminder leaves out."""
+    """What becomes of an event, or of one alarm of it. `problem`: why there is no reminder."""
 
     event: FileEvent
     key: str
@@ -97,7 +102,7 @@ def wanted(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: dat
     for one in follow(events, wishes, zone, now):
         if one.problem:
             unfit.append((one.event.title or _("an event"), one.problem))
-        if one.entry is not None:
+        elif one.entry is not None:
             entries[one.key] = one.entry
         elif one.is_over:
             over.add(one.key)
@@ -106,111 +111,89 @@ def wanted(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: dat
 
 
 def follow(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: datetime) -> Iterator[Followed]:
-    """What becomes of each event, in their order. `zone` is that of times without one."""
-    moved = defaultdict(list)
-    for event in events:
-        if event.instance is not None:
-            moved[event.uid].append(event.instance)
+    """What becomes of each event, in their order: one for each of its alarms. `zone` is that of times without one."""
+    series = Series(events, wishes.all_day_at, zone)
     left = _WORK
     for event in events:
-        key = _short([event.uid, event.instance.at if event.instance else ""])
+        key = _short(event.key)
         if event.is_cancelled:
             yield Followed(event, key)
             continue
-        left_out = event.left_out if event.instance is not None else event.left_out + moved[event.uid]
         work = Work(min(left, BUDGET))
         left -= work.left
-        entry, problem = None, ""
         try:
-            entry = _entry(key, event, left_out, wishes, zone, now, work)
-            if entry is not None and event.has_more_dates:
-                problem = _("It has single further dates (RDATE), which are left out.")
-        except (_Unfit, InvalidRule) as found:
-            problem = str(found).removesuffix(str(rrule_text.EXAMPLE)).strip()
+            found = list(_entries(event, key, wishes, series, now, work))
+        except (_Unfit, InvalidRule, OverBudget) as refused:
+            yield Followed(event, key, problem=str(refused).removesuffix(str(rrule_text.EXAMPLE)).strip())
         except (ValueError, OverflowError):
-            problem = _("Its date is not in the calendar.")
+            yield Followed(event, key, problem=str(_PROBLEMS["no-date"]))
+        else:
+            yield from (Followed(event, own, entry) for own, entry in found)
         finally:
             left += max(0, work.left)
-        yield Followed(event, key, entry, problem)
 
 
-def _entry(
-    key: str, event: FileEvent, left_out: list[Moment], wishes: Wishes, zone: ZoneInfo, now: datetime, work: Work
-) -> Entry | None:
-    """The reminder, None for an event that is over. Raises _Unfit, InvalidRule, or ValueError for a wrong date."""
-    assert event.start is not None  # noqa: S101 - it would not have been read
+def _entries(
+    event: FileEvent, key: str, wishes: Wishes, series: Series, now: datetime, work: Work
+) -> Iterator[tuple[str, Entry | None]]:
+    """The key of each reminder, with None for one that is over. Raises _Unfit, InvalidRule, ValueError, OverBudget."""
+    if event.problem:
+        raise _Unfit(str(_PROBLEMS[event.problem]))
+    assert event.start is not None  # noqa: S101 - else it has a problem
     if event.start.zone is None:
         raise _Unfit(_("Its time zone is not known."))
-    where = zones.read(event.start.zone) if event.start.zone else zone
-    start = _civil(event.start, wishes)
-    lead = timedelta(0) if event.start.is_date else wishes.before
-    if wishes.uses_alarms and event.alarm is not None and not event.start.is_date:
-        lead = timedelta(minutes=event.alarm)
-    repeats = False
-    if event.rule and event.instance is None:
-        excluded = [_at(moment, where, zone, wishes) for moment in left_out if moment.zone is not None]
-        repeats = _can_shift(event.rule, start, lead)
-        # No rule says "the day before the first Monday": then the next one alone, until a later look.
-        rest = timedelta(0) if repeats else lead
-        written = _rule_text(event.rule, start, excluded, lead - rest)
-        calendar_rule, canonical = rrule_text.read(written, where.key, work)
-        following = next(calendar_rule.after(civil_time.high_water(where, now + rest), work), None)
-        if following is None:
-            return None
-        slot = civil_time.first_instant(where, following) - rest
-        kind, rule = ("rrule", {"rule": canonical}) if repeats else ("once", _once(slot, where))
-    else:
-        slot = civil_time.first_instant(where, start) - lead
-        if slot <= now:
-            return None
-        kind, rule = "once", _once(slot, where)
-        rules.parse(kind, rule, where.key)
+    leads: list[int | str] = [0 if event.start.is_date else int(wishes.before.total_seconds())]
+    if wishes.uses_alarms and event.alarms:
+        # The earliest has the key that the event's only one would have.
+        leads = sorted(event.alarms, key=lambda lead: (isinstance(lead, str), -lead if isinstance(lead, int) else lead))
+    # Its own alarm counts from the midnight of a day.
+    day_at = time() if wishes.uses_alarms and event.alarms else None
+    for number, lead in enumerate(leads):
+        own = _short([*event.key, lead]) if number else key
+        if isinstance(lead, str):
+            instant = datetime.fromisoformat(lead).replace(tzinfo=UTC)
+            yield own, _single(event, own, instant, series, now)
+        elif series.has(event):
+            yield own, _repeating(event, own, timedelta(seconds=lead), series, now, work, day_at)
+        else:
+            where = series.where(event.start)
+            days, rest = divmod(timedelta(seconds=lead), _DAY)
+            start = series.civil(event.start, where, day_at) - days * _DAY
+            yield own, _single(event, own, civil_time.first_instant(where, start) - rest, series, now)
+
+
+def _single(event: FileEvent, key: str, at: datetime, series: Series, now: datetime) -> Entry | None:
+    if at <= now:
+        return None
+    assert event.start is not None  # noqa: S101 - it was looked at
+    where = series.where(event.start)
+    rule = {"at": civil_time.local(where, at).isoformat(timespec="seconds")}
+    rules.parse("once", rule, where.key)
+    return _entry(event, key, series, "once", rule, at)
+
+
+def _repeating(
+    event: FileEvent, key: str, lead: timedelta, series: Series, now: datetime, work: Work, day_at: time | None
+) -> Entry | None:
+    rule, canonical, where = series.read(event, lead, work, day_at)
+    following = next(rule.after(civil_time.high_water(where, now), work), None)
+    if following is None:
+        return None
+    return _entry(event, key, series, "rrule", {"rule": canonical}, civil_time.first_instant(where, following))
+
+
+def _entry(event: FileEvent, key: str, series: Series, kind: str, rule: dict[str, Any], at: datetime) -> Entry:
+    assert event.start is not None  # noqa: S101 - it was looked at
     return Entry(
         key=key,
         title=text.fit(" ".join(_plain(event.title).split()) or _("Event"), text.MAX_SUBJECT).text,
-        body=_body(event, start),
+        body=_body(event, series.civil(event.start, series.where(event.start))),
         kind=kind,
         rule=rule,
-        time_zone=where.key,
-        next_slot=slot,
-        repeats=repeats,
+        time_zone=series.where(event.start).key,
+        next_slot=at,
+        repeats=kind == "rrule",
     )
-
-
-def _once(slot: datetime, where: ZoneInfo) -> dict[str, Any]:
-    return {"at": civil_time.local(where, slot).isoformat(timespec="seconds")}
-
-
-def _can_shift(rule: str, start: datetime, lead: timedelta) -> bool:
-    """Whether the rule has its slots earlier by `lead` where its start is: if they stay on the same days."""
-    return not lead or ((start - lead).date() == start.date() and not _TIME_PARTS.search(rule))
-
-
-def _rule_text(rule: str, start: datetime, excluded: list[datetime], lead: timedelta) -> str:
-    def earlier(moment: datetime) -> str:
-        return f"{moment - lead:%Y%m%dT%H%M%S}"
-
-    until = _UNTIL.sub(lambda match: earlier(datetime.strptime(match[0], "%Y%m%dT%H%M%S")), rule)  # noqa: DTZ007 - civil
-    lines = [f"DTSTART:{earlier(start)}", f"RRULE:{until}"]
-    if excluded:
-        lines.append("EXDATE:" + ",".join(earlier(moment) for moment in sorted(set(excluded))[:200]))
-    return "\n".join(lines)
-
-
-def _civil(moment: Moment, wishes: Wishes) -> datetime:
-    """Raises ValueError for what is no date or time."""
-    if moment.is_date:
-        return datetime.combine(datetime.strptime(moment.at, "%Y%m%d").date(), wishes.all_day_at)  # noqa: DTZ007 - civil
-    return datetime.strptime(moment.at, "%Y%m%dT%H%M%S")  # noqa: DTZ007 - civil
-
-
-def _at(moment: Moment, where: ZoneInfo, zone: ZoneInfo, wishes: Wishes) -> datetime:
-    """A date that is left out, as a civil time of the event's zone."""
-    civil = _civil(moment, wishes)
-    own = zones.read(moment.zone) if moment.zone else where
-    if moment.is_date or own.key == where.key:
-        return civil
-    return civil_time.local(where, civil.replace(tzinfo=own).astimezone(UTC))
 
 
 def _body(event: FileEvent, start: datetime) -> str:

@@ -1,32 +1,52 @@
-"""Read the events of an iCalendar file (RFC 5545), as JSON. Pure.
+"""Read the events and tasks of an iCalendar file (RFC 5545): bytes in, plain values out.
 
-The package icalendar keeps the zones that a file defines for the whole process: the next person's file would be read
-by them. Here a zone is known by its name or not at all.
+It runs in a child process: no Django, one budget for a file. docs/decisions.md says what of it is left to libraries.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from common import zones
-from schedules.job_kinds.windows_zones import IANA
+from common.budget import Budget, OverBudget
+from jobs.reading import plain
+from schedules.job_kinds import calendar_lines, calendar_rules
+from schedules.job_kinds.calendar_lines import Component, Lines, NotACalendar
+from schedules.job_kinds.calendar_zones import HOMELESS, Zones
+
+__all__ = ["File", "FileEvent", "Moment", "NotACalendar", "read"]
 
 MOST_TEXT = 1_000
-_NAME = re.compile(
-    r'([A-Za-z0-9-]+)((?:;[A-Za-z0-9-]+=(?:"[^"]*"|[^";:,]*)(?:,(?:"[^"]*"|[^";:,]*))*)*):(.*)', re.DOTALL
-)
-_PARAMETER = re.compile(r';([A-Za-z0-9-]+)=(?:"([^"]*)"|([^";:]*))')
+_MOST_DATES = 2_000
+"""Single dates, and dates that are left out, of all events of a file."""
+_MOST_ALARMS = 10
+_LONGEST_TEXT = 20_000
+_ZONE = re.compile(r';\s*TZID=(?:"([^"]*)"|([^;]*))', re.IGNORECASE)
 _ESCAPED = re.compile(r"\\([\\;,nN])")
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-_DURATION = re.compile(r"([+-]?)P(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,7})M)?(?:\d{1,8}S)?)?")
-_TEXTS = {"SUMMARY": "title", "LOCATION": "place", "DESCRIPTION": "text", "URL": "url"}
+_DURATION = re.compile(r"([+-]?)P(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,7})M)?(?:(\d{1,8})S)?)?")
+_MOMENT = re.compile(
+    r"(\d{4}|--)-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)(?::?(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?)?(?:/.*)?", re.ASCII
+)
+_TEXTS = {"SUMMARY": "title", "LOCATION": "place", "URL": "url", "UID": "uid"}
+_ALL_DAY = ("X-MICROSOFT-CDO-ALLDAYEVENT", "X-MICROSOFT-MSNCALENDAR-ALLDAYEVENT", "X-FUNAMBOL-ALLDAY")
+_SAME_EXPORT = timedelta(minutes=1)
+_NEVER = datetime(1, 1, 1)  # noqa: DTZ001 - stamps are compared as written
+# Birthdays without a year stand in 1604, and some in the year 0. The calendar repeats after 400 years.
+_EARLIEST, _ERA = 1900, 400
 
 
 @dataclass(slots=True)
 class Moment:
-    """A DATE or DATE-TIME as written, without its Z; `zone` is an IANA name, "" for none, None for an unknown one."""
+    """A DATE or DATE-TIME as written, without its Z.
+
+    `zone` is an IANA name, "" for none, None for an unknown one, "*" for a time that was converted to UTC.
+    """
 
     at: str
     zone: str | None = ""
@@ -35,23 +55,42 @@ class Moment:
     def is_date(self) -> bool:
         return "T" not in self.at
 
+    @property
+    def civil(self) -> datetime:
+        return datetime.fromisoformat(self.at)
+
+    @property
+    def utc(self) -> datetime:
+        """Where it has a zone."""
+        where = UTC if self.zone in (HOMELESS, "", None) else ZoneInfo(str(self.zone))
+        return self.civil.replace(tzinfo=where).astimezone(UTC)
+
 
 @dataclass(slots=True)
 class FileEvent:
-    """A VEVENT. `alarm`: minutes from its earliest alarm to its start, None without one."""
+    """A VEVENT or VTODO.
+
+    `key` tells it from the others of its calendar. `instance`: which date of a series it replaces; `from_here`: and all
+    later ones. `alarms`: seconds before `start` (a task's: before it is due), or UTC times. `later`: seconds from the
+    start of a repeated task until it is due. `problem`: the code of why it cannot be followed.
+    """
 
     uid: str = ""
+    key: list[str] = field(default_factory=list)
     instance: Moment | None = None
+    from_here: bool = False
     start: Moment | None = None
-    rule: str = ""
-    has_more_dates: bool = False
+    rules: list[str] = field(default_factory=list)
+    dates: list[Moment] = field(default_factory=list)
     left_out: list[Moment] = field(default_factory=list)
     is_cancelled: bool = False
     title: str = ""
     place: str = ""
     text: str = ""
     url: str = ""
-    alarm: int | None = None
+    alarms: list[int | str] = field(default_factory=list)
+    later: int = 0
+    problem: str = ""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -59,88 +98,272 @@ class FileEvent:
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> FileEvent:
         moments = {name: Moment(**stored[name]) for name in ("instance", "start") if stored[name]}
-        return cls(**stored | moments | {"left_out": [Moment(**one) for one in stored["left_out"]]})
+        lists = {name: [Moment(**one) for one in stored[name]] for name in ("dates", "left_out")}
+        return cls(**stored | moments | lists)
 
 
-def is_whole(text: str) -> bool:
-    """Whether it begins and ends as a calendar: a connection may break in the middle of one."""
-    head, tail = text[:100].lstrip("\ufeff \r\n").upper(), text[-100:].rstrip().upper()
-    return head.startswith("BEGIN:VCALENDAR") and tail.endswith("END:VCALENDAR")
+@dataclass(slots=True)
+class File:
+    """`dropped`: how many more events the file has than are read."""
+
+    events: list[FileEvent]
+    dropped: int = 0
 
 
-def read(text: str) -> list[FileEvent]:
-    """Return the events with a UID and a start. A line that cannot be read is left out."""
-    found: list[FileEvent] = []
-    inside: list[str] = []
-    event = FileEvent()
-    for line in re.split(r"\r\n|\n|\r", re.sub(r"(?:\r\n|\n|\r)[ \t]", "", text)):
-        match = _NAME.fullmatch(line)
+def read(raw: bytes, content_type: str, now: datetime) -> File:
+    """Raises NotACalendar, and OverBudget for a file that costs too much. `now`: which years matter."""
+    lines = calendar_lines.read(raw, content_type)
+    reader = _Reader(lines, now)
+    found = [(reader.event(component), component) for component in lines.components]
+    return File(_current(found), lines.dropped)
+
+
+class _Reader:
+    def __init__(self, lines: Lines, now: datetime) -> None:
+        self._zones, self._now, self._is_cancelled = Zones(lines.zones, now), now, lines.is_cancelled
+        self._zone = self._zones.name(lines.zone) if lines.zone else None
+        self._dates = Budget(seconds=4, items=_MOST_DATES)
+
+    def event(self, component: Component) -> FileEvent:
+        event = FileEvent()
+        for name, target in _TEXTS.items():
+            if name in component.properties:
+                setattr(event, target, _text(component.properties[name][-1][1])[:MOST_TEXT].strip())
+        event.text = _description(component)
+        status = component.value("STATUS").upper()
+        event.is_cancelled = self._is_cancelled or status in ("CANCELLED", "COMPLETED")
+        try:
+            self._time(event, component)
+            self._repeat(event, component)
+        except OverBudget:
+            event.problem = "too-many-dates"
+        except (ValueError, OverflowError):
+            event.problem = event.problem or "no-date"
+        event.key = [event.uid, event.instance.at if event.instance else ""]
+        if not event.uid:
+            event.key += [event.start.at if event.start else "", event.title]
+        return event
+
+    def _time(self, event: FileEvent, component: Component) -> None:
+        """Raises ValueError for no date."""
+        event.instance = self._one(component, "RECURRENCE-ID")
+        if event.instance is not None:
+            event.from_here = "THISANDFUTURE" in component.properties["RECURRENCE-ID"][-1][0].upper()
+        event.start = self._one(component, "DTSTART")
+        if component.kind == "VTODO":
+            self._due(event, component)
+            return
+        if event.start is None:
+            raise ValueError("no date")
+        event.alarms = self._alarms(component, event.start, "DTEND")
+        if not event.start.is_date and event.start.at.endswith("T000000"):
+            end = self._one(component, "DTEND")
+            if _is_all_day(component, event.start, end):
+                event.start = Moment(event.start.at[:8])
+
+    def _due(self, event: FileEvent, component: Component) -> None:
+        """Of a task counts when it is due; a repeated one keeps its start, to which its rule belongs."""
+        event.is_cancelled = event.is_cancelled or "COMPLETED" in component.properties
+        due = self._one(component, "DUE")
+        assert due is not None  # noqa: S101 - other tasks are not read
+        start = event.start or due
+        length = _seconds(start, due)
+        event.alarms = [one + length if isinstance(one, int) else one for one in self._alarms(component, start, "DUE")]
+        event.later = length if "RRULE" in component.properties else 0
+        event.start = start if event.later else due
+
+    def _repeat(self, event: FileEvent, component: Component) -> None:
+        start = event.start
+        assert start is not None  # noqa: S101 - it has raised
+        year = start.civil.year
+        rules = [value for _, value in component.properties.get("RRULE", ())]
+        if _is_yearless(component) and not rules:
+            rules = ["FREQ=YEARLY"]
+        event.left_out, event.dates = self._many(component, "EXDATE"), self._many(component, "RDATE")
+        if "EXRULE" in component.properties:
+            event.problem = "exrule"
+        if not rules:
+            return
+        if year < _EARLIEST and not any("COUNT" in rule.upper() for rule in rules):
+            start.at = f"{year + _ERA * -((year - _EARLIEST) // _ERA):04}{start.at[4:]}"
+        if start.zone == "UTC" and self._zone not in (None, HOMELESS, "UTC"):
+            # As Google means it: what repeats does so on the calendar's own clock.
+            where = ZoneInfo(str(self._zone))
+            start.at, start.zone = f"{start.utc.astimezone(where):%Y%m%dT%H%M%S}", self._zone
+        event.rules, to_expand = calendar_rules.plain(rules, start.civil, is_date=start.is_date)
+        if start.zone == HOMELESS or to_expand:
+            self._expand(event, component, to_expand)
+
+    def _expand(self, event: FileEvent, component: Component, rules: list[str]) -> None:
+        """Write out the dates of rules that a reminder's rule cannot say."""
+        start = event.start
+        assert start is not None  # noqa: S101 - it has raised
+        where: tzinfo | None = None
+        if start.zone == HOMELESS:
+            where = self._zones.own(_zone_of(component.properties[_start_of(component)][-1][0]))
+            rules, event.rules = [*rules, *event.rules], []
+        first = start.civil if where is None else start.utc.astimezone(where)
+        self._dates.clock()
+        times = calendar_rules.expanded(first, rules, self._now)
+        for at in times:
+            if where is not None:
+                at = at.astimezone(UTC)
+            event.dates.append(Moment(f"{at:%Y%m%d}" if start.is_date else f"{at:%Y%m%dT%H%M%S}", start.zone))
+
+    def _one(self, component: Component, name: str) -> Moment | None:
+        """Raises ValueError for what is no date."""
+        if name not in component.properties:
+            return None
+        parameters, value = component.properties[name][-1]
+        return self._moment(parameters, value)
+
+    def _many(self, component: Component, name: str) -> list[Moment]:
+        found = []
+        for parameters, values in component.properties.get(name, ()):
+            for value in values.split(","):
+                if value.strip():
+                    self._dates.items()
+                    found.append(self._moment(parameters, value))
+        return found
+
+    def _moment(self, parameters: str, value: str) -> Moment:
+        value = value.strip().upper()
+        if len(value) in (15, 16) and value[8] == "T" and value[:4] != "0000" and value[15:] in ("", "Z"):
+            at = datetime.fromisoformat(value[:15])
+            return Moment(value[:15], "UTC") if value[15:] else self._placed(value[:15], _zone_of(parameters), at)
+        match = _MOMENT.fullmatch(value)
         if match is None:
-            continue
-        name, parameters, value = match[1].upper(), match[2], match[3]
-        if name == "BEGIN":
-            inside.append(value.strip().upper())
-            if inside[-1] == "VEVENT":
-                event = FileEvent()
-        elif name == "END":
-            if inside and inside.pop() == "VEVENT" and event.uid and event.start is not None:
-                found.append(event)
-        elif inside[-1:] == ["VEVENT"]:
-            _take(event, name, parameters, value)
-        elif inside[-2:] == ["VEVENT", "VALARM"] and name == "TRIGGER":
-            minutes = _minutes_before(parameters, value)
-            if minutes is not None:
-                event.alarm = max(event.alarm or 0, minutes)
-    return found
+            raise ValueError("no date")
+        year = "1604" if match[1] in ("--", "0000") else match[1]
+        day = date(int(year), int(match[2]), int(match[3]))
+        if match[4] is None:
+            return Moment(f"{day:%Y%m%d}" if day.year >= 1000 else f"{day.year:04}{day:%m%d}")
+        second = min(59, int(match[6] or 0))  # 60 is a leap second
+        at = datetime(day.year, day.month, day.day, int(match[4]), int(match[5]), second)  # noqa: DTZ001 - civil
+        written = f"{at.year:04}{at:%m%dT%H%M%S}"
+        if match[7] == "Z":
+            return Moment(written, "UTC")
+        return self._placed(written, match[7] or _zone_of(parameters), at)
+
+    def _placed(self, written: str, named: str, at: datetime) -> Moment:
+        if not named:
+            zone = self._zone
+            return Moment(written, "" if zone in (None, HOMELESS) else zone)
+        zone = self._zones.name(named)
+        if zone != HOMELESS:
+            return Moment(written, zone)
+        own = self._zones.own(named)
+        return Moment(f"{at.replace(tzinfo=own).astimezone(UTC):%Y%m%dT%H%M%S}", HOMELESS)
+
+    def _alarms(self, component: Component, start: Moment, end: str) -> list[int | str]:
+        """Seconds before the start, or UTC times. `end` names the property of its end."""
+        found: list[int | str] = []
+        for alarm in component.alarms:
+            if "TRIGGER" not in alarm or alarm.get("ACTION", ("", ""))[1].strip().upper() == "NONE":
+                continue
+            parameters, value = alarm["TRIGGER"]
+            if (after := _duration(value)) is not None:
+                if "RELATED=END" in parameters.upper():
+                    until = self._one(component, end)
+                    after += _seconds(start, until) if until else _duration(component.value("DURATION")) or 0
+                found.append(-after)
+                continue
+            try:
+                moment = self._moment(parameters, value)
+            except ValueError:
+                continue
+            if not moment.is_date and moment.zone:
+                found.append(f"{moment.utc:%Y%m%dT%H%M%S}")
+        return list(dict.fromkeys(found))[:_MOST_ALARMS]
 
 
-def _take(event: FileEvent, name: str, parameters: str, value: str) -> None:
-    if name in _TEXTS:
-        setattr(event, _TEXTS[name], _text(value))
-    elif name == "UID":
-        event.uid = _text(value)
-    elif name == "DTSTART":
-        event.start = _moment(parameters, value)
-    elif name == "RECURRENCE-ID":
-        event.instance = _moment(parameters, value)
-    elif name == "RRULE":
-        event.rule = _text(value).strip()
-    elif name == "EXDATE":
-        event.left_out += [_moment(parameters, one) for one in value.split(",")[:1_000]]
-    elif name == "RDATE":
-        event.has_more_dates = True
-    elif name == "STATUS":
-        event.is_cancelled = value.strip().upper() == "CANCELLED"
+def _current(found: Iterable[tuple[FileEvent, Component]]) -> list[FileEvent]:
+    """Of each event its latest version. Several of one UID that are no versions of each other are several events."""
+    alike: dict[tuple[str, ...], list[tuple[FileEvent, Component]]] = defaultdict(list)
+    events = []
+    for event, component in found:
+        events.append(event)
+        if event.uid:
+            alike[tuple(event.key)].append((event, component))
+    old: set[int] = set()
+    for several in alike.values():
+        if len(several) > 1:
+            versions = [(_number(one.value("SEQUENCE")), _stamp(one), event) for event, one in several]
+            sequence = max(version[0] for version in versions)
+            stamp = max(version[1] for version in versions if version[0] == sequence)
+            latest = [one for number, at, one in versions if number == sequence and stamp - at <= _SAME_EXPORT]
+            old |= {id(event) for event, _ in several} - {id(event) for event in latest}
+            _tell_apart(latest)
+    return [event for event in events if id(event) not in old]
 
 
-def _moment(parameters: str, value: str) -> Moment:
-    value = value.strip().upper()
-    if value.endswith("Z"):
-        return Moment(value[:-1], "UTC")
-    named = {name.upper(): quoted or plain for name, quoted, plain in _PARAMETER.findall(parameters)}.get("TZID", "")
-    return Moment(value, _zone(named) if named and "T" in value else "")
+def _tell_apart(events: list[FileEvent]) -> None:
+    starts = [event.start.at if event.start else "" for event in events]
+    if len(set(starts)) > 1 and events[0].instance is None:
+        for event, start in zip(events, starts, strict=True):
+            event.key.append(start)
 
 
-def _zone(name: str) -> str | None:
-    """The IANA name, also of the names that Outlook gives, and of those with a maker's prefix."""
-    known = zones.known()
-    tail = name.strip("/").split("/")
-    for candidate in (name, IANA.get(name, ""), "/".join(tail[-2:]), "/".join(tail[-3:])):
-        if candidate in known:
-            return candidate
-    return None
+def _stamp(component: Component) -> datetime:
+    try:
+        return datetime.fromisoformat(component.value("DTSTAMP")[:15])
+    except ValueError:
+        return _NEVER
 
 
-def _minutes_before(parameters: str, value: str) -> int | None:
-    """Of a TRIGGER before the start; None for another one."""
+def _description(component: Component) -> str:
+    for name in ("DESCRIPTION", "X-ALT-DESC"):
+        if name in component.properties:
+            text = _text(component.properties[name][-1][1][:_LONGEST_TEXT])
+            if plain.is_html(text):
+                text = plain.of_html(text)
+            if text.strip():
+                return text[:MOST_TEXT].strip()
+    return ""
+
+
+def _is_all_day(component: Component, start: Moment, end: Moment | None) -> bool:
+    """Whether it is written as midnight, but means the day."""
+    if any(component.value(name).upper() in ("TRUE", "1") for name in _ALL_DAY):
+        return True
+    days, rest = divmod(_seconds(start, end) if end else 0, 86_400)
+    return end is not None and end.at.endswith("T000000") and (days > 0 and rest in (0, 3_600, 82_800))
+
+
+def _start_of(component: Component) -> str:
+    return "DTSTART" if "DTSTART" in component.properties else "DUE"
+
+
+def _is_yearless(component: Component) -> bool:
+    _parameters, value = component.properties[_start_of(component)][-1]
+    return value.strip().startswith(("--", "0000", "1604"))
+
+
+def _seconds(start: Moment, end: Moment) -> int:
+    if start.is_date or end.is_date or not start.zone or not end.zone:
+        return int((end.civil - start.civil).total_seconds())
+    return int((end.utc - start.utc).total_seconds())
+
+
+def _duration(value: str) -> int | None:
+    """Seconds, of a DURATION; None for what is none."""
     match = _DURATION.fullmatch(value.strip().upper())
-    if match is None or "RELATED=END" in parameters.upper():
+    if match is None or not any(match.groups()[1:]):
         return None
-    weeks, days, hours, minutes = (int(part or 0) for part in match.groups()[1:])
-    total = ((weeks * 7 + days) * 24 + hours) * 60 + minutes
-    return total if match[1] == "-" or total == 0 else None
+    weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:])
+    total = (((weeks * 7 + days) * 24 + hours) * 60 + minutes) * 60 + seconds
+    return -total if match[1] == "-" else total
+
+
+def _zone_of(parameters: str) -> str:
+    found = _ZONE.search(parameters)
+    return (found[1] or found[2] or "").strip() if found else ""
+
+
+def _number(value: str) -> int:
+    return int(value) if re.fullmatch(r"[0-9]{1,9}", value) else 0
 
 
 def _text(value: str) -> str:
-    plain = _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)
-    return _UNSAFE.sub(" ", plain)[:MOST_TEXT].strip()
+    plain_text = _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)
+    return _UNSAFE.sub(" ", plain_text)

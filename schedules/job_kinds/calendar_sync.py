@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from common.numbers import grouped_lazy
+from common.parsing import parsed
 from jobs.fetch import Fetch, Later, Refused, problem
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reasons import Code as JobCode
@@ -108,7 +109,7 @@ class CalendarSync(JobKind):
         return _("the events of a calendar")
 
     def question(self, ask: Ask) -> Any:
-        return ""  # whatever is wanted of them, the events are the same
+        return 2  # whatever is wanted of them, the events are the same; the number is that of their form
 
     def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         if _wishes(ask.payload) is None:
@@ -120,15 +121,17 @@ class CalendarSync(JobKind):
         response = fetch.get(url, service=service)
         if wrong := problem(response, service):
             return wrong
-        text = response.body.decode("utf-8-sig", "replace")
-        if not calendar_file.is_whole(text):
+        kind = response.headers.get("Content-Type", "")
+        try:
+            file = parsed(calendar_file.read, response.body, kind, ask.now, person=ask.user_id)
+        except calendar_file.NotACalendar:
             return Later(Reason(Code.CUT))
-        return Found([event.as_json() for event in calendar_file.read(text)])
+        return Found({"events": [event.as_json() for event in file.events], "dropped": file.dropped})
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
         wishes = _wishes(ask.payload)
         assert wishes is not None  # noqa: S101 - the look has refused it
-        found = wanted([FileEvent.from_json(event) for event in value], wishes, ask.zone, ask.now)
+        found = wanted([FileEvent.from_json(event) for event in value["events"]], wishes, ask.zone, ask.now)
         entries = found.entries[:MOST]
         keys = {entry.key for entry in entries}
         known = _Known.read(ask.memory)

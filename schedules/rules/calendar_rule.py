@@ -11,8 +11,9 @@ from calendar import isleap, monthrange
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from functools import cached_property
+from heapq import merge
 from itertools import groupby
 
 from schedules.rules import civil
@@ -26,7 +27,8 @@ class CalendarRule:
     """One RRULE with its DTSTART (`start`, naive). Empty tuples stand for parts not given.
 
     `days` are BYDAY as (n, weekday), n = 0 for every such weekday. `week_start` is WKST. Values are sorted and
-    in range, as `rrule_text` has checked. `until` is inclusive.
+    in range, as `rrule_text` has checked. `until` is inclusive. `also` are more RRULEs of the same DTSTART, `dates` the
+    RDATEs; `ahead` is how long before all these times it rings.
     """
 
     start: datetime
@@ -43,15 +45,29 @@ class CalendarRule:
     until: datetime = civil.LAST
     excluded: frozenset[datetime] = frozenset()
     excluded_days: frozenset[date] = frozenset()
+    also: tuple[CalendarRule, ...] = ()
+    dates: tuple[datetime, ...] = ()
+    ahead: timedelta = timedelta(0)
 
     def after(self, moment: datetime, work: Work) -> Iterator[datetime]:
-        """The civil times of the rule strictly after `moment`, in order, none before `start`."""
-        begin = max(moment, self.start - civil.TICK)
+        """The civil times at which it rings strictly after `moment`, in order."""
+        begin = max(min(moment + self.ahead, civil.LAST), self.start - civil.TICK)
+        if not self.also and not self.dates:
+            times = self.of_rule(begin, work)
+        else:
+            rules = (rule.of_rule(begin, work) for rule in (self, *self.also))
+            times = (due for due, _ in groupby(merge(self.dates[bisect_right(self.dates, begin) :], *rules)))
+        for due in times:
+            if due not in self.excluded and due.date() not in self.excluded_days:
+                yield due - self.ahead
+
+    def of_rule(self, begin: datetime, work: Work) -> Iterator[datetime]:
+        """The times of this RRULE alone after `begin`."""
         for due in self._by_position(begin, work) if self._period_positions else self._by_day(begin, work):
             if due > self.until:
                 return
             work.spend(1)
-            if due > begin and due not in self.excluded:
+            if due > begin:
                 yield due
 
     def explicit(self) -> CalendarRule:

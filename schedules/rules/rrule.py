@@ -1,14 +1,16 @@
-"""A calendar's own rule (RFC 5545): DTSTART, RRULE and EXDATE."""
+"""A calendar's own rule (RFC 5545): DTSTART, RRULE, RDATE, EXDATE, and how long before."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Self
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from common import durations
 from schedules.rules import civil, fields, repetition, rrule_text, words
 from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule, Work
@@ -19,7 +21,7 @@ _UNITS = repetition.UNITS | {"HOURLY": "hour", "MINUTELY": "minute"}
 
 @dataclass(frozen=True)
 class RRule(CivilRule):
-    """`text` is canonical: one line each for DTSTART (local), RRULE and, if any, EXDATE."""
+    """`text` is canonical: one line each for DTSTART (local), each RRULE and, if any, RDATE, EXDATE and TRIGGER."""
 
     kind: ClassVar[str] = "rrule"
     parameters: ClassVar[tuple[str, ...]] = ("rule",)
@@ -30,7 +32,9 @@ class RRule(CivilRule):
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
         work = Work()
-        calendar_rule, text = rrule_text.read(fields.text(data, "rule", 5_000, rrule_text.EXAMPLE), timezone, work)
+        calendar_rule, text = rrule_text.read(
+            fields.text(data, "rule", rrule_text.LONGEST, rrule_text.EXAMPLE), timezone, work
+        )
         rule = cls(timezone, text, calendar_rule)
         if rule.next_civil(civil.FIRST, work) is None:
             raise InvalidRule(
@@ -48,13 +52,27 @@ class RRule(CivilRule):
 
     def describe(self, readers: bool = False) -> str:
         rule = self.calendar_rule
+        said = self._described(replace(rule, also=(), dates=(), ahead=timedelta(0)), readers)
+        if rule.dates:
+            more = ngettext(
+                "%(rule)s, and on %(count)s more date", "%(rule)s, and on %(count)s more dates", len(rule.dates)
+            )
+            said = more % {"rule": said, "count": len(rule.dates)}
+        if not rule.ahead:
+            return said
+        words_of = _("%(length)s before: %(rule)s") if rule.ahead > timedelta(0) else _("%(length)s after: %(rule)s")
+        return words_of % {"length": durations.said(abs(rule.ahead)), "rule": said}
+
+    def _described(self, rule: CalendarRule, readers: bool) -> str:
         if (repeats := repetition.of(rule)) is not None:
             said = words.in_zone(repeats.describe(), self.timezone, readers)
             return _("%(rule)s, from %(day)s") % {"rule": said, "day": words.day(rule.start)}
+        begins = {"day": words.day(rule.start), "time": words.clock(rule.start), "zone": words.zone_time(self.timezone)}
+        if rule.until == rule.start:
+            return _("On %(day)s at %(time)s %(zone)s") % begins
+        lines = [line for line in self.text.splitlines() if line.startswith("RRULE")]
         return _("%(rule)s by the calendar rule %(text)s, from %(day)s %(time)s %(zone)s") % {
             "rule": words.every(rule.interval, _UNITS[rule.frequency]),
-            "text": self.text.splitlines()[1],
-            "day": words.day(rule.start),
-            "time": words.clock(rule.start),
-            "zone": words.zone_time(self.timezone),
+            "text": " ".join(lines),
+            **begins,
         }

@@ -1,8 +1,12 @@
-"""Read the text of a calendar rule: DTSTART, RRULE, EXDATE (RFC 5545, 3.3.10, 3.8.2.4, 3.8.5.1, 3.8.5.3)."""
+"""Read the text of a calendar rule: DTSTART, RRULE, RDATE, EXDATE (RFC 5545, 3.3.10, 3.8.2.4, 3.8.5.1 to 3.8.5.3).
+
+TRIGGER, as an alarm has it (3.8.6.3), says how long before these times it rings, on the clock of its zone.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
@@ -17,7 +21,11 @@ from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule, Work
 
 EXAMPLE = gettext_lazy("Write it as in a calendar file, such as FREQ=WEEKLY;BYDAY=MO.")
-_PROPERTY = re.compile(r"[\s;](?=(?:DTSTART|RRULE|EXDATE|RDATE|EXRULE)[:;])|\s(?=FREQ=)", re.IGNORECASE)
+LONGEST = 40_000
+_PROPERTY = re.compile(r"[\s;](?=(?:DTSTART|RRULE|EXDATE|RDATE|EXRULE|TRIGGER)[:;])|\s(?=FREQ=)", re.IGNORECASE)
+_TRIGGER = re.compile(r"([+-]?)P(?:(\d{1,3})W)?(?:(\d{1,3})D)?(?:T(?:(\d{1,4})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?")
+_FURTHEST_TRIGGER = timedelta(days=366)
+_MOST_RULES = 10
 _MOMENT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?", re.ASCII)
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _BYDAY = re.compile(rf"([+-]?\d{{1,2}})?({'|'.join(WEEKDAYS)})", re.ASCII)
@@ -56,10 +64,52 @@ def with_start(text: str, now: datetime) -> str:
 def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
     """`text` read in `timezone`: the rule, and its canonical text. Raises InvalidRule("rule")."""
     start: datetime | None = None
-    parts: dict[str, str] | None = None
     is_date = False
-    excluded: set[datetime] = set()
+    parts: list[dict[str, str]] = []
+    moments: dict[str, set[datetime]] = {"EXDATE": set(), "RDATE": set()}
     excluded_days: set[date] = set()
+    ahead = timedelta(0)
+    for name, parameters, value in _lines(text):
+        if name == "RRULE":
+            parts.append(_parts(value.upper()))
+            continue
+        if name == "TRIGGER":
+            ahead = _ahead(value)
+            continue
+        _check_zone(name, parameters, timezone)
+        if name == "DTSTART":
+            if start is not None:
+                raise _wrong(_("There are two DTSTARTs."))
+            start, is_date = _start(value, timezone), "T" not in value.upper()
+            continue
+        for moment in value.split(","):
+            if name == "EXDATE" and "T" not in moment.upper():
+                excluded_days.add(_civil(moment, timezone, time()).date())
+            else:
+                moments[name].add(_civil(moment, timezone, time()))
+    if start is None:
+        raise _wrong(_("DTSTART is missing: the first local date and time."))
+    if not parts:
+        raise _wrong(_("RRULE is missing."))
+    if len(parts) > _MOST_RULES:
+        raise _wrong(_("There are more than %(most)s RRULEs.") % {"most": _MOST_RULES})
+    if is_date:
+        # RFC 5545: of a DATE, which has no time of day, these are ignored.
+        parts = [{name: value for name, value in one.items() if name not in ("BYHOUR", "BYMINUTE")} for one in parts]
+    rule, *also = (_rule(dict(one), start, timezone, work) for one in parts)
+    rule = replace(
+        rule,
+        excluded=frozenset(moments["EXDATE"]),
+        excluded_days=frozenset(excluded_days),
+        also=tuple(also),
+        dates=tuple(sorted(moments["RDATE"])),
+        ahead=ahead,
+    )
+    return rule, _canonical(rule, parts)
+
+
+def _lines(text: str) -> Iterator[tuple[str, str, str]]:
+    """Each property: its name, parameters and value."""
     for line in _PROPERTY.split(re.sub(r"\r?\n[ \t]", "", text)):
         if not (line := line.strip(" \t\r\n;")):
             continue
@@ -67,49 +117,50 @@ def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
             line = f"RRULE:{line}"
         head, colon, value = line.partition(":")
         name, _semicolon, parameters = head.partition(";")
-        name, value = name.upper(), value.strip()
-        if not colon or name not in ("DTSTART", "RRULE", "EXDATE"):
-            raise _wrong(_("“%(line)s” is not understood: only DTSTART, RRULE and EXDATE are.") % {"line": line[:60]})
-        if name == "RRULE":
-            if parts is not None:
-                raise _wrong(_("There are two RRULEs. Make a schedule for each."))
-            parts = _parts(value.upper())
-            continue
-        _check_zone(name, parameters, timezone)
-        if name == "DTSTART":
-            if start is not None:
-                raise _wrong(_("There are two DTSTARTs."))
-            if value.upper().endswith("Z") and timezone not in ("UTC", "Etc/UTC"):
-                raise _wrong(
-                    _(
-                        "DTSTART ends in Z, which means UTC, but the time zone is %(timezone)s. Write the local time "
-                        "without Z, or choose the time zone UTC."
-                    )
-                    % {"timezone": timezone}
-                )
-            start, is_date = _civil(value, timezone, time()), "T" not in value.upper()
-            continue
-        for moment in value.split(","):
-            if "T" in moment.upper():
-                excluded.add(_civil(moment, timezone, time()))
-            else:
-                excluded_days.add(_civil(moment, timezone, time()).date())
-    if start is None:
-        raise _wrong(_("DTSTART is missing: the first local date and time."))
-    if parts is None:
-        raise _wrong(_("RRULE is missing."))
-    if is_date:
-        # RFC 5545: of a DATE, which has no time of day, these are ignored.
-        parts = {name: value for name, value in parts.items() if name not in ("BYHOUR", "BYMINUTE")}
-    rule = _rule(dict(parts), start, timezone, work)
-    rule = replace(rule, excluded=frozenset(excluded), excluded_days=frozenset(excluded_days))
-    lines = [f"DTSTART:{start:%Y%m%dT%H%M%S}", "RRULE:" + ";".join(f"{name}={value}" for name, value in parts.items())]
-    without = [f"{moment:%Y%m%dT%H%M%S}" for moment in sorted(excluded)] + [
-        f"{day:%Y%m%d}" for day in sorted(excluded_days)
-    ]
+        if not colon or name.upper() not in ("DTSTART", "RRULE", "RDATE", "EXDATE", "TRIGGER"):
+            raise _wrong(
+                _("“%(line)s” is not understood: only DTSTART, RRULE, RDATE, EXDATE and TRIGGER are.")
+                % {"line": line[:60]}
+            )
+        yield name.upper(), parameters, value.strip()
+
+
+def _start(value: str, timezone: str) -> datetime:
+    if value.upper().endswith("Z") and timezone not in ("UTC", "Etc/UTC"):
+        raise _wrong(
+            _(
+                "DTSTART ends in Z, which means UTC, but the time zone is %(timezone)s. Write the local time "
+                "without Z, or choose the time zone UTC."
+            )
+            % {"timezone": timezone}
+        )
+    return _civil(value, timezone, time())
+
+
+def _canonical(rule: CalendarRule, parts: list[dict[str, str]]) -> str:
+    lines = [f"DTSTART:{rule.start:%Y%m%dT%H%M%S}"]
+    lines += ["RRULE:" + ";".join(f"{name}={value}" for name, value in one.items()) for one in parts]
+    if rule.dates:
+        lines.append("RDATE:" + ",".join(f"{moment:%Y%m%dT%H%M%S}" for moment in rule.dates))
+    without = [f"{moment:%Y%m%dT%H%M%S}" for moment in sorted(rule.excluded)]
+    without += [f"{day:%Y%m%d}" for day in sorted(rule.excluded_days)]
     if without:
         lines.append(f"EXDATE:{','.join(without)}")
-    return rule, "\n".join(lines)
+    if rule.ahead:
+        lines.append(f"TRIGGER:{'-' if rule.ahead > timedelta(0) else ''}PT{abs(rule.ahead) // timedelta(seconds=1)}S")
+    return "\n".join(lines)
+
+
+def _ahead(value: str) -> timedelta:
+    match = _TRIGGER.fullmatch(value.upper())
+    weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:]) if match else (0,) * 5
+    before = timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
+    if match is None or before > _FURTHEST_TRIGGER:
+        raise _wrong(
+            _("“%(value)s” is no TRIGGER: a day before is -P1D, two hours before -PT2H; a year is the most.")
+            % {"value": value[:40]}
+        )
+    return before if match[1] == "-" else -before
 
 
 def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> CalendarRule:

@@ -29,11 +29,12 @@ _REFUSALS = {
     "too-large": gettext_lazy("This file is larger than 1 MB. Export a part of the calendar, such as one year."),
     "no-calendar": gettext_lazy("This is not a whole calendar file. Choose a file that ends in .ics."),
     "no-events": gettext_lazy("There is no event in this file. Choose another one."),
+    "busy": gettext_lazy("Other files are being read at the moment. Try again in a few seconds."),
     "too-many": gettext_lazy("There are more than 1,000 events in this file. Export a part of the calendar."),
 }
 _FATES = {
     Fate.KNOWN: gettext_lazy("Already imported."),
-    Fate.OVER: gettext_lazy("It is over."),
+    Fate.OVER: gettext_lazy("It is over. (Or the time of its reminder is.)"),
     Fate.CANCELLED: gettext_lazy("It is cancelled."),
     Fate.TWICE: gettext_lazy("It is in the file twice."),
     Fate.FULL: gettext_lazy("You have as many reminders as one person may have here."),
@@ -76,10 +77,10 @@ def upload(request: PersonRequest) -> HttpResponse:
         if file is not None and (file.size or 0) > LARGEST:
             raise Refused("too-large")
         raw = file.read() if file is not None else request.POST["content"].encode()
-        events = calendar_import.read(raw)
+        now = fire.read_clock().now
+        events = calendar_import.read(request.user, raw, now)
     except Refused as refusal:
-        return _ask(request, str(_REFUSALS[refusal.code]))
-    now = fire.read_clock().now
+        return _ask(request, refusal.problem or str(_REFUSALS[refusal.code]))
     typed = request.POST if file is None else _first_values(request.user, raw.decode("utf-8-sig", "replace"))
     form = ImportForm(typed, request.user)
     if not form.is_valid() and {"minutes", "all_day_at"} & form.errors.keys():

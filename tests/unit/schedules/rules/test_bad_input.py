@@ -134,9 +134,15 @@ def test_a_parameter_of_another_kind_is_refused_by_name() -> None:
         ("rrule", {"rule": "every tuesday"}, "rule", "“every tuesday” is not understood"),
         ("rrule", {"rule": "RRULE:FREQ=DAILY"}, "rule", "DTSTART is missing"),
         ("rrule", {"rule": START}, "rule", "RRULE is missing"),
-        ("rrule", {"rule": START + "RRULE:FREQ=DAILY\nRRULE:FREQ=WEEKLY"}, "rule", "two RRULEs"),
+        ("rrule", {"rule": START + "\n".join(["RRULE:FREQ=DAILY"] * 11)}, "rule", "more than 10 RRULEs"),
+        ("rrule", {"rule": START + "RRULE:FREQ=DAILY\nTRIGGER:soon"}, "rule", "is no TRIGGER"),
         ("rrule", {"rule": START + START + "RRULE:FREQ=DAILY"}, "rule", "two DTSTARTs"),
-        ("rrule", {"rule": START + "RDATE:20260101\nRRULE:FREQ=DAILY"}, "rule", "only DTSTART, RRULE and EXDATE"),
+        (
+            "rrule",
+            {"rule": START + "EXRULE:FREQ=DAILY\nRRULE:FREQ=DAILY"},
+            "rule",
+            "only DTSTART, RRULE, RDATE, EXDATE",
+        ),
         ("rrule", {"rule": START + "RRULE:FREQ=SECONDLY"}, "rule", "too often"),
         ("rrule", {"rule": START + "RRULE:FREQ=SECONDLY;COUNT=1000"}, "rule", "FREQ=MINUTELY, is the most"),
         ("rrule", {"rule": START + "RRULE:FREQ=MINUTELY;BYSECOND=1,2"}, "rule", "“BYSECOND=1,2” is not understood"),
@@ -201,7 +207,7 @@ def test_a_parameter_of_another_kind_is_refused_by_name() -> None:
             "rule",
             "a parameter that is not understood",
         ),
-        ("rrule", {"rule": START + "RRULE:FREQ=DAILY" + " " * 5000 + ";"}, "rule", "at most 5,000"),
+        ("rrule", {"rule": START + "RRULE:FREQ=DAILY" + " " * 40000 + ";"}, "rule", "at most 40,000"),
     ],
 )
 def test_a_bad_parameter_is_refused_at_its_field_with_what_would_be_right(

@@ -1,0 +1,104 @@
+"""The RRULEs of a calendar: as a reminder's rule says them, or written out in dates where it cannot. Pure."""
+
+from __future__ import annotations
+
+import warnings
+from datetime import datetime, timedelta
+from itertools import islice, takewhile
+
+import icalendar
+import recurring_ical_events
+
+_MOST_EXPANDED = 500
+_AHEAD = timedelta(days=5 * 366)
+_SHORTEST = 28
+_OF_THE_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
+_MOST_COUNTED = 10_000
+
+
+def plain(written: list[str], start: datetime, *, is_date: bool) -> tuple[list[str], list[str]]:
+    """The rules in the parts that `schedules.rules.rrule_text` knows, and those that must be expanded.
+
+    What remains in the first and is not known there is refused there, by name. Of a day's rule, times are dropped.
+    """
+    said: list[str] = []
+    to_expand: list[str] = []
+    for rule in dict.fromkeys(written):
+        parts = _parts(rule, is_date)
+        _skip(parts, start)
+        _seconds(parts, start)
+        text = ";".join(f"{name}={value}" for name, value in parts.items())
+        needs_help = parts.keys() & {"BYWEEKNO", "BYEASTER", "BYSECOND"} or {"COUNT", "UNTIL"} <= parts.keys()
+        (to_expand if needs_help and parts.get("FREQ") != "SECONDLY" else said).append(text)
+    return said, to_expand
+
+
+def _parts(rule: str, is_date: bool) -> dict[str, str]:
+    pairs = (part.partition("=") for part in rule.upper().replace(" ", "").split(";") if part)
+    parts = {name: value for name, _, value in pairs if not name.startswith("X-")}
+    if parts.get("RSCALE") == "GREGORIAN":
+        del parts["RSCALE"]
+    if parts.get("COUNT", "").startswith("-") or (parts.get("COUNT", "").isdigit() and _is_endless(parts)):
+        del parts["COUNT"]
+    if is_date:
+        parts = {name: value for name, value in parts.items() if name not in _OF_THE_DAY}
+        if "UNTIL" in parts:
+            parts["UNTIL"] = parts["UNTIL"][:8]
+    elif "T" in parts.get("UNTIL", ""):
+        day, _, at = parts["UNTIL"].partition("T")
+        if len(at.rstrip("Z")) == 4:
+            parts["UNTIL"] = f"{day}T{at[:4]}00{at[4:]}"
+    if parts.get("INTERVAL") == "0":
+        parts["INTERVAL"] = "1"
+    return parts
+
+
+def _is_endless(parts: dict[str, str]) -> bool:
+    """Some programs write "for ever" as a number."""
+    return int(parts["COUNT"][:9]) > _MOST_COUNTED and parts.get("FREQ") in ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
+
+
+def _skip(parts: dict[str, str], start: datetime) -> None:
+    """RFC 7529: what becomes of a day that a month does not have. By itself, it is left out."""
+    skip = parts.get("SKIP")
+    if skip is None:
+        return
+    days = parts.get("BYMONTHDAY", str(start.day))
+    if skip == "OMIT" or parts.get("FREQ") not in ("MONTHLY", "YEARLY") or "BYDAY" in parts or _are_short(days):
+        del parts["SKIP"]
+    elif skip == "BACKWARD" and days.isdigit() and not parts.keys() & {"BYSETPOS", "BYYEARDAY", "BYWEEKNO"}:
+        # The latest of these days that the month has.
+        del parts["SKIP"]
+        parts["BYMONTHDAY"] = ",".join(str(day) for day in range(_SHORTEST, int(days) + 1))
+        parts["BYSETPOS"] = "-1"
+        if parts["FREQ"] == "YEARLY":
+            parts.setdefault("BYMONTH", str(start.month))
+    elif skip == "FORWARD" and parts["FREQ"] == "YEARLY" and (start.month, start.day, days) == (2, 29, "29"):
+        for name in ("SKIP", "BYMONTH", "BYMONTHDAY"):
+            parts.pop(name, None)
+        parts["BYYEARDAY"] = "60"  # 29 February, or 1 March
+
+
+def _are_short(days: str) -> bool:
+    return all(day.lstrip("+-").isdigit() and abs(int(day)) <= _SHORTEST for day in days.split(","))
+
+
+def _seconds(parts: dict[str, str], start: datetime) -> None:
+    if parts.get("BYSECOND", "").isdigit() and int(parts["BYSECOND"]) in (0, start.second):
+        del parts["BYSECOND"]
+
+
+def expanded(start: datetime, rules: list[str], now: datetime) -> list[datetime]:
+    """The next dates of the rules, by the library. Raises ValueError for rules that it cannot read."""
+    event = icalendar.Event()
+    event.add("DTSTART", start)
+    for rule in rules:
+        event.add("RRULE", icalendar.vRecur.from_ical(rule))
+    calendar = icalendar.Calendar()
+    calendar.add_component(event)
+    begin = now.astimezone(start.tzinfo) if start.tzinfo else now.replace(tzinfo=None)
+    begin -= timedelta(days=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # COUNT beside UNTIL
+        found = (one["DTSTART"].dt for one in recurring_ical_events.of(calendar).after(begin))
+        return list(takewhile(lambda time: time < begin + _AHEAD, islice(found, _MOST_EXPANDED)))

@@ -1,0 +1,168 @@
+"""The zone that a calendar means: by its name, or by the rules that the file itself gives (VTIMEZONE). Pure.
+
+Reminders are stored with a zone of the IANA database, so one is looked for whose clock shows the same.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import cache
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+from dateutil import tz
+from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
+
+from common.zone_names import known
+
+HOMELESS = "*"
+"""Of a time whose clock no zone of the database shows: it stands in UTC."""
+_OFFSET = re.compile(r"(?:UTC|GMT|Z)?\s*([+-])(\d{1,2})(?::?([0-5]\d))?", re.IGNORECASE)
+_DISPLAYED = re.compile(r"\((?:UTC|GMT)[^)]*\)\s*(.+)", re.IGNORECASE)
+# Asked in this order, so that New York's clock is New York and not Detroit.
+_FIRST = (
+    "Europe/Berlin", "Europe/London", "Europe/Lisbon", "Europe/Dublin", "Europe/Athens", "Europe/Moscow",
+    "Europe/Istanbul", "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles",
+    "America/Phoenix", "America/Anchorage", "America/Halifax", "America/St_Johns", "America/Sao_Paulo",
+    "America/Mexico_City", "America/Bogota", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Asia/Dubai",
+    "Asia/Karachi", "Asia/Dhaka", "Asia/Bangkok", "Asia/Jerusalem", "Australia/Sydney", "Australia/Brisbane",
+    "Australia/Adelaide", "Australia/Perth", "Pacific/Auckland", "Africa/Johannesburg", "Africa/Lagos", "UTC",
+)  # fmt: skip
+_SPAN = range(-1, 4)  # years from now in which clocks are compared
+
+
+class Zones:
+    """The zones of one file. `definitions` are its VTIMEZONEs by name, `now` tells which years matter."""
+
+    def __init__(self, definitions: Mapping[str, str], now: datetime) -> None:
+        self._definitions, self._now = definitions, now
+        self._names: dict[str, str | None] = {}
+        self._own: dict[str, tzinfo | None] = {}
+
+    def name(self, written: str) -> str | None:
+        """The IANA name, HOMELESS for a zone of the file that has none, None for an unknown one."""
+        if written not in self._names:
+            self._names[written] = self._find(written)
+        return self._names[written]
+
+    def own(self, written: str) -> tzinfo | None:
+        """The zone as the file defines it, or as an offset in its name says."""
+        if written not in self._own:
+            self._own[written] = _offset(written) or _defined(self._definitions.get(written, ""))
+        return self._own[written]
+
+    def _find(self, written: str) -> str | None:
+        if name := _exact(written):
+            return name
+        if (own := self.own(written)) is not None:
+            return _alike(own, self._now) or HOMELESS
+        return _resembling(written)
+
+
+def _exact(written: str) -> str | None:
+    plain = written.strip().strip("/").replace(" ", "_")
+    return _lower().get(plain.lower()) or _of_tzdata(WINDOWS_TO_OLSON.get(written.strip(), ""))
+
+
+def _resembling(written: str) -> str | None:
+    """Of Outlook's and other makers' variants of a name."""
+    tail = written.strip("/").split("/")
+    for part in ("/".join(tail[-3:]), "/".join(tail[-2:]), tail[-1]):
+        if name := _exact(part):
+            return name
+    plain = re.sub(r"\s+\d+$", "", written.strip()).replace("Daylight", "Standard").replace("Summer", "Standard")
+    shown = found[1] if (found := _DISPLAYED.fullmatch(plain)) else plain
+    area = re.sub(r"\s*\(.*\)$", "", shown)
+    for candidate in (plain, shown, area, area.replace(" Time", " Standard Time")):
+        if name := _exact(candidate):
+            return name
+    if found is None:
+        return None
+    return next((_cities()[key] for city in re.split(r"[,/]", shown) if (key := _key(city)) in _cities()), None)
+
+
+def _key(city: str) -> str:
+    return city.strip().replace(" ", "_").lower()
+
+
+def _of_tzdata(name: str) -> str | None:
+    return name if name in known() else None
+
+
+@cache
+def _lower() -> dict[str, str]:
+    return {name.lower(): name for name in known()}
+
+
+@cache
+def _cities() -> dict[str, str]:
+    return {name.rpartition("/")[2].lower(): name for name in sorted(known()) if "/" in name and "Etc/" not in name}
+
+
+def _offset(written: str) -> tzinfo | None:
+    match = _OFFSET.fullmatch(written.strip())
+    if match is None or int(match[2]) > 14:
+        return None
+    ahead = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
+    return timezone(ahead if match[1] == "+" else -ahead)
+
+
+def _defined(text: str) -> tzinfo | None:
+    """The zone of a VTIMEZONE. What some calendars add, dateutil refuses: it is left out."""
+    wanted = re.compile(r"(BEGIN|END|TZID|DTSTART|RRULE|RDATE|TZOFFSETFROM|TZOFFSETTO)[;:]", re.IGNORECASE)
+    lines = [_plain_line(line) for line in text.splitlines() if wanted.match(line)]
+    try:
+        zone: tzinfo | None = tz.tzical(io.StringIO("\n".join(lines))).get()
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError):
+        return None
+    return zone
+
+
+def _plain_line(line: str) -> str:
+    name, _, value = line.partition(":") if not line.upper().startswith("TZID") else ("TZID", ":", "zone")
+    name = name.partition(";")[0].upper()
+    if name == "DTSTART" and len(value) == len("20260101"):
+        value += "T000000"
+    if name == "RRULE":
+        # A rule without an end is walked from its start, for Outlook 1601.
+        value = re.sub(r";?(?:WKST|X-[A-Z-]+)=[^;]*", "", value.strip(), flags=re.IGNORECASE)
+    return f"{name}:{value.strip()}"
+
+
+def _alike(own: tzinfo, now: datetime) -> str | None:
+    """The name of a zone whose clock shows the same in the years around now."""
+    probes = _probes(own, now)
+    fixed = {offset for _, offset in probes}
+    if len(fixed) == 1:
+        seconds = int(fixed.pop().total_seconds())
+        if seconds % 3600 == 0:
+            return f"Etc/GMT{-seconds // 3600:+d}" if seconds else "UTC"
+    names = (*_FIRST, *(name for name in sorted(known()) if "/" in name and "Etc/" not in name))
+    return next((name for name in names if _shows(ZoneInfo(name), probes)), None)
+
+
+def _shows(zone: ZoneInfo, probes: Iterable[tuple[datetime, timedelta]]) -> bool:
+    return all(instant.astimezone(zone).utcoffset() == offset for instant, offset in probes)
+
+
+def _probes(own: tzinfo, now: datetime) -> list[tuple[datetime, timedelta]]:
+    """Instants and their offsets: the middle of each month, and both sides of each change between them."""
+    offset = _offset_at(own)
+    months = [datetime(now.year + year, month, 15, tzinfo=UTC) for year in _SPAN for month in range(1, 13)]
+    instants = []
+    for first, last in pairwise(months):
+        instants.append(first)
+        if offset(first) != offset(last):
+            low, high = first, last
+            while high - low > timedelta(minutes=1):
+                middle = low + (high - low) // 2
+                low, high = (middle, high) if offset(middle) == offset(first) else (low, middle)
+            instants += [low, high]
+    return [(instant, offset(instant)) for instant in sorted(instants, key=lambda one: abs(one - now))]
+
+
+def _offset_at(own: tzinfo) -> Callable[[datetime], timedelta]:
+    return lambda instant: instant.astimezone(own).utcoffset() or timedelta(0)
