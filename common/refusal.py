@@ -23,10 +23,10 @@ class Refusal(ValueError):
 
     def __str__(self) -> str:
         if "django.utils.translation" not in sys.modules:
-            return self.text % self.params
+            return self.text % self.params if self.params else self.text
         from django.utils.translation import gettext
 
         from common.numbers import grouped
 
         shown = {name: grouped(value) if type(value) is int else value for name, value in self.params.items()}
-        return gettext(self.text) % shown
+        return gettext(self.text) % shown if shown else gettext(self.text)

@@ -1,11 +1,12 @@
-"""Read JSON strictly: what a lenient parser would silently change is refused with a reason. Pure."""
+"""Read JSON strictly: what a lenient parser would silently change is refused with a reason. Pure: no Django."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from django.utils.translation import gettext as _
+from common.refusal import Refusal
+from common.refusal import noop as _
 
 DEEPEST = 32
 # PostgreSQL writes out a greater one with all its digits, more than `_integer` reads.
@@ -13,7 +14,7 @@ _GREATEST = 1e18
 _FIRST_TOO_LONG = 10**19
 
 
-class Bad(ValueError):
+class Bad(Refusal):
     """This is not JSON that can be read. The message says where and why."""
 
 
@@ -22,18 +23,20 @@ def read(raw: bytes) -> Any:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Bad(_("Byte %(number)s is not valid UTF-8.") % {"number": error.start}) from None
+        raise Bad(_("Byte %(number)s is not valid UTF-8."), number=str(error.start)) from None
     try:
         value = json.loads(
             text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer, parse_float=_float
         )
     except json.JSONDecodeError as error:
         raise Bad(
-            _("%(error)s (line %(line)s, column %(column)s).")
-            % {"error": error.msg, "line": error.lineno, "column": error.colno}
+            _("%(error)s (line %(line)s, column %(column)s)."),
+            error=error.msg,
+            line=str(error.lineno),
+            column=str(error.colno),
         ) from None
     except RecursionError:
-        raise Bad(_("It is nested deeper than %(most)s levels.") % {"most": DEEPEST}) from None
+        raise Bad(_("It is nested deeper than %(most)s levels."), most=DEEPEST) from None
     return check(value)
 
 
@@ -49,15 +52,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _value in pairs:
             if name in seen:
-                raise Bad(
-                    (_("The name “%(name)s” is there twice.") % {"name": name[:80]}).encode("utf-8", "replace").decode()
-                )
+                raise Bad(_("The name “%(name)s” is there twice."), name=name[:80].encode("utf-8", "replace").decode())
             seen.add(name)
     return found
 
 
 def _constant(name: str) -> Any:
-    raise Bad(_("%(name)s is not a number in JSON.") % {"name": name})
+    raise Bad(_("%(name)s is not a number in JSON."), name=name)
 
 
 def _integer(digits: str) -> int:
@@ -74,12 +75,12 @@ def _float(digits: str) -> float:
 
 def _check_number(number: float) -> None:
     if not abs(number) <= _GREATEST:  # nor NaN
-        raise Bad(_("A number is greater than %(most)s.") % {"most": f"{_GREATEST:g}"})
+        raise Bad(_("A number is greater than %(most)s."), most=f"{_GREATEST:g}")
 
 
 def _check(value: Any, depth: int) -> None:
     if depth > DEEPEST:
-        raise Bad(_("It is nested deeper than %(most)s levels.") % {"most": DEEPEST})
+        raise Bad(_("It is nested deeper than %(most)s levels."), most=DEEPEST)
     if isinstance(value, str):
         if "\0" in value:
             raise Bad(_("A text contains the character NUL."))

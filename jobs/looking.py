@@ -22,6 +22,9 @@ from work.reasons import Reason
 
 log = logging.getLogger(__name__)
 
+DECISION = 5
+"""Seconds of CPU time."""
+
 
 def look(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool = True) -> Found | Later | Refused:
     """Return what the source says, or why it says nothing. Raises what is a bug of the kind.
@@ -47,7 +50,7 @@ def look(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool =
 
 def decide(kind: JobKind, ask: Ask, found: Found) -> Say | Nothing | Refused:
     """Return what follows, or that it costs too much to say. Raises what is a bug of the kind."""
-    ask = replace(ask, budget=Budget())
+    ask = replace(ask, budget=Budget(seconds=DECISION))
     try:
         decision = kind.decide(ask, found.value)
         ask.budget.clock()

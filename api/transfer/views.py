@@ -23,6 +23,8 @@ from api.transfer import export, load
 from api.transfer.entries import Outcome, Trouble
 from api.transfer.load import Unreadable
 from common import strict_json
+from common.budget import OverBudget
+from common.parsing import ParsingUnavailable, parsed
 from people.requests import PersonRequest
 
 LARGEST = 4 * 1024 * 1024
@@ -78,8 +80,11 @@ def upload(request: PersonRequest) -> HttpResponse:
         return _ask(request, _("This file is larger than 4 MB. Split it."))
     raw = request.POST["content"].encode() if file is None else file.read()
     try:
-        read = load.check(strict_json.read(raw.removeprefix(b"\xef\xbb\xbf")))
-    except strict_json.Bad as problem:
+        content = parsed(strict_json.read, raw.removeprefix(b"\xef\xbb\xbf"), person=request.user.pk)
+        read = load.check(content)
+    except ParsingUnavailable:
+        return _ask(request, _("Other files are being read at the moment. Try again in a few seconds."))
+    except (strict_json.Bad, OverBudget) as problem:
         return _ask(request, _("This is not a JSON file that can be read: %(problem)s") % {"problem": problem})
     except Unreadable as problem:
         return _ask(request, str(problem))

@@ -186,5 +186,5 @@ class JobKind(ABC):
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
         """Return what follows from what was found. Pure: neither network nor database.
 
-        It has two seconds of CPU time. A loop over what a stranger wrote spends from `ask.budget`.
+        It has five seconds of CPU time. A loop over what a stranger wrote spends from `ask.budget`.
         """

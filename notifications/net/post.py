@@ -88,6 +88,6 @@ def json_object(response: Response) -> dict[str, Any]:
     """Return the JSON object in the response; an empty one if there is none."""
     try:
         found = json.loads(response.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -68,7 +68,7 @@ def fill(user: User) -> None:
     Holiday.objects.create(user=user, first="2090-08-03", last="2090-08-17", tags=["home"], note="Italy")
     topic = Topic.objects.create(user=user, slug="news", name="News", description="Of the club")
     Subscription.objects.create(topic=topic, user=user, channel_ids=[inbox.id])
-    form = InboundForm({"label": "Shop", "scheme": "github", "secret": "planted-secret", "enabled": "on"})
+    form = InboundForm({"label": "Shop", "scheme": "github", "secret": "planted-secret-of-16", "enabled": "on"})
     assert form.is_valid(), form.errors
     addresses.create(user, form)
 
@@ -170,7 +170,7 @@ def test_a_file_holds_no_secret(browser: Client, ada: User) -> None:
         "whsec_",
         "planted-topic",
         "ghp_",
-        "planted-secret",
+        "planted-secret-of-16",
         InboundAddress.objects.get().secrets()["token"],
     ):
         assert secret not in text
