@@ -43,7 +43,7 @@ _MOST_CHILDREN = 2
 _IDLE = 60.0
 # A starved machine must not cost an honest page its turn, but a child that sleeps must end, too.
 _WALL = 4  # times the CPU time
-_START = 20.0
+_START = 10.0
 _PATIENCE = 10.0
 _LARGEST_ANSWER = 8 * 1024 * 1024
 _LARGEST_KEPT = 200 * 1024  # KiB of a child that goes on

@@ -1,4 +1,4 @@
-"""Look now: what a reminder would find and say at this moment. It sends nothing.
+"""Check now: what a reminder would find and say at this moment. It sends nothing.
 
 A worker looks, as for any job; whoever asked waits for its row. The web process fetches and parses nothing.
 """

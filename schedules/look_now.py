@@ -1,4 +1,4 @@
-"""Look now at what a reminder looks at, and say what it would say. It sends nothing."""
+"""Check now at what a reminder looks at, and say what it would say. It sends nothing."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def list_job_kinds(request: ApiRequest) -> HttpResponse:
 _LOOKED: dict[int, Any] = {200: LookedDocument, 202: LookedDocument}
 
 
-@router.post("/look", response=_LOOKED, summary="Look now")
+@router.post("/look", response=_LOOKED, summary="Check now")
 def look_now_at(request: ApiRequest, body: LookBody) -> HttpResponse:
     """Says what a job finds at this moment, and what it would say. Sends nothing.
 
@@ -118,7 +118,7 @@ def get_look(request: ApiRequest, look_id: UUID) -> HttpResponse:
         raise Http404 from None
 
 
-@router.post("/{uuid:schedule_id}/look", response=_LOOKED, summary="Look now, as a schedule does")
+@router.post("/{uuid:schedule_id}/look", response=_LOOKED, summary="Check now, as a schedule does")
 def look_now_as(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """Says what its job finds at this moment, as one that knows what its looks have found so far. Sends nothing.
 

@@ -79,7 +79,7 @@ class WebValueForm(AddressForm):
         label=gettext_lazy("Numbers are written"),
         required=False,
         choices=[("", gettext_lazy("Guess")), (".", "1,234.56"), (",", "1.234,56")],
-        help_text=gettext_lazy("Look now shows how a number was read."),
+        help_text=gettext_lazy("Check now shows how a number was read."),
         error_messages={"invalid_choice": gettext_lazy("Choose “.” or “,” as the decimal mark, or none to guess it.")},
     )
 

@@ -122,7 +122,7 @@ class JobForm(EditForm):
         super().full_clean()
         if self.question is None or not self.question.is_bound:
             return
-        # Without calling the addresses: that is for “Look now”, and this may be in a transaction.
+        # Without calling the addresses: that is for “Check now”, and this may be in a transaction.
         address_checks.are_valid(self._user.pk, self.question, look=False)
         self.errors.update({f"{PREFIX}-{name}": errors for name, errors in self.question.errors.items()})
 
@@ -174,11 +174,11 @@ class JobForm(EditForm):
         }
 
     def is_of_job(self, name: str) -> bool:
-        """Whether “Look now” reads this field: it is one of this section, or a text."""
+        """Whether “Check now” reads this field: it is one of this section, or a text."""
         return name in JobForm.base_fields or name in _TEXTS or name.startswith(f"{PREFIX}-")
 
     def job_errors(self) -> list[str]:
-        """The errors of the fields that “Look now” reads, each with the label of its field."""
+        """The errors of the fields that “Check now” reads, each with the label of its field."""
         found = []
         for name in filter(self.is_of_job, self.errors):
             said = " ".join(map(str, self.errors[name]))

@@ -1,4 +1,4 @@
-"""The job section of the form while it is filled in, the buttons “Look now”, and what a look found that took longer."""
+"""The job section of the form while it is filled in, the buttons “Check now”, and what a check has found since."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 
 def detail_page(request: PersonRequest, schedule: Schedule, looked: Looked | None = None) -> HttpResponse:
-    """`looked` is what “Look now” found."""
+    """`looked` is what “Check now” found."""
     now = fire.read_clock().now
     context = {
         "schedule": schedule,

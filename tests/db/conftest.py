@@ -24,7 +24,7 @@ from tests.make import NOON, make_channel, make_rule, make_schedule, make_user, 
 
 @pytest.fixture(autouse=True)
 def quick(db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test of this lane has a database. Hashing passwords is slow by design; no worker runs for “Look now”."""
+    """Every test of this lane has a database. Hashing passwords is slow by design; no worker runs for “Check now”."""
     monkeypatch.setattr(look_now, "WAIT", 0.0)
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

@@ -1,4 +1,4 @@
-"""The job section of the form: choosing a kind, its fields, its connection, what is stored, and Look now."""
+"""The job section of the form: choosing a kind, its fields, its connection, what is stored, and Check now."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_pausing_cancels_what_has_not_looked_yet(ada: User) -> None:
     assert (Job.objects.get().state, Job.objects.get().reason_code) == ("cancelled", "paused")
 
 
-# Look now
+# Check now
 
 
 def look(browser: Client, fields: dict[str, Any], path: str = "/reminders/look/") -> Any:
