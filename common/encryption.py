@@ -20,6 +20,10 @@ class Unreadable(Exception):
     silent_variable_failure = True  # a template that uses it renders nothing instead of failing
 
 
+class MissingKey(Unreadable):
+    """No key decrypts it. The operator may restore the one that does."""
+
+
 @lru_cache(maxsize=8)
 def _fernet(keys: tuple[str, ...]) -> MultiFernet:
     return MultiFernet([Fernet(key) for key in keys])
@@ -30,11 +34,11 @@ def seal(text: str) -> str:
 
 
 def unseal(sealed: str) -> str:
-    """Return the text. Raises Unreadable."""
+    """Return the text. Raises MissingKey."""
     try:
         return _fernet(tuple(settings.ENCRYPTION_KEYS)).decrypt(sealed.encode()).decode()
     except InvalidToken:
-        raise Unreadable(
+        raise MissingKey(
             "The stored secrets cannot be read with the configured encryption keys. "
             "Enter them again, or ask the operator to restore the key."
         ) from None

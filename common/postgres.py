@@ -170,8 +170,12 @@ def persist(statement: Callable[[], T], again: Callable[[], T] | None = None) ->
 _OUTAGES = ("08", "25", "53", "57")
 # A lock that is not available in time; and a deadlock.
 _TIMED_OUT, _DEADLOCK = "55P03", "40P01"
-# A disk that fails, a schema that is not migrated.
-_NOBODYS = (*_OUTAGES, "40", "55", "58", "0A", "42")
+# A pooler that changes the session between two statements: a prepared statement that is gone, or is another one.
+_LOST_STATEMENT = ("26", "42P05", "08P01")
+# A session in a state that no row explains (cursors, transactions, roles, databases), a disk that fails, a schema that
+# is not migrated, a statement that cannot be prepared.
+_SESSIONS = ("03", "0B", "24", "26", "28", "2D", "34", "3B", "3D", "3F", "F0")
+_NOBODYS = (*_OUTAGES, *_SESSIONS, "40", "55", "58", "0A", "42")
 
 
 def is_outage(error: BaseException | None) -> bool:
@@ -187,6 +191,11 @@ def is_locked(error: BaseException | None) -> bool:
 def blames_no_row(error: Exception) -> bool:
     """Whether another row would fail too: an outage, a schema that is not migrated, a process that must stop."""
     return isinstance(error, SoftTimeLimitExceeded) or _has_state(error, _NOBODYS)
+
+
+def is_lost_statement(error: BaseException | None) -> bool:
+    """Whether the session has no such prepared statement, or another one of its name."""
+    return (_state(error) or "").startswith(_LOST_STATEMENT)
 
 
 def _state(error: BaseException | None) -> str | None:

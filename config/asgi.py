@@ -88,8 +88,12 @@ async def _outlasts(wait: Awaitable[None], receive: Receive) -> bool:
 
 unavailable.wait_briefly()
 django.setup(set_prefix=False)
+from config import startup  # noqa: E402 - it needs the models
+
 application = ResponseHeaders(BodyLimit(Handler()))
 request_head.install()
+with ThreadPoolExecutor(1) as _one:  # uvicorn's loop runs in this thread, where Django refuses to ask a database
+    _one.submit(startup.check).result()
 # What is loaded stays. A full collection took 90 ms to walk through its 200,000 objects.
 import_module(settings.ROOT_URLCONF)
 gc.collect()

@@ -61,6 +61,18 @@ def check_pool(instance: Any, **_: Any) -> None:
 
 
 @signals.celeryd_after_setup.connect
+@signals.beat_init.connect
+def check_engines(**_: Any) -> None:
+    """Stop a worker or beat at its start that could only fail. A receiver's other exceptions are only logged."""
+    from config import startup
+
+    try:
+        startup.check()
+    except ImproperlyConfigured as error:
+        sys.exit(f"Carillon cannot start: {error}")
+
+
+@signals.celeryd_after_setup.connect
 def spare_cpu(**_: Any) -> None:
     """Search less for garbage, and change less often between threads."""
     gc.collect()

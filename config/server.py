@@ -165,6 +165,9 @@ def _set_up() -> str:
     django.setup()
     print_line("Migrating the database …")
     call_command("migrate", interactive=False, verbosity=0)
+    from config import startup
+
+    startup.check()
     users = get_user_model().objects
     if users.filter(is_superuser=True).exists():
         return ""

@@ -27,7 +27,8 @@ REDIS_URL = engine_urls.redis(_redis_url)
 DATABASES = {"default": engine_urls.database(_database_url)}
 # Variables of servers on other hosts whose connections are not secured, for a warning at the start.
 UNENCRYPTED = engine_urls.unencrypted(DATABASES["default"], REDIS_URL)
-DATABASES["default"] |= {"CONN_HEALTH_CHECKS": True}
+# Behind a pooler, a cursor of the server outlives its session.
+DATABASES["default"] |= {"CONN_HEALTH_CHECKS": True, "DISABLE_SERVER_SIDE_CURSORS": True}
 _worker_threads = processes.threads_of(sys.argv)
 if env.flag("DATABASE_POOL", _worker_threads):
     # For the web process and for workers with threads. A prefork worker keeps one connection for each process.

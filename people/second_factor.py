@@ -143,7 +143,7 @@ class Rotated:
 def rotate() -> Rotated:
     """Re-encrypt every secret with the first key. Safe to interrupt and repeat."""
     sealed, sealed_before, unreadable = 0, 0, []
-    for pk in Authenticator.objects.filter(type__in=_SEALED).order_by("pk").values_list("pk", flat=True).iterator():
+    for pk in Authenticator.objects.filter(type__in=_SEALED).order_by("pk").values_list("pk", flat=True):
         with transaction.atomic():  # using a recovery code writes the same column
             row = Authenticator.objects.select_for_update(of=("self",)).select_related("user").filter(pk=pk).first()
             if row is None:

@@ -11,8 +11,10 @@ from django.apps import apps
 from django.db.models import Model
 
 from common import encryption
+from common.models import KeyCheck
 
 _CHUNK = 500
+_KNOWN_TEXT = "carillon"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +58,35 @@ def _rotate(model: type[Model], rows: list[Any]) -> Rotated:
         else:
             sealed += model._default_manager.filter(pk=key, sealed_secrets=old).update(sealed_secrets=new)
     return Rotated(model, sealed, sealed_before, tuple(unreadable))
+
+
+def remember_keys() -> None:
+    """Seal the known text with the first key."""
+    KeyCheck.objects.update_or_create(id=1, defaults={"sealed": encryption.seal(_KNOWN_TEXT)})
+
+
+def keys_fit() -> bool:
+    """Whether a key has sealed the known text; before there is one, whether a key reads the secrets that are stored."""
+    known = KeyCheck.objects.values_list("sealed", flat=True).first()
+    if known is not None:
+        return _is_readable(known)
+    newest = [
+        sealed
+        for model in models()
+        for sealed in model._default_manager.exclude(sealed_secrets="")
+        .order_by("-pk")
+        .values_list("sealed_secrets", flat=True)[:5]
+    ]
+    if newest and not any(map(_is_readable, newest)):
+        return False
+    sealed = encryption.seal(_KNOWN_TEXT)
+    KeyCheck.objects.bulk_create([KeyCheck(id=1, sealed=sealed)], ignore_conflicts=True)
+    return True
+
+
+def _is_readable(sealed: str) -> bool:
+    try:
+        encryption.unseal(sealed)
+    except encryption.Unreadable:
+        return False
+    return True

@@ -74,6 +74,10 @@ class Claim(kinds.Claim):
         return Destination(self.address, encryption.unseal_secrets(self.sealed_secrets, self.channel_id))
 
 
+# Seconds between two tries to read secrets whose key is missing, and how many there are: a week for the operator.
+_LONGEST_HELD, _MOST_HELD = 3_600.0, 174
+
+
 class DeliveryKind(Kind[Claim]):
     task = DELIVER
     queue = "deliveries"
@@ -167,7 +171,9 @@ class DeliveryKind(Kind[Claim]):
             provider, destination = providers.get(claim.handler), claim.destination()
         except providers.UnknownProvider:
             return NotStarted(Reason(Code.NO_PROVIDER, kind=claim.handler))
-        except encryption.Unreadable:
+        except encryption.Unreadable as error:
+            if isinstance(error, encryption.MissingKey) and claim.released < _MOST_HELD:
+                return Defer(min(60.0 * 2**claim.released, _LONGEST_HELD), Reason(Code.UNREADABLE))
             return NotStarted(Reason(Code.UNREADABLE))
         # Last: whoever may go out now holds a slot of its host until it has been sent.
         if (turn := limits.limited(claim)) is None:

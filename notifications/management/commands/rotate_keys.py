@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from notifications.channels import key_rotation
 from people import second_factor
@@ -16,6 +16,11 @@ class Command(BaseCommand):
         "first of ENCRYPTION_KEYS. "
         "May be interrupted and run again."
     )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--lost", action="store_true", help="a former key is lost for good: start with what the present ones read"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         sealed = sealed_before = unreadable = 0
@@ -34,6 +39,8 @@ class Command(BaseCommand):
             f"second factors: {factors.sealed} sealed with the first key, {factors.sealed_before} were already, "
             f"{len(factors.unreadable)} unreadable"
         )
+        if options["lost"] or not (unreadable or factors.unreadable):
+            key_rotation.remember_keys()  # processes start with the keys that read this
         if unreadable or factors.unreadable:
             raise CommandError(
                 f"{unreadable} secrets cannot be read, and {len(factors.unreadable)} secrets of second factors; "

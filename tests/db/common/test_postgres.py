@@ -58,6 +58,11 @@ def test_values_come_back_as_they_went_in(type_: str, values: list[Any]) -> None
         ("53300", True, True),  # too many connections
         ("57P01", True, True),  # shutting down
         ("40P01", False, True),  # a deadlock
+        ("26000", False, True),  # a prepared statement that a pooler has lost
+        ("42P05", False, True),  # one that is there already
+        ("34000", False, True),  # a cursor that is gone
+        ("28000", False, True),  # a role that may not
+        ("3D000", False, True),  # no such database
         ("42P01", False, True),  # no such table: not migrated
         ("42703", False, True),  # no such column
         ("22P02", False, False),  # a value that cannot be read

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from io import StringIO
 
 import pytest
 from cryptography.fernet import Fernet
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
 from common import encryption
+from common.models import KeyCheck
 from notifications.channels import key_rotation
+from notifications.deliveries import kind as delivery_kind
 from notifications.models import Channel, Delivery
 from people.models import User
 from schedules.agenda import feed
@@ -107,8 +111,51 @@ def test_the_page_says_which_channel_cannot_be_read_and_the_others_go_on(
     assert page.count("cannot be read with the configured encryption keys") == 1
     for channel in (lost, inbox):
         send_now(make_delivery(channel).id)
-    assert {d.channel_id: d.state for d in Delivery.objects.all()} == {lost.id: "dead", inbox.id: "delivered"}
+    assert {d.channel_id: d.state for d in Delivery.objects.all()} == {lost.id: "pending", inbox.id: "delivered"}
     assert "configured encryption keys" in Delivery.objects.get(channel=lost).reason
+
+
+def test_a_delivery_waits_for_a_missing_key_for_a_week_and_counts_no_try(ada: User, settings: Settings) -> None:
+    hook = make_channel(ada, "webhook")
+    delivery, late = make_delivery(hook), make_delivery(hook, released=delivery_kind._MOST_HELD)
+    settings.ENCRYPTION_KEYS = [LOST]
+    for one in (delivery, late):
+        send_now(one.id)
+        one.refresh_from_db()
+    assert (delivery.state, delivery.tries, delivery.reason_code) == ("pending", 0, "unreadable")
+    assert timedelta(seconds=50) < delivery.available_at - timezone.now() < timedelta(seconds=61)
+    assert (late.state, late.cause) == ("dead", "webhook-unreadable")
+
+
+def test_the_keys_fit_as_long_as_one_has_sealed_the_known_text(ada: User, settings: Settings) -> None:
+    assert key_rotation.keys_fit()
+    settings.ENCRYPTION_KEYS = [NEW]
+    assert not key_rotation.keys_fit()
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+    assert key_rotation.keys_fit()
+    rotate()
+    settings.ENCRYPTION_KEYS = [NEW]
+    assert key_rotation.keys_fit()
+
+
+def test_before_there_is_a_known_text_the_secrets_decide(ada: User, settings: Settings) -> None:
+    make_channel(ada, "webhook")
+    settings.ENCRYPTION_KEYS = [LOST]
+    assert not key_rotation.keys_fit() and not KeyCheck.objects.exists()
+    settings.ENCRYPTION_KEYS = [OLD]
+    assert key_rotation.keys_fit()
+
+
+def test_an_operator_whose_key_is_lost_starts_with_the_present_one(ada: User, settings: Settings) -> None:
+    make_channel(ada, "webhook")
+    assert key_rotation.keys_fit()
+    settings.ENCRYPTION_KEYS = [NEW]
+    with pytest.raises(CommandError):
+        rotate()
+    assert not key_rotation.keys_fit()
+    with pytest.raises(CommandError, match="1 secrets cannot be read"):
+        call_command("rotate_keys", "--lost", stdout=StringIO(), stderr=StringIO())
+    assert key_rotation.keys_fit()
 
 
 def test_removing_a_channel_erases_its_secrets(ada: User, client: Client) -> None:

@@ -10,6 +10,8 @@ from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
 import work.reasons
+from common import encryption
+from common.uuid7 import uuid7
 from notifications.deliveries.kind import DELIVERY
 from notifications.message import Delivered, Rejected
 from notifications.models import Channel, Delivery
@@ -109,7 +111,7 @@ def test_the_verb_that_ends_a_delivery_writes_its_cause(answer: Answer, tries: i
         ({"disabled_at": NOON, **disabled("It bounces.")}, "disabled"),
         ({"verified_at": None}, "unverified"),
         ({"provider": "pigeon"}, "no-provider"),
-        ({"sealed_secrets": "nonsense"}, "unreadable"),
+        ({"sealed_secrets": encryption.seal_secrets({"secret": "x"}, uuid7())}, "unreadable"),  # another row's
     ],
 )
 def test_a_channel_that_cannot_be_used_gives_its_own_code(unusable: dict[str, object], code: str) -> None:

@@ -1,0 +1,64 @@
+"""What each process checks before it works: that the database keeps prepared statements, and the keys read its secrets.
+
+While the database is away or not migrated, nothing is known, and a process starts.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from common import postgres
+from config.env import Misconfigured
+from notifications.channels import key_rotation
+
+
+def check() -> None:
+    """Raise Misconfigured where work would fail, or be lost. Returns this thread's connection."""
+    try:
+        _check_pooler()
+        _check_keys()
+    except (DatabaseError, InterfaceError) as error:
+        if not postgres.blames_no_row(error):
+            raise
+    finally:
+        connection.close()
+
+
+def _check_pooler() -> None:
+    """Execute a prepared statement on a connection whose session another one has taken, as behind a pooler."""
+    with ExitStack() as opened:
+        ours, other = (opened.enter_context(closing(_session())) for _ in range(2))
+        postgres.execute("SELECT %(number)s::int", {"number": 1}, ours)
+        with other.cursor() as cursor:
+            cursor.execute("BEGIN; SELECT 1")
+        try:
+            postgres.execute("SELECT %(number)s::int", {"number": 1}, ours)
+        except DatabaseError as error:
+            if not postgres.is_lost_statement(error):
+                raise
+            problem = (
+                "leads to a pooler that loses prepared statements: use PgBouncer 1.21 or newer with "
+                "max_prepared_statements, pool_mode=session, or PostgreSQL itself"
+            )
+            raise Misconfigured(
+                "DATABASE_URL", problem, "postgresql://carillon:password@127.0.0.1:5432/carillon"
+            ) from None
+
+
+def _session() -> BaseDatabaseWrapper:
+    database = connections[DEFAULT_DB_ALIAS].copy()
+    database.settings_dict["OPTIONS"].pop("pool", None)
+    return database
+
+
+def _check_keys() -> None:
+    if key_rotation.keys_fit():
+        return
+    problem = (
+        "cannot read the secrets that are stored here: put the former key back, behind the new one; "
+        "if it is lost for good, run `python manage.py rotate_keys --lost`"
+    )
+    raise Misconfigured("ENCRYPTION_KEYS", problem, "new-key,former-key")

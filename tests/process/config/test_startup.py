@@ -1,0 +1,111 @@
+"""What a process refuses at its start: keys that read nothing here, and a pooler that loses prepared statements."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from allauth.mfa.models import Authenticator
+from cryptography.fernet import Fernet
+from django.conf import settings
+from django.db import connection
+
+from common import encryption
+from demo.ports import free_port
+from notifications.channels import key_rotation
+from people.models import User
+from tests.broken_line import Line
+from tests.process.conftest import wait_until
+from tests.process.notifications.test_limits import environment
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WEB = "import config.asgi"
+BEAT = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "beat"]
+WORKER = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "worker", "-Q", "events"]
+
+
+def start(command: list[str], **variables: str) -> tuple[int, str]:
+    """The status and the last line of a process that ends by itself."""
+    done = subprocess.run(
+        command,
+        env=os.environ | environment(**variables),
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    return done.returncode, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else ""
+
+
+@pytest.mark.parametrize("command", [[sys.executable, "-c", WEB], WORKER, BEAT], ids=["web", "worker", "beat"])
+def test_no_process_starts_with_a_key_that_reads_nothing(command: list[str]) -> None:
+    key_rotation.remember_keys()
+    status, line = start(command, ENCRYPTION_KEYS=Fernet.generate_key().decode())
+    assert status == 1
+    assert line.startswith("Carillon cannot start: ENCRYPTION_KEYS cannot read the secrets that are stored here")
+
+
+def test_a_process_starts_while_the_database_is_away() -> None:
+    status, line = start([sys.executable, "-c", WEB], DATABASE_URL="postgresql://me@127.0.0.1:1/carillon")
+    assert (status, "cannot start" in line) == (0, False)
+
+
+@pytest.fixture
+def pooler(tmp_path: Path) -> Iterator[str]:
+    """The URL of this test's database through a PgBouncer in transaction mode."""
+    program = shutil.which("pgbouncer")
+    if program is None:
+        pytest.skip("PgBouncer is not installed")
+    given, port, config = connection.get_connection_params(), free_port(), tmp_path / "pgbouncer.ini"
+    line = Line(f"{given['host']}/.s.PGSQL.5432")
+    line.mend()
+    config.write_text(
+        f"[databases]\n* = host=127.0.0.1 port={line.port} user={given['user']}\n[pgbouncer]\nauth_type = any\n"
+        f"pool_mode = transaction\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+    )
+    config.chmod(0o644)
+    reader = "nobody" if os.geteuid() == 0 else None  # PgBouncer refuses to run as root
+    with config.open() as file, subprocess.Popen([program, "-q", "/dev/stdin"], user=reader, stdin=file) as process:
+        try:
+            wait_until(lambda: process.poll() is not None or _listens(port))
+            assert process.poll() is None
+            yield f"postgresql://{given['user']}@127.0.0.1:{port}/{given['dbname']}?options="
+        finally:
+            process.kill()
+            line.cut()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_a_pooler_that_loses_prepared_statements_is_refused(pooler: str) -> None:
+    status, line = start(WORKER, DATABASE_URL=pooler)
+    assert status == 1
+    assert line.startswith("Carillon cannot start: DATABASE_URL leads to a pooler that loses prepared statements")
+
+
+def test_behind_a_pooler_the_keys_of_many_second_factors_are_rotated(pooler: str) -> None:
+    """No cursor of the server outlives its transaction there; Django's begins after 2,000 rows."""
+    people = User.objects.bulk_create(User(email=f"p{number}@example.org") for number in range(2_001))
+    secret = encryption.seal("secret")
+    Authenticator.objects.bulk_create(Authenticator(user=one, type="totp", data={"secret": secret}) for one in people)
+    done = subprocess.run(
+        [sys.executable, "manage.py", "rotate_keys"],
+        env=os.environ | environment(DATABASE_URL=pooler),
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert "second factors: 0 sealed with the first key, 2001 were already" in done.stdout, done.stderr
