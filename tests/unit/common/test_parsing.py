@@ -59,6 +59,13 @@ def test_a_child_is_used_again_and_is_another_process() -> None:
     assert first == parsed(tasks.pid) != os.getpid()
 
 
+def test_a_child_of_a_large_process_is_used_again() -> None:
+    hoard = b"x" * (300 * 1024 * 1024)
+    first = parsed(tasks.pid)
+    assert first == parsed(tasks.pid)
+    del hoard
+
+
 def test_a_child_has_neither_django_nor_the_environments_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "s3cret")
     assert not parsed(tasks.loaded, "django")
