@@ -6,7 +6,7 @@ Through kombu, so it works for RabbitMQ and Redis.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,23 +22,19 @@ MARKER = Queue("marker")
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """`waiting`: messages in the queues that nobody has taken. `forgot`: it was emptied or is new."""
+    """`waiting`: by queue, messages that nobody has taken. `forgot`: it was emptied or is new."""
 
-    waiting: int
+    waiting: Mapping[str, int]
     forgot: bool
 
 
-def look(tasks: Iterable[str], bulk: str) -> Broker | None:
-    """The broker as it is for the queues of `tasks` and the one named `bulk`; None when it cannot be reached."""
-    route = current_app.amqp.router.route
-    queues = {
-        queue.name: queue for queue in (*(route({}, task)["queue"] for task in tasks), current_app.amqp.queues[bulk])
-    }
+def look(queues: Iterable[str]) -> Broker | None:
+    """The broker as it is for these queues; None when it cannot be reached."""
     with current_app.connection_for_write() as connection:
         away: tuple[type[BaseException], ...] = (OperationalError, *connection.connection_errors)
         try:
             connection.connect()  # tries once: rescue comes again in seconds
-            waiting = sum(_count(connection, queue) for queue in queues.values())
+            waiting = {name: _count(connection, current_app.amqp.queues[name]) for name in queues}
             return Broker(waiting, forgot=_count(connection, MARKER) == 0)
         except away as error:
             log.warning("The broker cannot be reached, so nothing is published: %s", error)

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
+
+from django.conf import settings
 
 from common.postgres import persist
 from work import broker, fair_queue, recovery, wakes
-from work.kinds import KINDS
+from work.kinds import KINDS, Kind
 
 log = logging.getLogger(__name__)
 
 BATCH = 2_000
-# With so many messages waiting, workers are busy; after an outage of hours, more would fill the broker.
+# With so many messages in a queue, its workers are busy; after an outage of hours, more would fill the broker.
 ENOUGH = 10_000
 # Of these, so many are never of bulk work: there is room for the others' when a million wait.
 RESERVED = 2_000
@@ -37,7 +41,7 @@ def rescue() -> dict[str, int]:
 
 
 def _publish_due() -> int:
-    found = broker.look([kind.task for kind in KINDS.values()], fair_queue.QUEUE)
+    found = broker.look({fair_queue.QUEUE}.union(*map(_queues, KINDS.values())))
     if found is None:
         return 0  # the rows stay due, and are published as soon as the broker is back
     if found.forgot:
@@ -45,13 +49,47 @@ def _publish_due() -> int:
         if woken:  # else it is a new installation, and nothing is amiss
             log.warning("The broker has lost what it held: %d messages are published again", woken)
         broker.mark()
-    free = start = ENOUGH - found.waiting
-    for is_bulk, reserved in ((False, 0), (True, RESERVED)):
-        for kind in KINDS.values():
-            while free > reserved:
-                due = persist(partial(wakes.take_due, kind, min(free - reserved, BATCH), is_bulk))
-                wakes.publish(due)
-                free -= len(due)
-                if len(due) < BATCH:
-                    break
-    return start - max(free, 0) if start > 0 else 0
+    kinds, bulk = _lacking(found.waiting), found.waiting[fair_queue.QUEUE]
+    published = 0
+    for kind, own in kinds.items():
+        published += _publish(kind, ENOUGH - own, None if bulk < ENOUGH else kind.queue)
+    room = ENOUGH - RESERVED - bulk
+    for kind in kinds:
+        published += (done := _publish(kind, room, fair_queue.QUEUE, is_bulk=True))
+        room -= done
+    return published
+
+
+def _queues(kind: Kind[Any]) -> set[str]:
+    """The queues of a kind's rows, but for the one of bulk work."""
+    return {kind.queue, *(settings.JOB_QUEUES.values() if kind.queue_of != Kind.queue_of else ())}
+
+
+def _lacking(waiting: Mapping[str, int]) -> dict[Kind[Any], int]:
+    """The kinds that have more work pending than messages, each with the messages in its own queues.
+
+    Work beyond those may have its message in the bulk queue. Messages there do not say whose they are: they count for
+    the kind that has most such work. A few pieces of work are published again, which costs little.
+    """
+    own = {kind: sum(waiting[name] for name in _queues(kind)) for kind in KINDS.values()}
+    bulk = waiting[fair_queue.QUEUE]
+    beyond = {kind: persist(partial(wakes.count_due, kind, own[kind] + bulk + 1)) - own[kind] for kind in own}
+    most = max(beyond, key=lambda kind: beyond[kind])
+    return {
+        kind: own[kind]
+        for kind in own
+        if beyond[kind] > (bulk if kind is most and beyond[kind] > fair_queue.FEW else 0)
+    }
+
+
+def _publish(kind: Kind[Any], room: int, queue: str | None, is_bulk: bool = False) -> int:
+    """Publish what is due, at most `room`, to `queue` or (None) where each belongs. Returns how much."""
+    published = 0
+    while published < room:
+        limit = min(room - published, BATCH)
+        due = persist(partial(wakes.take_due, kind, limit, is_bulk))
+        wakes.publish(due if queue is None else [wake._replace(queue=wake.queue or queue) for wake in due])
+        published += len(due)
+        if len(due) < limit:
+            break
+    return published

@@ -92,6 +92,21 @@ def take_due(kind: Kind[Any], limit: int, is_bulk: bool = False) -> list[Wake]:
     return [Wake(kind.task, *row) for row in sorted(rows, key=attrgetter("wait", "id"))]
 
 
+_COUNT_DUE = """
+SELECT count(*) AS amount FROM (
+    SELECT FROM $work
+     WHERE state = 'pending' AND is_bulk = ANY('{f,t}') AND wake_at <= now() + interval '6 minutes'
+       AND available_at <= now() + interval '10 seconds'
+     LIMIT %s
+) due
+"""
+
+
+def count_due(kind: Kind[Any], most: int) -> int:
+    """How much pending work should have a message, counted up to `most`."""
+    return int(postgres.query(kind.sql(_COUNT_DUE), [most])[0].amount)
+
+
 # A gap is 5 minutes at the most, so the range of `wake_at` leaves out longer waits in the table.
 _WAKE_ALL = """
 UPDATE $work SET wake_at = now(), wakes = 0

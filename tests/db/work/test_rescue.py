@@ -15,6 +15,9 @@ from django.utils import timezone
 
 from common.uuid7 import uuid7
 from config.celery import app
+from events import ledger
+from events.envelope import Envelope
+from events.models import Event
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery, Notification
@@ -32,8 +35,8 @@ def channel() -> Channel:
     return make_channel(make_user())
 
 
-def published(broker: redis.Redis) -> set[UUID]:
-    messages = broker.lrange(QUEUE, 0, -1)
+def published(broker: redis.Redis, queue: str = QUEUE) -> set[UUID]:
+    messages = broker.lrange(queue, 0, -1)
     assert isinstance(messages, list)
     return {UUID(json.loads(message)["headers"]["argsrepr"].strip("()[]',")) for message in messages}
 
@@ -74,8 +77,54 @@ def test_what_waits_in_bulk_counts_too(broker: redis.Redis, channel: Channel, mo
     broker_module.mark()
     for _ in range(40):
         make_delivery(channel, wake_at=timezone.now() - timedelta(hours=1))
-    assert [rescue.rescue()["published"] for _ in range(2)] == [30, 0]
-    assert (broker.llen(QUEUE), broker.llen("carillon:bulk")) == (20, 10)
+    assert [rescue.rescue()["published"] for _ in range(3)] == [30, 10, 0]
+    assert (broker.llen(QUEUE), broker.llen("carillon:bulk")) == (20, 20)
+
+
+def fill(broker: redis.Redis, queue: str, count: int) -> None:
+    broker.lpush(f"carillon:{queue}", *["{}"] * count)
+
+
+def test_a_full_queue_stops_rescue_for_its_own_kind_only(
+    broker: redis.Redis, channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rescue, "ENOUGH", 30)
+    broker_module.mark()
+    fill(broker, "events", 30)
+    for _ in range(5):
+        make_delivery(channel, wake_at=timezone.now() - timedelta(hours=1))
+    assert rescue.rescue()["published"] == 5
+    fill(broker, "bulk", 100)
+    ledger.record(channel.user_id, [Envelope(type="order.paid", source="shop", data={})])
+    lost = Event.objects.get()
+    Event.objects.update(wake_at=timezone.now() - timedelta(hours=1))
+    broker.delete("carillon:events")
+    assert rescue.rescue()["published"] == 1
+    assert published(broker, "carillon:events") == {lost.id}
+
+
+def test_a_kind_whose_messages_wait_is_not_published_again(broker: redis.Redis, channel: Channel) -> None:
+    broker_module.mark()
+    for _ in range(50):
+        make_delivery(channel, wake_at=timezone.now() - timedelta(hours=1))
+    assert rescue.rescue()["published"] == 50
+    for _ in range(3):
+        Delivery.objects.update(wake_at=timezone.now() - timedelta(hours=1))
+        assert rescue.rescue()["published"] == 0
+    broker.rpop(QUEUE)
+    assert rescue.rescue()["published"] == 50
+
+
+def test_a_full_bulk_queue_is_made_no_deeper(
+    broker: redis.Redis, channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rescue, "ENOUGH", 60)
+    broker_module.mark()
+    fill(broker, "bulk", 60)
+    for _ in range(100):
+        make_delivery(channel, wake_at=timezone.now() - timedelta(hours=1))
+    assert rescue.rescue()["published"] == 60
+    assert (broker.llen(QUEUE), broker.llen("carillon:bulk")) == (60, 60)
 
 
 def test_what_a_broker_forgot_is_rung_again_at_once(broker: redis.Redis, channel: Channel) -> None:
