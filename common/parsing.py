@@ -4,8 +4,9 @@
 function and what it imports must not need them. The kernel holds the limits, so that they bind inside of C libraries
 too: RLIMIT_AS, and timers whose signals end the process. Only that child is replaced.
 
-- Children start when there is something to parse, two at most, and end after a minute without work.
-- A person may occupy one at a time, so that the other is there for everybody else.
+- Children start when there is something to parse, three at most, and end after a minute without work.
+- A person may occupy one at a time, in the order in which they came. What takes longer than a second goes on in a third
+  one, of which all have one together whose work took long lately. So two are always there for everybody else.
 - A child whose parent dies ends at once, also in the middle of its work.
 - What comes back is unpickled with an allowlist: the values of Python and the data classes of our own modules.
 """
@@ -13,44 +14,41 @@ too: RLIMIT_AS, and timers whose signals end the process. Only that child is rep
 from __future__ import annotations
 
 import atexit
-import fcntl
 import os
 import pickle
-import resource
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
+from functools import partial
 from pathlib import Path
-from traceback import extract_tb
 from typing import Any, TypeVar, TypeVarTuple
 
 from common.budget import OverBudget
-from common.refusal import Refusal
-from common.refusal import noop as _
 
 SECONDS = 5
 """CPU time of one call."""
 MEGABYTES = 600
 """Address space of a child, with all its libraries."""
-_MOST_CHILDREN = 2
+_QUICK = 2  # children
 _IDLE = 60.0
+_LONG = 1.0  # seconds of one call
+_LATELY = 300.0
 # A starved machine must not cost an honest page its turn, but a child that sleeps must end, too.
-_WALL = 4  # times the CPU time
+WALL = 4  # times the CPU time
 _START = 10.0
 _PATIENCE = 10.0
-_LARGEST_ANSWER = 8 * 1024 * 1024
-_LARGEST_KEPT = 200 * 1024  # KiB of a child that goes on
 _ROOT = Path(__file__).resolve().parents[1]
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH")
 _OUR_OWN = ("common", "jobs", "schedules", "events", "api")
-_OUT_OF_MEMORY = 3
+OUT_OF_MEMORY = 3
 _TIMERS = (-signal.SIGPROF, -signal.SIGALRM)
 _CRASHES = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS, -signal.SIGILL, -signal.SIGFPE)
 
@@ -76,8 +74,8 @@ def parsed(function: Callable[[*Args], T], *args: *Args, person: Hashable = None
     `person`: whose work it is; None for work that is nobody's.
     """
     request = pickle.dumps((function.__module__, function.__qualname__, args, SECONDS))
-    with _POOL.child(person) as child:
-        kind, answer = child.ask(request)
+    with _POOL.child(person) as (child, becomes_long):
+        kind, answer = child.ask(request, becomes_long)
     if kind == "value":
         return answer  # type: ignore[no-any-return]
     raise answer
@@ -89,15 +87,17 @@ class _Child:
         self._lifeline, their_end = socket.socketpair()
         with theirs, their_end:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "common.parsing"],
+                [sys.executable, "-m", "common.parsing_child"],
                 stdin=theirs.fileno(),
                 stdout=their_end.fileno(),
                 stderr=subprocess.DEVNULL,
                 cwd=_ROOT,
                 env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
             )
-        self._socket.settimeout(_START + _WALL * SECONDS)
+        self._socket.settimeout(_START + WALL * SECONDS)
         self._answers = self._socket.makefile("rb")
+        self._answered = select.poll()
+        self._answered.register(self._socket, select.POLLIN)
         self.idle_since = 0.0
         self.goes_on = False
 
@@ -105,10 +105,13 @@ class _Child:
     def lives(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, request: bytes) -> tuple[str, Any]:
+    def ask(self, request: bytes, becomes_long: Callable[[], None]) -> tuple[str, Any]:
+        """Call `becomes_long` after a second; if that raises, the child is ended."""
         self.goes_on = False
         try:
             self._socket.sendall(request)
+            if not self._answered.poll(_LONG * 1000):
+                becomes_long()
             kind, answer, self.goes_on = _Answers(self._answers).load()
         except (OSError, EOFError):
             return "ended", self._why_it_ended()
@@ -118,7 +121,7 @@ class _Child:
         code = self.end()
         if code in _TIMERS:
             return ParsingEnded("seconds", SECONDS)
-        if code == _OUT_OF_MEMORY:
+        if code == OUT_OF_MEMORY:
             return ParsingEnded("megabytes", MEGABYTES)
         return ParsingEnded("crash", 0) if code in _CRASHES else ParsingUnavailable(f"its child ended with {code}")
 
@@ -148,27 +151,70 @@ class _Turn:
     callers: int = 0
 
 
+class _Slots:
+    """A semaphore that is handed to whoever has waited longest; threading's goes to whoever asks first again."""
+
+    def __init__(self, free: int) -> None:
+        self._lock, self._free = threading.Lock(), free
+        self._waiting: deque[threading.Event] = deque()
+
+    @contextmanager
+    def one(self, patience: float) -> Iterator[None]:
+        """Raises ParsingUnavailable after so many seconds."""
+        mine = threading.Event()
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                mine.set()
+            else:
+                self._waiting.append(mine)
+        if not mine.wait(patience):
+            with self._lock:
+                if not mine.is_set():
+                    self._waiting.remove(mine)
+                    raise ParsingUnavailable("all children are busy")
+        try:
+            yield
+        finally:
+            with self._lock:
+                if self._waiting:
+                    self._waiting.popleft().set()
+                else:
+                    self._free += 1
+
+
 class _Pool:
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._free = threading.Semaphore(_MOST_CHILDREN)
+        self._quick, self._slow = _Slots(_QUICK), _Slots(1)
+        self._slow_until: dict[Hashable, float] = {}
         self._turns: dict[Hashable, _Turn] = {}
         self._idle: list[_Child] = []
         self._tidies = False
 
     @contextmanager
-    def child(self, person: Hashable) -> Iterator[_Child]:
-        with self._turn(person):
-            if not self._free.acquire(timeout=_PATIENCE):
-                raise ParsingUnavailable("all children are busy")
+    def child(self, person: Hashable) -> Iterator[tuple[_Child, Callable[[], None]]]:
+        """A child, and what is to be called when its work takes long."""
+        with self._turn(person), ExitStack() as held:
+            is_slow = self._slow_until.get(person, 0.0) > time.monotonic()
+            held.enter_context((self._slow if is_slow else self._quick).one(_PATIENCE))
+            child = self._idle_child() or _Child()
             try:
-                child = self._idle_child() or _Child()
-                try:
-                    yield child
-                finally:
-                    self._give_back(child)
+                yield child, partial(self._becomes_long, person, held, is_slow)
             finally:
-                self._free.release()
+                self._give_back(child)
+
+    def _becomes_long(self, person: Hashable, held: ExitStack, is_slow: bool) -> None:
+        """Leave the slot to others. Raises ParsingUnavailable where the slow one is not free."""
+        now = time.monotonic()
+        with self._lock:
+            self._slow_until = {one: until for one, until in self._slow_until.items() if until > now}
+            self._slow_until[person] = now + _LATELY
+        if not is_slow:
+            slow = ExitStack()
+            slow.enter_context(self._slow.one(0.0))
+            held.close()
+            held.push(slow.pop_all())
 
     def _idle_child(self) -> _Child | None:
         while True:
@@ -239,75 +285,3 @@ def _begin_again() -> None:
 _POOL = _Pool()
 os.register_at_fork(after_in_child=_begin_again)
 atexit.register(lambda: _POOL.close())
-
-
-# What a child runs
-
-
-def _serve() -> None:
-    sys.dont_write_bytecode = True
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # they go to the whole group at a shutdown; the socket's end ends it
-    for limit, most in ((resource.RLIMIT_AS, MEGABYTES * 1024 * 1024), (resource.RLIMIT_CORE, 0)):
-        resource.setrlimit(limit, (most, most))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    os.nice(5)
-    # Nothing is ever written to the second one: its only event is its end, and SIGIO ends this process.
-    channel, lifeline = socket.socket(fileno=0), socket.socket(fileno=1)
-    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
-    requests = channel.makefile("rb")
-    goes_on = True
-    while goes_on:
-        try:
-            module, name, args, seconds = pickle.load(requests)  # noqa: S301 - the parent's
-        except EOFError:
-            return
-        function = getattr(import_module(module), name)
-        _set_timers(seconds)
-        answer, goes_on = _answer(function, args)
-        _set_timers(0)
-        channel.sendall(answer)
-
-
-def _set_timers(seconds: float) -> None:
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    signal.setitimer(signal.ITIMER_REAL, _WALL * seconds)
-
-
-def _answer(function: Callable[..., Any], args: Any) -> tuple[bytes, bool]:
-    """The pickled answer, and whether this process goes on: one that has grown is replaced."""
-    try:
-        return _pickled("value", function(*args))
-    except Refusal as refusal:
-        return _pickled("refused", refusal)
-    except RecursionError:
-        return _pickled("refused", Refusal(_("It is nested too deeply.")))
-    except MemoryError:
-        os._exit(_OUT_OF_MEMORY)
-    except Exception as error:
-        # Its text may hold what was parsed, its place cannot.
-        place = extract_tb(error.__traceback__)[-1]
-        return _pickled("fault", ParsingFault(f"{type(error).__name__} at {place.filename}:{place.lineno}"))
-
-
-def _peak() -> int:
-    """The most memory that this process has held, in KiB: `ru_maxrss` counts that of its parent before exec, too."""
-    with suppress(OSError), open("/proc/self/status") as status:  # elsewhere than on Linux the limit alone has to do
-        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
-    return 0
-
-
-def _pickled(kind: str, answer: Any) -> tuple[bytes, bool]:
-    goes_on = _peak() < _LARGEST_KEPT
-    raw = pickle.dumps((kind, answer, goes_on))
-    if len(raw) > _LARGEST_ANSWER:
-        return _pickled("refused", ParsingEnded("megabytes", _LARGEST_ANSWER // 1024 // 1024))
-    return raw, goes_on
-
-
-if __name__ == "__main__":
-    from common import parsing
-
-    with suppress(OSError):
-        parsing._serve()

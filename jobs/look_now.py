@@ -31,7 +31,7 @@ from work.wakes import publish_after_commit
 A_MINUTE = 10
 """How often one person may look."""
 WAIT = 1.0
-"""Seconds that a request waits for the answer; after them, it is asked for again."""
+"""Seconds that the request waits that asked for it: of those, a person has two at a time. Later ones do not wait."""
 _STEP = 0.05
 _STALE = timedelta(minutes=1)
 
@@ -91,21 +91,16 @@ def look_now(user: User, question: Question) -> Looked:
     with transaction.atomic():
         wakes = recording.record([new])
         publish_after_commit(wakes)
-    return find(user, wakes[0].id)
+    ends = time.monotonic() + WAIT
+    while (looked := find(user, wakes[0].id)).is_open and time.monotonic() < ends:
+        lend_connection()
+        time.sleep(_STEP)
+    return looked
 
 
 def find(user: User, look_id: UUID) -> Looked:
-    """Return what became of a person's look, at the latest after `WAIT`. Raises Job.DoesNotExist."""
-    ends = time.monotonic() + WAIT
-    while True:
-        looked = _read(Job.objects.get(id=look_id, user=user, preview__isnull=False))
-        if not looked.is_open or time.monotonic() >= ends:
-            return looked
-        lend_connection()
-        time.sleep(_STEP)
-
-
-def _read(job: Job) -> Looked:
+    """Return what has become of a person's look. Raises Job.DoesNotExist."""
+    job = Job.objects.get(id=look_id, user=user, preview__isnull=False)
     if job.state in ("pending", job.words.working):
         return Looked(outcome="looking", reason=NO_REASON, id=job.id)
     reason = Reason(job.reason_code, **job.reason_params)

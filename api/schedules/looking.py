@@ -111,7 +111,7 @@ def look_now_at(request: ApiRequest, body: LookBody) -> HttpResponse:
 
 @router.get("/look/{uuid:look_id}", response=LookedDocument, summary="Get what a look found")
 def get_look(request: ApiRequest, look_id: UUID) -> HttpResponse:
-    """Waits up to a second for one that is under way."""
+    """Ask again after a second while it is under way."""
     try:
         return _looked(looks.find(request.auth.user, look_id), is_new=False)
     except Job.DoesNotExist:

@@ -34,14 +34,14 @@ def parsers(parent: int) -> set[int]:
             continue
         if int(its_parent) in below and state != "Z":
             below.add(process)
-            if "common.parsing" in command:
+            if "common.parsing_child" in command:
                 found.add(process)
     return found
 
 
 def is_alive(process: int) -> bool:
     try:
-        return "common.parsing" in Path(f"/proc/{process}/cmdline").read_text()
+        return "common.parsing_child" in Path(f"/proc/{process}/cmdline").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
 

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,11 @@ def ended(function: Callable[..., Any], *args: Any) -> ParsingEnded:
     with pytest.raises(ParsingEnded) as refusal:
         parsed(function, *args, person=1)
     return refusal.value
+
+
+def attempt(function: Callable[..., Any], person: int) -> None:
+    with suppress(ParsingEnded, ParsingUnavailable):
+        parsed(function, person=person)
 
 
 def is_alive(pid: int) -> bool:
@@ -143,6 +149,41 @@ def test_one_person_occupies_one_child_and_others_go_on(monkeypatch: pytest.Monk
         parsed(tasks.double, "a", person=2)
         calls += 1
     assert calls > 20
+
+
+def test_all_whose_work_takes_long_occupy_one_child_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsing, "_LONG", 0.2)
+    hostile = [threading.Thread(target=attempt, args=[tasks.never_ends, person]) for person in range(4)]
+    for thread in hostile:
+        thread.start()
+    calls = 0
+    while any(thread.is_alive() for thread in hostile):
+        parsed(tasks.double, "a", person="honest")
+        calls += 1
+    assert calls > 20
+
+
+def test_work_that_is_nobodys_may_take_long_too() -> None:
+    parsed(tasks.sleeps, 1.2)
+    parsed(tasks.sleeps, 1.2)
+
+
+def test_whoever_has_waited_longest_is_served_first() -> None:
+    order: list[int] = []
+
+    def call(number: int) -> None:
+        with slots.one(60.0):
+            order.append(number)
+
+    slots = parsing._Slots(1)
+    threads = [threading.Thread(target=call, args=[number]) for number in range(5)]
+    with slots.one(60.0):
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            await_(lambda number=number: len(slots._waiting) == number)
+    for thread in threads:
+        thread.join()
+    assert order == [0, 1, 2, 3, 4]
 
 
 def test_calls_from_many_threads_get_their_own_answers() -> None:
