@@ -7,6 +7,7 @@ Clock: `celery -A config beat`.
 from __future__ import annotations
 
 import gc
+import logging.config
 import os
 import sys
 from contextlib import suppress
@@ -42,6 +43,17 @@ app = Celery("carillon")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.steps["consumer"].add("common.served_queues:Announcement")
+
+
+@signals.setup_logging.connect
+def configure_logging(loglevel: int, **_: Any) -> None:
+    """Log as every other process does: Celery's own default would drop a worker's line for each try.
+
+    A level on the command line wins over LOG_LEVEL.
+    """
+    logging.config.dictConfig(settings.LOGGING)
+    if any(word.startswith(("-l", "--loglevel")) for word in sys.argv):
+        logging.getLogger().setLevel(loglevel)
 
 
 @signals.celeryd_after_setup.connect

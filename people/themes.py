@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 from people.models import Theme, User
 
-COOKIE = "theme"
+COOKIE = f"{settings.COOKIE_PREFIX}theme"
 _YEAR = 365 * 24 * 3600
 
 

@@ -36,7 +36,7 @@ def test_the_admin_gets_what_its_face_needs_and_no_more(operator: Client) -> Non
 
 
 def test_cookies_are_out_of_the_reach_of_scripts_and_of_other_sites() -> None:
-    assert configured.SESSION_COOKIE_HTTPONLY
+    assert configured.SESSION_COOKIE_HTTPONLY and configured.CSRF_COOKIE_HTTPONLY
     assert configured.SESSION_COOKIE_SAMESITE == configured.CSRF_COOKIE_SAMESITE == "Lax"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.utils import timezone
 from redis import Redis
@@ -128,6 +130,31 @@ def test_every_response_has_the_headers_of_security_and_an_id(django_db_setup: N
             assert answer.headers["X-Request-ID"]
         taken = web.ask("GET", "/nowhere/", X_Forwarded_Proto="https", X_Request_ID="from-the-proxy")
         assert taken.headers["X-Request-ID"] == "from-the-proxy"
+
+
+def test_each_cookie_is_for_this_host_and_https_alone(django_db_setup: None) -> None:
+    user = make_user(email="ada@example.org")
+    user.set_password("a long enough password")
+    user.save()
+    EmailAddress.objects.create(user=user, email=user.email, primary=True, verified=True)
+    with Web(BEHIND_PROXY="on", BASE_URL="https://127.0.0.1") as web:
+        page = web.ask("GET", "/account/login/", X_Forwarded_Proto="https")
+        cookie, token = page.headers["Set-Cookie"], re.search(r'csrfmiddlewaretoken" value="(\w+)"', page.text)
+        assert token is not None
+        form = {"login": user.email, "password": "a long enough password", "csrfmiddlewaretoken": token[1]}
+        headers = {"X_Forwarded_Proto": "https", "Referer": "https://127.0.0.1/", "Cookie": cookie.split(";")[0]}
+        answers = [
+            page,
+            web.ask("POST", "/account/login/", form, **headers),
+            web.ask("POST", "/theme/", {"theme": "dark"}, **headers),
+        ]
+    cookies = [cookie for answer in answers for cookie in answer.headers.get_all("Set-Cookie", [])]
+    names = {cookie.split("=")[0] for cookie in cookies}
+    assert names >= {"__Host-csrftoken", "__Host-sessionid", "__Host-theme"}
+    for cookie in cookies:
+        attributes = cookie.lower().split("; ")[1:]
+        assert cookie.startswith("__Host-") and {"secure", "httponly", "path=/"} <= {*attributes}, cookie
+        assert not any(attribute.startswith("domain") for attribute in attributes)
 
 
 def test_a_refused_request_is_one_line_with_its_id_and_person(web: Web) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -18,6 +20,7 @@ from demo.receivers import HTTPReceiver, Reply
 from notifications.deliveries import outbox
 from notifications.models import Delivery
 from tests.make import make_channel, make_delivery, make_user
+from tests.process.conftest import wait_until
 from tests.process.notifications.conftest import environment
 from work import transport, wakes
 
@@ -70,6 +73,24 @@ def test_a_worker_holds_no_more_connections_than_fit_its_pool(
         worker.stop(10.0)
     assert 1 <= seen <= most
     assert set(Delivery.objects.values_list("tries", flat=True)) == {1}
+
+
+def test_a_worker_as_the_documentation_starts_it_writes_a_line_for_each_try() -> None:
+    delivery, lines = make_delivery(make_channel(make_user())), list[str]()
+    page = (settings.BASE_DIR / "docs/configuration.md").read_text()
+    [documented] = re.findall(r"^(celery -A config worker .*?)\s+#", page, re.MULTILINE)
+    worker = Child(
+        "worker",
+        [sys.executable, "-m", *shlex.split(documented)],
+        environment=environment(LOG_LEVEL=""),
+        on_line=lambda line, _: lines.append(line),
+    )
+    worker.start()
+    try:
+        wakes.publish([wakes.Wake(outbox.DELIVER, delivery.id)])
+        wait_until(lambda: any(str(delivery.id) in line and '"outcome": "delivered"' in line for line in lines))
+    finally:
+        worker.stop(10.0)
 
 
 def test_a_worker_with_threads_sends_more_at_once_to_receivers_that_are_slow() -> None:
