@@ -10,6 +10,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import get_ident
 
 from celery.worker import state
@@ -23,15 +24,20 @@ _calls: dict[int, float] = {}
 _limits: dict[str, tuple[str, int]] = {}
 
 
+# For whom this thread calls: the id of a person, None for nobody.
+person: ContextVar[int | None] = ContextVar("person", default=None)
+
+
 @contextmanager
-def calling() -> Iterator[None]:
+def calling(person_id: int | None = None) -> Iterator[None]:
     """This thread calls a receiver."""
-    thread = get_ident()
+    thread, before = get_ident(), person.set(person_id)
     _calls[thread] = time.monotonic()
     try:
         yield
     finally:
         del _calls[thread]
+        person.reset(before)
 
 
 def busy() -> int:

@@ -95,7 +95,7 @@ def _call(kind: Kind[C], claimed: C, prepared: Callable[[], Answer | Defer]) -> 
     """The answer. Where it raises, that is a bug, and the outcome unknown."""
     try:
         fault_points.reach("running")
-        with load.calling():
+        with load.calling(claimed.person_id):
             answer = prepared()
         fault_points.reach("ran")
         return answer

@@ -12,6 +12,7 @@ import socket
 import ssl
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,12 +24,15 @@ from typing import Any
 import certifi
 
 from notifications.net.address_policy import is_localhost
+from work import load
 
 # A timeout may differ by so many seconds from the time that is left.
 _PRECISION = 0.05
 
 MAX_LOOKUPS = 32
 """Name look-ups at a time in one process."""
+MAX_OF_PERSON = 4
+"""Of these, those of one person: a name server that hangs holds each for as long as the system waits for it."""
 
 _AddressInfo = tuple[socket.AddressFamily, socket.SocketKind, int, str, Any]
 _Found = Sequence[_AddressInfo]
@@ -181,8 +185,8 @@ def _resolve(host: str, port: int) -> _Found:
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except (socket.gaierror, UnicodeError):
         pass  # not numeric
-    deadline, lookups = _running(), _lookups
-    if not lookups.acquire(timeout=deadline.remaining()):
+    deadline, lookups, person = _running(), _lookups, load.person.get()
+    if not lookups.acquire(person, deadline.remaining()):
         raise TimeoutError("too many names are being resolved")
     answers: SimpleQueue[_Found | Exception] = SimpleQueue()
 
@@ -192,13 +196,13 @@ def _resolve(host: str, port: int) -> _Found:
         except Exception as error:  # OSError, or UnicodeError for a label that is too long
             answers.put(error)
         finally:
-            lookups.release()
+            lookups.release(person)
 
     # A daemon, so that a resolver that hangs delays neither the send nor the end of the process.
     try:
         threading.Thread(target=ask, name="resolve", daemon=True).start()
     except RuntimeError:
-        lookups.release()
+        lookups.release(person)
         raise TimeoutError("no thread is available to resolve a name") from None
     try:
         answer = answers.get(timeout=deadline.remaining())
@@ -211,12 +215,42 @@ def _resolve(host: str, port: int) -> _Found:
     return answer
 
 
+class _Lookups:
+    """Counts the look-ups of this process, and of each person."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._all = 0
+        self._of: Counter[int] = Counter()
+
+    def acquire(self, person: int | None, timeout: float) -> bool:
+        """Wait for one of the person's (None: of anybody's); False after `timeout` seconds."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._all < MAX_LOOKUPS and self._has_share(person), timeout):
+                return False
+            self._all += 1
+            if person is not None:
+                self._of[person] += 1
+            return True
+
+    def release(self, person: int | None) -> None:
+        with self._changed:
+            self._all -= 1
+            if person is not None:
+                self._of[person] -= 1
+                self._of += Counter()  # forgets those who have none
+            self._changed.notify_all()
+
+    def _has_share(self, person: int | None) -> bool:
+        return person is None or self._of[person] < MAX_OF_PERSON
+
+
 def _reset_lookups() -> None:
     global _lookups
-    _lookups = threading.BoundedSemaphore(MAX_LOOKUPS)
+    _lookups = _Lookups()
 
 
-_lookups: threading.BoundedSemaphore
+_lookups: _Lookups
 _reset_lookups()
 # A forked child has none of the threads that would release it.
 os.register_at_fork(after_in_child=_reset_lookups)

@@ -3,15 +3,19 @@
 import os
 import socket
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from demo.receivers import Drip, Hang, HTTPReceiver
-from notifications.net.deadline import MAX_LOOKUPS
+from notifications.net import deadline
+from notifications.net.deadline import MAX_LOOKUPS, MAX_OF_PERSON
 from notifications.net.http import NotSent, Unanswered
 from notifications.reasons import Code
 from tests.network import DEADLINE, SLACK, post, took
+from work import load
 from work.reasons import Reason
 
 
@@ -105,6 +109,36 @@ def test_look_ups_that_hang_are_limited_and_a_forked_child_starts_with_none(monk
             os._exit(ended)
     assert os.waitpid(child, 0)[1] == 0
     answered.set()
+
+
+def test_a_person_whose_names_hang_slows_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered, asked, real = threading.Event(), list[str](), socket.getaddrinfo
+
+    def look_up(host: str, *rest: Any, flags: int = 0, **named: Any) -> Any:
+        if flags & socket.AI_NUMERICHOST:
+            return real(host, *rest, flags=flags, **named)
+        asked.append(host)
+        if host.endswith(".hangs.example"):
+            answered.wait(60)
+        raise socket.gaierror(socket.EAI_NONAME, "no such name")
+
+    def call(person: int, host: str, seconds: float) -> Code:
+        with load.calling(person), pytest.raises(NotSent) as failure:
+            post(f"http://{host}/", seconds)
+        return Code(failure.value.reason.code)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with ThreadPoolExecutor(60) as pool:
+        hanging = [pool.submit(call, 1, f"{number}.hangs.example", 20.0) for number in range(50)]
+        while len(asked) < MAX_OF_PERSON:
+            time.sleep(0.01)
+        # Each would be a timeout if it waited for the others.
+        others = [pool.submit(call, person, "hooks.example", 10.0) for person in range(2, 42)]
+        assert {other.result() for other in others} == {Code.NAME}
+        assert len([host for host in asked if host.endswith(".hangs.example")]) == MAX_OF_PERSON
+        answered.set()
+        assert {one.result() for one in hanging} <= {Code.NAME, Code.TIMEOUT}
+    assert not deadline._lookups._of
 
 
 def test_a_process_without_threads_frees_its_look_ups(
