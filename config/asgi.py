@@ -55,15 +55,16 @@ class Handler(ASGIHandler):
         run, in_thread = contextvars.copy_context().run, asyncio.get_running_loop().run_in_executor
         with body:
             request, response = await in_thread(self._threads, run, self._respond, scope, body, None)
-        # A long poll (api/queues.py) holds no thread while it waits, and ends when its client goes.
-        while (wait := getattr(response, "wait", None)) and await _outlasts(wait(), receive):
-            request, response = await in_thread(self._threads, run, self._respond, scope, body, request)
+            # A long poll (api/queues.py) holds no thread while it waits, and ends when its client goes. A request that
+            # waits for its turn (common/request_slots.py) has not read its body yet.
+            while (wait := getattr(response, "wait", None)) and await _outlasts(wait(), receive):
+                request, response = await in_thread(self._threads, run, self._respond, scope, body, request)
         await self.send_response(response, send)
 
     def _respond(
         self, scope: dict[str, Any], body: IO[bytes], request: HttpRequest | None
     ) -> tuple[HttpRequest | None, HttpResponseBase]:
-        """Answer a new request, or `request` again, whose body has been read."""
+        """Answer a new request, or `request` again."""
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
         refusal = None
@@ -71,6 +72,8 @@ class Handler(ASGIHandler):
             request, refusal = self.create_request(scope, body)
         response = refusal if request is None else self.get_response(request)
         assert response is not None  # noqa: S101  # either of both is there
+        if request is not None and hasattr(response, "wait"):
+            response._resource_closers.remove(request.close)  # type: ignore[attr-defined]  # its body is still to be read
         response.close()  # returns the connection to the database
         return request, response
 
