@@ -26,7 +26,7 @@ from notifications.reasons import Code
 from people import mailboxes
 from people.mailboxes import Purpose
 from people.models import User
-from people.user_lock import lock_user
+from people.user_lock import lock_in_transaction, lock_user
 from work.wakes import publish_after_commit
 
 
@@ -87,6 +87,9 @@ def add(topic: Topic, address: str) -> Subscription:
     subscribes nobody. The owner sees no difference. Adding it again looks again.
     """
     address = User.objects.normalize_email(address)
+    user = User.objects.filter(email=address, is_active=True).first()
+    if user is not None:
+        lock_in_transaction(user)
     Topic.objects.select_for_update(no_key=True).get(id=topic.id)
     added = Subscription.objects.filter(topic=topic).exclude(address="")
     listed = added.filter(address=address).first()
@@ -97,10 +100,8 @@ def add(topic: Topic, address: str) -> Subscription:
             )
             raise Full(said % {"most": grouped(settings.MOST_ADDED)})
         listed = Subscription.objects.create(topic=topic, address=address)
-    user = User.objects.filter(email=address, is_active=True).first()
     if listed.user_id is None and user is not None:
-        with lock_user(user):
-            _subscribe(listed, topic, user)
+        _subscribe(listed, topic, user)
     return listed
 
 

@@ -30,7 +30,6 @@ from notifications.deliveries.outbox import NewNotification
 from notifications.models import Channel, Notification
 from notifications.owner_notices import Notice
 from people import quiet
-from people.user_lock import lock_at_once
 from work.answers import Done, Overtaken, Rejected
 from work.reasons import Reason
 from work.wakes import publish_after_commit
@@ -56,23 +55,23 @@ def decided(claim: Claim, decision: Say | Nothing) -> Done:
     recovers = claim.source is not None and not claim.connection_works
     if isinstance(decision, Nothing) and not (works_again or changes or recovers or decision.effect):
         return Done(decision.reason)
-    lock = partial(lock_at_once, claim.user_id) if decision.locks_person else None
-    return Done(decision.reason, partial(_decide, claim, decision, changes), lock)
+    decide = partial(_decide, claim, decision, changes)
+    return Done(decision.reason, before=decide) if decision.changes_reminders else Done(decision.reason, decide)
 
 
 def _decide(claim: Claim, decision: Say | Nothing, changes: bool) -> None:
-    wakes = []
+    wakes, memory = [], decision.memory if changes else KEEP
+    if decision.effect is not None and (kept := decision.effect()) is not None:
+        memory = kept
     if isinstance(decision, Say):
         wakes += _say(claim, decision)
-    if changes or claim.failures:
-        _remember(claim, decision.memory if changes else KEEP, failures=0, since=None, told_at=None)
+    if memory is not KEEP or claim.failures:
+        _remember(claim, memory, failures=0, since=None, told_at=None)
     if claim.told_at is not None:
         said = words.works_again(claim.send_as.title, _page(claim))
         wakes += owner_notices.record([_notice(claim, f"works again {claim.failing_since}", said)], claim.claimed_at)
     if not claim.connection_works:
         _connection(claim).note_success()
-    if decision.effect is not None:
-        decision.effect()
     publish_after_commit(wakes)
     fault_points.reach("recorded")
 

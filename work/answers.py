@@ -27,12 +27,13 @@ class Cancel:
 class Done:
     """It succeeded. `effect` runs in the transaction that settles it: both are committed, or neither is.
 
-    `lock` runs first in it: it takes the locks that come before that of the work, and does not wait for them.
+    `before` is an effect too. It runs before the work is settled, because it locks what comes before work in the order
+    of locks. Where another worker has taken over, it is rolled back.
     """
 
     receipt: Reason = NO_REASON
     effect: Callable[[], object] | None = None
-    lock: Callable[[], object] | None = None
+    before: Callable[[], object] | None = None
 
 
 class Overtaken(Exception):

@@ -127,7 +127,7 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
         decision = give_back(Reason(Code.OVERTAKEN))
         settled = settle(kind, claimed, decision)
     except Exception as error:
-        if is_locked(error) and getattr(answer, "effect", None) is not None:
+        if is_locked(error) and (getattr(answer, "effect", None) or getattr(answer, "before", None)):
             _come_back(kind, claimed)
             return
         if isinstance(answer, OwnFault) or blames_no_row(error):

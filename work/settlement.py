@@ -130,18 +130,18 @@ def write(kind: Kind[Any], rows: Sequence[Settlement]) -> int:
 def settle(kind: Kind[Any], lease: Lease, decision: Decision, answer: Answer | None = None) -> bool:
     """working -> done, pending, dead, unknown: write the decision and close the attempt, under the token.
 
-    The effect of a `Done` is run in the same transaction. False when another worker has taken over since. Raises an
+    The effects of a `Done` are run in the same transaction. False when another worker has taken over since. Raises an
     error for which `postgres.is_locked` is true where the effect needs what another transaction has locked.
     """
     row = settlement(kind, lease, decision, None if answer is None else kind.follow_row(lease, answer, decision.state))
     effect = getattr(answer, "effect", None)
-    lock = getattr(answer, "lock", None)
-    alone = partial(_settle, kind, row, effect, lock)
+    before = getattr(answer, "before", None)
+    alone = partial(_settle, kind, row, effect, before)
     # The result must be written if at all possible: a database that is away for seconds must not turn a success into
     # an unknown outcome. Settling twice under one token changes nothing.
-    again = partial(_settle_again, kind, row, effect, lock, lease)
+    again = partial(_settle_again, kind, row, effect, before, lease)
     try:
-        closed = persist(alone, again) if effect or not has_threads() else _together(kind)(row)
+        closed = persist(alone, again) if effect or before or not has_threads() else _together(kind)(row)
     except Alone as left:
         closed = persist(again if left.uncertain else alone, again)
     fault_points.reach("settled")
@@ -164,23 +164,25 @@ def defer(kind: Kind[Any], lease: Lease, wait: float, reason: Reason) -> bool:
     return settle(kind, lease, give_back(reason, wait))
 
 
-_Call = Callable[[], object] | None
+_Effect = Callable[[], object] | None
 
 
-def _settle(kind: Kind[Any], row: Settlement, effect: _Call, lock: _Call) -> bool:
-    if effect is None:
+def _settle(kind: Kind[Any], row: Settlement, effect: _Effect, before: _Effect) -> bool:
+    if effect is None and before is None:
         return write(kind, [row]) == 1
     with transaction.atomic():
-        if lock is not None:
-            lock()
-        if settled := write(kind, [row]) == 1:
+        if before is not None:
+            before()
+        if not (settled := write(kind, [row]) == 1):
+            transaction.set_rollback(True)
+        elif effect is not None:
             effect()
     return settled
 
 
-def _settle_again(kind: Kind[Any], row: Settlement, effect: _Call, lock: _Call, lease: Lease) -> bool:
+def _settle_again(kind: Kind[Any], row: Settlement, effect: _Effect, before: _Effect, lease: Lease) -> bool:
     """The connection that broke may have committed the settlement before it did."""
-    return _settle(kind, row, effect, lock) or _is_closed(kind, lease)
+    return _settle(kind, row, effect, before) or _is_closed(kind, lease)
 
 
 @cache

@@ -165,7 +165,7 @@ def _mutate(mutation: str) -> None:
             raise ValueError(f"There is no mutation called “{mutation}”.")
 
 
-def _settle_and_then_effect(kind: Any, row: Any, effect: Callable[[], object] | None, lock: Any) -> bool:
+def _settle_and_then_effect(kind: Any, row: Any, effect: Callable[[], object] | None, before: Any) -> bool:
     from work import settlement
 
     settled = settlement.write(kind, [row]) == 1

@@ -74,7 +74,8 @@ class Say:
     """Speak. `reason` is the evidence; `words` are the values of the kind's placeholders.
 
     `title` and `body` replace the reminder's own texts, with the same placeholders. `effect` runs in the transaction
-    that records the notification. `locks_person`: it changes reminders, and the person is locked before it begins.
+    that records the notification, and returns what is remembered instead of `memory`, None for that.
+    `changes_reminders`: the effect locks its person and reminders, so it runs before the job is settled.
     """
 
     reason: Reason
@@ -83,7 +84,7 @@ class Say:
     title: str | None = None
     body: str | None = None
     effect: Callable[[], object] | None = None
-    locks_person: bool = False
+    changes_reminders: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class Nothing:
     reason: Reason
     memory: Any = KEEP
     effect: Callable[[], object] | None = None
-    locks_person: bool = False
+    changes_reminders: bool = False
 
 
 class JobKind(ABC):

@@ -5,7 +5,7 @@ The id of a reminder follows from that of the calendar's and from the event, so 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,6 @@ from uuid import uuid5
 
 from common import languages
 from jobs.kinds.base import Ask
-from jobs.models import Memory
 from notifications import owner_notices
 from notifications.owner_notices import Notice
 from people.user_lock import lock_at_once
@@ -39,13 +38,16 @@ class Changes:
         return bool(self.new or self.changed or self.ended or self.is_first)
 
 
-def apply(ask: Ask, changes: Changes) -> None:
-    """Nothing where the calendar's own reminder was deleted, or is for an audience."""
+def apply(ask: Ask, changes: Changes, memory: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Nothing where the calendar's own reminder was deleted, or is for an audience.
+
+    Returns the memory without what could not be made, if that is anything: the next check tries again.
+    """
     own = Schedule.objects.filter(user=ask.user_id, deleted_at=None, audience="")
     found = own.filter(id=ask.origin_id) if ask.origin_id else own.none()
     calendar = found.select_related("user").prefetch_related("channels").first()
     if calendar is None:
-        return
+        return None
     now = lock_at_once(ask.user_id)
     entries = {uuid5(calendar.id, entry.key): entry for entry in [*changes.new, *changes.changed]}
     ended = {uuid5(calendar.id, key) for key in changes.ended}
@@ -67,8 +69,10 @@ def apply(ask: Ask, changes: Changes) -> None:
             room -= 1
         else:
             left_out.append(entry.key)
-    if left_out:
-        _note_left_out(ask, calendar, left_out, now)
+    if not left_out:
+        return None
+    _note_left_out(ask, calendar, left_out, now)
+    return {**memory, "events": {key: value for key, value in memory["events"].items() if key not in left_out}}
 
 
 def _follow(schedule: Schedule, entry: Entry, now: datetime) -> None:
@@ -92,12 +96,7 @@ def _new(calendar: Schedule, entry: Entry) -> Draft:
 
 
 def _note_left_out(ask: Ask, calendar: Schedule, left_out: Sequence[str], now: datetime) -> None:
-    """Forget what could not be made, so that the next look tries again, and tell its person once a day."""
-    memory = Memory.objects.get(origin_id=calendar.id, user_id=ask.user_id)
-    remembered: dict[str, Any] = dict(memory.state or {})
-    events = {key: value for key, value in remembered["events"].items() if key not in left_out}
-    memory.state = remembered | {"events": events}
-    memory.save(update_fields=["state"])
+    """Tell its person once a day."""
     batch = uuid5(calendar.id, f"left out {now:%Y-%m-%d}")
     with languages.override(calendar.user.language):
         said = words.calendar_left_out(calendar.title, len(left_out))

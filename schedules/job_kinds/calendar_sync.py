@@ -169,16 +169,16 @@ class CalendarSync(JobKind):
         elif found.unfit:
             title, why = found.unfit[0]
             reason = reason.then(Reason(Code.UNFIT, count=len(found.unfit), title=title[:60], why=why[:200]))
-        effect = partial(apply, ask, changes) if changes else None
+        effect = partial(apply, ask, changes, memory) if changes else None
         if not ask.payload.get("tell") or not (new or changed or gone):
-            return Nothing(reason, memory, effect, locks_person=effect is not None)
+            return Nothing(reason, memory, effect, changes_reminders=effect is not None)
         words = {
             "new": str(len(new)),
             "changed": str(len(changed)),
             "ended": str(len(gone)),
             "events": _named(_("New: %(title)s"), new) + _named(_("Changed: %(title)s"), changed),
         }
-        return Say(reason, words, memory, effect=effect, locks_person=effect is not None)
+        return Say(reason, words, memory, effect=effect, changes_reminders=effect is not None)
 
 
 def _wishes(payload: Mapping[str, Any]) -> Wishes | None:

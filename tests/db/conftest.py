@@ -19,6 +19,7 @@ from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
+from tests.db import lock_order
 from tests.make import NOON, make_channel, make_rule, make_schedule, make_user, settle, signed_in, take
 
 
@@ -27,6 +28,12 @@ def quick(db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None
     """Every test of this lane has a database. Hashing passwords is slow by design; no worker runs for “Check now”."""
     monkeypatch.setattr(look_now, "WAIT", 0.0)
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(autouse=True)
+def locks_are_taken_in_order(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with lock_order.watched(monkeypatch):
+        yield
 
 
 @pytest.fixture

@@ -26,11 +26,11 @@ def wait_for_a_lock(within: float = 60.0) -> None:
 
 
 @contextmanager
-def locked(table: str, key: Any) -> Iterator[None]:
-    """Another connection holds the lock of a row that is committed."""
+def locked(table: str, key: Any, lock: str = "NO KEY UPDATE") -> Iterator[psycopg.Connection[Any]]:
+    """Another connection, which holds the lock of a row that is committed."""
     parameters = connection.get_connection_params() | {"cursor_factory": psycopg.Cursor}
     parameters.pop("context", None)
     with psycopg.connect(**parameters) as other:
-        other.execute(SQL("SELECT FROM {} WHERE id = %s FOR NO KEY UPDATE").format(Identifier(table)), [key])
-        yield
+        other.execute(SQL("SELECT FROM {} WHERE id = %s FOR {}").format(Identifier(table), SQL(lock)), [key])
+        yield other
         other.rollback()

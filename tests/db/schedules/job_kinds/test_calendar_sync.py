@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
@@ -15,7 +18,7 @@ from demo.receivers import Received
 from demo.receivers.http import Answer, Reply
 from jobs.models import Job
 from notifications.models import Notification
-from schedules import editing
+from schedules import editing, state_changes
 from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
 from tests.db.locks import locked
@@ -235,3 +238,30 @@ def test_a_look_that_finds_its_person_locked_comes_back_and_writes_nothing_meanw
     Job.objects.filter(id=job.id).update(available_at=fire.read_clock().now)
     job = look(job)
     assert (job.state, job.tries, calendar.reminders()) == ("decided", 1, ["Dentist 01-05 08:50"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_commits_while_its_reminder_is_changed(calendar: Calendar) -> None:
+    """Its reminders refer to the calendar's own, and who changes that one waits for the job: neither may wait."""
+    calendar.events = {"1": DENTIST}
+    editing.run_now(calendar.schedule.id, fire.read_clock().now)
+    job = Job.objects.filter(origin_id=calendar.schedule.id).latest("id")
+
+    def change() -> None:
+        try:
+            with transaction.atomic():
+                state_changes.lock(Schedule.objects.filter(id=calendar.schedule.id), datetime(2000, 1, 1, tzinfo=UTC))
+                changing.set()
+                assert decided.wait(30)
+        finally:
+            connection.close()
+
+    changing, decided = threading.Event(), threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(change)
+        assert changing.wait(30)
+        job = look(job)
+        assert (job.state, job.reason_code) == ("decided", "calendar-looked")
+        decided.set()
+        other.result()
+    assert calendar.reminders() == ["Dentist 01-05 08:50"]
