@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
+from common.parsing import parsed
 from jobs.fetch import Fetch, Later, Refused
 from jobs.kinds.address_kind import AddressForm, AddressKind, host_of
 from jobs.kinds.base import Ask, Found, Nothing, Say
 from jobs.reading import feeds
-from jobs.reading.charset import decode
 from work.reasons import Codes, Reason
 
 MOST_REMEMBERED = 500
@@ -56,8 +56,8 @@ class Feed(AddressKind):
     def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         page, host = self.read(ask, fetch), host_of(ask.payload)
         try:
-            text = decode(page.body, page.headers.get("Content-Type", ""))
-            return Found(asdict(feeds.read(text, ask.payload["url"])))
+            kind = page.headers.get("Content-Type", "")
+            return Found(asdict(parsed(feeds.read, page.body, kind, ask.payload["url"], person=ask.user_id)))
         except feeds.NotAFeed as error:
             return Refused(Reason(Code.NOT_A_FEED, host=host, problem=str(error)))
 
@@ -75,7 +75,7 @@ class Feed(AddressKind):
         words = {
             "count": str(len(new)),
             "feed": value["title"] or host,
-            "title": new[0]["title"],
+            "title": new[0]["title"] or _("Untitled"),
             "link": new[0]["link"],
             "entries": _listed(new),
         }
@@ -83,7 +83,9 @@ class Feed(AddressKind):
 
 
 def _listed(entries: list[Mapping[str, str]]) -> str:
-    listed = ["\n".join(filter(None, (entry["title"], entry["link"]))) for entry in entries[:_MOST_LISTED]]
+    listed = [
+        "\n".join(filter(None, (entry["title"] or _("Untitled"), entry["link"]))) for entry in entries[:_MOST_LISTED]
+    ]
     if len(entries) > _MOST_LISTED:
         listed.append(_("… and %(count)s more") % {"count": len(entries) - _MOST_LISTED})
     return "\n\n".join(listed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import wraps
 from typing import Any
 from uuid import uuid4
 from zoneinfo import ZoneInfo
@@ -14,7 +13,6 @@ from demo.receivers import Drip, HTTPReceiver, Reply
 from jobs.fetch import Fetch, Later, Refused, Unfit
 from jobs.kinds.base import KEEP, Ask, Found, Say, Source
 from jobs.kinds.web_value import Code, WebValue
-from jobs.reading import charset, extract, pages
 from jobs.reasons import Code as Jobs
 from notifications.net.http import NotSent
 from tests.network import closed_port
@@ -199,14 +197,3 @@ def test_memories_and_answers_can_be_stored(receiver: HTTPReceiver) -> None:
     found = KIND.look(ask(watch("changed", url=receiver.url)), Fetch(5))
     assert isinstance(found, Found)
     assert "\0" not in found.value["text"]
-
-
-def test_pages_are_parsed_in_a_child_alone(receiver: HTTPReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    def here(*_: Any) -> Any:
-        raise AssertionError("parsed in this process")
-
-    for module, name in ((extract, "find"), (charset, "decode"), (pages, "value")):
-        monkeypatch.setattr(module, name, wraps(getattr(module, name))(here))
-    receiver.answer = Reply(headers={"Content-Type": "application/json"}, body=b'{"price": 12.5}')
-    payload = watch("above", url=receiver.url, how="json", expression="price", limit="12")
-    assert KIND.look(ask(payload), Fetch(5)) == Found({"text": "12.5", "number": "12.5"})
