@@ -65,6 +65,7 @@ _MORE_PAGES = [
     (gettext_lazy("Email addresses"), "account.emailaddress", "alternate_email"),
     (gettext_lazy("Refused mailboxes"), "people.refusedmailbox", "unsubscribe"),
     (gettext_lazy("Second factors"), "mfa.authenticator", "key"),
+    (gettext_lazy("Security events"), "people.securityevent", "shield"),
     (gettext_lazy("Groups"), "auth.group", "group"),
 ]
 

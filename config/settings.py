@@ -150,6 +150,7 @@ MIDDLEWARE = [
     "people.sessions.SessionLimits",
     "people.middleware.ReadersZoneAndLanguage",
     "allauth.account.middleware.AccountMiddleware",
+    "people.security_log.Refusals",
     "people.middleware.FactorFirst",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -348,7 +349,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": crontab(hour="4", minute="0"),
         "options": {"expire_seconds": 12 * 3600},
     },
-    # Delete what is too old: sessions.
+    # Delete sessions that have expired, and old events of security.
     "prune-people": _every(3600.0, "people.prune", expires=3600),
     # For the stock scheduler; with our own it finds nothing to do.
     "sweep": _every(5.0, "schedules.sweep", expires=30),

@@ -24,8 +24,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from common import rate_limiter
 from common.admin.base import count_up_to
 from common.rate_limiter import Window
-from people import account_deletion, account_export
-from people.models import User
+from people import account_deletion, account_export, security_log
+from people.models import SecurityEvent, User
 from people.requests import PersonRequest, sensitive
 
 _DOWNLOADS_AN_HOUR = 5
@@ -47,6 +47,7 @@ def download(request: PersonRequest) -> HttpResponseBase:
         return redirect("people:account-download")
     file = TemporaryFile()  # noqa: SIM115 - `_pieces` closes it
     account_export.write(request.user, file)
+    security_log.record(SecurityEvent.Type.EXPORTED, request.user, request)
     size = file.tell()
     file.seek(0)
     name = f"carillon-account-{timezone.localdate()}.zip"
@@ -99,6 +100,7 @@ def delete(request: PersonRequest) -> HttpResponseBase:
                 ),
             )
         else:
+            security_log.record(SecurityEvent.Type.DELETION_ASKED, request.user, request)
             return _deleted(request)
     return render(request, "people/account_delete.html", {"form": form, "counts": _counts(request.user)})
 

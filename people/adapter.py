@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import translation
@@ -16,9 +17,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common import languages
-from people import mailboxes
+from people import mailboxes, security_log
 from people.mailboxes import Purpose
-from people.models import validate_printable
+from people.models import SecurityEvent, User, validate_printable
 
 _PURPOSES = {
     "account/email/email_confirmation": Purpose.CONFIRMATION,
@@ -51,6 +52,22 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
             return bool(super().is_safe_url(url))
         except ValueError:
             return False
+
+    def validation_error(self, code: str, *args: Any) -> ValidationError:
+        if code in ("too_many_login_attempts", "rate_limited"):
+            request = self.request
+            signed_in = request.user if request.user.is_authenticated else None
+            security_log.record(
+                SecurityEvent.Type.LOCKED_OUT,
+                signed_in or security_log.find_by_email(request.POST.get("login", "")),
+                request,
+            )
+        error: ValidationError = super().validation_error(code, *args)
+        return error
+
+    def send_password_reset_mail(self, user: User, email: str, context: dict[str, Any]) -> None:
+        security_log.record(SecurityEvent.Type.RESET_REQUESTED, user, self.request)
+        super().send_password_reset_mail(user, email, context)
 
     def clean_email(self, email: str) -> str:
         validate_printable(email)

@@ -234,6 +234,64 @@ class Session(AbstractBaseSession):
         return import_module(settings.SESSION_ENGINE).SessionStore
 
 
+class SecurityEvent(models.Model):
+    """Something that matters for the security of an account or of the installation. See `security_log`.
+
+    `user` is the person it is about; null where nobody knows. `detail` holds ids, codes and addresses, no secrets.
+    """
+
+    class Type(models.TextChoices):
+        SIGNED_UP = "signed-up", gettext_lazy("Account created")
+        SIGNED_IN = "signed-in", gettext_lazy("Signed in")
+        SIGNED_OUT = "signed-out", gettext_lazy("Signed out")
+        SIGN_IN_FAILED = "sign-in-failed", gettext_lazy("Wrong password")
+        LOCKED_OUT = "locked-out", gettext_lazy("Too many wrong passwords or codes")
+        RESET_REQUESTED = "reset-requested", gettext_lazy("New password requested")
+        PASSWORD_RESET = "password-reset", gettext_lazy("Password set by a link")  # no password
+        PASSWORD_CHANGED = "password-changed", gettext_lazy("Password changed")
+        FACTOR_ADDED = "factor-added", gettext_lazy("Second factor added")
+        FACTOR_REMOVED = "factor-removed", gettext_lazy("Second factor removed")
+        FACTOR_FAILED = "factor-failed", gettext_lazy("Wrong code or security key")
+        CODES_MADE = "codes-made", gettext_lazy("New recovery codes")
+        TOKEN_MADE = "token-made", gettext_lazy("API token made")
+        TOKEN_REVOKED = "token-revoked", gettext_lazy("API token revoked")
+        TOKEN_REFUSED = "token-refused", gettext_lazy("API call without a valid token")
+        ADDRESS_ADDED = "address-added", gettext_lazy("Email address added")
+        ADDRESS_CONFIRMED = "address-confirmed", gettext_lazy("Email address confirmed")
+        ADDRESS_CHANGED = "address-changed", gettext_lazy("Primary email address changed")
+        ADDRESS_REMOVED = "address-removed", gettext_lazy("Email address removed")
+        ADDRESS_RESTORED = "address-restored", gettext_lazy("Email address restored by its link")
+        RIGHTS_CHANGED = "rights-changed", gettext_lazy("Rights changed")
+        ACCESS_DENIED = "access-denied", gettext_lazy("Access denied")
+        EXPORTED = "exported", gettext_lazy("Data downloaded")
+        DELETION_ASKED = "deletion-asked", gettext_lazy("Deletion of the account requested")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    at = models.DateTimeField(db_default=Now(), editable=False)
+    type = models.CharField(gettext_lazy("type"), max_length=20, choices=Type.choices)
+    # Without a constraint: recording a wrong password must not wait for the account's row.
+    user = models.ForeignKey(
+        User, on_delete=models.CASCADE, null=True, related_name="+", db_index=False, db_constraint=False
+    )
+    address = models.GenericIPAddressField(gettext_lazy("IP address"), null=True)
+    agent = models.CharField(gettext_lazy("browser"), max_length=MOST_OF_AGENT, blank=True)
+    detail = models.JSONField(gettext_lazy("details"), default=dict)
+
+    class Meta:
+        verbose_name = gettext_lazy("security event")
+        verbose_name_plural = gettext_lazy("security events")
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["user", "-id"], name="security_event_of_person")]
+
+    def __str__(self) -> str:
+        return str(self.get_type_display())
+
+    @property
+    def told(self) -> list[str]:
+        """What its person reads of `detail`: addresses, and the beginning of a token."""
+        return [self.detail[name] for name in ("email_address", "to_email_address", "token") if name in self.detail]
+
+
 class RefusedMailbox(models.Model):
     """A mailbox whose reader wants no more email from accounts that have not confirmed it. See `mailboxes`."""
 

@@ -12,9 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
-from people import sessions
+from people import security_log, sessions
 from people.requests import PersonRequest, sensitive
 
+_SHOWN = 50
 # Most browsers also name those that they descend from: the first of these counts.
 _BROWSERS = ("Edg", "OPR", "Firefox", "FxiOS", "CriOS", "Chrome", "Safari")
 _SYSTEMS = re.compile(r"(Android|iPhone|iPad|Windows|Mac OS X|CrOS|Linux)\b")
@@ -29,7 +30,8 @@ def activity(request: PersonRequest) -> HttpResponse:
         {"row": row, "browser": browser(row.agent), "handle": sessions.handle(row.pk), "is_here": row.pk == here}
         for row in sessions.of_person(request.user)
     ]
-    return render(request, "people/activity.html", {"signed_in": signed_in})
+    events = [{"row": row, "browser": browser(row.agent)} for row in security_log.of_person(request.user, _SHOWN)]
+    return render(request, "people/activity.html", {"signed_in": signed_in, "events": events})
 
 
 @sensitive

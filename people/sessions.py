@@ -84,7 +84,8 @@ def is_over_for_staff(row: Session, now: datetime) -> bool:
 def client(request: HttpRequest) -> tuple[str | None, str]:
     """The request's IP address, and the beginning of what its browser says of itself."""
     agent = request.META.get("HTTP_USER_AGENT", "")
-    return get_client_ip(request), "".join(filter(str.isprintable, agent))[:MOST_OF_AGENT]
+    address = (get_client_ip(request) or "").partition("%")[0]  # without the interface of a link-local one
+    return address or None, "".join(filter(str.isprintable, agent))[:MOST_OF_AGENT]
 
 
 def of_person(user: User) -> list[Session]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from people import account_deletion, sessions
+from people import account_deletion, security_log, sessions
 
 
 @shared_task(name="people.delete_accounts")
@@ -15,5 +15,5 @@ def delete_accounts() -> int:
 
 @shared_task(name="people.prune")
 def prune() -> int:
-    """Delete sessions that have expired. Returns how many."""
-    return sessions.delete_expired()
+    """Delete sessions that have expired, and old events of security. Returns how many."""
+    return sessions.delete_expired() + security_log.delete_old()

@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy
 
 from common import postgres
 from common.uuid7 import uuid7
-from people import second_factor
-from people.models import ApiToken, User
+from people import second_factor, security_log
+from people.models import ApiToken, SecurityEvent, User
 from people.user_lock import lock_user
 
 SCOPES = {
@@ -68,6 +68,7 @@ def create(
                 _("You have %(most)s tokens, which is the limit. Revoke one that you no longer need.") % {"most": MOST}
             )
         row.save(force_insert=True)
+    security_log.record(SecurityEvent.Type.TOKEN_MADE, user, token=row.prefix, scopes=row.scopes)
     return row, token
 
 
@@ -96,7 +97,10 @@ def record_use(token: ApiToken, now: datetime) -> None:
 
 def revoke(user: User, token_id: UUID) -> bool:
     """Make the token invalid at once. False if this person has no such token, or it is revoked already."""
-    return ApiToken.objects.filter(user=user, id=token_id, revoked_at=None).update(revoked_at=Now()) == 1
+    revoked = ApiToken.objects.filter(user=user, id=token_id, revoked_at=None).update(revoked_at=Now()) == 1
+    if revoked:
+        security_log.record(SecurityEvent.Type.TOKEN_REVOKED, user, token_id=str(token_id))
+    return revoked
 
 
 def valid_tokens(user: User) -> list[ApiToken]:
