@@ -39,6 +39,8 @@ def environment() -> Iterator[Any]:
     app = set_up()
     from django.db import connection
 
+    if connection.settings_dict["USER"] == "carillon":  # which may not make databases
+        connection.settings_dict["USER"] = "postgres"
     own = connection.settings_dict["NAME"]
     connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
     try:

@@ -21,6 +21,7 @@ from psycopg.rows import dict_row
 from redis import Redis
 
 from config import embedded, env
+from config.embedded.postgres import as_superuser
 from config.embedded.var import CHECKOUT
 from config.processes import Child, web_command, worker_command
 from demo.ports import free_port
@@ -43,6 +44,7 @@ class Installation:
 
     def __init__(self, name: str, **settings: str) -> None:
         database, self.redis_url = embedded.urls(env.text("DATABASE_URL", ""), env.text("REDIS_URL", ""))
+        database = as_superuser(database)
         self._maintenance_url = urlsplit(database)._replace(path="/postgres").geturl()
         self.database_url = urlsplit(database)._replace(path=f"/{name}").geturl()
         self.name = name

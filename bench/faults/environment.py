@@ -10,6 +10,7 @@ from cryptography.fernet import Fernet
 
 from config import embedded
 from config.embedded.locks import exclusive
+from config.embedded.postgres import as_superuser
 
 
 def prepare() -> None:
@@ -20,7 +21,7 @@ def prepare() -> None:
         raise SystemExit(f"Another run of the harness uses {embedded.var_dir()}: wait for it, or set CARILLON_VAR")
     database_url, redis_url = embedded.urls()
     os.environ |= {
-        "DATABASE_URL": database_url,
+        "DATABASE_URL": as_superuser(database_url),
         "REDIS_URL": redis_url,
         "SECRET_KEY": Fernet.generate_key().decode(),
         "ENCRYPTION_KEYS": Fernet.generate_key().decode(),
@@ -31,5 +32,8 @@ def prepare() -> None:
 
     django.setup()
     call_command("migrate", verbosity=0, skip_checks=True, run_syncdb=True)
+    from notifications.channels import key_rotation
+
+    key_rotation.remember_keys()  # each run has its own
     logging.getLogger("pgtrigger").setLevel(logging.WARNING)
     pgtrigger.install()  # also those of the models here, which have no migrations

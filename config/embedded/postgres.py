@@ -16,11 +16,27 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
-from config.embedded.account import Account, run_as
+from config.embedded.account import Account, account_for, run_as
 from config.embedded.engine import Engine, EngineFailed, Server
 
-_DATABASE = "carillon"
+_DATABASE = _ROLE = "carillon"
 _VERSION = "18"
+# The role owns the database, and has no other rights in the cluster. Each line is one statement.
+_MAKE = f"CREATE ROLE {_ROLE} LOGIN\nCREATE DATABASE {_DATABASE} OWNER {_ROLE}\n"
+# For a cluster in which the superuser owned everything. A statement is one line here.
+_HAND_OVER = f"""CREATE ROLE {_ROLE} LOGIN
+ALTER DATABASE {_DATABASE} OWNER TO {_ROLE}
+DO $$ DECLARE change text; BEGIN FOR change IN \
+SELECT format('TABLE %s', oid::regclass) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') \
+UNION ALL SELECT format('ROUTINE %s', oid::regprocedure) FROM pg_proc WHERE pronamespace = 'public'::regnamespace \
+LOOP EXECUTE format('ALTER %s OWNER TO {_ROLE}', change); END LOOP; END $$
+"""  # noqa: E501, S608 - constants only
+_SINGLE = ["postgres", "--single", "-c", "exit_on_error=on"]
+
+
+def as_superuser(url: str) -> str:
+    """The URL of an embedded database for its superuser: the demo, benches and tests make databases."""
+    return url.replace(f"//{_ROLE}@/", "//postgres@/", 1)
 
 
 class Postgres(Engine):
@@ -50,7 +66,16 @@ class Postgres(Engine):
                 "move it away to begin with an empty database, or set DATABASE_URL to a server that reads it"
             )
         super().make_data(account, say)
-        self.remember(f"postgresql://postgres@/{_DATABASE}?host={quote(str(self.socket.parent))}")
+        self._remember()
+
+    @property
+    def _has_role(self) -> Path:
+        """A file that says that the cluster has our role. A server that an earlier release left running has none."""
+        return self.data / "carillon.role"
+
+    def _remember(self) -> None:
+        role = _ROLE if self._has_role.exists() else "postgres"
+        self.remember(f"postgresql://{role}@/{_DATABASE}?host={quote(str(self.socket.parent))}")
 
     def _make_cluster(self, account: Account | None, say: Callable[[str], None]) -> None:
         """Make it in another directory and rename it, so that an interrupted run leaves no half of a database."""
@@ -62,11 +87,16 @@ class Postgres(Engine):
         cluster = ["-D", str(making)]
         # The builtin C.UTF-8 is the same on every machine.
         layout = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
-        self._run(["initdb", *cluster, "-U", "postgres", "--auth=trust", *layout], making, account)
-        self._run(["postgres", "--single", *cluster, "postgres"], making, account, f"CREATE DATABASE {_DATABASE}")
+        try:
+            self._run(["initdb", *cluster, "-U", "postgres", "--auth=trust", *layout], making, account)
+            self._run([*_SINGLE, *cluster, "postgres"], making, account, _MAKE)
+        except EngineFailed:
+            shutil.rmtree(making, ignore_errors=True)
+            raise
         making.rename(self.data)
+        self._has_role.touch()
 
-    def _run(self, arguments: list[str], making: Path, account: Account | None, told: str = "") -> None:
+    def _run(self, arguments: list[str], folder: Path, account: Account | None, told: str = "") -> None:
         program, *rest = arguments
         done = subprocess.run(
             [self.locate().parent / program, *rest],
@@ -74,18 +104,27 @@ class Postgres(Engine):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            cwd=making,
+            cwd=folder,
             env=_environment(),
             check=False,
             **run_as(account),
         )
         if done.returncode:
-            shutil.rmtree(making, ignore_errors=True)
             words = " | ".join(done.stdout.strip().splitlines()[-3:])
             raise EngineFailed(f"{program} failed in {self.home}: {words}")
 
     def launch(self, log: int) -> Server:
         self._remove_stale_locks()
+        if not self._has_role.exists():
+            account = account_for(self.data, lambda _: None)
+            self._run(
+                [*_SINGLE, "-D", str(self.data), _DATABASE],
+                self.data,
+                account,
+                _HAND_OVER,
+            )
+            self._has_role.touch()
+            self._remember()
         settings = {
             "listen_addresses": "",
             "unix_socket_directories": f'"{self.socket.parent}"',
