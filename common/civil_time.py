@@ -7,7 +7,8 @@ instants are aware, in UTC.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 TICK = timedelta(microseconds=1)
@@ -26,6 +27,12 @@ def first_instant(where: ZoneInfo, civil: datetime) -> datetime:
     if local(where, instant) == civil:
         return instant
     return _change(where, civil.replace(tzinfo=where, fold=1).astimezone(UTC), instant)
+
+
+@lru_cache(maxsize=1_000)
+def begin_of(day: date, where: ZoneInfo) -> datetime:
+    """The first instant of a date."""
+    return first_instant(where, datetime.combine(day, time()))
 
 
 def high_water(where: ZoneInfo, instant: datetime) -> datetime:

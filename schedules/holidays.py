@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import NamedTuple, Self
 from zoneinfo import ZoneInfo
 
 from common import zones
-from common.civil_time import first_instant
+from common.civil_time import begin_of
 from common.postgres import column, query
 from people.models import User
 from schedules.models import Holiday, Schedule
-from schedules.rules import Work
-from schedules.rules.civil import TICK
-from schedules.slots import Slots
 from schedules.tags import key
 
 MOST = 50
@@ -92,7 +89,7 @@ def is_subject(schedule: Schedule) -> bool:
 
 
 def span(row: Row | Holiday, zone: ZoneInfo) -> Span:
-    begins, ends = (first_instant(zone, datetime.combine(day, time())) for day in (row.first, row.last + _DAY))
+    begins, ends = begin_of(row.first, zone), begin_of(row.last + _DAY, zone)
     if row.ended_at is not None:
         ends = min(ends, row.ended_at)
     return Span(begins, ends, frozenset(map(key, row.tags)), row.urgent_rings, row.first, row.last)
@@ -113,28 +110,3 @@ def of_people(people: Collection[tuple[int, str]], since: datetime, until: datet
     for row in query(_OF_PEOPLE, values, Row):
         found[row.user_id].append(row)
     return {user_id: Holidays.made_of(rows, zones.read(names[user_id])) for user_id, rows in found.items()}
-
-
-def upcoming(
-    schedule: Schedule, coming: Slots, holidays: Holidays, count: int, work: Work
-) -> list[tuple[datetime, Span | None]]:
-    """Up to `count` slots from `next_fire_at` on, each with the holiday that keeps it silent.
-
-    Of a holiday only the first slot is listed. Raises InvalidRule where they cost more than `work` has left.
-    """
-    if schedule.next_fire_at is None:
-        return []
-    instant = schedule.next_fire_at - TICK
-    if not holidays.spans:
-        return [(slot, None) for slot in coming.upcoming(instant, count, work)]
-    found: list[tuple[datetime, Span | None]] = []
-    left = count if coming.left is None else min(count, coming.left)
-    while left > 0 and len(found) < count:
-        slot = coming.next_after(instant, work)
-        if slot is None:
-            break
-        silent = holidays.of_slot(schedule, slot)
-        found.append((slot, silent))
-        left -= silent is None
-        instant = slot if silent is None else silent.ends - TICK
-    return found

@@ -91,16 +91,6 @@ def of(schedule: Schedule, since: datetime, taken: Collection[datetime] | None =
     return Slots(schedule.timetable(), left(schedule.max_count, schedule.fired_count), schedule.snoozed_until, taken)
 
 
-def upcoming(
-    schedule: Schedule, count: int, work: Work | None = None, taken: Collection[datetime] | None = None
-) -> list[datetime]:
-    """Up to `count` slots of a schedule from its `next_fire_at` on; none while it is not active."""
-    if schedule.next_fire_at is None:
-        return []
-    since = schedule.next_fire_at - TICK
-    return of(schedule, since, taken).upcoming(since, count, work)
-
-
 def settled(schedule_ids: Iterable[UUID], since: datetime) -> dict[UUID, set[datetime]]:
     """For each schedule, its slots after `since` that have an occurrence."""
     found: dict[UUID, set[datetime]] = defaultdict(set)

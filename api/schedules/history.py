@@ -25,10 +25,11 @@ from jobs.looks import Look
 from notifications import text
 from notifications.models import Notification
 from notifications.web import text_preview
-from schedules import rules, words
+from schedules import forecast, rules, words
 from schedules.explain import history
 from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire
+from schedules.forecast import Coming, Forecast
 from schedules.models import Occurrence, Schedule
 from schedules.rules import InvalidRule, Timetable, Work, civil
 from schedules.slots import Slots
@@ -89,7 +90,7 @@ class OccurrenceDocument(BaseModel):
 
 
 class Run(BaseModel):
-    """`note` says what a clock change does to the slot."""
+    """`note` says what a clock change does to the slot, or which holiday keeps it silent."""
 
     slot: Instant
     note: str
@@ -118,26 +119,34 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
     )
     work = Work()
     try:
-        runs = Slots(timetable, draft.max_count).upcoming(now, count, work)
+        silent = forecast.silent_for(
+            user, now, tags=draft.tags, urgent=draft.urgent, audience=draft.audience, job_kind=draft.job_kind
+        )
+        runs = Forecast(Slots(timetable, draft.max_count), silent).upcoming(now, count, work)
     except InvalidRule as error:
         raise bodies.refused(str(error), "timing") from None
     name = user.get_short_name()
     job = kinds.find(draft.job_kind)
     more = {} if job is None else job.examples()
-    said = text.compose(draft.title, draft.body, name=name, slot=runs[0], time_zone=draft.time_zone, more=more)
-    reading = text_preview.read(user, said, draft.channels, runs[0])
+    said = text.compose(draft.title, draft.body, name=name, slot=runs[0].slot, time_zone=draft.time_zone, more=more)
+    reading = text_preview.read(user, said, draft.channels, runs[0].slot)
     return answer(
         {
             "description": Schedule(
                 kind=draft.kind, rule=draft.rule, time_zone=draft.time_zone, local_time=draft.local_time
             ).when,
-            "runs": [{"slot": written(slot), "note": words.clock_note(timetable, slot, work)} for slot in runs],
+            "runs": [{"slot": written(run.slot), "note": _note(run, timetable, work)} for run in runs],
             "title": reading.subject,
             "body": reading.body,
             "lengths": lengths(reading),
             "people": audiences.count(draft.audience, draft.audience_key) if draft.audience else None,
         }
     )
+
+
+def _note(run: Coming, timetable: Timetable, work: Work) -> str:
+    silent = "" if run.holiday is None else words.holiday(run.holiday.first, run.holiday.last)
+    return words.notes(words.clock_note(timetable, run.slot, work), silent)
 
 
 @router.get("/{uuid:schedule_id}/upcoming", response=Upcoming, summary="List the next slots")

@@ -4,36 +4,30 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from heapq import nsmallest
 from itertools import chain
-from typing import NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from common.civil_time import begin_of
 from common.zones import FIRST_ZONE
 from people.models import User
-from schedules import rules, slots
-from schedules.agenda.entry import Days, Entry, begin_of
+from schedules import forecast, holidays, rules
+from schedules.agenda.entry import Days, Entry
+from schedules.forecast import Several, Times
+from schedules.holidays import Holidays
 from schedules.models import Occurrence, Schedule
-from schedules.rules import DatedRule, InvalidRule, Work, civil
-from schedules.rules.interval import Interval
-from schedules.slots import Slots
+from schedules.rules import InvalidRule, Work
 
 MOST = 500
 """Reminders that are read, the next ones first: as many as a person may have, unless the operator allows more."""
 BUDGET = 20_000
 """Of work, in the units of `rules.Work`: some hundredths of a second."""
 
-# A reminder that comes more often on a day is one entry; times are counted up to `_COUNTED` a day.
-_LISTED = 4
-_COUNTED = 24
-# One search for a time, beside what the rule itself spends.
-_SEARCH = 10
-_DAY = timedelta(days=1)
 # The cheap ones first: what is used up by one rule is missing for the next.
 _ORDER = {kind: number for number, kind in enumerate(rules.KINDS)}
 _READ = (
@@ -53,18 +47,7 @@ class Coming:
     is_cut: bool
 
 
-class _Several(NamedTuple):
-    """Several times of one day; `has_more`: `number` is only the least number."""
-
-    last: datetime
-    number: int
-    has_more: bool
-
-
-_Times = tuple[datetime, _Several | None]
-"""What one reminder has on one day: its first time, and what is known of the others."""
-
-_Found = tuple[bool, datetime, int, _Several | None]
+_Found = tuple[bool, datetime, int, Several | None]
 """The same with the number of the reminder, and first whether it comes often that day.
 
 Those of a day are compared, and only the first ones become entries.
@@ -72,7 +55,7 @@ Those of a day are compared, and only the first ones become entries.
 
 
 def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDGET) -> Coming:
-    """Of each day the first `shown`; those that come often last. Two statements.
+    """Of each day the first `shown`; those that come often last. Two statements, one more for holidays with a maximum.
 
     Times that a person has skipped ahead are entries too.
     """
@@ -81,6 +64,9 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
     read = list(not_over.only(*_READ).order_by("next_fire_at")[: MOST + 1])
     schedules = sorted(read[:MOST], key=lambda schedule: _ORDER.get(schedule.kind, len(_ORDER)))
     taken, skipped = _occurrences(schedules, now)
+    # Elsewhere a holiday changes no time.
+    has_maximum = any(schedule.max_count is not None for schedule in schedules)
+    silent = Holidays.of(user, now) if has_maximum else holidays.NONE
     clocks = {False: days, True: replace(days, zone=ZoneInfo(FIRST_ZONE))}
     begins = {local_time: [begin_of(day, asked.zone) for day in days] for local_time, asked in clocks.items()}
     by_day: list[list[_Found]] = [[] for _ in days]
@@ -90,9 +76,10 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
         # One rule may not use up what all have.
         work = Work(min(left, budget // 4))
         left -= work.left
-        of_one: list[_Times] = []
+        of_one: list[Times] = []
         with suppress(InvalidRule):
-            of_one = [*_times(schedule, asked, now, taken[schedule.id], work)]
+            span = asked.begin, asked.end
+            of_one = [*forecast.times(schedule, now, silent, taken[schedule.id], span, asked.zone, work)]
         left += max(0, work.left)
         if work.left < 0:
             continue
@@ -127,74 +114,3 @@ def _occurrences(
         if reason == Occurrence.Reason.ASKED:
             skipped[schedule_id].append(slot)
     return taken, skipped
-
-
-def _times(schedule: Schedule, days: Days, now: datetime, taken: Collection[datetime], work: Work) -> Iterator[_Times]:
-    """From its next time, or the first of `days`, to the end of `days`.
-
-    Raises InvalidRule for an unreadable rule, or where it costs more than `work` has left.
-    """
-    assert schedule.next_fire_at is not None  # noqa: S101 - it was selected by it
-    if schedule.kind == "once":
-        return iter([(schedule.next_fire_at, None)])
-    coming = slots.of(schedule, now, taken)
-    # One with a maximum is counted from its next slot on.
-    begin = schedule.next_fire_at if coming.left is not None else max(days.begin, schedule.next_fire_at)
-    rule, is_unlimited = coming.timetable.rule, coming.left is None
-    if isinstance(rule, DatedRule) and is_unlimited:
-        return _of_dates(coming, rule, begin, days, work)
-    is_plain = is_unlimited and not coming.timetable.excluded
-    if isinstance(rule, Interval) and is_plain and rule.step * _LISTED < _DAY:
-        return _of_interval(coming, rule.step, begin, days, work)
-    return _searched(coming, begin, days, work)
-
-
-def _of_dates(coming: Slots, rule: DatedRule, begin: datetime, days: Days, work: Work) -> Iterator[_Times]:
-    """Of dates: found without a search for each."""
-    timetable, end = coming.timetable, days.end
-    work.spend(_SEARCH + (end - begin) // _DAY // 2)
-    begin = max(edge for edge in (begin, timetable.starts, coming.snoozed_until) if edge is not None)
-    if timetable.ends is not None:
-        end = min(end, timetable.ends + civil.TICK)
-    found = rule.between(begin, end)
-    if timetable.excluded:
-        found = [slot for slot in found if civil.local(rule.zone, slot).date() not in timetable.excluded]
-    if coming.settled:
-        found = [slot for slot in found if slot not in coming.settled]
-    return ((slot, None) for slot in found)
-
-
-def _searched(coming: Slots, begin: datetime, days: Days, work: Work) -> Iterator[_Times]:
-    upcoming, until = coming.after(begin - civil.TICK, work), days.end
-    slot = next(upcoming, None)
-    while slot is not None and slot < until:
-        end = _next_day(slot, days.zone)
-        found: list[datetime] = []
-        while slot is not None and slot < end and (len(found) <= _COUNTED or coming.left is not None):
-            found.append(slot)
-            work.spend(_SEARCH)
-            slot = next(upcoming, None)
-        has_more = slot is not None and slot < end
-        if has_more:
-            upcoming = coming.after(end - civil.TICK, work)
-            slot = next(upcoming, None)
-        if len(found) > _LISTED:
-            yield found[0], _Several(found[-1], len(found) - has_more, has_more)
-        else:
-            yield from ((one, None) for one in found)
-
-
-def _of_interval(coming: Slots, step: timedelta, begin: datetime, days: Days, work: Work) -> Iterator[_Times]:
-    """Of elapsed time: counted without a search for each."""
-    first, days_end = coming.next_after(begin - civil.TICK, work), days.end
-    while first is not None and first < days_end:
-        work.spend(_SEARCH)
-        next_day, ends = _next_day(first, days.zone), coming.timetable.ends
-        until = next_day - civil.TICK if ends is None else min(next_day - civil.TICK, ends)
-        number = (until - first) // step + 1
-        yield first, _Several(first + (number - 1) * step, number, False) if number > 1 else None
-        first = coming.next_after(next_day - civil.TICK, work)
-
-
-def _next_day(instant: datetime, zone: ZoneInfo) -> datetime:
-    return begin_of(civil.local(zone, instant).date() + _DAY, zone)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
-from functools import lru_cache
+from datetime import date, datetime, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from common import civil_time
+from common.civil_time import begin_of
 from schedules.models import Schedule
 
 _DAY = timedelta(days=1)
@@ -67,9 +67,3 @@ class Entry:
     @property
     def day(self) -> date:
         return self.clock.date()
-
-
-@lru_cache(maxsize=1_000)
-def begin_of(day: date, zone: ZoneInfo) -> datetime:
-    """The first instant of a date."""
-    return civil_time.first_instant(zone, datetime.combine(day, time()))

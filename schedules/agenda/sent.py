@@ -7,11 +7,11 @@ from datetime import date, datetime, timedelta
 from itertools import pairwise
 from uuid import UUID
 
-from common.civil_time import local
+from common.civil_time import begin_of, local
 from common.postgres import column, query
 from common.uuid7 import first_of
 from people.models import User
-from schedules.agenda.entry import Days, Entry, begin_of
+from schedules.agenda.entry import Days, Entry
 from schedules.models import Occurrence
 
 MOST = 1_500

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from uuid import UUID
 
 from django.utils.translation import gettext as _
 
 from jobs import looks
 from jobs.looks import Look
-from schedules import holidays, slots, words
+from schedules import forecast, holidays, words
 from schedules.beat import heartbeat
 from schedules.explain import causes
 from schedules.explain.causes import Cause, Code
@@ -80,8 +81,9 @@ def coming(schedule: Schedule, now: datetime, limit: int = 10) -> list[Explained
     work = Work(_WORK)
     found = _explain(schedule, skipped, now, work)
     try:
-        timetable, left = schedule.timetable(), slots.of(schedule, now, found.keys())
-        upcoming = holidays.upcoming(schedule, left, Holidays.of(schedule.user, now), limit, work)
+        timetable = schedule.timetable()
+        ahead = forecast.of(schedule, now, Holidays.of(schedule.user, now), found.keys())
+        upcoming = list(islice(ahead.after(work=work, leap=civil.LAST_INSTANT), limit)) if schedule.next_fire_at else []
     except InvalidRule:
         return []
     held = QuietHours.of(schedule).notes(slot for slot, holiday in upcoming if holiday is None)

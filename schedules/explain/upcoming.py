@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain, islice
+from itertools import islice
 from operator import attrgetter
 
-from schedules import holidays, slots
+from schedules import forecast, holidays, slots
+from schedules.forecast import Coming
 from schedules.holidays import Holidays, Span
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, Work
@@ -52,21 +54,12 @@ def _slots(
     schedule: Schedule, now: datetime, until: datetime, taken: Collection[datetime], silent: Holidays, work: Work
 ) -> Iterator[Upcoming]:
     assert schedule.next_fire_at is not None  # noqa: S101 - it was selected by it
-    left = slots.left(schedule.max_count, schedule.fired_count)
     try:
-        for slot in chain([schedule.next_fire_at], _after_next(schedule, now, taken, work)):
-            if slot >= until or left == 0:
+        ahead = forecast.of(schedule, now, silent, taken).after(work=work, now=now)
+    except InvalidRule:  # its owner and the list of schedules say so
+        ahead = iter([Coming(schedule.next_fire_at, silent.of_slot(schedule, schedule.next_fire_at))])
+    with suppress(InvalidRule):
+        for slot, holiday in ahead:
+            if slot >= until:
                 return
-            holiday = silent.of_slot(schedule, slot)
-            if left is not None and holiday is None:
-                left -= 1
             yield Upcoming(slot, schedule, holiday)
-    except InvalidRule:
-        return  # its owner and the list of schedules say so
-
-
-def _after_next(schedule: Schedule, now: datetime, taken: Collection[datetime], work: Work) -> Iterator[datetime]:
-    """Without a limit: a slot in a holiday does not count."""
-    assert schedule.next_fire_at is not None  # noqa: S101 - as above
-    coming = replace(slots.of(schedule, now, taken), left=None)
-    yield from coming.after(max(schedule.next_fire_at, now), work)

@@ -18,12 +18,13 @@ from notifications.models import Channel
 from notifications.web import text_preview
 from notifications.web.text_preview import Reading
 from people.requests import PersonRequest
-from schedules import slots, tags, words
+from schedules import forecast, tags, words
 from schedules.firing import fire
+from schedules.forecast import Coming, Silent
 from schedules.holidays import Holidays
-from schedules.models import Schedule, speaks
+from schedules.models import Schedule
 from schedules.quiet_hours import QuietHours
-from schedules.rules import InvalidRule, Work
+from schedules.rules import InvalidRule
 from schedules.web.audience_form import AudienceForm
 
 _SHOWN = 5
@@ -43,17 +44,18 @@ def _preview(request: PersonRequest) -> HttpResponse:
     form = AudienceForm(request.POST, now=fire.read_clock().now, fired=fired)
     form.offer_audiences(request.user, schedule)
     form.is_valid()
-    coming: list[datetime] = []
+    coming: list[Coming] = []
     changes: Changes | None = None
     try:
-        coming = form.upcoming(_SHOWN, schedule)
-        changes = None if schedule is None else _changes(schedule, form)
+        silent = _silent(request, form.now)
+        coming = form.upcoming(_SHOWN, silent, schedule)
+        changes = None if schedule is None else _changes(schedule, form, silent)
     except InvalidRule as error:
         form.refuse(error)
-    notes = _notes(request, form, coming)
+    notes = _notes(request, coming)
     context = {
         "form": form,
-        "upcoming": [{"slot": slot, "note": words.notes(_note(form, slot), notes.get(slot, ""))} for slot in coming],
+        "upcoming": [{"slot": slot, "note": words.notes(_note(form, slot), notes.get(slot, ""))} for slot, _ in coming],
         "changes": changes,
         "people": form.people(),
         "fields": _errors_to_show(form),
@@ -62,26 +64,33 @@ def _preview(request: PersonRequest) -> HttpResponse:
     return render(request, "schedules/_preview.html", context)
 
 
-def _notes(request: PersonRequest, form: AudienceForm, coming: list[datetime]) -> dict[datetime, str]:
+def _silent(request: PersonRequest, now: datetime) -> Silent:
+    typed = request.POST
+    return forecast.silent_for(
+        request.user,
+        now,
+        tags=tags.without_repeats(typed.get("tags", "").split(",")),
+        urgent="urgent" in typed,
+        audience=typed.get("audience", ""),
+        job_kind=typed.get("job_kind", ""),
+    )
+
+
+def _notes(request: PersonRequest, coming: list[Coming]) -> dict[datetime, str]:
     """What the person's holidays and quiet hours will do to each slot."""
-    urgent, notes = "urgent" in request.POST, {}
-    if coming and not request.POST.get("audience") and speaks(request.POST.get("job_kind", "")):
-        holidays = Holidays.of(request.user, form.now)
-        typed = tags.without_repeats(request.POST.get("tags", "").split(","))
-        silent = {slot: holidays.at(slot, typed, urgent) for slot in coming}
-        notes = {slot: words.holiday(one.first, one.last) for slot, one in silent.items() if one is not None}
-    ringing = [slot for slot in coming if slot not in notes]
-    return notes | QuietHours(request.user, urgent, _chosen(request)).notes(ringing)
+    notes = {slot: words.holiday(one.first, one.last) for slot, one in coming if one is not None}
+    ringing = [slot for slot, holiday in coming if holiday is None]
+    return notes | QuietHours(request.user, "urgent" in request.POST, _chosen(request)).notes(ringing)
 
 
-def _reading(request: PersonRequest, form: AudienceForm, coming: list[datetime]) -> Reading | None:
+def _reading(request: PersonRequest, form: AudienceForm, coming: list[Coming]) -> Reading | None:
     """The text of the next time on the chosen channels; None without a title."""
     typed = request.POST
     if not typed.get("title", "").strip():
         return None
     there = _chosen(request)
     zone = form.timetable.rule.timezone if form.timetable and coming else request.user.zone.key
-    slot = coming[0] if coming else form.now
+    slot = coming[0].slot if coming else form.now
     # What is longer than a reminder may be is left off.
     title, body = typed["title"][: text.MAX_SUBJECT], typed.get("body", "")[: text.MAX_BODY]
     job = kinds.find(typed.get("job_kind", ""))
@@ -104,20 +113,22 @@ def _note(form: AudienceForm, slot: datetime) -> str:
     return "" if form.timetable is None else words.clock_note(form.timetable, slot, form.work)
 
 
-def _changes(schedule: Schedule, form: AudienceForm) -> Changes | None:
+def _changes(schedule: Schedule, form: AudienceForm, silent: Silent) -> Changes | None:
     """None if the reminder is paused or the form is invalid."""
     if schedule.state == Schedule.State.PAUSED or form.timetable is None:
         return None
-    after = form.upcoming(_LOOK, schedule)
-    return compare(_saved(schedule, form.work), after, _LOOK)
+    after = form.upcoming(_LOOK, silent, schedule)
+    return compare(_saved(schedule, form), [slot for slot, _ in after], _LOOK)
 
 
-def _saved(schedule: Schedule, work: Work) -> list[datetime]:
+def _saved(schedule: Schedule, form: AudienceForm) -> list[datetime]:
+    if schedule.next_fire_at is None:
+        return []
     try:
-        schedule.timetable()
+        ahead = forecast.of(schedule, form.now, Holidays.of(schedule.user, form.now))
     except InvalidRule:
         return []
-    return slots.upcoming(schedule, _LOOK, work)
+    return [slot for slot, _ in ahead.upcoming(form.now, _LOOK, form.work)]
 
 
 def _errors_to_show(form: AudienceForm) -> dict[str, str]:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from schedules import rules
+from schedules.forecast import Coming, Forecast, Silent
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, Timetable, Work, civil, rrule_text
 from schedules.rules.once import Once
@@ -156,7 +157,7 @@ class TimingForm(RepeatForm):
                 self.timetable = timetable
         return cleaned
 
-    def upcoming(self, count: int, schedule: Schedule | None = None) -> list[datetime]:
+    def upcoming(self, count: int, silent: Silent, schedule: Schedule | None = None) -> list[Coming]:
         """Up to `count` next slots of a valid form, as what `schedule` would have once this is saved.
 
         Raises InvalidRule where they cost more than `work` has left.
@@ -167,7 +168,7 @@ class TimingForm(RepeatForm):
         if schedule is not None:
             taken = settled([schedule.id], self.now)[schedule.id]
             coming = replace(coming, snoozed_until=schedule.snoozed_until, settled=taken)
-        return coming.upcoming(self.now, count, self.work)
+        return Forecast(coming, silent).upcoming(self.now, count, self.work)
 
     @property
     def on_readers_clocks(self) -> bool:

@@ -13,7 +13,8 @@ from schedules import editing
 from schedules.agenda import coming as agenda
 from schedules.agenda.coming import coming
 from schedules.agenda.entry import Days, Entry
-from schedules.models import Schedule
+from schedules.explain import history
+from schedules.models import Holiday, Schedule
 from tests.make import NINE, NOON, make_channel, make_schedule, make_user
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -41,6 +42,17 @@ def test_nothing_stands_before_the_next_time_and_a_maximum_is_kept(ada: User) ->
     assert shown(coming(ada, WEEK, NOON, MANY).entries) == ["02 11:00 Twice", "03 11:00 Twice"]
     later = Days(date(2026, 6, 3), date(2026, 6, 7), BERLIN)
     assert shown(coming(ada, later, NOON, MANY).entries) == ["03 11:00 Twice"]
+
+
+def test_the_times_of_a_holiday_do_not_count_towards_the_maximum(ada: User) -> None:
+    Holiday.objects.create(user=ada, first=date(2026, 6, 3), last=date(2026, 6, 4))
+    schedule = make_schedule(ada, title="Thrice", max_count=3)
+    found = shown(coming(ada, WEEK, NOON, MANY).entries)
+    assert found == [f"{day:02} 11:00 Thrice" for day in (2, 3, 4, 5, 6)]
+    later = Days(date(2026, 6, 6), date(2026, 6, 7), BERLIN)
+    assert shown(coming(ada, later, NOON, MANY).entries) == ["06 11:00 Thrice"]
+    ahead = [one.slot.day for one in history.coming(schedule, NOON) if one.slot.day not in (3, 4)]
+    assert ahead == [2, 5, 6]
 
 
 def test_a_snooze_and_a_skip_count_and_the_skip_is_said(ada: User) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from jobs.models import Job
 from notifications.models import Notification
 from people.models import User
-from schedules import editing, holidays, slots
+from schedules import editing, forecast
 from schedules.explain import history
 from schedules.firing import fire
 from schedules.holidays import Holidays
@@ -157,7 +158,8 @@ def test_the_slots_of_a_holiday_are_passed_over_not_walked_through(ada: User) ->
         ada, kind="interval", rule={"every": 1, "unit": "minutes", "anchor": "2026-06-01T00:00:00+00:00"}
     )
     work = Work(1_000_000)
-    found = holidays.upcoming(schedule, slots.of(schedule, NOON), Holidays.of(ada, NOON), 2_000, work)
+    ahead = forecast.of(schedule, NOON, Holidays.of(ada, NOON)).after(work=work, leap=civil.LAST_INSTANT)
+    found = list(islice(ahead, 2_000))
     assert [span is None for _, span in found].count(False) == 1
 
 
