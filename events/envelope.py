@@ -12,6 +12,8 @@ from common.uuid7 import uuid7
 
 MOST_HOPS = 3
 LARGEST_DATA = 128 * 1024
+LARGEST_COPY = 4_096
+"""Bytes of an event that a message has a copy of; of a larger one it has all but the data."""
 MOST_AT_ONCE = 100
 LONGEST_DELAY = 86_400
 
@@ -49,3 +51,9 @@ def as_sent(event: Any) -> dict[str, Any]:
         "hops": event.hops,
         "data": event.data,
     }
+
+
+def copy_of(event: Any) -> str:
+    """As JSON, for the messages that it causes: each has one. `data` is null where the whole is too large."""
+    whole = json.dumps(as_sent(event))
+    return whole if len(whole) <= LARGEST_COPY else json.dumps(as_sent(event) | {"data": None})

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 from uuid import UUID, uuid5
 
 from django.utils.translation import gettext_lazy as _
 
 from events import handling
-from events.envelope import as_sent
+from events.envelope import as_sent, copy_of
 from events.handling import Claim
 from events.models import Event, Topic
 from jobs import batches
@@ -20,8 +19,6 @@ from work.wakes import Wake
 
 # Names the origins of what people announce by events (RFC 9562, section 5.5).
 _ANNOUNCERS = UUID("c1f0a3a2-3b0b-4d0a-9d1e-5b8c1d6f2e90")
-# Larger data stays with the event: a million subscribers would each have a copy.
-LARGEST_DATA = 4_096
 
 AUDIENCES["topic"] = Audience(
     "topic",
@@ -48,7 +45,6 @@ def batch_of(event_id: UUID, topic_id: UUID) -> UUID:
 def batch(event: Claim, topic: Topic | None) -> NewBatch:
     """What the event tells the topic's subscribers, or the audience that it names."""
     envelope = as_sent(event)
-    data = json.dumps(envelope)
     if topic is not None:
         said = handling.compose(topic.title, topic.body, envelope)
         of: dict[str, Any] = {
@@ -78,7 +74,7 @@ def batch(event: Claim, topic: Topic | None) -> NewBatch:
             "body": said.body,
             "hops": event.hops + 1,
             "category": "" if topic is None else topic.slug,
-            "data": data if len(data) <= LARGEST_DATA else json.dumps(envelope | {"data": None}),
+            "data": copy_of(event),
         },
     )
 

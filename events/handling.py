@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from common.budget import Budget
 from common.postgres import column, columns, execute, instance, query
 from common.uuid7 import uuid7
 from events import digests, matching, steps
-from events.envelope import as_sent
+from events.envelope import as_sent, copy_of
 from events.models import Effect, Rule
 from events.reasons import Code
 from jobs import recording
@@ -84,8 +83,10 @@ def handle(event: Claim, rules: Sequence[Rule]) -> None:
 
 
 # Every event pays for it: its plan is kept, and Django does not write its text again.
+# Without what handling does not need: an instant that cannot be read would make all events of its person dead letters.
+_UNREAD = ("created_at", "updated_at", "deleted_at")
 _RULES = f"""
-SELECT {columns(Rule, "r")},
+SELECT {columns(Rule, "r", _UNREAD)},
        ARRAY(SELECT ARRAY[c.id::text, c.provider] FROM events_rule_channels l JOIN notifications_channel c
                  ON c.id = l.channel_id WHERE l.rule_id = r.id AND c.removed_at IS NULL) AS sends_to
   FROM events_rule r
@@ -98,7 +99,7 @@ def rules_for(event: Claim) -> list[Rule]:
     """The enabled rules of the event's person whose type and source fit, with their channels prefetched."""
     found = []
     for row in execute(_RULES, {"user": event.user_id, "source": event.source}).fetchall():
-        rule = instance(Rule, row)
+        rule = instance(Rule, row, _UNREAD)
         if matching.fits_pattern(rule.type_pattern, event.type):
             channels = [Channel(id=UUID(key), provider=provider) for key, provider in row.sends_to]
             rule._prefetched_objects_cache = {"channels": channels}  # type: ignore[attr-defined]
@@ -165,7 +166,7 @@ def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID) -> NewNo
         batch_id=uuid5(event.id, str(rule.id)),
         correlation_id=event.correlation_id,
         hops=event.hops + 1,
-        data=json.dumps(as_sent(event)),
+        data=copy_of(event),
     )
 
 

@@ -12,6 +12,7 @@ from notifications import change_feed
 from notifications.change_types import STATUS
 from notifications.deliveries import outbox
 from notifications.models import Notification
+from people.rights import SEES_EVERYBODY
 from work.wakes import publish_after_commit
 
 # Each of its readers who have a status webhook for the change.
@@ -21,7 +22,7 @@ _READERS = f"""
                           WHERE n.id = (c.data ->> 'notification_id')::uuid), 0) AS hops
       FROM notifications_channel w JOIN people_user p ON p.id = w.user_id AND p.is_active
      WHERE w.provider = '{STATUS}' AND w.removed_at IS NULL AND w.disabled_at IS NULL AND w.verified_at <= c.at
-       AND (w.user_id = c.user_id OR (w.address @> '{{"everybody": true}}' AND p.is_staff))
+       AND (w.user_id = c.user_id OR (w.address @> '{{"everybody": true}}' AND {SEES_EVERYBODY}))
        AND (w.address -> 'types' ? c.type OR w.address -> 'types' ? (split_part(c.type, '.', 1) || '.*'))
      GROUP BY w.user_id
 """  # noqa: S608 - constants only

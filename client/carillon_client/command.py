@@ -247,13 +247,13 @@ def _pull(options: argparse.Namespace) -> None:
         while True:
             messages = client.queues.pull(queue, batch_size=options.batch, wait=20.0 if options.follow else 0.0)
             for message in messages:
-                print(json.dumps(message, ensure_ascii=False))
+                print(_escaped(json.dumps(message, ensure_ascii=False)))
             sys.stdout.flush()  # what cannot be written is not acknowledged
             if messages:
                 settled = client.queues.ack(queue, [message["lease_id"] for message in messages])
                 for one in settled:
                     if one["detail"]:
-                        print(f"carillon: {one['lease_id']}: {one['detail']}", file=sys.stderr)
+                        print(_escaped(f"carillon: {one['lease_id']}: {one['detail']}"), file=sys.stderr)
             elif not options.follow:
                 return
 
@@ -302,14 +302,19 @@ def _local(instant: str, zone: str) -> str:
 def _print(options: argparse.Namespace, document: object, lines: Sequence[str]) -> None:
     """The document as JSON, or the lines, without what would steer a terminal."""
     if options.json:
-        print(json.dumps(document, ensure_ascii=False, indent=2))
+        print(_escaped(json.dumps(document, ensure_ascii=False, indent=2), kept="\n"))
         return
     for line in lines:
-        print("".join(letter if letter.isprintable() else " " for letter in line))
+        print(_escaped(line))
+
+
+def _escaped(text: str, kept: str = "") -> str:
+    """With escapes, as JSON has them, for what would steer a terminal or turn its text round."""
+    return "".join(one if one.isprintable() or one in kept else json.dumps(one)[1:-1] for one in text)
 
 
 def _say(error: Exception, status: int) -> int:
-    print(f"carillon: {error}", file=sys.stderr)
+    print(_escaped(f"carillon: {error}"), file=sys.stderr)
     return status
 
 

@@ -30,6 +30,7 @@ from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import Code
 from people import codes, mailboxes
 from people.models import User
+from people.rights import sees_everybody
 from people.user_lock import lock_user
 from work.manual import cancel
 from work.reasons import NO_REASON, Reason
@@ -179,7 +180,7 @@ def _change_target(channel: Channel, after: Destination) -> None:
 
 def _check_rights(user: User, address: Mapping[str, Any]) -> None:
     """Raises `verification.Refused`. `status_webhooks` asks again whenever it sends."""
-    if address.get("everybody") and not user.is_staff:
+    if address.get("everybody") and not sees_everybody(user):
         raise verification.Refused(_("Only an operator can follow everybody's changes."))
 
 

@@ -18,6 +18,7 @@ from jobs.fetch import Fetch, Later, Refused
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reasons import Code as JobCode
 from notifications import providers
+from people.rights import sees_everybody
 from schedules.job_kinds import report_queries as queries
 from work.reasons import FORMATS, Codes, Reason, sentence
 
@@ -60,7 +61,7 @@ class Code(Codes):
     )
     NOT_STAFF = (
         "report-for-staff",
-        gettext_noop("A report over everybody is for staff only. Choose “my own reminders”."),
+        gettext_noop("A report over everybody is for staff who may view all deliveries. Choose “my own reminders”."),
     )
 
 
@@ -110,7 +111,7 @@ class Report(JobKind):
     body = "{report}"
 
     def restrict(self, form: forms.Form, user: User) -> None:
-        if not user.is_staff:
+        if not sees_everybody(user):
             of = cast(forms.ChoiceField, form.fields["of"])
             of.choices = [(ME, gettext_lazy("My own reminders"))]
             of.error_messages["invalid_choice"] = _(Code.NOT_STAFF.text)
@@ -132,7 +133,7 @@ class Report(JobKind):
         start = civil_time.first_instant(ask.zone, civil_time.local(ask.zone, end) - timedelta(days=PERIODS[period]))
         if of == ME:
             return Found(_as_json(queries.of_person(ask.user_id, start, end)))
-        if not queries.is_staff(ask.user_id):
+        if not queries.sees_everybody(ask.user_id):
             return Refused(Reason(Code.NOT_STAFF))
         return Found(_as_json(queries.of_everybody(start, end)))
 

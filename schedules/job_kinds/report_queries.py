@@ -8,6 +8,7 @@ from typing import Any
 
 from common.postgres import persist, query
 from common.uuid7 import first_of
+from people.rights import SEES_EVERYBODY
 
 MOST_COUNTED = 10_000
 """Of one person; beyond, a report says “10,000+”."""
@@ -58,7 +59,7 @@ SELECT (SELECT count(*) FROM coming) AS count,
           FROM (SELECT * FROM coming LIMIT %(lines)s) shown) AS lines
 """
 
-_IS_STAFF = "SELECT FROM people_user WHERE id = %(user)s AND is_staff AND is_active"
+_SEES_EVERYBODY = f"SELECT FROM people_user p WHERE p.id = %(user)s AND {SEES_EVERYBODY}"
 
 # By the primary keys, which are in the order of time.
 _DELIVERIES = """
@@ -90,8 +91,8 @@ SELECT count(*) AS count FROM (
 """
 
 
-def is_staff(user_id: int) -> bool:
-    return bool(_read(_IS_STAFF, {"user": user_id}))
+def sees_everybody(user_id: int) -> bool:
+    return bool(_read(_SEES_EVERYBODY, {"user": user_id}))
 
 
 def of_person(user_id: int, start: datetime, end: datetime) -> dict[str, Any]:

@@ -74,7 +74,9 @@ def test_an_inbound_address_and_its_requests_are_shown_without_secrets(operator:
     ]
     assert "Shop" in pages[0] and "GitHub" in pages[1] and "401" in pages[2] and "order.paid" in pages[3]
     for shown in pages:
-        assert not any(hidden in shown for hidden in (TOKEN, "hidden-from-everybody", address.sealed_secrets, address.hashed))
+        assert not any(
+            hidden in shown for hidden in (TOKEN, "hidden-from-everybody", address.sealed_secrets, address.hashed)
+        )
     assert operator.post(f"/admin/events/inboundaddress/{address.pk}/change/", {"label": "Mine"}).status_code == 403
 
 

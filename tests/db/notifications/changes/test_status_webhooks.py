@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group, Permission
 from django.db import connection, transaction
 from django.test import Client
 from pytest_django import Settings
@@ -81,7 +82,9 @@ def test_a_change_goes_signed_to_the_one_who_follows_its_type(
 
 def test_what_is_sent_to_a_status_webhook_is_no_change(ada: User, receiver: HTTPReceiver) -> None:
     webhook = make_webhook(ada, "delivery.*", "notification.*", "channel.*", url=receiver.url)
-    make_webhook(make_user(is_staff=True), "delivery.*", "notification.*", everybody=True, url=receiver.url)
+    make_webhook(
+        make_user(is_staff=True, is_superuser=True), "delivery.*", "notification.*", everybody=True, url=receiver.url
+    )
     finish(make_channel(ada, "email"), "dead")
     send_until_current()
     assert set(sent(webhook)) == {"channel.added", "delivery.dead", "notification.failed"}
@@ -151,12 +154,22 @@ def test_a_change_that_commits_late_is_sent_too(ada: User) -> None:
 
 
 def test_only_an_operator_gets_everybodys_changes(ada: User) -> None:
-    operator, clerk = make_user(is_staff=True), make_user()
+    operator, clerk, staff = make_user(is_staff=True), make_user(), make_user(is_staff=True)
+    permissions = Permission.objects.filter(
+        codename__in=("view_channel", "view_delivery", "view_notification", "view_schedule")
+    )
+    own, of_group = permissions.filter(codename="view_channel"), permissions.exclude(codename="view_channel")
+    operator.user_permissions.set(own)
+    group = Group.objects.create(name="Operators")
+    group.permissions.set(of_group)
+    operator.groups.add(group)
+    staff.user_permissions.set(of_group)
     of_operator, of_clerk = make_webhook(operator, everybody=True), make_webhook(clerk, everybody=True)
+    of_staff = make_webhook(staff, everybody=True)
     finish(make_channel(ada, "email"))
     send_until_current()
-    assert (sent(of_operator), sent(of_clerk)) == (["delivery.delivered"], [])
-    User.objects.filter(id=operator.pk).update(is_staff=False)
+    assert (sent(of_operator), sent(of_clerk), sent(of_staff)) == (["delivery.delivered"], [], [])
+    group.permissions.remove(permissions.get(codename="view_delivery"))
     finish(make_channel(ada, "webhook"))
     send_until_current()
     assert len(sent(of_operator)) == 1
@@ -173,7 +186,7 @@ def test_a_webhook_that_is_not_usable_gets_nothing(ada: User, marks: dict[str, A
 
 @pytest.mark.parametrize("types", [None, 5, "delivery.*", {"delivery.*": 1}, [None, ["delivery.*"]]])
 def test_a_damaged_webhook_holds_nobody_up(ada: User, types: object) -> None:
-    damaged, webhook = make_webhook(ada), make_webhook(make_user(is_staff=True), everybody=True)
+    damaged, webhook = make_webhook(ada), make_webhook(make_user(is_staff=True, is_superuser=True), everybody=True)
     Channel.objects.filter(id=damaged.id).update(address={"types": types})
     finish(make_channel(ada, "email"))
     send_until_current()
@@ -217,7 +230,9 @@ def test_only_an_operator_can_ask_for_everybodys(ada: User, settings: Settings) 
     answer = signed_in(ada).post("/channels/new/status/", typed)
     assert "Only an operator" in answer.content.decode()
     assert not Channel.objects.filter(provider="status").exists()
-    browser: Client = signed_in(make_user(is_staff=True))
+    answer = signed_in(make_user(is_staff=True)).post("/channels/new/status/", typed)
+    assert "Only an operator" in answer.content.decode()
+    browser: Client = signed_in(make_user(is_staff=True, is_superuser=True))
     assert browser.post("/channels/new/status/", typed).status_code == 302
     channel = Channel.objects.get(provider="status")
     assert channel.address["everybody"] is True and channel.verified_at is None
