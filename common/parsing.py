@@ -14,6 +14,7 @@ too: RLIMIT_AS, and timers whose signals end the process. Only that child is rep
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import pickle
 import select
@@ -26,12 +27,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple
 
 from common.budget import OverBudget
+
+log = logging.getLogger(__name__)
 
 SECONDS = 5
 """CPU time of one call."""
@@ -78,6 +80,8 @@ def parsed(function: Callable[[*Args], T], *args: *Args, person: Hashable = None
         kind, answer = child.ask(request, becomes_long)
     if kind == "value":
         return answer  # type: ignore[no-any-return]
+    if isinstance(answer, ParsingFault):
+        log.error("%s.%s failed: %s", function.__module__, function.__qualname__, answer)
     raise answer
 
 
@@ -110,6 +114,8 @@ class _Child:
         self.goes_on = False
         try:
             self._socket.sendall(request)
+            if not self._socket.recv(1):  # it has started, and imported the function
+                raise EOFError
             if not self._answered.poll(_LONG * 1000):
                 becomes_long()
             kind, answer, self.goes_on = _Answers(self._answers).load()
@@ -145,17 +151,14 @@ class _Answers(pickle.Unpickler):
         return found
 
 
-@dataclass(slots=True)
-class _Turn:
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    callers: int = 0
-
-
 class _Slots:
-    """A semaphore that is handed to whoever has waited longest; threading's goes to whoever asks first again."""
+    """A semaphore that is handed to whoever has waited longest; threading's goes to whoever asks first again.
+
+    `callers` are counted by its owner.
+    """
 
     def __init__(self, free: int) -> None:
-        self._lock, self._free = threading.Lock(), free
+        self._lock, self._free, self.callers = threading.Lock(), free, 0
         self._waiting: deque[threading.Event] = deque()
 
     @contextmanager
@@ -188,7 +191,7 @@ class _Pool:
         self._lock = threading.Lock()
         self._quick, self._slow = _Slots(_QUICK), _Slots(1)
         self._slow_until: dict[Hashable, float] = {}
-        self._turns: dict[Hashable, _Turn] = {}
+        self._turns: dict[Hashable, _Slots] = {}
         self._idle: list[_Child] = []
         self._tidies = False
 
@@ -231,15 +234,11 @@ class _Pool:
             yield
             return
         with self._lock:
-            turn = self._turns.setdefault(person, _Turn())
+            turn = self._turns.setdefault(person, _Slots(1))
             turn.callers += 1
         try:
-            if not turn.lock.acquire(timeout=_PATIENCE):
-                raise ParsingUnavailable("other work of its person is being parsed")
-            try:
+            with turn.one(_PATIENCE):
                 yield
-            finally:
-                turn.lock.release()
         finally:
             with self._lock:
                 turn.callers -= 1

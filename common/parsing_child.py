@@ -43,6 +43,7 @@ def _serve() -> None:
         except EOFError:
             return
         function = getattr(import_module(module), name)
+        channel.sendall(b".")
         _set_timers(seconds)
         answer, goes_on = _answer(function, args)
         _set_timers(0)

@@ -11,7 +11,6 @@ from urllib.parse import urljoin, urlsplit
 from django.utils.translation import gettext_noop as _
 
 from common.budget import OverBudget
-from common.parsing import ParsingUnavailable
 from jobs.reasons import Code
 from notifications.net import http
 from notifications.net.http import NotSent, Response, Unanswered
@@ -131,7 +130,7 @@ def problem(response: Response, service: str, *, secret: bool = True, **params: 
 
 
 def outcome(ask: Callable[[], T]) -> T | Later | Refused:
-    """Return what `ask` returns, or what its exceptions mean. NotModified passes through."""
+    """Return what `ask` returns, or what its exceptions mean. NotModified and ParsingUnavailable pass through."""
     try:
         return ask()
     except Unfit as unfit:
@@ -142,8 +141,6 @@ def outcome(ask: Callable[[], T]) -> T | Later | Refused:
         return Later(failure.reason)
     except OverBudget as limit:
         return over_budget(limit)
-    except ParsingUnavailable:
-        return Later(Reason(Code.PARSERS_BUSY))
 
 
 def over_budget(limit: OverBudget) -> Refused:

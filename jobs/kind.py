@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import random
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from common import postgres
+from common.parsing import ParsingUnavailable
 from jobs import deciding, failures, kinds, limits, looking
 from jobs.claim import Claim
 from jobs.fetch import Later, Refused
@@ -26,6 +28,8 @@ from work.retry import Policy
 
 log = logging.getLogger(__name__)
 
+# It also counts releases for other reasons; but a page that the kernel ends for want of memory comes to an end.
+_MOST_RELEASED = 30
 LOOK_NOW = 10.0
 """Seconds for a look that a person waits for."""
 
@@ -88,7 +92,7 @@ class LookKind(Kind[Claim]):
     def origin(self, claim: Claim) -> tuple[str, UUID | None]:
         return str(claim.origin_id or ""), claim.correlation_id or claim.batch_id
 
-    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
+    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
         if not claim.is_active:
             return Cancel(Reason(Code.SWITCHED_OFF))
         kind = kinds.find(claim.handler)
@@ -100,7 +104,7 @@ class LookKind(Kind[Claim]):
             return deciding.failed(claim, Reason(Code.NO_CONNECTION))
         return limits.limited(claim) or partial(self._look if claim.preview is None else self._preview, claim, kind)
 
-    def _preview(self, claim: Claim, kind: JobKind) -> Answer:
+    def _preview(self, claim: Claim, kind: JobKind) -> Answer | Defer:
         """Somebody waits for it: it is tried once, and a bug of the kind is told like any other failure."""
         try:
             return self._look(claim, kind, tries=1, deadline=LOOK_NOW, keep=False)
@@ -111,10 +115,14 @@ class LookKind(Kind[Claim]):
             log.error("%s raised %s in a look of a person", kind.name, type(error).__name__)
             return deciding.failed(claim, Reason(Engine.FAULT, kind=kind.name, error=type(error).__name__))
 
-    def _look(self, claim: Claim, kind: JobKind, tries: int | None = None, **how: Any) -> Answer:
-        with limits.counted(claim):
-            ask = claim.ask()
-            found = looking.look(kind, ask, **how)
+    def _look(self, claim: Claim, kind: JobKind, tries: int | None = None, **how: Any) -> Answer | Defer:
+        try:
+            with limits.counted(claim):
+                ask = claim.ask()
+                found = looking.look(kind, ask, **how)
+        except ParsingUnavailable:
+            busy = Reason(Code.PARSERS_BUSY)
+            return Defer(_wait(claim), busy) if claim.released < _MOST_RELEASED else deciding.failed(claim, busy)
         if isinstance(found, Later):
             return found if claim.tries < (tries or kind.policy.tries) else deciding.failed(claim, found.reason)
         follows = looking.decide(kind, ask, found) if isinstance(found, Found) else found
@@ -131,6 +139,11 @@ class LookKind(Kind[Claim]):
 
     def rescue(self) -> int:
         return failures.note_missed(self)
+
+
+def _wait(claim: Claim) -> float:
+    """Seconds until a job comes again for which no child was free to parse."""
+    return min(60.0, 2.0 ** min(claim.released, 6)) * (0.5 + random.random())  # noqa: S311
 
 
 def _source(row: Any) -> tuple[Source | None, Reason | None]:

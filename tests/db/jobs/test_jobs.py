@@ -83,6 +83,14 @@ def test_a_job_whose_parsing_is_ended_is_dead_at_once_and_names_the_limit(monkey
     assert "more than 0.2 s" in job.reason
 
 
+def test_a_job_for_which_no_child_is_free_comes_back_without_counting_a_try() -> None:
+    _, job = fired({"value": "killed"})
+    look(job)
+    assert (job.state, job.tries, job.released, job.reason_code) == ("pending", 0, 1, "parsers-busy")
+    Job.objects.update(released=30)
+    assert look(job).state == "dead"
+
+
 def test_a_decision_that_costs_too_much_is_dead_at_once_and_names_the_limit() -> None:
     _, job = fired({"value": "dear"})
     look(job)

@@ -48,6 +48,9 @@ class Sample(JobKind):
             case "endless":
                 parsed(parsing_tasks.never_ends, person=ask.user_id)
                 raise AssertionError
+            case "killed":
+                parsed(parsing_tasks.is_killed, person=ask.user_id)
+                raise AssertionError
             case str(value):
                 return Found(value)
             case _:
