@@ -45,7 +45,7 @@ def may_act_on(request: HttpRequest, row: Any, owner: str) -> bool:
     if row is None or not owner:
         return True
     stored = type(row)._default_manager.filter(pk=row.pk)
-    return not stored.exists() or rows_within(request, stored, owner).exists()
+    return rows_within(request, stored, owner).exists() or not stored.exists()
 
 
 def check_owners(**_: object) -> list[Error]:

@@ -201,7 +201,7 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
             "RRULE:FREQ=YEARLY;INTERVAL=999999",
             "RRULE:FREQ=DAILY;UNTIL=20200101T000000",
             "RRULE:FREQ=DAILY;BYDAY=XX",
-            "RRULE:FREQ=DAILY\nRRULE:FREQ=DAILY",
+            "RRULE:FREQ=DAILY\n" * 11,
             "EXDATE:20260105T090000\n" * 400,
         )
     ],

