@@ -40,9 +40,9 @@ _PATTERNS = [
     ),
     # our own links that need no sign-in
     (
-        ("/account/", "/address/refuse/", "/answer/", "/unsubscribe/", "/in/", "/calendar/"),
+        ("/account/", "/address/", "/answer/", "/unsubscribe/", "/in/", "/calendar/"),
         re.compile(
-            r"(/account/(?:password/reset/key|confirm-email)/|/address/refuse/|/answer/|/unsubscribe/|/in/|/calendar/)"
+            r"(/account/(?:password/reset/key|confirm-email)/|/address/(?:refuse|undo)/|/answer/|/unsubscribe/|/in/|/calendar/)"
             r"[\w:=%.~-]+"
         ),
         rf"\1{_HIDDEN}",

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common import languages
-from people import mailboxes, security_log
+from people import address_undo, mailboxes, security_log
 from people.mailboxes import Purpose
 from people.models import SecurityEvent, User, validate_printable
 
@@ -27,6 +27,7 @@ _PURPOSES = {
     "account/email/account_already_exists": Purpose.CONFIRMATION,
     "account/email/password_reset_key": Purpose.RECOVERY,
     "account/email/unknown_account": Purpose.RECOVERY,
+    "account/email/email_changed": Purpose.CHANGED,
 }
 _SAYS_SENT = "account/messages/email_confirmation_sent.txt"
 
@@ -69,6 +70,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         security_log.record(SecurityEvent.Type.RESET_REQUESTED, user, self.request)
         super().send_password_reset_mail(user, email, context)
 
+    def can_delete_email(self, email_address: Any) -> bool:
+        return bool(super().can_delete_email(email_address)) and not address_undo.is_reserved(email_address)
+
     def clean_email(self, email: str) -> str:
         validate_printable(email)
         return email
@@ -103,6 +107,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
                 _("The daily limit of emails to this address is reached. Check your mailbox, or try again tomorrow.")
             )
             return
+        if purpose is Purpose.CHANGED and (undo_url := getattr(self.request, "undo_url", "")):
+            context = context | {"undo_url": undo_url}
         # allauth builds links from the Host header, whose port a client can choose.
         context = {name: _at_base_url(value) if name.endswith("_url") else value for name, value in context.items()}
         if purpose is Purpose.CONFIRMATION and "key" in context:

@@ -29,6 +29,7 @@ class Purpose(StrEnum):
     CODE = "code"
     RECOVERY = "recovery"
     NOTICE = "notice"
+    CHANGED = "changed"  # to the former address, with a link that undoes it: no other email uses up its limit
     ADDED = "added"  # to a topic, by its owner
 
 

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
+from allauth.account.internal.flows.reauthentication import is_reauthentication_required, suspend_request
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -63,6 +64,12 @@ class FewChangesAtOnce:
             request_slots.leave(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
+        if request.method == "POST" and request.path.startswith(_accounts_in_admin()):
+            # A stolen session of staff would make itself an account, or take over its own.
+            if request.user.is_authenticated and is_reauthentication_required(request, app="allauth.account"):
+                asked: HttpResponse = suspend_request(request, reverse("account_reauthenticate"))
+                return asked
+            return None
         """After the check for forged requests, whose fields must not be shown."""
         if request.method in request_slots.SAFE or request.path.startswith("/api/"):
             return None
@@ -88,7 +95,7 @@ def _busy(request: HttpRequest) -> HttpResponse:
 
 
 class FactorFirst(MiddlewareMixin):
-    """Require the second factor for its own pages, for an account's data, and for new tokens, which need none later.
+    """Require the second factor for its own pages, addresses, the password, an account's data, and for new tokens.
 
     A session from before the set-up knows only the password.
     """
@@ -108,7 +115,15 @@ class FactorFirst(MiddlewareMixin):
 
 @cache
 def _guarded() -> set[str]:
-    return {reverse(f"people:{name}") for name in ("token-new", "account-download", "account-delete")}
+    own = ("token-new", "account-download", "account-delete", "sign-out-elsewhere")
+    others = ("account_email", "account_change_password", "transfer:export")
+    return {reverse(name) for name in (*(f"people:{name}" for name in own), *others)}
+
+
+@cache
+def _accounts_in_admin() -> tuple[str, ...]:
+    models = ("people_user", "account_emailaddress", "mfa_authenticator", "auth_group")
+    return tuple(reverse(f"admin:{model}_changelist") for model in models)
 
 
 @cache

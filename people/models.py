@@ -234,6 +234,20 @@ class Session(AbstractBaseSession):
         return import_module(settings.SESSION_ENGINE).SessionStore
 
 
+class AddressChange(models.Model):
+    """A change of a person's primary address that a link can undo. See `address_undo`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    old_email = models.EmailField()
+    new_email = models.EmailField()
+    at = models.DateTimeField(db_default=Now(), editable=False)
+    undone_at = models.DateTimeField(null=True, editable=False)
+
+    def __str__(self) -> str:
+        return f"{self.old_email}, {self.new_email}"
+
+
 class SecurityEvent(models.Model):
     """Something that matters for the security of an account or of the installation. See `security_log`.
 

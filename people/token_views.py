@@ -18,10 +18,10 @@ from common.uuid7 import uuid7
 from people import second_factor, tokens
 from people.forms import TokenForm
 from people.models import ApiToken
-from people.requests import PersonRequest
+from people.requests import PersonRequest, sensitive
 
 
-@login_required
+@sensitive
 def create(request: PersonRequest) -> HttpResponse:
     """The answer to the POST shows the token: nothing else holds it, so no other page could."""
     if settings.SECOND_FACTOR_FOR_STAFF and request.user.is_staff and not second_factor.is_set_up(request.user):

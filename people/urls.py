@@ -6,6 +6,7 @@ app_name = "people"
 urlpatterns = [
     path("", views.home, name="home"),
     path("address/refuse/<str:key>/", views.refuse_address, name="refuse-address"),
+    path("address/undo/<str:key>/", views.undo_address, name="address-undo"),
     path("theme/", views.choose_theme, name="theme"),
     path("settings/", views.own_settings, name="settings"),
     path("settings/download/", account_views.download, name="account-download"),

@@ -15,7 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from common.request_limiter import by_address, limit_page
-from people import mailboxes, themes, tokens
+from people import address_undo, mailboxes, themes, tokens
 from people.forms import SettingsForm
 from people.models import Theme, User
 from people.requests import PersonRequest
@@ -66,6 +66,22 @@ def choose_theme(request: HttpRequest) -> HttpResponse:
     response = redirect(back if is_own else "people:home")
     themes.remember(response, theme)
     return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def undo_address(request: HttpRequest, key: str) -> HttpResponse:
+    """Undo a change of the primary address, by the link in the email to the former one. A GET changes nothing."""
+
+    def answer() -> HttpResponse:
+        change = address_undo.find(key)
+        if change is None:
+            return render(request, "404.html", status=404)
+        if request.method != "POST":
+            return render(request, "people/address_undo.html", {"change": change})
+        page = address_undo.undo(change, request)
+        return redirect(page) if page else render(request, "404.html", status=404)
+
+    return limit_page(by_address(request), answer)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -13,11 +13,12 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import connection
 from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from api.transfer import export, load
 from api.transfer.entries import Outcome, Trouble
@@ -25,7 +26,7 @@ from api.transfer.load import Unreadable
 from common import strict_json
 from common.budget import OverBudget
 from common.parsing import ParsingUnavailable, parsed
-from people.requests import PersonRequest
+from people.requests import PersonRequest, sensitive
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of a file."""
@@ -36,9 +37,8 @@ class ContentForm(forms.Form):
     content = forms.CharField(widget=forms.HiddenInput, strip=False)
 
 
-@login_required
-@require_safe
-def download(request: PersonRequest) -> StreamingHttpResponse:
+@sensitive
+def download(request: PersonRequest) -> HttpResponseBase:
     """Each piece is read when the one before has been sent: a slow reader holds no connection, and no memory."""
     now = timezone.now()
     name = f"carillon-{timezone.localdate(now)}.json"
