@@ -46,7 +46,7 @@ _LATELY = 300.0
 # A starved machine must not cost an honest page its turn, but a child that sleeps must end, too.
 WALL = 4  # times the CPU time
 _START = 10.0
-_PATIENCE = 10.0
+_PATIENCE = 20.0  # a lease of 90 s holds these, and the fetching before
 _ROOT = Path(__file__).resolve().parents[1]
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH")
 _OUR_OWN = ("common", "jobs", "schedules", "events", "api")
@@ -237,7 +237,7 @@ class _Pool:
             turn = self._turns.setdefault(person, _Slots(1))
             turn.callers += 1
         try:
-            with turn.one(_PATIENCE):
+            with turn.one(_PATIENCE / 2):
                 yield
         finally:
             with self._lock:
