@@ -15,7 +15,7 @@ from api.problems import FieldError, invalid
 from api.schedules import timing
 from api.schedules.timing import Timing
 from schedules.firing import fire
-from schedules.quick_add.timing import LONGEST
+from schedules.quick_add.meaning import LONGEST
 from schedules.rules import InvalidRule, civil
 from schedules.web import quick_add
 
@@ -35,6 +35,7 @@ class QuickDraft(BaseModel):
     """A body of “Create a schedule”, without channels; `description` and `next_run` are for people to check."""
 
     title: str
+    body: str
     timing: Timing
     time_zone: str
     starts_at: str | None
@@ -54,11 +55,12 @@ def quick_add_schedule(request: ApiRequest, body: Line) -> HttpResponse:
         raise invalid(FieldError("time_zone", str(error))) from None
     reading = quick_add.read(body.text, zone, fire.read_clock().now, needs_title=True)
     if reading.timetable is None:
-        raise invalid(FieldError("text", reading.error))
+        raise invalid(FieldError("text", reading.refusal))
     rule, found = reading.timetable.rule, reading.fields
     return answer(
         {
             "title": found["title"],
+            "body": found.get("body", ""),
             "timing": timing.document(rule),
             "time_zone": rule.timezone,
             "starts_at": found.get("starts_at") or None,

@@ -136,6 +136,7 @@ def _read_line(client: Client, options: argparse.Namespace) -> ScheduleFields:
     found = client.schedules.quick_add(options.title, options.zone)
     return {
         "title": found["title"],
+        "body": options.body or found["body"],
         "timing": found["timing"],
         "time_zone": found["time_zone"],
         "starts_at": found["starts_at"],

@@ -76,6 +76,7 @@ class Schedule(TypedDict):
 
 class QuickDraft(TypedDict):
     title: str
+    body: str
     timing: Timing
     time_zone: str
     starts_at: str | None

@@ -1,6 +1,6 @@
 """Read a reminder from one line, such as "water the plants every Sunday 18:00". Pure."""
 
-from schedules.quick_add.english import NotUnderstood
-from schedules.quick_add.timing import Understood, read
+from schedules.quick_add.hints import NotUnderstood
+from schedules.quick_add.meaning import Understood, read
 
 __all__ = ["NotUnderstood", "Understood", "read"]

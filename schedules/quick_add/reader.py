@@ -1,63 +1,233 @@
-"""Find what a line says about time, piece by piece, from left to right. What is left is the title."""
+"""What a line says about time. Each word of it is used, or is a word of the title."""
 
 from __future__ import annotations
 
-from datetime import date, time
+import re
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any
 
 from common import zones
-from schedules.quick_add import clock, days, english
-from schedules.quick_add.days import Day
-from schedules.quick_add.english import NotUnderstood
-from schedules.quick_add.said import Said, Step
-from schedules.quick_add.tokens import Tokens
-from schedules.rules import civil
-from schedules.rules.cron_text import SHORTHANDS
+from schedules.quick_add import rest
+from schedules.quick_add.days import Day, Step
+from schedules.quick_add.grammar import grammar
+from schedules.quick_add.hints import NotUnderstood
+from schedules.quick_add.pieces import Clock, Piece, lexicon, pieces
+
+# In minutes from UTC. Of those without one there are several.
+ABBREVIATIONS = {
+    "utc": 0, "gmt": 0, "wet": 0, "bst": 60, "cet": 60, "mez": 60, "cest": 120, "mesz": 120, "eet": 120, "eest": 180,
+    "msk": 180, "jst": 540, "kst": 540, "aest": 600, "aedt": 660, "nzst": 720, "nzdt": 780, "hst": -600, "akst": -540,
+    "pst": -480, "pdt": -420, "mst": -420, "mdt": -360, "cst": -360, "cdt": -300, "est": -300, "edt": -240, "brt": -180,
+    "IST": None, "SST": None, "ET": None, "PT": None, "CT": None, "MT": None,
+}  # fmt: skip
+_TIMES = {"clock", "num", "am", "pm", "oclock", "named", "part", "inpart", "dot"}
+_FARTHEST = 14 * 60
+_ELAPSED = ("seconds", "minutes", "hours")
 
 
-class Reader:
+@dataclass
+class Said:
+    """What a line says. `wait` are the parts of "in 1 hour 30 minutes"; `hours` a span of the day.
+
+    `within` is the month of a repetition; `offset` that of a zone in minutes; `body` are the words of a span.
+    """
+
+    line: str
+    today: date
+    every: Step | None = None
+    repeats: bool = False
+    day: Day | None = None
+    within: Day | None = None
+    times: tuple[Clock, ...] = ()
+    part: str = ""
+    hours: tuple[Clock, Clock] | None = None
+    wait: list[Step] = field(default_factory=list)
+    starts: Day | Clock | None = None
+    ends: Day | Clock | None = None
+    lasts: Step | None = None
+    count: int | None = None
+    without: tuple[int, ...] = ()
+    zone: str = ""
+    offset: int | None = None
+    shorthand: str = ""
+    title: str = ""
+    timing: str = ""
+    body: str = ""
+    # Of the days and times, for choices between several.
+    spans: dict[str, Piece] = field(default_factory=dict)
+
+
+def said(line: str, today: date, language: str) -> Said:
+    return _Reader(line, today, language).read()
+
+
+class _Reader:
     def __init__(self, line: str, today: date, language: str) -> None:
-        self.tokens = Tokens(line, language)
-        self.today = today
-        self.said = Said()
-        # Of the pieces that count only in a repetition.
-        self._adverb: tuple[int, int, Step] | None = None
-        self._bounds: list[tuple[int, int]] = []
+        self.said = Said(line, today)
+        self.language = language
+        raw = self._zones(pieces(line, language))
+        self.pieces = grammar(language).reduced(raw, line, today)
 
     def read(self) -> Said:
-        tokens, said = self.tokens, self.said
-        pieces = (
-            self._shorthand, self._zone, self._every, self._adverbs, self._wait, self._span, self._until, self._from,
-            self._for, self._times, self._except, self._day, self._time, self._part,
-        )  # fmt: skip
-        while tokens.at < len(tokens.all):
-            begin = tokens.at
-            for piece in pieces:
-                if piece():
-                    self._refuse_relative(begin)
-                    tokens.mark(begin)
+        said = self.said
+        for piece in self.pieces:
+            for kind, value in piece.kinds.items():
+                if take := getattr(self, f"_take_{kind}", None):
+                    piece.is_used = True
+                    take(piece, value)
+                    said.spans.setdefault(kind, piece)
                     break
-                tokens.at = begin
-            else:
-                tokens.at += 1
         self._decide()
-        said.title = tokens.rest()
-        said.timing = " ".join(
-            token.text for token, used in zip(tokens.all, tokens.used, strict=True) if used and token.text
-        )
+        used = sorted((piece for piece in [*self.pieces, *self.zones] if piece.is_used), key=lambda piece: piece.start)
+        said.timing = " ".join(piece.text for piece in used)
+        rest.check(self.pieces, said, lexicon(self.language))
+        said.title = rest.title([piece for piece in self.pieces if not piece.is_used], lexicon(self.language))
         return said
+
+    def _zones(self, found: list[Piece]) -> list[Piece]:
+        """The pieces without those of a zone."""
+        self.zones: list[Piece] = []
+        for at, piece in enumerate(found):
+            if any(zone is piece for zone in self.zones):
+                continue
+            if piece.kinds.get("zoneword"):
+                self._city(found, at)
+            elif self._zone(piece, at > 0 and bool(_TIMES & found[at - 1].kinds.keys())):
+                self.zones.append(piece)
+        for piece in self.zones:
+            piece.is_used = True
+        return [piece for piece in found if not piece.is_used]
+
+    def _zone(self, piece: Piece, follows_time: bool) -> bool:
+        said, text = self.said, piece.text
+        if "/" in text and text in zones.known():
+            said.zone = text
+        elif "offset" in piece.kinds:
+            sign, hours, minutes = re.findall(r"([+-])\s?(\d{1,2}):?(\d\d)?", text)[0]
+            said.offset = (int(hours) * 60 + int(minutes or 0)) * (-1 if sign == "-" else 1)
+            if abs(said.offset) > _FARTHEST:
+                raise NotUnderstood("zone", text)
+        elif follows_time and text.isupper() and text in zones.known():
+            said.zone = text
+        elif self._abbreviation(text, follows_time):
+            said.offset = ABBREVIATIONS[self._abbreviation(text, follows_time)]
+            if not follows_time or said.offset is None:
+                raise NotUnderstood("zone", text)
+        else:
+            return False
+        return True
+
+    def _abbreviation(self, text: str, follows_time: bool) -> str:
+        keys = [text, text.lower()] if follows_time or text.isupper() else []
+        if self.language == "en" and follows_time and len(text) == 3:
+            keys.append(text.upper())  # In other languages, "ist" is a word.
+        return next((key for key in keys if key in ABBREVIATIONS), "")
+
+    def _city(self, found: list[Piece], at: int) -> None:
+        for length in (2, 1):
+            words = found[at - length : at] if at >= length else []
+            city = "_".join(piece.text.lower() for piece in words)
+            if city and (names := [name for name in sorted(zones.known()) if name.lower().endswith(f"/{city}")]):
+                self.said.zone = names[0]
+                self.zones += found[at - length : at + 1]
+                return
+
+    # Each kind of a whole piece.
+
+    def _once(self, name: str, value: Any, code: str, piece: Piece) -> None:
+        if getattr(self.said, name):
+            raise NotUnderstood(code, piece.text)
+        setattr(self.said, name, value)
+
+    def _take_shorthand(self, piece: Piece, value: str) -> None:
+        self._once("shorthand", value, "two-repeats", piece)
+
+    def _take_rep(self, piece: Piece, value: Step) -> None:
+        said = self.said
+        if said.every is not None and said.every != value:
+            raise NotUnderstood("two-repeats", piece.text)
+        said.every, said.repeats = value, True
+
+    def _take_day(self, piece: Piece, value: Day) -> None:
+        said = self.said
+        if said.day and value.month and not (value.day or value.nth or value.year or said.day.month):
+            said.within = value
+            return
+        if said.day is not None or said.wait:
+            raise NotUnderstood("two-days", f"{said.spans['day'].text} {piece.text}" if said.day else piece.text)
+        said.part = value.part or said.part
+        if value.every is not None and not (said.every and value.is_of):
+            self._take_rep(piece, value.every) if value.repeats and not value.is_of else setattr(
+                said, "every", value.every
+            )
+        said.repeats = said.repeats or value.repeats
+        if value != Day(every=value.every, part=value.part, repeats=True):
+            said.day = value
+        if value.until is not None:
+            said.body = piece.text
+
+    def _take_time(self, piece: Piece, value: tuple[Clock, ...]) -> None:
+        self._once("times", value, "two-times", piece)
+
+    def _take_hours(self, piece: Piece, value: tuple[Clock, Clock]) -> None:
+        self._once("hours", value, "two-times", piece)
+
+    def _take_inpart(self, piece: Piece, value: str) -> None:
+        if self.said.part not in ("", value):
+            raise NotUnderstood("unfit", piece.text)
+        self.said.part = value
+
+    def _take_wait(self, piece: Piece, value: list[Step]) -> None:
+        if self.said.day is not None:
+            raise NotUnderstood("two-days", piece.text)
+        if self.said.wait or not all(number for number, _ in value):
+            raise NotUnderstood("in", piece.text)
+        self.said.wait = value
+
+    def _take_begins(self, piece: Piece, value: Day | Clock) -> None:
+        self._once("starts", value, "two-days", piece)
+
+    def _take_ends(self, piece: Piece, value: Day | Clock) -> None:
+        self._once("ends", value, "two-ends", piece)
+
+    def _take_without(self, piece: Piece, value: tuple[int, ...]) -> None:
+        self._once("without", value, "two-days", piece)
+
+    def _take_over(self, piece: Piece, value: Any) -> None:
+        raise NotUnderstood("over", piece.text)
 
     def _decide(self) -> None:
         """Keep, or give back to the title, what counts only in a repetition."""
-        said, tokens = self.said, self.tokens
-        if self._adverb is not None:
-            begin, end, step = self._adverb
-            if said.every is None and not said.repeats and not said.wait and not self._is_once(step):
-                said.every = step
-            else:
-                tokens.used[begin:end] = [False] * (end - begin)
-        if not (said.every or said.repeats or said.shorthand):
-            for begin, end in self._bounds:
-                tokens.used[begin:end] = [False] * (end - begin)
+        said = self.said
+        adverbs = [piece for piece in self.pieces if "adverb" in piece.kinds]
+        if adverbs and not (said.every or said.repeats or said.wait or self._is_once(adverbs[0].kinds["adverb"])):
+            said.every, adverbs[0].is_used = adverbs[0].kinds["adverb"], True
+        repeats = bool(said.every or said.repeats or said.shorthand)
+        for before, piece in zip([None, *self.pieces], self.pieces, strict=False) if repeats else ():
+            follows = piece.text.startswith("for ") or (before is not None and before.is_used)
+            if "count" in piece.kinds and said.count is None and follows:
+                said.count, piece.is_used = piece.kinds["count"], True
+            elif (length := piece.kinds.get("length")) and len(length) == 1 and length[0][1] not in _ELAPSED:
+                said.lasts, piece.is_used = length[0], True
+        if repeats and said.day is not None and said.day.until is not None:
+            said.starts, said.ends, said.day, said.body = replace(said.day, until=None), said.day.until, None, ""
+        if not repeats and said.hours:
+            said.times, said.body = (*said.times, said.hours[0]), self._text("hours")
+            said.spans["time"] = said.spans["hours"]
+        if not repeats and isinstance(said.starts, Clock) and not said.times:
+            said.times, said.starts, said.spans["time"] = (said.starts,), None, said.spans["begins"]
+            said.body = self._text("begins", "ends") if said.ends else ""
+            said.ends = None
+        if not repeats and isinstance(said.starts, Day) and said.day is None:
+            year = said.ends.year if isinstance(said.ends, Day) else 0
+            said.day = replace(said.starts, year=said.starts.year or year)
+            said.body = self._text("begins", "ends") if said.ends else ""
+            said.spans["day"] = said.spans["begins"]
+            said.starts = said.ends = None
+
+    def _text(self, *kinds: str) -> str:
+        return " ".join(self.said.spans[kind].text for kind in kinds)
 
     def _is_once(self, step: Step) -> bool:
         """Whether the day is one that `step` does not go with, as in "monthly report on Friday"."""
@@ -65,258 +235,3 @@ class Reader:
         if day is None:
             return False
         return day.exact is not None or day.year > 0 or (bool(day.weekdays) and step[1] != "weeks")
-
-    def _refuse_relative(self, begin: int) -> None:
-        if begin and self.tokens.lower[begin - 1] in english.RELATIVE and not self.tokens.used[begin - 1]:
-            raise NotUnderstood("relative", self.tokens.text(begin - 1))
-
-    def _shorthand(self) -> bool:
-        if self.tokens.peek() not in SHORTHANDS:
-            return False
-        self.said.shorthand = self.tokens.peek()
-        return self.tokens.take({self.said.shorthand})
-
-    def _zone(self) -> bool:
-        tokens, written = self.tokens, self.tokens.all[self.tokens.at].text
-        # "CET" only behind a time.
-        if written in zones.known() and ("/" in written or (written.isupper() and tokens.follows_used())):
-            self.said.zone = written
-            return tokens.take({tokens.peek()})
-        if written[:3].upper() in ("GMT", "UTC") and len(written) > 3 and written[3] in "+-":
-            civil.zone(written)  # refuses it, with a suggestion
-        for length in (2, 1):
-            if tokens.peek(length) in english.ZONE_WORD:
-                city = "_".join(tokens.lower[tokens.at : tokens.at + length])
-                found = [name for name in sorted(zones.known()) if name.lower().endswith(f"/{city}")]
-                if found:
-                    self.said.zone = found[0]
-                    tokens.at += length + 1
-                    return True
-        return False
-
-    def _every(self) -> bool:
-        tokens, said, begin = self.tokens, self.said, self.tokens.at
-        if tokens.take(english.ONCE) and tokens.take(english.A | english.EVERY):
-            unit = tokens.unit()
-            return unit is not None and self._repeat(begin, (1, unit))
-        tokens.at = begin
-        if not tokens.take(english.EVERY):
-            return False
-        if tokens.take(english.OTHER):
-            number: int | None = 2
-        elif tokens.take(english.HALF) and tokens.take(english.HOUR):
-            return self._repeat(begin, (30, "minutes"))
-        else:
-            here = tokens.at
-            number = tokens.ordinal()
-            if number is None or number < 2 or tokens.unit() is None or tokens.peek() in english.OF:
-                tokens.at = here
-                number = tokens.number()
-                if tokens.peek() in english.MONTH_NAMES or tokens.peek() in english.OF:
-                    tokens.at, number = here, None  # 24 December
-            else:
-                tokens.at -= 1  # every third week
-        # "every second Friday" is no step of seconds.
-        unit = tokens.unit() if number is not None or tokens.peek() not in english.ORDINALS else None
-        if unit:
-            return self._repeat(begin, (1 if number is None else number, unit))
-        said.repeats = True
-        if tokens.peek() in english.PARTS_OF_DAY or tokens.peek() in english.NAMED_TIMES:
-            if tokens.peek() in english.PARTS_OF_DAY:
-                said.part = tokens.peek()
-            else:
-                said.times.append(english.NAMED_TIMES[tokens.peek()])
-            tokens.at += 1
-            return self._repeat(begin, (number or 1, "days"))
-        found = days.read(tokens, self.today, after_every=True)
-        if found is None or found.exact is not None or found.year:
-            tokens.at = min(tokens.at + 1, len(tokens.all))
-            raise NotUnderstood("every", tokens.text(begin))
-        if found.nth in (2, 3, 4) and not found.is_of:
-            nth, name = (token.text for token in tokens.all[tokens.at - 2 : tokens.at])
-            raise NotUnderstood("which", tokens.text(begin), n=found.nth, nth=nth, day=name)
-        if number is not None and number > 1:
-            if not found.weekdays:
-                raise NotUnderstood("every", tokens.text(begin))
-            self._repeat(begin, (number, "weeks"))
-        return self._set_day(begin, found)
-
-    def _repeat(self, begin: int, step: Step) -> bool:
-        said = self.said
-        if said.every is not None and said.every != step:
-            raise NotUnderstood("two-repeats", self.tokens.text(begin))
-        number, unit = step
-        said.every = (3 * number, "months") if unit == "quarters" else step
-        said.repeats = True
-        return True
-
-    def _adverbs(self) -> bool:
-        tokens, begin = self.tokens, self.tokens.at
-        if tokens.peek() not in english.ADVERBS or self._adverb is not None:
-            return False
-        tokens.at += 1
-        self._adverb = (begin, tokens.at, english.ADVERBS[tokens.lower[begin]])
-        return True
-
-    def _wait(self) -> bool:
-        tokens, begin = self.tokens, self.tokens.at
-        has_in = tokens.take(english.IN)
-        steps: list[Step] = []
-        while True:
-            here = tokens.at
-            if steps:
-                tokens.take(english.AND)
-            if tokens.take(english.HALF):
-                tokens.take(english.A)
-                step: tuple[int | None, str | None] = (30, "minutes" if tokens.unit() == "hours" else None)
-            else:
-                step = (tokens.number(), tokens.unit())
-            if step[0] is None or step[1] is None:
-                tokens.at = here
-                break
-            steps.append((step[0], {"quarters": "months"}.get(step[1], step[1])))
-        if not steps or not (has_in or tokens.take_all(*english.FROM_NOW)):
-            return False
-        if self.said.wait or not all(number for number, _ in steps):
-            raise NotUnderstood("in", tokens.text(begin))
-        self.said.wait = steps
-        return True
-
-    def _span(self) -> bool:
-        """ "from 9 to 17" """
-        tokens, begin = self.tokens, self.tokens.at
-        if not (tokens.take(english.FROM) or tokens.take(english.BETWEEN)):
-            return False
-        first = clock.read(tokens, is_expected=True)
-        if first is None or not (tokens.take(english.UNTIL_TIME) or tokens.take(english.AND)):
-            return False
-        last = clock.read(tokens, is_expected=True)
-        if last is None:
-            return False
-        if not (self.said.every and self.said.every[1] in ("minutes", "hours")) or last <= first:
-            raise NotUnderstood("range", tokens.text(begin))
-        self.said.hours = (first, last)
-        return True
-
-    def _until(self) -> bool:
-        tokens, said, begin = self.tokens, self.said, self.tokens.at
-        if not tokens.take(english.UNTIL):
-            return False
-        found: Day | time | None = days.read(tokens, self.today, alone=True)
-        if found is None and tokens.peek()[:2] == "20" and len(tokens.peek()) == 4 and (year := tokens.number()):
-            found = Day(exact=date(year - 1, 12, 31))
-        found = found or clock.read(tokens, is_expected=True)
-        if found is None:
-            raise NotUnderstood("until", tokens.text(begin, tokens.at + 1))
-        if said.ends is not None:
-            raise NotUnderstood("two-ends", tokens.text(begin))
-        said.ends = found
-        return True
-
-    def _from(self) -> bool:
-        tokens, begin = self.tokens, self.tokens.at
-        if not tokens.take(english.FROM):
-            return False
-        tokens.take(english.ON | english.FROM)
-        found = days.read(tokens, self.today, alone=True)
-        if found is None:
-            if tokens.lower[begin] in english.STARTING:
-                raise NotUnderstood("from", tokens.text(begin, tokens.at + 1))
-            return False
-        self.said.starts = found
-        return True
-
-    def _for(self) -> bool:
-        tokens, begin = self.tokens, self.tokens.at
-        if not tokens.take(english.FOR):
-            return False
-        number, unit = tokens.number(), tokens.unit()
-        if number and unit is None and tokens.take(english.TIMES):
-            self.said.count = number
-        elif number and unit in ("days", "weeks", "months", "years"):
-            self.said.lasts = (number, unit)
-        else:
-            return False
-        self._bounds.append((begin, tokens.at))
-        return True
-
-    def _times(self) -> bool:
-        tokens, begin = self.tokens, self.tokens.at
-        if not tokens.follows_used():
-            return False
-        written = tokens.peek()
-        if written.endswith("x") and written[:-1].isdecimal():
-            tokens.at += 1
-            number: int | None = int(written[:-1])
-        elif (number := tokens.number()) is None or not tokens.take(english.TIMES):
-            return False
-        self.said.count = number
-        self._bounds.append((begin, tokens.at))
-        return True
-
-    def _except(self) -> bool:
-        tokens = self.tokens
-        if not tokens.follows_used() or not tokens.take(english.EXCEPT):
-            return False
-        tokens.take(english.ON | english.FOR)
-        found = days.read(tokens, self.today, after_every=True)
-        if found is None or not found.weekdays:
-            raise NotUnderstood("relative", tokens.text(tokens.at - 1, tokens.at + 1))
-        self.said.without = found.weekdays
-        return True
-
-    def _day(self) -> bool:
-        begin = self.tokens.at
-        found = days.read(self.tokens, self.today)
-        return found is not None and self._set_day(begin, found)
-
-    def _set_day(self, begin: int, found: Day) -> bool:
-        said = self.said
-        if said.day is not None or said.wait:
-            raise NotUnderstood("two-days", self.tokens.text(begin))
-        said.day = found
-        said.part = found.part or said.part
-        said.repeats = said.repeats or found.repeats
-        if found.every is not None and said.every is None:
-            said.every = found.every
-        return True
-
-    def _time(self) -> bool:
-        tokens, begin = self.tokens, self.tokens.at
-        found = clock.read(tokens, is_expected=tokens.take(english.AT) or tokens.follows_used())
-        if found is None:
-            return False
-        times = [found]
-        while True:
-            here = tokens.at
-            if not tokens.take(english.AND):
-                break
-            tokens.take(english.AND | english.AT)
-            following = clock.read(tokens, is_expected=True)
-            if following is None:
-                tokens.at = here
-                break
-            times.append(following)
-        if tokens.peek() in {"-", "–"} and tokens.peek(1)[:1].isdigit():
-            raise NotUnderstood("range", tokens.text(begin, tokens.at + 2))
-        if self.said.times:
-            raise NotUnderstood("two-times")
-        self.said.times = times
-        return True
-
-    def _part(self) -> bool:
-        tokens = self.tokens
-        # Not so in "every day 7:00 morning run".
-        follows = tokens.follows_used() and not tokens.lower[tokens.at - 1][0].isdigit()
-        is_named = (
-            (tokens.take(english.IN) and tokens.take(english.THE))
-            or tokens.take(english.THIS)
-            or (tokens.take(english.AT) and tokens.peek() == english.NIGHT)
-        )
-        if tokens.peek() not in english.PARTS_OF_DAY or not (is_named or follows):
-            return False
-        if tokens.lower[tokens.at - 1] in english.THIS and self.said.day is None:
-            self.said.day = Day(exact=self.today)
-        self.said.part = tokens.peek()
-        tokens.at += 1
-        return True

@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.text import get_text_list
 from django.utils.translation import get_language, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
@@ -19,7 +20,7 @@ from people.requests import PersonRequest
 from schedules import quick_add
 from schedules.firing import fire
 from schedules.quick_add import NotUnderstood, Understood
-from schedules.quick_add.timing import Interval
+from schedules.quick_add.meaning import Interval
 from schedules.rules import InvalidRule, Timetable, civil
 from schedules.web import repeat_form
 from schedules.web.timing_form import TimingForm
@@ -35,16 +36,28 @@ PRESETS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """What a line means: the values of the form's fields, and their timetable. Otherwise `error` says why not."""
+    """What a line means: the values of the form's fields, and their timetable. Otherwise `error` says why not.
+
+    `choices` are lines that say what an unclear one may mean, each with its name.
+    """
 
     fields: dict[str, Any]
     timetable: Timetable | None = None
     next: datetime | None = None
     error: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
 
     @property
     def json(self) -> str:
         return json.dumps(self.fields)
+
+    @property
+    def refusal(self) -> str:
+        """The error with the choices, for who has no buttons."""
+        lines: list[Any] = [f"“{line}”" for _name, line in self.choices]
+        return (
+            f"{self.error} {_('Write %(lines)s.') % {'lines': get_text_list(lines, _('or'))}}" if lines else self.error
+        )
 
 
 def read(line: str, zone: str, now: datetime, needs_title: bool = False) -> Reading:
@@ -54,7 +67,7 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False) -> Read
         if needs_title and "title" not in found:
             raise NotUnderstood("title", line)
     except (NotUnderstood, InvalidRule) as error:
-        return Reading({}, error=str(error))
+        return Reading({}, error=str(error), choices=getattr(error, "choices", ()))
     form = TimingForm(found, now=now)
     if not form.is_valid() or form.timetable is None:
         return Reading({}, error=" ".join(str(error) for errors in form.errors.values() for error in errors))
@@ -64,6 +77,7 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False) -> Read
 def fields(understood: Understood) -> dict[str, Any]:
     """As they are typed into the form of a reminder. Without a title, that field is left as it is."""
     found: dict[str, Any] = {"time_zone": understood.zone} | ({"title": understood.title} if understood.title else {})
+    found |= {"body": understood.body} if understood.body else {}
     timing = understood.timing
     if isinstance(timing, datetime):
         return found | {"kind": "once", "at": timing.isoformat()}

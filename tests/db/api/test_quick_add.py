@@ -38,6 +38,13 @@ def test_the_api_says_what_a_line_means_and_the_answer_creates_it(
     assert {name: made.json()[name] for name in found} == found
 
 
+def test_what_may_mean_two_things_is_refused_with_both(api: Api) -> None:
+    answer = api.post("/schedules/quick-add", {"text": "dentist 3/4/2031 9am"})
+    assert answer.status_code == 422
+    said = str(answer.json()["errors"])
+    assert "“dentist 2031-03-04 9am” or “dentist 2031-04-03 9am”" in said
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [

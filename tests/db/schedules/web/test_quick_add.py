@@ -56,6 +56,20 @@ def test_what_is_not_understood_fills_nothing_and_gives_a_hint(browser: Client, 
     assert 'class="error"' in page and len(page) > 60
 
 
+def test_a_line_with_two_meanings_is_asked_about_and_the_answer_is_read(browser: Client) -> None:
+    page, fields = understood(browser, "dentist tomorrow at 3 & more")
+    assert fields == {}
+    assert '<button name="quick" value="dentist tomorrow 03:00 &amp; more">03:00 at night</button>' in page
+    assert '<button name="quick" value="dentist tomorrow 15:00 &amp; more">15:00</button>' in page
+    page, fields = understood(browser, "dentist tomorrow 15:00 & more")
+    assert (fields["title"], fields["at"]) == ("dentist & more", "2026-06-02T15:00:00")
+
+
+def test_a_span_begins_at_its_start_and_stands_in_the_text(browser: Client) -> None:
+    _, fields = understood(browser, "camp 12 to 16 October")
+    assert (fields["at"], fields["body"]) == ("2026-10-12T09:00:00", "12 to 16 October")
+
+
 def test_what_was_written_is_data(browser: Client) -> None:
     page, fields = understood(browser, "tomorrow 9 <b>&amp;'</b>")
     assert "<b>" not in page

@@ -1,0 +1,402 @@
+"""What a line means: a time, an interval, a repetition or a cron expression, within a window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+
+from django.utils.translation import gettext as _
+
+from schedules.quick_add import parts
+from schedules.quick_add.days import Day, easter_day, in_year, later
+from schedules.quick_add.hints import NotUnderstood
+from schedules.quick_add.pieces import Clock, Piece
+from schedules.quick_add.reader import Said, said
+from schedules.rules import InvalidRule, civil, words
+from schedules.rules.repetition import Repetition
+from schedules.rules.words import DAYS
+
+LONGEST = 300
+_LAST_MINUTE = time(23, 59)
+_FREQUENCIES = {"days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY", "years": "YEARLY"}
+_MINUTE = timedelta(minutes=1)
+_DAY = timedelta(days=1)
+_MORNING_BEGINS = 5
+_ELAPSED = {"seconds", "minutes", "hours"}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Every `number` "minutes" or "hours"."""
+
+    number: int
+    unit: str
+
+
+@dataclass(frozen=True)
+class Understood:
+    """`timing` is a civil time (once), an interval, a repetition or a cron expression; the window is civil.
+
+    `title` is what is left of the line; it may be empty. `body` are the words of a span, whose start is the time.
+    """
+
+    title: str
+    timing: datetime | Interval | Repetition | str
+    zone: str
+    starts: datetime | None = None
+    ends: datetime | None = None
+    count: int | None = None
+    body: str = ""
+
+
+def read(line: str, instant: datetime, zone: str, language: str = "en") -> Understood:
+    """What `line` means at an aware `instant` for somebody in the IANA `zone`; beside English, in their `language`.
+
+    Raises NotUnderstood, with choices where several meanings are sensible, or InvalidRule for a zone that there is not.
+    """
+    line = " ".join(line.split())
+    if not line:
+        raise NotUnderstood("empty")
+    if len(line) > LONGEST:
+        raise NotUnderstood("long", f"{LONGEST}")
+    try:
+        found = said(line, civil.local(civil.zone(zone), instant).date(), language)
+        if found.zone and found.zone != zone:
+            # Which day it is there may differ.
+            zone = found.zone
+            found = said(line, civil.local(civil.zone(zone), instant).date(), language)
+        return replace(_Meaning(found, instant, zone).understood(), body=found.body)
+    except (NotUnderstood, InvalidRule):
+        raise
+    except (OverflowError, ValueError):  # beyond the years of datetime
+        raise NotUnderstood("date", line) from None
+
+
+class _Meaning:
+    def __init__(self, said: Said, instant: datetime, zone: str) -> None:
+        self.said, self.instant, self.zone = said, instant, zone
+        self.now = civil.local(civil.zone(zone), instant)
+        if said.offset is not None:
+            self.now = instant.astimezone(UTC).replace(tzinfo=None) + timedelta(minutes=said.offset)
+
+    def understood(self) -> Understood:
+        said = self.said
+        if said.wait:
+            self._fits(not (said.repeats or said.every or said.shorthand or said.ends or said.starts))
+            return self._waited()
+        if said.shorthand:
+            self._fits(not (said.every or said.day or said.times or said.part or said.hours))
+            return self._in_window(said.shorthand)
+        if said.every or said.repeats:
+            if said.offset:
+                raise NotUnderstood("zone", said.timing)
+            return self._in_window(self._repeating())
+        if said.day is None and not said.times and not said.part:
+            raise NotUnderstood("until-once" if said.ends or said.starts else "nothing", said.timing or said.line)
+        if said.ends is not None or said.starts is not None:
+            raise NotUnderstood("until-once", said.timing)
+        return self._once()
+
+    def _fits(self, fits: bool) -> None:
+        if not fits:
+            raise NotUnderstood("unfit", self.said.timing)
+
+    # Once.
+
+    def _waited(self) -> Understood:
+        said = self.said
+        self._fits(said.day is None)
+        elapsed = {unit: number for number, unit in said.wait if unit in _ELAPSED}
+        day = later(self.now, [step for step in said.wait if step[1] not in _ELAPSED])
+        if elapsed:
+            self._fits(not said.times and not said.part)
+            since = self.instant if len(elapsed) == len(said.wait) else civil.first_instant(civil.zone(self.zone), day)
+            return self._at_instant(since + timedelta(**elapsed), set(elapsed))
+        return self._at(datetime.combine(day.date(), self._time().time))
+
+    def _at_instant(self, instant: datetime, units: set[str]) -> Understood:
+        instant = instant.astimezone(UTC).replace(microsecond=0)
+        if "seconds" not in units and instant.second:
+            instant += _MINUTE - timedelta(seconds=instant.second)
+        zone = civil.zone(self.zone)
+        at = civil.local(zone, instant)
+        if civil.first_instant(zone, at) != instant:
+            # The clock shows this time twice, and a reminder fires the first time.
+            return Understood(self.said.title, civil.local(civil.zone("UTC"), instant), "UTC")
+        return Understood(self.said.title, at, self.zone)
+
+    def _at(self, found: datetime) -> Understood:
+        if self.said.offset is None:
+            return Understood(self.said.title, found, self.zone)
+        instant = found.replace(tzinfo=UTC) - timedelta(minutes=self.said.offset)
+        return self._at_instant(instant, {"seconds"})
+
+    def _once(self) -> Understood:
+        said = self.said
+        if len(said.times) > 1:
+            raise NotUnderstood("two-times")
+        clock = self._time()
+        found = self._moment(clock.time, clock.hour >= 24)
+        if found <= self.now:
+            raise NotUnderstood("passed", said.timing)
+        return self._at(found)
+
+    def _moment(self, at: time, is_after_midnight: bool) -> datetime:
+        said, day = self.said, self.said.day
+        if day is None:
+            return self._first(Repetition("DAILY", 1, at))
+        if is_after_midnight:
+            self._fits(day.exact is not None and (day.part == "night" or not at.hour))
+            found = self._first(Repetition("DAILY", 1, at))
+            return found if day.exact == self.now.date() else datetime.combine(day.exact or found, at) + _DAY
+        if day.exact is not None:
+            found = datetime.combine(day.exact, at)
+            if (
+                found <= self.now
+                and not said.times
+                and day.exact == self.now.date()
+                and not parts.is_over(said.part, self.now)
+            ):
+                # That part of the day has begun: a full hour, 15 to 75 minutes ahead.
+                soon = (self.now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
+                found = soon if soon.date() == day.exact else found
+            return found
+        if len(day.weekdays) > 1:
+            raise NotUnderstood("two-days", said.timing)
+        return self._next(day, at)
+
+    def _next(self, day: Day, at: time) -> datetime:
+        if day.weekdays:
+            return self._first(Repetition("WEEKLY", 1, at, days=day.weekdays))
+        if day.easter is not None:
+            return datetime.combine(easter_day(day, self.now.date()), at)
+        if day.nth and not day.is_of:
+            name = words.weekday(day.weekday % 7)
+            raise NotUnderstood("past" if day.nth == -1 else "which-weekday", self.said.spans["day"].text, day=name)
+        if day.year and not day.nth:
+            found = datetime.combine(in_year(day), at)
+        else:
+            repetition = self._monthly(day, at, "YEARLY" if day.month else "MONTHLY", 1)
+            since = self.now if not day.year else datetime(day.year, 1, 1)  # noqa: DTZ001 - civil
+            found = replace(repetition, short="skip").first(since)
+        if day.said is not None and found.weekday() != day.said:
+            raise self._which_day(found, day.said)
+        return found
+
+    def _which_day(self, found: datetime, weekday: int) -> NotUnderstood:
+        """The weekday that was said is not that of the date."""
+        near = found + timedelta(days=(weekday - found.weekday() + 3) % 7 - 3)
+        span = self.said.spans["day"]
+        dates = [one.date() for one in (found, near) if one > self.now]
+        choices = [
+            (f"{words.weekday(one.weekday())}, {words.day(one)}", self._with(span, one.isoformat())) for one in dates
+        ]
+        return NotUnderstood("which-day", span.text, choices)
+
+    def _with(self, piece: Piece, text: str) -> str:
+        return self.said.line[: piece.start] + text + self.said.line[piece.end :]
+
+    def _first(self, repetition: Repetition) -> datetime:
+        return repetition.first(self.now + civil.TICK)
+
+    def _time(self) -> Clock:
+        """The only time that was said, or that of the part of the day."""
+        said = self.said
+        if not said.times:
+            at = parts.default(said.part)
+            return Clock(at.hour, at.minute)
+        return self._times()[0]
+
+    def _times(self) -> list[Clock]:
+        """The times, each in the part of the day. Asks for the half of the day where it is not clear."""
+        said = self.said
+        if said.part:
+            found = [parts.fitting(one, said.part) for one in said.times]
+            self._fits(all(found))
+            return [one for one in found if one is not None]
+        if any(_is_unclear(one) for one in said.times):
+            raise self._which_time("time", said.times if said.times[0] not in (said.hours or ()) else said.hours or ())
+        return list(said.times)
+
+    def _which_time(self, kind: str, times: tuple[Clock, ...]) -> NotUnderstood:
+        piece = self.said.spans[kind]
+        halves = [tuple(_half(one, is_late) for one in times) for is_late in (False, True)]
+        separator = "-" if self.said.hours else ", "
+        texts = [separator.join(one.strftime("%H:%M") for one in half) for half in halves]
+        # "until 5", without the time
+        before = "" if kind == "time" else f"{piece.text.split()[0]} "
+        first = halves[0][0]
+        name = _("%(time)s at night") if first.hour < _MORNING_BEGINS else _("%(time)s in the morning")
+        names = (name % {"time": texts[0]}, texts[1])
+        return NotUnderstood(
+            "which-time",
+            piece.text,
+            [(name, self._with(piece, before + text)) for name, text in zip(names, texts, strict=True)],
+        )
+
+    # Repeating.
+
+    def _repeating(self) -> Interval | Repetition | str:
+        said = self.said
+        number, unit = said.every or (1, self._implied_unit())
+        if number < 1:
+            raise NotUnderstood("every", said.timing)
+        if unit == "seconds":
+            raise NotUnderstood("seconds")
+        if said.day is not None and said.day.easter is not None:
+            raise NotUnderstood("every", said.timing)
+        if unit in ("minutes", "hours"):
+            return self._within_day(number, unit)
+        if said.hours is not None:
+            raise NotUnderstood("range", said.spans["hours"].text)
+        if len(said.times) > 1:
+            return self._at_times(number, unit)
+        return self._repetition(number, unit, self._time().time)
+
+    def _implied_unit(self) -> str:
+        day = self.said.day
+        if day is None:
+            return "days"
+        if day.weekdays:
+            return "weeks"
+        return "years" if day.month else "months"
+
+    def _repetition(self, number: int, unit: str, at: time) -> Repetition:
+        said, day = self.said, self.said.day
+        if day is not None and (day.exact is not None or day.year):
+            raise NotUnderstood("two-days", said.timing)
+        if unit == "days" and said.without and number == 1 and day is None:
+            day, unit = Day(weekdays=(0, 1, 2, 3, 4, 5, 6)), "weeks"
+        if unit == "days":
+            self._fits(day is None and not said.without)
+            return Repetition("DAILY", number, at)
+        if unit == "weeks":
+            return self._weekly(number, day, at)
+        self._fits(not said.without)
+        begins = self._begin() or self.now
+        if day is None:
+            return Repetition(_FREQUENCIES[unit], number, at, day=begins.day, month=begins.month)
+        if day.weekdays:
+            raise NotUnderstood("which-weekday", day=words.weekday(day.weekdays[0]))
+        if day.month and unit == "months":
+            # "every year" may be said as "of March".
+            self._fits(number % 12 == 0 or said.every is None)
+            number, unit = max(1, number // 12), "years"
+        self._fits(unit != "years" or bool(day.month))
+        return self._monthly(day, at, _FREQUENCIES[unit], number)
+
+    def _weekly(self, number: int, day: Day | None, at: time) -> Repetition:
+        weekdays = day.weekdays if day is not None else ((self._begin() or self.now).weekday(),)
+        weekdays = tuple(one for one in weekdays if one not in self.said.without)
+        self._fits(bool(weekdays))
+        return Repetition("WEEKLY", number, at, days=weekdays)
+
+    def _monthly(self, day: Day, at: time, frequency: str, number: int) -> Repetition:
+        month = day.month or 1
+        if day.nth:
+            return Repetition(frequency, number, at, nth=day.nth, weekday=day.weekday, month=month)
+        return Repetition(frequency, number, at, day=day.day or 1, month=month)
+
+    def _within_day(self, number: int, unit: str) -> Interval | str:
+        said, day = self.said, self.said.day
+        self._fits(not said.times and not said.part)
+        if day is None and said.hours is None and not said.without:
+            return Interval(number, unit)
+        self._fits(day is None or bool(day.weekdays))
+        if (60 if unit == "minutes" else 24) % number:
+            raise NotUnderstood("small-unit", said.timing)
+        step = f"/{number}" if number > 1 else ""
+        days = self._cron_days(day)
+        if said.hours is None:
+            return f"*{step} * * * {days}" if unit == "minutes" else f"0 *{step} * * {days}"
+        return self._cron_hours(unit, step, days, *said.hours)
+
+    def _cron_hours(self, unit: str, step: str, days: str, first: Clock, last: Clock) -> str:
+        if _is_unclear(first) or last.time <= first.time:
+            raise NotUnderstood("range", self.said.spans["hours"].text)
+        if first.minute != last.minute or (unit == "minutes" and first.minute):
+            raise NotUnderstood("small-unit", self.said.timing)
+        if unit == "minutes":
+            # Not later than the end of the span: 9 to 17 in minutes ends before 17:00.
+            return f"*{step} {first.hour}-{last.hour - 1} * * {days}"
+        return f"{first.minute} {first.hour}-{last.hour}{step} * * {days}"
+
+    def _at_times(self, number: int, unit: str) -> str:
+        times = sorted({one.time for one in self._times()})
+        if number != 1 or unit not in ("days", "weeks") or len({one.minute for one in times}) > 1:
+            raise NotUnderstood("two-times")
+        day = self.said.day
+        if unit == "weeks" and day is None:
+            day = Day(weekdays=(self.now.weekday(),))
+        hours = ",".join(str(one.hour) for one in times)
+        return f"{times[0].minute} {hours} * * {self._cron_days(day)}"
+
+    def _cron_days(self, day: Day | None) -> str:
+        weekdays = tuple(range(7)) if day is None else day.weekdays
+        weekdays = tuple(one for one in weekdays if one not in self.said.without)
+        self._fits(bool(weekdays))
+        return "*" if len(weekdays) == 7 else ",".join(DAYS[one][:3].lower() for one in weekdays)
+
+    # The window.
+
+    def _in_window(self, timing: Interval | Repetition | str) -> Understood:
+        said = self.said
+        starts, ends = self._begin(timing), None
+        if said.within is not None:
+            first = in_year(replace(said.within, year=self._date(replace(said.within, day=-1)).year))
+            starts = max(starts or self.now, datetime.combine(first, time()))
+            ends = later(datetime.combine(first, time()), [(1, "months")]) - _MINUTE
+        if said.ends is not None:
+            ends = self._end(said.ends, starts or self.now)
+        if said.lasts is not None:
+            if ends is not None:
+                raise NotUnderstood("two-ends", said.timing)
+            ends = later(starts or self.now.replace(second=0, microsecond=0), [said.lasts]) - _MINUTE
+        if ends is not None and ends < (starts or self.now):
+            raise NotUnderstood("passed", said.timing)
+        return Understood(said.title, timing, self.zone, starts, ends, said.count)
+
+    def _begin(self, timing: Interval | Repetition | str | None = None) -> datetime | None:
+        """When the repetition starts. Without a day, steps of months or years begin one step from now."""
+        said = self.said
+        if isinstance(said.starts, Clock):
+            return self._first(Repetition("DAILY", 1, self._clear(said.starts, "begins")))
+        if said.starts is not None:
+            return datetime.combine(self._date(said.starts), time())
+        is_long = isinstance(timing, Repetition) and timing.interval > 1 and timing.frequency in ("MONTHLY", "YEARLY")
+        if is_long and said.every is not None and said.day is None:
+            return datetime.combine(later(self.now, [said.every]).date(), time())
+        return None
+
+    def _clear(self, clock: Clock, kind: str) -> time:
+        if _is_unclear(clock):
+            raise self._which_time(kind, (clock,))
+        return clock.time
+
+    def _end(self, ends: Day | Clock, since: datetime) -> datetime:
+        if isinstance(ends, Clock):
+            return Repetition("DAILY", 1, self._clear(ends, "ends")).first(since)
+        is_month = bool(ends.month) and not ends.day and not ends.nth
+        last = self._date(ends, since) - timedelta(days=is_month)
+        return datetime.combine(last, _LAST_MINUTE)
+
+    def _date(self, day: Day, since: datetime | None = None) -> date:
+        """The next such day, today included."""
+        since = since or self.now
+        if day.exact is not None:
+            return day.exact
+        if day.weekdays:
+            return Repetition("WEEKLY", 1, _LAST_MINUTE, days=day.weekdays[:1]).first(since).date()
+        if day.easter is not None:
+            return easter_day(day, since.date())
+        if day.year and not day.nth:
+            return in_year(day)
+        return self._monthly(day, _LAST_MINUTE, "YEARLY" if day.month else "MONTHLY", 1).first(since).date()
+
+
+def _is_unclear(clock: Clock) -> bool:
+    return clock.is_open and 1 <= clock.hour <= 6
+
+
+def _half(clock: Clock, is_late: bool) -> time:
+    return time(clock.hour % 12 + 12 * is_late if clock.is_open else clock.hour, clock.minute)
