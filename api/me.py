@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from api.access import ApiRequest, Bearer
 from api.answers import answer, fields_of
 from api.fields import Instant
+from events import usage
 from people import tokens
 from people.models import ApiToken
 
@@ -32,6 +33,17 @@ class Tokens(BaseModel):
     items: list[TokenDocument]
 
 
+class UsageDocument(BaseModel):
+    """Of the events of this UTC day, with what their messages store, and of this minute. A limit of 0 is none."""
+
+    events: int
+    most_events: int
+    bytes: int
+    most_bytes: int
+    this_minute: int
+    most_a_minute: int
+
+
 class Me(BaseModel):
     """`quiet_from` and `quiet_until` are times of day in `time_zone`."""
 
@@ -41,6 +53,7 @@ class Me(BaseModel):
     time_zone: str
     quiet_from: str | None
     quiet_until: str | None
+    usage: UsageDocument
     token: TokenDocument
 
 
@@ -48,7 +61,8 @@ class Me(BaseModel):
 def read_account(request: ApiRequest) -> HttpResponse:
     """Also what the token may do, and when it expires."""
     person = request.auth.user
-    return answer(fields_of(Me, person, time_zone=person.zone.key, token=_document(request.auth)))
+    used = fields_of(UsageDocument, usage.used(person.pk))
+    return answer(fields_of(Me, person, time_zone=person.zone.key, usage=used, token=_document(request.auth)))
 
 
 @router.get("/tokens", response=Tokens, summary="List the tokens")

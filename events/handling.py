@@ -17,7 +17,7 @@ from common import fault_points
 from common.budget import Budget
 from common.postgres import column, columns, execute, instance, query
 from common.uuid7 import uuid7
-from events import digests, matching, steps
+from events import digests, matching, steps, usage
 from events.envelope import as_sent, copy_of
 from events.models import Effect, Rule
 from events.reasons import Code
@@ -32,6 +32,8 @@ from people.quiet import Window
 from work import kinds
 from work.reasons import Reason
 from work.wakes import publish_after_commit
+
+_ROW = 300  # bytes of an effect, or of a message beside its texts
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +80,8 @@ def handle(event: Claim, rules: Sequence[Rule]) -> None:
         effects.append(effect)
     due = digests.add(gathered, event.user_id, envelope, event.claimed_at)
     Effect.objects.bulk_create(effects)
+    stored = sum(len(one.subject) + len(one.body) + len(one.data or "") for one in notifications)
+    usage.count(event.user_id, 0, stored + _ROW * (len(effects) + len(notifications)))
     publish_after_commit([*outbox.record(notifications), *recording.record(begun), *due])
     fault_points.reach("recorded")
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from common.postgres import column, execute
 from common.uuid7 import uuid7
+from events import usage
 from events.envelope import Envelope
 from events.models import Event
 from people.models import User
@@ -16,6 +17,7 @@ from work.models import DEAD_LETTERS
 from work.wakes import Wake, publish_after_commit
 
 HANDLE = "events.handle"
+_ROW = 500  # bytes of an event beside its data
 
 # `wake_at` also for those with a delay, as everywhere: see `wakes`.
 _RECORD = f"""
@@ -34,8 +36,18 @@ RETURNING id, user_id, key, extract(epoch FROM available_at - now())::float AS w
 
 
 def record(user_id: int, envelopes: Sequence[Envelope]) -> set[UUID]:
-    """Record the events that are new to this person, and have them handled after the commit. Returns their keys."""
-    return {key for _, key in record_all([(user_id, envelope) for envelope in envelopes])}
+    """Record the events that are new to this person, and have them handled after the commit. Returns their keys.
+
+    Raises QuotaReached.
+    """
+    if not envelopes:
+        return set()
+    usage.check(user_id, len(envelopes))
+    new = {key for _, key in record_all([(user_id, envelope) for envelope in envelopes])}
+    if new:
+        stored = sum(_ROW + len(one.data_text.encode()) for one in envelopes if one.key in new)
+        usage.count(user_id, len(new), stored)
+    return new
 
 
 def record_all(happened: Sequence[tuple[int, Envelope]]) -> set[tuple[int, UUID]]:

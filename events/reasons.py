@@ -66,6 +66,21 @@ class Code(Codes):
         "too-many-alerts",
         gettext_noop("{left_out} of its alerts became no events: a request may have {most}. Send fewer at once."),
     )
+    EVENTS_A_MINUTE = (
+        "events-a-minute",
+        gettext_noop("You may have {most} events a minute. Try again in the next minute."),
+    )
+    EVENTS_A_DAY = (
+        "events-a-day",
+        gettext_noop("You have had {used} of {most} events today (UTC). Try again tomorrow, or ask the operator."),
+    )
+    BYTES_A_DAY = (
+        "bytes-a-day",
+        gettext_noop(
+            "Your events and their messages have stored {used:bytes} of {most:bytes} today (UTC). Try again tomorrow, "
+            "or ask the operator."
+        ),
+    )
     UNMAPPED = "unmapped", gettext_noop("The expression for {field} was not used: {problem}")
     TOO_LARGE = (
         "too-large",

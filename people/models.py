@@ -95,6 +95,16 @@ class User(AbstractUser):
     )
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_until = models.TimeField(null=True, blank=True)
+    # Set by an operator, in the place of the installation's limits.
+    events_per_day = models.PositiveIntegerField(
+        gettext_lazy("events a day"), null=True, blank=True, help_text=gettext_lazy("Empty: as for all. 0: no limit.")
+    )
+    event_megabytes_per_day = models.PositiveIntegerField(
+        gettext_lazy("MiB of events a day"),
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("Empty: as for all. 0: no limit."),
+    )
     deletion_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
     theme = models.CharField(max_length=6, choices=Theme.choices, default=Theme.SYSTEM, db_default=Theme.SYSTEM)
     keyboard_shortcuts = models.BooleanField(default=True, db_default=True)

@@ -16,9 +16,9 @@ from api.answers import answer
 from api.events.body import EventsBody
 from api.events.document import EventDocument, document
 from api.fields import Search
-from api.problems import FieldError, invalid
+from api.problems import FieldError, Problem, invalid
 from api.schedules.body import may_not_announce
-from events import ledger
+from events import ledger, usage
 from events.models import Effect, Event, Topic
 from jobs import audiences
 from schedules.web.audience_form import MOST_UNCONFIRMED
@@ -39,7 +39,10 @@ def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
     topics = _topics(request, body)
     _check_audiences(request, body)
     envelopes = [one.envelope(topics.get(one.topic or "")) for one in body.all]
-    ledger.record(request.auth.user.pk, envelopes)
+    try:
+        ledger.record(request.auth.user.pk, envelopes)
+    except usage.QuotaReached as reached:
+        raise _quota(reached) from None
     return answer({"ids": [str(one.key) for one in envelopes]}, 202)
 
 
@@ -100,4 +103,12 @@ def replay_event(request: ApiRequest, event_id: UUID) -> HttpResponse:
     """As a new event of the same chain with the same data, whose id this answers; your rules ring again. A dead event
     is handled again itself, and keeps its id."""
     found = get_object_or_404(Event.objects.for_user(request.auth.user), key=event_id)
-    return answer({"ids": [str(ledger.replay(found, request.auth.user))]}, 202)
+    try:
+        return answer({"ids": [str(ledger.replay(found, request.auth.user))]}, 202)
+    except usage.QuotaReached as reached:
+        raise _quota(reached) from None
+
+
+def _quota(reached: usage.QuotaReached) -> Problem:
+    headers = {"Retry-After": str(reached.wait)}
+    return Problem(429, str(reached.reason.code), "Your quota of events is used up.", str(reached), headers=headers)

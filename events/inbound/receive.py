@@ -22,7 +22,7 @@ from common.budget import Budget
 from common.postgres import change
 from common.strict_json import Bad
 from common.uuid7 import uuid7
-from events import ledger, matching, schemes, types
+from events import ledger, matching, schemes, types, usage
 from events.envelope import LARGEST_DATA, Envelope
 from events.inbound import alerts, body
 from events.models import InboundAddress, InboundRequest
@@ -56,13 +56,14 @@ _LONGEST_HEADER = 1_000
 class Answer:
     """`status` is that of HTTP; `keys` are those of the events; `reason` says why none, or what was not understood.
 
-    `left_out`: so many alerts are no events.
+    `left_out`: so many alerts are no events. `wait`: seconds after which it may be tried again.
     """
 
     status: int
     keys: list[UUID] = field(default_factory=list)
     reason: Reason = NO_REASON
     left_out: int = 0
+    wait: int = 0
 
 
 def hashed(token: str) -> str:
@@ -230,8 +231,17 @@ DELETE FROM events_inboundrequest WHERE id IN (
 """
 
 
-@transaction.atomic
 def _store(
+    address: InboundAddress, headers: Mapping[str, str], text: str, answer: Answer, envelopes: Sequence[Envelope]
+) -> Answer:
+    try:
+        return _written(address, headers, text, answer, envelopes)
+    except usage.QuotaReached as reached:
+        return _written(address, headers, text, Answer(429, reason=reached.reason, wait=reached.wait), [])
+
+
+@transaction.atomic
+def _written(
     address: InboundAddress, headers: Mapping[str, str], text: str, answer: Answer, envelopes: Sequence[Envelope]
 ) -> Answer:
     ledger.record(address.user_id, envelopes)

@@ -5,6 +5,7 @@ from events.models.event import DeadLetter, Effect, Event, EventAttempt
 from events.models.inbound import InboundAddress, InboundRequest
 from events.models.rule import Rule
 from events.models.topic import Subscription, Topic
+from events.models.usage import Usage
 
 __all__ = [
     "DeadDigest",
@@ -19,4 +20,5 @@ __all__ = [
     "Rule",
     "Subscription",
     "Topic",
+    "Usage",
 ]

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
-from events import ledger, types
+from events import ledger, types, usage
 from events.matching import fits_pattern
 from events.models import Effect, Event, Rule
 from events.preview import types_seen
@@ -32,6 +32,7 @@ def event_list(request: PersonRequest) -> HttpResponse:
     mine = Event.objects.for_user(request.user)
     page = paging.page(_with_effects(mine.filter(type=chosen) if chosen else mine), request.GET)
     context = {"page": page, "chosen": chosen, "seen": types_seen(request.user), "heard": _heard(request, page.rows)}
+    context["used"] = usage.used(request.user.pk)
     return render(request, "events/event_list.html", context)
 
 
@@ -50,7 +51,11 @@ def event_detail(request: PersonRequest, event_id: UUID) -> HttpResponse:
 @require_POST
 def event_replay(request: PersonRequest, event_id: UUID) -> HttpResponse:
     event = get_object_or_404(Event.objects.for_user(request.user), key=event_id)
-    key = ledger.replay(event, request.user)
+    try:
+        key = ledger.replay(event, request.user)
+    except usage.QuotaReached as reached:
+        messages.error(request, str(reached))
+        return redirect("events:event", event.key)
     if key == event.key:
         messages.success(request, _("It is handled again."))
     else:

@@ -133,7 +133,10 @@ def inbound_post(request: HttpRequest, secret: str) -> HttpResponse:
         ids = {"ids": [str(key) for key in answer.keys]}
         left_out = {"left_out": answer.left_out, "detail": str(answer.reason)} if answer.left_out else {}
         return JsonResponse(ids | left_out, status=202)
-    return _problem(answer.status, str(answer.reason), str(answer.reason.code))
+    response = _problem(answer.status, str(answer.reason), str(answer.reason.code))
+    if answer.wait:
+        response["Retry-After"] = str(answer.wait)
+    return response
 
 
 def _problem(status: int, detail: str, code: str) -> JsonResponse:

@@ -53,6 +53,7 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
     fieldsets = (
         (None, {"fields": ("email", "name", "language", "time_zone", "password")}),
         (_("Rows"), {"fields": ("rows", ("joined", "last_login"))}),
+        (_("Quota"), {"fields": (("events_per_day", "event_megabytes_per_day"),)}),
         (_("Admin access"), {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
     )
     add_fieldsets = ((None, {"fields": ("email", "name", "password1", "password2")}),)

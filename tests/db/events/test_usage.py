@@ -1,0 +1,88 @@
+"""The quota of a person: what passes, what is refused, and what is shown of it."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from pytest_django import Settings
+
+from events import ledger, usage
+from events.envelope import Envelope
+from events.models import Event, Usage
+from people.models import User
+from tests.db.api.conftest import Api
+from tests.db.events.test_inbound import ORDER, make_address, post
+from tests.make import happen, make_channel, make_rule, signed_in
+
+
+def publish(user: User, count: int = 1, size: int = 0) -> None:
+    ledger.record(user.pk, [Envelope("order.paid", {"text": "x" * size}) for _ in range(count)])
+
+
+def test_events_of_a_day_are_counted_once_each(ada: User) -> None:
+    again = Envelope("order.paid")
+    ledger.record(ada.pk, [again, Envelope("order.paid")])
+    ledger.record(ada.pk, [again])
+    assert usage.used(ada.pk).events == 2
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"),
+    [
+        ("EVENTS_PER_PERSON_PER_MINUTE", "events-a-minute"),
+        ("EVENTS_PER_PERSON_PER_DAY", "events-a-day"),
+        ("EVENT_MEGABYTES_PER_PERSON_PER_DAY", "bytes-a-day"),
+    ],
+)
+def test_what_is_over_the_quota_is_refused_by_api_and_address_and_kept(
+    ada: User, settings: Settings, limit: str, code: str
+) -> None:
+    for one in (limit, "EVENTS_PER_PERSON_PER_DAY"):
+        setattr(settings, one, 3 if limit == one else 1_000)
+    if code == "bytes-a-day":
+        settings.EVENT_MEGABYTES_PER_PERSON_PER_DAY = 1
+        publish(ada, 10, 110_000)
+    else:
+        publish(ada, 3)
+    before = Event.objects.count()
+    refused = Api(ada).post("/events", {"type": "order.paid"})
+    assert (refused.status_code, refused.json()["code"]) == (429, code)
+    assert int(refused["Retry-After"]) >= 1
+    address = make_address(ada)
+    answer = post(ORDER)
+    assert (answer.status_code, answer.json()["code"]) == (429, code)
+    assert int(answer["Retry-After"]) >= 1
+    assert (address.requests.get().reason_code, Event.objects.count()) == (code, before)
+
+
+def test_an_operator_gives_a_person_another_quota(ada: User, settings: Settings) -> None:
+    settings.EVENTS_PER_PERSON_PER_DAY = 2
+    User.objects.filter(pk=ada.pk).update(events_per_day=5)
+    publish(ada, 5)
+    with pytest.raises(usage.QuotaReached):
+        publish(ada)
+    User.objects.filter(pk=ada.pk).update(events_per_day=0)
+    publish(ada, 10)
+    page = signed_in(is_staff=True, is_superuser=True).get(f"/admin/people/user/{ada.pk}/change/").content.decode()
+    assert "events_per_day" in page
+
+
+def test_messages_of_rules_count_and_a_new_day_begins_anew(ada: User) -> None:
+    make_rule(ada, channels=[make_channel(ada)], conditions=[], body="x" * 5_000)
+    happen(ada)
+    assert usage.used(ada.pk).bytes > 5_000
+    Usage.objects.update(day="2020-01-01", minute="2020-01-01T00:00Z")
+    assert (usage.used(ada.pk).events, usage.used(ada.pk).bytes) == (0, 0)
+    publish(ada)
+    assert usage.used(ada.pk).events == 1
+
+
+def test_it_is_shown_and_costs_one_statement(ada: User) -> None:
+    publish(ada, 3)
+    assert "3 of 100" in signed_in(ada).get("/events/").content.decode()
+    shown = Api(ada).get("/me").json()["usage"]
+    assert (shown["events"], shown["most_events"]) == (3, 100_000)
+    with CaptureQueriesContext(connection) as captured:
+        usage.check(ada.pk, 1)
+    assert len(captured) == 1
