@@ -10,14 +10,14 @@ from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common import languages
-from people import address_undo, mailboxes, security_log
+from people import address_undo, devices, mailboxes, security_log
 from people.mailboxes import Purpose
 from people.models import SecurityEvent, User, validate_printable
 
@@ -69,6 +69,16 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     def send_password_reset_mail(self, user: User, email: str, context: dict[str, Any]) -> None:
         security_log.record(SecurityEvent.Type.RESET_REQUESTED, user, self.request)
         super().send_password_reset_mail(user, email, context)
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        """Count the tries of a browser that has signed in before apart from those of strangers."""
+        key = super()._get_login_attempts_cache_key(request, **credentials)
+        return f"{key}:{devices.find(request, str(credentials.get('email', '')))}"
+
+    def post_login(self, request: HttpRequest, user: User, **named: Any) -> HttpResponse:
+        response: HttpResponse = super().post_login(request, user, **named)
+        devices.remember(request, response, user)
+        return response
 
     def can_delete_email(self, email_address: Any) -> bool:
         return bool(super().can_delete_email(email_address)) and not address_undo.is_reserved(email_address)

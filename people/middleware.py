@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from allauth.account.internal.flows.reauthentication import is_reauthentication_required, suspend_request
@@ -23,8 +23,17 @@ from django.utils.translation import gettext as _
 from common import languages, request_slots
 from common.postgres import is_locked
 from people import second_factor
+from people.models import User
 
 _SHOWN_AT = ("mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn")
+_CHANGES = {
+    "mfa_deactivate_totp": "totp",
+    "mfa_remove_webauthn": "",
+    "mfa_activate_totp": "",
+    "mfa_add_webauthn": "",
+    "mfa_generate_recovery_codes": "",
+}
+"""The pages that change factors, with the type of the factor that is removed; a key has its `pk`."""
 _SET_UP_AT = ("mfa_activate_totp", "mfa_add_webauthn")
 
 
@@ -108,9 +117,22 @@ class FactorFirst(MiddlewareMixin):
             # Before the password is asked for, which would be in vain.
             messages.warning(request, _("Confirm your email address first. Then set up the second factor."))
             return redirect("account_email")
-        if not second_factor.is_set_up(request.user) or second_factor.was_shown(request, request.user):
+        if not second_factor.is_set_up(request.user):
             return None
+        if second_factor.was_shown(request, request.user):
+            return self._asks_for_factor(request, kwargs)
         return redirect(f"{second_factor.where_to_show(request.user)}?{urlencode({'next': request.path})}")
+
+    def _asks_for_factor(self, request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse | None:
+        """A factor goes only with itself or a recovery code; another one and new codes come with any."""
+        user, name = cast(User, request.user), request.resolver_match.url_name if request.resolver_match else None
+        if name not in _CHANGES or second_factor.was_shown_now(request, user, _CHANGES[name], kwargs.get("pk")):
+            return None
+        messages.info(request, _("Show the second factor that this is about, or enter a recovery code."))
+        page = reverse("mfa_reauthenticate" if _CHANGES[name] else "mfa_reauthenticate_webauthn")
+        if not _CHANGES[name] and "pk" not in kwargs:
+            page = second_factor.where_to_show(user)
+        return redirect(f"{page}?{urlencode({'next': request.path})}")
 
 
 @cache

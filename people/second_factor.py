@@ -7,6 +7,7 @@ session has shown a factor is asked of the rows that there are now, so that one 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import qrcode
+from allauth.account import app_settings
 from allauth.account.authentication import get_authentication_records
 from allauth.account.internal.flows.login import record_authentication
 from allauth.account.models import EmailAddress
@@ -117,6 +119,14 @@ def was_shown(request: HttpRequest, user: User) -> bool:
     """Whether this session was signed in with a second factor that still exists."""
     shown = {record["id"] for record in get_authentication_records(request, user) if record["method"] == "mfa"}
     return bool(shown) and bool(Authenticator.objects.filter(user=user, pk__in=shown).exists())
+
+
+def was_shown_now(request: HttpRequest, user: User, kind: str = "", pk: int | None = None) -> bool:
+    """Whether a factor was shown within minutes: one of `kind`, or with `pk`, or a recovery code; any if neither."""
+    since = time.time() - app_settings.REAUTHENTICATION_TIMEOUT
+    shown = [one for one in get_authentication_records(request, user) if one["method"] == "mfa" and one["at"] > since]
+    codes = Authenticator.Type.RECOVERY_CODES
+    return any(not (kind or pk) or one["type"] in (kind, codes) or one["id"] == pk for one in shown)
 
 
 def remove(user: User) -> bool:

@@ -1,0 +1,43 @@
+"""Passwords that are easy to guess from their context."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+_LEAST = 8  # characters besides the words of the context
+_LEAST_DIGITS = 12
+_SHORTEST_WORD = 4
+
+
+class ContextValidator:
+    """Refuse what is little more than the names of the site and of its person, and short numbers."""
+
+    def validate(self, password: str, user: Any = None) -> None:
+        lower = rest = password.lower()
+        for word in sorted(_words(user), key=len, reverse=True):
+            rest = rest.replace(word, "")
+        if rest != lower and len(rest) < _LEAST:
+            text = _("Without your name, your address and the name of this site, only %(count)s characters are left.")
+            raise ValidationError(f"{text % {'count': len(rest)}} {self.get_help_text()}", code="password_of_context")
+        if password.isdecimal() and len(password) < _LEAST_DIGITS:
+            text = _("A password of digits alone needs %(count)s of them.") % {"count": _LEAST_DIGITS}
+            raise ValidationError(text, code="password_short_number")
+
+    def get_help_text(self) -> str:
+        return _("Use at least %(count)s others.") % {"count": _LEAST}
+
+
+def _words(user: Any) -> set[str]:
+    texts = (
+        "carillon",
+        urlsplit(settings.BASE_URL).hostname or "",
+        getattr(user, "email", ""),
+        getattr(user, "name", ""),
+    )
+    return {word for word in re.split(r"[\W_]+", " ".join(texts).lower()) if len(word) >= _SHORTEST_WORD}

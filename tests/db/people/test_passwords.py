@@ -1,0 +1,87 @@
+"""Passwords are refused where they are easy to guess, and strangers lock nobody out of their own browser."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.test import Client
+
+from people import second_factor
+from people.models import User
+from tests.authenticator import PASSWORD, set_up, sign_in
+from tests.make import make_user
+
+
+@pytest.mark.parametrize(
+    ("password", "is_fine"),
+    [
+        ("carillon2026", False),
+        ("2026-Carillon", False),
+        ("lovelace1815!", False),
+        ("ada.lovelace", False),
+        ("password1", False),
+        ("20261125", False),
+        ("73519462803751946280", True),
+        ("carillon-tower-bell-43", True),
+        ("tower-bell-43", True),
+        ("x" * 5 + "y" * 5 + "q" * 60, True),
+    ],
+)
+def test_passwords(password: str, is_fine: bool) -> None:
+    user = User(email="ada@example.org", name="Ada Lovelace")
+    if is_fine:
+        validate_password(password, user)
+    else:
+        with pytest.raises(ValidationError):
+            validate_password(password, user)
+
+
+def anna() -> User:
+    user = make_user(email="anna@example.org", password=PASSWORD)
+    EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)
+    return user
+
+
+def test_strangers_lock_nobody_out_of_a_browser_that_has_signed_in() -> None:
+    user, known = anna(), Client()
+    sign_in(known, user.email)
+    known.post("/account/logout/")
+    for _ in range(6):
+        sign_in(Client(REMOTE_ADDR="198.51.100.1"), user.email, "wrong-bell-43")
+    assert sign_in(Client(REMOTE_ADDR="198.51.100.2"), user.email) == ""  # the right one, too
+    assert sign_in(known, user.email) != ""
+
+
+def test_a_known_browser_has_five_tries_too_and_is_known_for_its_person_only() -> None:
+    user, client = anna(), Client()
+    other = make_user(email="eve@example.org", password=PASSWORD)
+    EmailAddress.objects.create(user=other, email=other.email, verified=True, primary=True)
+    sign_in(client, other.email)
+    client.post("/account/logout/")
+    for _ in range(5):
+        sign_in(Client(REMOTE_ADDR="198.51.100.1"), user.email, "wrong-bell-43")
+    assert sign_in(client, user.email) == ""
+    client.cookies["device"] = "forged:x:y"
+    assert sign_in(client, user.email) == ""
+
+
+def test_a_factor_goes_only_with_itself_or_a_recovery_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    user, client = anna(), Client()
+    sign_in(client, user.email)
+    set_up(client)
+    codes = Authenticator.objects.get(user=user, type="recovery_codes").wrap().get_unused_codes()
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 600)
+    page = "/account/second-factor/totp/deactivate/"
+    client.post("/account/reauthenticate/", {"password": PASSWORD})
+    for path in (page, "/account/second-factor/recovery-codes/generate/", "/account/second-factor/webauthn/add/"):
+        assert client.post(path)["Location"].startswith("/account/second-factor/reauthenticate/"), path
+    assert second_factor.is_set_up(user)
+    client.post("/account/second-factor/reauthenticate/", {"code": codes[0]})
+    assert client.post(page).status_code == 302
+    assert not second_factor.is_set_up(user)
