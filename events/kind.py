@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from events import fan_out, handling, types
+from events import fan_out, handling, subscriptions, types
 from events.envelope import MOST_HOPS
 from events.handling import Claim
 from events.ledger import HANDLE
@@ -70,6 +70,9 @@ class EventKind(Kind[Claim]):
 
     def policy(self, handler: str) -> Policy:
         return POLICY
+
+    def rescue(self) -> int:
+        return subscriptions.subscribe_added()
 
     def may_repeat(self, handler: str, on_unknown: str) -> bool:
         return True  # what handling does commits with the settlement, or not at all

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -26,8 +27,12 @@ from notifications.reasons import Code
 from people import mailboxes
 from people.mailboxes import Purpose
 from people.models import User
-from people.user_lock import lock_in_transaction, lock_user
+from people.user_lock import lock_at_once, lock_user
 from work.wakes import publish_after_commit
+
+log = logging.getLogger(__name__)
+
+_MOST_AT_ONCE = 100
 
 
 class Full(Exception):
@@ -83,13 +88,11 @@ def leave(subscription_id: UUID) -> None:
 def add(topic: Topic, address: str) -> Subscription:
     """Add whoever has an account with this address, on their inbox, where they are told so once. Raises Full.
 
-    Without such an account, or where that has a subscription of its own already, ended or not, the address is kept and
-    subscribes nobody. The owner sees no difference. Adding it again looks again.
+    A worker looks for the account, so that the time of the answer tells nobody whether there is one. Without one, or
+    where it has a subscription of its own already, ended or not, the address is kept and subscribes nobody. The owner
+    sees no difference. Adding it again looks again.
     """
     address = User.objects.normalize_email(address)
-    user = User.objects.filter(email=address, is_active=True).first()
-    if user is not None:
-        lock_in_transaction(user)
     Topic.objects.select_for_update(no_key=True).get(id=topic.id)
     added = Subscription.objects.filter(topic=topic).exclude(address="")
     listed = added.filter(address=address).first()
@@ -100,9 +103,29 @@ def add(topic: Topic, address: str) -> Subscription:
             )
             raise Full(said % {"most": grouped(settings.MOST_ADDED)})
         listed = Subscription.objects.create(topic=topic, address=address)
-    if listed.user_id is None and user is not None:
-        _subscribe(listed, topic, user)
+    Subscription.objects.filter(id=listed.id).update(asked_at=Now())
     return listed
+
+
+def subscribe_added() -> int:
+    """Subscribe those whom owners have added since, each in a transaction of its own. Returns how many were looked for.
+
+    One that fails, such as for the lock of a person who is changing something, comes last the next time.
+    """
+    waiting = Subscription.objects.filter(asked_at__isnull=False).select_related("topic__user").order_by("asked_at")
+    rows = list(waiting[:_MOST_AT_ONCE])
+    for listed in rows:
+        try:
+            with transaction.atomic():
+                user = User.objects.filter(email=listed.address, is_active=True).first()
+                if listed.user_id is None and user is not None:
+                    lock_at_once(user.pk)
+                    _subscribe(listed, listed.topic, user)
+                Subscription.objects.filter(id=listed.id, asked_at=listed.asked_at).update(asked_at=None)
+        except Exception as error:
+            log.warning("Subscription %s is looked at later: %s", listed.id, type(error).__name__)
+            Subscription.objects.filter(id=listed.id).update(asked_at=Now())
+    return len(rows)
 
 
 def _subscribe(listed: Subscription, topic: Topic, user: User) -> None:

@@ -88,6 +88,8 @@ class Subscription(models.Model):
     )
     address = models.EmailField(blank=True)
     channel_ids = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
+    # When its owner has added it, until a worker has looked for the address' account.
+    asked_at = models.DateTimeField(null=True, editable=False)
     joined_at = models.DateTimeField(db_default=Now(), editable=False)
     left_at = models.DateTimeField(null=True, editable=False)
 
@@ -97,6 +99,8 @@ class Subscription(models.Model):
         ordering = ["id"]
         indexes = [
             models.Index(fields=["user", "-id"], name="subscription_of_person"),
+            # rescue: whose account is to be looked for
+            models.Index(fields=["asked_at"], condition=Q(asked_at__isnull=False), name="subscription_to_look_up"),
             # the owner's list of whom they have added
             models.Index(fields=["topic", "-id"], condition=~Q(address=""), name="subscription_added"),
         ]

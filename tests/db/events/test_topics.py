@@ -96,6 +96,8 @@ def test_whoever_is_added_is_told_once_in_their_inbox_and_subscribed_there(
     make_channel(bob, "email")
     for _ in range(2):
         assert browser.post(f"/topics/{topic.id}/", {"address": bob.email.upper()}).status_code == 302
+        assert not Notification.objects.exists() or Subscription.objects.get().user == bob
+        subscriptions.subscribe_added()
     [notification] = Notification.objects.all()
     assert (notification.user, notification.subject) == (bob, "You are subscribed to “News”")
     own = Subscription.objects.get(user=bob)
@@ -104,7 +106,7 @@ def test_whoever_is_added_is_told_once_in_their_inbox_and_subscribed_there(
     send_now(notification.deliveries.get().id)
     assert sent[0].unsubscribe_url == LEAVE.address(own.id)
     subscriptions.remove(topic, own.id)
-    subscriptions.add(topic, bob.email)
+    add(topic, bob.email)
     assert Subscription.objects.get().user == bob
     assert Notification.objects.count() == 1
 
@@ -114,7 +116,14 @@ def test_an_address_without_an_account_looks_the_same_to_the_owner(browser: Clie
         page = browser.post(f"/topics/{topic.id}/", {"address": address}, follow=True).content.decode()
         return page.replace(address, "…").split("<main")[1]
 
-    pages = [page_after(address) for address in (bob.email, "nobody@example.org")]
+    statements = []
+    pages = []
+    for address in (bob.email, "nobody@example.org"):
+        with CaptureQueriesContext(connection) as captured:
+            pages.append(page_after(address))
+        statements.append(len(captured))
+    assert statements[0] == statements[1]
+    subscriptions.subscribe_added()
     listed = [page.count("…") for page in pages]
     assert (listed[0], "2 subscribers" in pages[1]) == (listed[1], True)
     event = publish(topic)
@@ -123,9 +132,9 @@ def test_an_address_without_an_account_looks_the_same_to_the_owner(browser: Clie
 
 
 def test_an_address_that_has_got_an_account_is_subscribed_when_it_is_added_again(topic: Topic) -> None:
-    subscriptions.add(topic, "new@example.org")
+    add(topic, "new@example.org")
     new = make_user(email="new@example.org")
-    subscriptions.add(topic, "new@example.org")
+    add(topic, "new@example.org")
     assert current(topic) == {new.email}
     assert Subscription.objects.count() == 1
     assert Channel.objects.get(user=new).provider == "inbox"
@@ -142,7 +151,7 @@ def test_a_topic_that_is_not_open_takes_only_who_was_added(topic: Topic, bob: Us
     client = signed_in(bob)
     assert client.get(f"/subscriptions/{topic.id}/").status_code == 404
     assert client.post(f"/subscriptions/{topic.id}/").status_code == 404
-    subscriptions.add(topic, bob.email)
+    add(topic, bob.email)
     assert client.get(f"/subscriptions/{topic.id}/").status_code == 200
 
 
@@ -187,12 +196,12 @@ def test_a_token_of_another_purpose_does_not_leave(topic: Topic, bob: User) -> N
 
 
 def test_who_has_left_is_not_added_again_but_may_come_back_for_what_comes(topic: Topic, bob: User) -> None:
-    subscriptions.add(topic, bob.email)
+    add(topic, bob.email)
     own = Subscription.objects.get()
     subscriptions.leave(own.id)
-    subscriptions.add(topic, bob.email)
+    add(topic, bob.email)
     assert subscriptions.remove(topic, own.id)
-    subscriptions.add(topic, bob.email)
+    add(topic, bob.email)
     assert current(topic) == set()
     event = publish(topic)
     signed_in(bob).post(f"/subscriptions/{topic.id}/")
@@ -201,7 +210,7 @@ def test_who_has_left_is_not_added_again_but_may_come_back_for_what_comes(topic:
 
 
 def test_whom_the_owner_removes_is_told_nothing_more(browser: Client, topic: Topic, bob: User) -> None:
-    subscriptions.add(topic, bob.email)
+    add(topic, bob.email)
     own = Subscription.objects.get()
     other = make_topic(make_user())
     assert browser.post(f"/topics/{other.id}/people/{own.id}/remove/").status_code == 404
@@ -219,15 +228,15 @@ def test_who_joined_by_themselves_is_not_the_owners_to_remove(browser: Client, t
 
 def test_there_is_a_limit_to_the_addresses_of_a_topic(topic: Topic, settings: Settings) -> None:
     settings.MOST_ADDED = 1
-    subscriptions.add(topic, "one@example.org")
-    subscriptions.add(topic, "one@example.org")
+    add(topic, "one@example.org")
+    add(topic, "one@example.org")
     with pytest.raises(subscriptions.Full):
-        subscriptions.add(topic, "two@example.org")
+        add(topic, "two@example.org")
 
 
 def test_nobody_is_added_to_very_many_topics_in_a_day(ada: User, bob: User) -> None:
     for number in range(31):
-        subscriptions.add(make_topic(ada, slug=f"t{number}"), bob.email)
+        add(make_topic(ada, slug=f"t{number}"), bob.email)
     assert Subscription.objects.filter(user=bob).count() == 30
 
 
@@ -277,3 +286,22 @@ def test_the_lists_take_as_many_statements_for_many_as_for_few(
     for path, statements in {"/topics/": 6, f"/topics/{own.id}/": 8, "/subscriptions/": 8}.items():
         with django_assert_num_queries(statements, info=path):
             assert browser.get(path).status_code == 200
+
+
+def add(topic: Topic, address: str) -> None:
+    """Add an address, and look for its account as a worker does."""
+    subscriptions.add(topic, address)
+    subscriptions.subscribe_added()
+
+
+def test_whose_account_is_busy_is_subscribed_later(topic: Topic, bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(user_id: int) -> None:
+        raise TimeoutError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(subscriptions, "lock_at_once", busy)
+        add(topic, bob.email)
+    assert Subscription.objects.get().user is None
+    assert subscriptions.subscribe_added() == 1
+    assert current(topic) == {bob.email}
+    assert subscriptions.subscribe_added() == 0
