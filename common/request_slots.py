@@ -11,15 +11,19 @@ import asyncio
 import threading
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from uuid import uuid4
 
 from django.conf import settings
+from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
-from common import request_limiter
+from common import rate_limiter, request_limiter
 from common.postgres import lend_connection
+from common.rate_limiter import Window
 
 AT_ONCE = 2
 LEASE = 20.0  # seconds
@@ -60,6 +64,28 @@ def enter(request: HttpRequest, person_id: int, refuse: Callable[[], HttpRespons
     if time.monotonic() < until:
         response.wait = partial(_wait, request, person_id, until)  # type: ignore[attr-defined]
     return response
+
+
+IMPORTS_AN_HOUR = 10
+_IMPORT_LEASE = 300  # seconds; after a process was killed
+
+
+class TooManyImports(Exception):
+    """The message is for the person."""
+
+
+@contextmanager
+def one_import(person_id: int) -> Iterator[None]:
+    """One import of a person at a time, and ten an hour. Raises TooManyImports."""
+    if not rate_limiter.allows(Window(f"imports:{person_id}", IMPORTS_AN_HOUR, 3600.0)):
+        said = _("You have imported %(most)s files within an hour, which is the limit. Try again later.")
+        raise TooManyImports(said % {"most": IMPORTS_AN_HOUR})
+    if not cache.add(f"importing:{person_id}", 1, _IMPORT_LEASE):
+        raise TooManyImports(_("Another import of yours is under way. Wait until it has ended."))
+    try:
+        yield
+    finally:
+        cache.delete(f"importing:{person_id}")
 
 
 def leave(request: HttpRequest) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from functools import wraps
 from typing import Concatenate, ParamSpec
@@ -25,6 +26,8 @@ P = ParamSpec("P")
 _LOCK = "SELECT clock_timestamp() AS now FROM people_user WHERE id = %(user)s FOR NO KEY UPDATE"
 _WAIT_FOR_IT = postgres.impatient(_LOCK)
 _LOCK_NOW = f"{_LOCK} NOWAIT"
+_READ = _LOCK.removesuffix("FOR NO KEY UPDATE")
+_is_dry_run = ContextVar("is_dry_run", default=False)
 
 
 class Busy(OperationalError):
@@ -36,7 +39,7 @@ def lock_in_transaction(user: User) -> datetime:
 
     Inserts that refer to the person are not blocked. Raises User.DoesNotExist, and Busy after a second.
     """
-    return _lock(_WAIT_FOR_IT, user.pk)
+    return _lock(_READ if is_dry_run() else _WAIT_FOR_IT, user.pk)
 
 
 def lock_at_once(user_id: int) -> datetime:
@@ -55,6 +58,20 @@ def _lock(statement: str, user_id: int) -> datetime:
         raise User.DoesNotExist
     now: datetime = row.now
     return now
+
+
+@contextmanager
+def dry_run() -> Iterator[None]:
+    """Lock nobody: the transaction is rolled back, however long it takes."""
+    token = _is_dry_run.set(True)
+    try:
+        yield
+    finally:
+        _is_dry_run.reset(token)
+
+
+def is_dry_run() -> bool:
+    return _is_dry_run.get()
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from common.budget import OverBudget
 from common.parsing import ParsingUnavailable, parsed
 from people.models import User
-from people.user_lock import lock_user
+from people.user_lock import Busy, lock_user
 from schedules import bulk, editing, state_changes
 from schedules.editing import Draft
 from schedules.job_kinds import calendar_events, calendar_file
@@ -29,6 +29,7 @@ LARGEST = 1024 * 1024
 """Bytes of a file. The browser that sends it back makes line ends and unreadable characters longer."""
 MOST = 1_000
 """Events of a file."""
+_PIECE = 100
 _NAMESPACE = UUID("5b0e2c0a-1d0b-5e63-9a52-7f1f3a3c9c11")
 
 
@@ -109,19 +110,32 @@ def plan(user: User, events: Sequence[FileEvent], wishes: Wishes, now: datetime)
 
 
 def load(user: User, items: Collection[Item], sent: Mapping[str, Any], now: datetime) -> int:
-    """Make the reminders of the new items, in one transaction; `sent` are the fields of their drafts that say how.
+    """Make the reminders of the new items, `_PIECE` in a transaction; `sent` are the fields of their drafts.
 
-    Returns how many. Those that were deleted since an earlier import are restored.
+    Returns how many. Those that were deleted since an earlier import are restored. A second import makes the rest.
     """
     entries = {_id(user, item.key): item.entry for item in items if item.entry is not None}
+    drafts = {key: Draft(**entry.draft_fields, **sent) for key, entry in entries.items()}
+    keys, made = list(drafts), 0
+    for begin in range(0, len(keys), _PIECE):
+        try:
+            made += _load(user, {key: drafts[key] for key in keys[begin : begin + _PIECE]}, now)
+        except Busy:
+            if not made:
+                raise
+            break
+    return made
+
+
+def _load(user: User, drafts: Mapping[UUID, Draft], now: datetime) -> int:
     with lock_user(user):
-        stored = Schedule.objects.filter(user=user).in_bulk(list(entries))
-        absent = [key for key in entries if key not in stored or stored[key].deleted_at is not None]
+        stored = Schedule.objects.filter(user=user).in_bulk(list(drafts))
+        absent = [key for key in drafts if key not in stored or stored[key].deleted_at is not None]
         taken = absent[: max(0, editing.room(user))]
         for schedule_id in taken:
             if schedule_id not in stored:
-                editing.create(user, Draft(**entries[schedule_id].draft_fields, **sent), now, schedule_id)
-        _restore(user, {key: Draft(**entries[key].draft_fields, **sent) for key in taken if key in stored}, now)
+                editing.create(user, drafts[schedule_id], now, schedule_id)
+        _restore(user, {key: drafts[key] for key in taken if key in stored}, now)
     return len(taken)
 
 

@@ -32,12 +32,13 @@ class Trouble:
 
 @dataclass(slots=True)
 class Outcome:
-    """How much was added and was there already, by section; and what the person must do."""
+    """How much was added and was there already, by section; what the person must do, and why the rest was not read."""
 
     added: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
     troubles: list[Trouble] = field(default_factory=list)
     to_confirm: list[str] = field(default_factory=list)
+    stopped: str = ""
 
 
 class Snoozed(BaseModel):

@@ -31,6 +31,7 @@ from api.topics import TopicBody
 from api.transfer import entries, export
 from api.transfer.destinations import Destinations
 from api.transfer.entries import Body, Entry, Outcome, Snoozed, Trouble
+from common.budget import Budget, OverBudget
 from common.numbers import grouped
 from events import rules, subscriptions, topics
 from events import words as event_words
@@ -44,13 +45,16 @@ from notifications.models import Channel
 from notifications.web.channels_form import ChannelsForm
 from people.forms import SettingsForm
 from people.models import User
-from people.user_lock import lock_in_transaction
+from people.user_lock import Busy, dry_run, is_dry_run, lock_in_transaction
 from schedules import editing
 from schedules import words as schedule_words
+from schedules.firing import fire
 from schedules.models import Holiday, Schedule
 
 MOST = 2_000
 """Entries of a file."""
+MOST_TROUBLES = 50
+_SECONDS = 60
 SECTIONS = {
     "settings": gettext_lazy("Settings"),
     "channels": gettext_lazy("Channels"),
@@ -95,23 +99,35 @@ def check(file: Any) -> dict[str, Any]:
 
 
 def preview(user: User, file: Mapping[str, Any]) -> Outcome:
-    """What `load` would do: it is done, and undone."""
-    with transaction.atomic():
+    """What `load` would do: it is done, and undone. It locks nobody, since nothing of it stays."""
+    with transaction.atomic(), dry_run():
         outcome = load(user, file)
         transaction.set_rollback(True)
     user.refresh_from_db()
     return outcome
 
 
-@transaction.atomic
 def load(user: User, file: Mapping[str, Any]) -> Outcome:
-    """Take over a checked file."""
-    loading = _Loading(user, lock_in_transaction(user))
+    """Take over a checked file, each entry in a transaction that locks the person when all of it is checked.
+
+    It stops after `MOST_TROUBLES`, and after `_SECONDS` of computing. What it has taken stays, and is there already
+    when the file is read again.
+    """
+    loading, budget = _Loading(user, fire.read_clock().now), Budget(seconds=_SECONDS)
+    outcome = loading.outcome
     for section in SECTIONS:
         held = file.get(section, [])
         for entry in [held] if section == "settings" and section in file else held:
             loading.take(section, entry)
-    return loading.outcome
+            try:
+                budget.clock()
+            except OverBudget as refusal:
+                outcome.stopped = str(refusal)
+            if len(outcome.troubles) >= MOST_TROUBLES:
+                outcome.stopped = _("Too many entries could not be imported.")
+            if outcome.stopped:
+                return outcome
+    return outcome
 
 
 class _Loading(Destinations):
@@ -135,6 +151,9 @@ class _Loading(Destinations):
         except Problem as problem:
             found = problem.errors or [FieldError("", problem.detail or problem.title)]
             self.outcome.troubles += [Trouble(section, name, one.field, one.detail) for one in found[:5]]
+        except Busy:
+            said = _("You were changing something elsewhere. Import the file again.")
+            self.outcome.troubles.append(Trouble(section, name, "", said))
         except _REFUSALS as refusal:
             self.outcome.troubles.append(Trouble(section, name, "", str(refusal)))
 
@@ -149,7 +168,9 @@ class _Loading(Destinations):
         if not form.is_valid():
             self.user.refresh_from_db()
             raise invalid(*errors(form))
-        form.save()
+        lock_in_transaction(self.user)
+        if not is_dry_run():  # what follows is checked with these settings, but nobody waits for the person's row
+            form.save()
         return True
 
     def _topics(self, entry: Entry) -> bool:
@@ -181,22 +202,29 @@ class _Loading(Destinations):
     def _rules(self, entry: Entry) -> bool:
         if (known := self._known(entry, self._rules_deleted)) is not None:
             if was_deleted := self._rules_deleted[known]:
-                if rules.limit_reached(self.user):
-                    raise invalid(FieldError("", event_words.limit_reached()))
+                lock_in_transaction(self.user)
+                self._require_room_for_rules()
                 rules.restore(known)
                 self._rules_deleted[known] = False
             return was_deleted
         chosen = self._chosen(entry)
         if self._compared(entry, RuleBody) in self._own_rules:
             return False
+        self._require_room_for_rules()  # before the work of reading it
         body = entries.read(RuleBody, entry)
         draft = rule_bodies.draft(self._with_stand_in(body, chosen), self.user)
         draft = replace(draft, channels=chosen, **_order(body, chosen))
+        lock_in_transaction(self.user)
+        self._require_room_for_rules()
         rule_id = rules.create(self.user, draft, self._new_id(entry)).id
         if entry.get("enabled") is False:
             rules.switch(rule_id, False)
         self._rules_deleted[rule_id] = False
         return True
+
+    def _require_room_for_rules(self) -> None:
+        if rules.limit_reached(self.user):
+            raise invalid(FieldError("", event_words.limit_reached()))
 
     def _holidays(self, entry: Entry) -> bool:
         body = entries.read(holidays.HolidayBody, entry)
@@ -204,14 +232,15 @@ class _Loading(Destinations):
         for one in map(holidays.document, Holiday.objects.filter(user=self.user, ended_at=None)):
             if all(one[name] == said[name] for name in said):
                 return False
+        lock_in_transaction(self.user)
         holidays.make(self.user, body)
         return True
 
     def _reminders(self, entry: Entry) -> bool:
         if (known := self._known(entry, self._reminders_deleted)) is not None:
             if was_deleted := self._reminders_deleted[known]:
-                if editing.limit_reached(self.user):
-                    raise invalid(FieldError("", schedule_words.limit_reached()))
+                lock_in_transaction(self.user)
+                self._require_room()
                 editing.restore(known, self.now, self.user)
                 self._reminders_deleted[known] = False
             return was_deleted
@@ -223,11 +252,14 @@ class _Loading(Destinations):
         if entry.get("audience"):
             said = _("Announcements are not imported, because they would be sent to others. Make it again.")
             raise invalid(FieldError("audience", said))
+        self._require_room()  # before the work of reading it
         body = entries.read(ScheduleBody, entries.with_rest(entry))
         until = entries.read(Snoozed, entry).snoozed_until
         finished = entry.get("state") in (Schedule.State.FINISHED, Schedule.State.ARCHIVED)
         draft = schedule_bodies.draft(self._with_stand_in(body, chosen), self.user, _LONG_AGO if finished else self.now)
         draft = replace(draft, channels=chosen, **_order(body, chosen))
+        lock_in_transaction(self.user)
+        self._require_room()
         made = editing.create(self.user, draft, self.now, key)
         if entry.get("state") == Schedule.State.ARCHIVED:
             editing.archive(made.id, self.now, self.user)
@@ -237,6 +269,10 @@ class _Loading(Destinations):
             editing.snooze(made.id, until, self.now, self.user)
         self._reminders_deleted[made.id] = False
         return True
+
+    def _require_room(self) -> None:
+        if editing.limit_reached(self.user):
+            raise invalid(FieldError("", schedule_words.limit_reached()))
 
     def _with_connection(self, entry: Entry) -> Entry:
         """The connection that its id in the file stands for."""

@@ -26,6 +26,7 @@ from api.transfer.load import Unreadable
 from common import strict_json
 from common.budget import OverBudget
 from common.parsing import ParsingUnavailable, parsed
+from common.request_slots import TooManyImports, one_import
 from people.requests import PersonRequest, sensitive
 
 LARGEST = 4 * 1024 * 1024
@@ -88,22 +89,35 @@ def upload(request: PersonRequest) -> HttpResponse:
         return _ask(request, _("This is not a JSON file that can be read: %(problem)s") % {"problem": problem})
     except Unreadable as problem:
         return _ask(request, str(problem))
+    try:
+        with one_import(request.user.pk):
+            outcome = (load.load if file is None else load.preview)(request.user, read)
+    except TooManyImports as refusal:
+        return _ask(request, str(refusal), 429)
     if file is None:
-        outcome = load.load(request.user, read)
         _report(request, outcome)
         return redirect("schedules:list")
-    context = _shown(load.preview(request.user, read)) | {"form": ContentForm({"content": raw.decode("utf-8-sig")})}
+    context = _shown(outcome) | {"form": ContentForm({"content": raw.decode("utf-8-sig")})}
     return render(request, "people/import_preview.html", context)
 
 
-def _ask(request: PersonRequest, problem: str = "") -> HttpResponse:
-    return render(request, "people/import.html", {"problem": problem}, status=422 if problem else 200)
+def _ask(request: PersonRequest, problem: str = "", status: int = 422) -> HttpResponse:
+    return render(request, "people/import.html", {"problem": problem}, status=status if problem else 200)
 
 
 def _report(request: PersonRequest, outcome: Outcome) -> None:
     count = outcome.added.total()
     said = ngettext("%(count)d entry is imported.", "%(count)d entries are imported.", count) % {"count": count}
     messages.success(request, said)
+    if outcome.troubles:
+        count, why = len({(one.section, one.name) for one in outcome.troubles}), outcome.troubles[0].detail
+        warning = ngettext(
+            "%(count)d entry was not imported: %(why)s", "%(count)d entries were not imported: %(why)s", count
+        )
+        messages.warning(request, warning % {"count": count, "why": why})
+    if outcome.stopped:
+        stopped = _("The import stopped before the end of the file: %(why)s What it has imported stays.")
+        messages.warning(request, stopped % {"why": outcome.stopped})
     if outcome.to_confirm:
         names = ", ".join(f"“{name}”" for name in outcome.to_confirm[:10])
         messages.info(request, _("Secrets are not in the file. Open and confirm: %(names)s.") % {"names": names})

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
+from common.request_slots import TooManyImports, one_import
 from notifications.web.channels_form import ChannelsForm
 from people.models import User
 from people.requests import PersonRequest
@@ -95,7 +96,15 @@ def upload(request: PersonRequest) -> HttpResponse:
         form.add_error(None, _("Choose at least one event."))
     if not form.is_valid():
         return _show(request, form, items, taken)
-    calendar_import.load(request.user, chosen, form.sent(), now)
+    try:
+        with one_import(request.user.pk):
+            made = calendar_import.load(request.user, chosen, form.sent(), now)
+    except TooManyImports as refusal:
+        form.add_error(None, str(refusal))
+        return _show(request, form, items, taken)
+    if left := sum(item.entry is not None for item in chosen) - made:
+        said = ngettext("%(count)d event is missing.", "%(count)d events are missing.", left) % {"count": left}
+        messages.warning(request, f"{said} {_('You were changing something elsewhere. Import the file again.')}")
     return redirect("schedules:imported", (now - _EPOCH) // timedelta(microseconds=1))
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from datetime import UTC, date, datetime
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection, transaction
 from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from api.transfer import export, load, views
 from api.transfer.entries import Outcome
+from common import request_slots
 from events import rules
 from events.inbound import addresses
 from events.inbound.forms import InboundForm
@@ -25,8 +29,10 @@ from jobs.connections.base import ConnectionKind
 from jobs.models import Connection
 from notifications.models import Channel
 from people.models import User
+from people.user_lock import lock_at_once
 from schedules import editing
 from schedules.models import Holiday, Schedule
+from tests.db.locks import locked
 from tests.make import make_channel, make_connection, make_job_schedule, make_rule, make_schedule, make_user, signed_in
 
 STREAK = {"when": "always", "login": "", "done_title": "Done", "done_body": "Well done."}
@@ -355,3 +361,63 @@ def test_statements_of_an_export_do_not_grow(ada: User, django_assert_num_querie
         for _ in range(20):
             make_schedule(ada, [fill_more])
             make_rule(ada, channels=[fill_more])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_import_checks_without_a_lock_and_may_be_repeated(
+    ada: User, newcomer: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(ada)
+    file = exported(ada)
+    draft = load.schedule_bodies.draft
+
+    def check(*given: Any) -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(free, newcomer).result()
+        return draft(*given)
+
+    monkeypatch.setattr(load.schedule_bodies, "draft", check)
+    load.preview(newcomer, file)
+    with locked("people_user", newcomer.pk):
+        load.preview(newcomer, file)
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(load.editing, "pause", Mock(side_effect=SystemExit))  # the process ends in the middle
+        load.load(newcomer, file)
+    made = Schedule.objects.filter(user=newcomer).count()
+    assert 0 < made < Schedule.objects.for_user(ada).count()
+    outcome = load.load(newcomer, file)
+    assert outcome.known["reminders"] == made and not outcome.troubles
+    assert Schedule.objects.filter(user=newcomer).count() == Schedule.objects.for_user(ada).count()
+
+
+def free(user: User) -> None:
+    """Raises Busy if the person is locked."""
+    try:
+        with transaction.atomic():
+            lock_at_once(user.pk)
+    finally:
+        connection.close()
+
+
+def test_an_import_stops_after_fifty_faults_and_says_so(newcomer: User) -> None:
+    entries = [{"title": "", "channels": [], "id": str(number)} for number in range(200)]
+    file = {
+        "format": export.FORMAT,
+        "version": export.VERSION,
+        "reminders": entries,
+    }
+    outcome = load.load(newcomer, file)
+    assert load.MOST_TROUBLES <= len(outcome.troubles) < load.MOST_TROUBLES + 5 and outcome.stopped
+    client = signed_in(newcomer)
+    page = client.post("/settings/import/", {"content": json.dumps(file)}, follow=True).content.decode()
+    assert "stopped before the end" in page
+
+
+def test_a_person_imports_one_file_at_a_time_and_ten_an_hour(newcomer: User) -> None:
+    client, content = signed_in(newcomer), json.dumps(exported(newcomer)).encode()
+    with request_slots.one_import(newcomer.pk):
+        assert uploaded(client, content).status_code == 429
+    for _ in range(request_slots.IMPORTS_AN_HOUR - 2):
+        assert uploaded(client, content).status_code == 200
+    assert uploaded(client, content).status_code == 429
+    assert uploaded(signed_in(make_user()), content).status_code == 200
