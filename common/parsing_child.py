@@ -27,9 +27,13 @@ def _serve() -> None:
     sys.dont_write_bytecode = True
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # they go to the whole group at a shutdown; the socket's end ends it
-    for limit, most in ((resource.RLIMIT_AS, MEGABYTES * 1024 * 1024), (resource.RLIMIT_CORE, 0)):
-        resource.setrlimit(limit, (most, most))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    for limit, most in (
+        (resource.RLIMIT_AS, MEGABYTES * 1024 * 1024),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, 0),
+    ):
+        with suppress(ValueError):  # elsewhere than on Linux
+            resource.setrlimit(limit, (most, most))
     os.nice(5)
     # Nothing is ever written to the second one: its only event is its end, and SIGIO ends this process.
     channel, lifeline = socket.socket(fileno=0), socket.socket(fileno=1)
