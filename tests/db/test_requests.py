@@ -14,6 +14,7 @@ from allauth.account.models import EmailAddress
 from asgiref.testing import ApplicationCommunicator
 from django.core import mail
 from django.core.signals import request_started
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from pytest_django import Settings
@@ -96,6 +97,8 @@ ODD = [
 def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
     """Ask the application that the server runs for a page: its status, and the page."""
     monkeypatch.setenv("DATABASE_POOL", "")  # else importing it sets one for all that this process starts
+    # The threads of the application outlive the test, and so would their connections.
+    monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", 0)
     application = import_module("config.asgi").application
 
     async def exchange(method: str, kind: str, body: bytes) -> tuple[int, bytes]:
