@@ -126,7 +126,7 @@ def create(
     _apply(schedule, draft)
     set_next_slot(schedule, now)
     insert(schedule, draft.channels, _event(schedule, What.CREATED, now, None if made_by else by or user))
-    if not user.time_zone:
+    if not user.time_zone and not schedule.local_time:  # whose zone is the first on Earth, not the maker's
         user.time_zone = schedule.time_zone
         user.save(update_fields=["time_zone"])
     return schedule

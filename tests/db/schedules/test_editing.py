@@ -120,3 +120,13 @@ def test_changing_the_kind_leaves_the_mirror_row_with_one_timing() -> None:
     editing.reschedule(schedule.id, once, NOON, version=1)
     task = PeriodicTask.objects.get(id=schedule.periodic_task_id)
     assert (task.crontab, task.interval, task.clocked is None, task.one_off) == (None, None, False, True)
+
+
+def test_only_a_schedule_on_its_makers_clock_gives_them_its_zone() -> None:
+    maker = make_user(time_zone="")
+    make_schedule(maker, [], time_zone="Pacific/Kiritimati", local_time=True, audience="everybody")
+    maker.refresh_from_db()
+    assert maker.time_zone == ""
+    make_schedule(maker, time_zone="Europe/Berlin")
+    maker.refresh_from_db()
+    assert maker.time_zone == "Europe/Berlin"
