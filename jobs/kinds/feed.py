@@ -33,7 +33,7 @@ class Code(Codes):
 class Feed(AddressKind):
     name = "feed"
     label = gettext_lazy("Feed")
-    about = gettext_lazy("Reads an RSS or Atom feed, and tells you what is new in it.")
+    about = gettext_lazy("Reads a feed (RSS, Atom, JSON Feed), and tells you what is new in it.")
     position = 30
     form = AddressForm
     example: ClassVar = {"url": "https://example.org/feed.xml"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 
+import charset_normalizer
+
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -19,6 +21,7 @@ _CHARSETS = re.compile(
 _IN_HEADER = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE | re.ASCII)
 # What reads as ASCII so far is neither UTF-16 nor UTF-32, whatever it says.
 _IN_TEXT = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?((?!utf-?(?:16|32))[\w.:-]{1,40})", re.IGNORECASE)
+_READ, _SAMPLE, _ENOUGH = 200_000, 4_000, 24
 # jsonb cannot hold these.
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -26,11 +29,13 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 def decode(body: bytes, content_type: str) -> str:
     """Return the text: by its byte order mark, the Content-Type header, what its beginning declares, else UTF-8.
 
-    Bytes that are not of that charset become U+FFFD, except that what declares nothing and is no UTF-8 is Windows-1252.
+    Bytes that are not of that charset become U+FFFD, except that what declares nothing and is no UTF-8 is guessed.
     """
     for mark, charset in _BOMS:
         if body.startswith(mark):
             return storable(body[len(mark) :].decode(charset, "replace"))
+    if charset := _wide(body[:200]):
+        return storable(body.decode(charset, "replace"))
     declared = [found[1] for found in [_IN_HEADER.search(content_type)] if found]
     declared += [found[1].decode() for found in [_IN_TEXT.search(body[:1024])] if found]
     for name in declared:
@@ -43,7 +48,26 @@ def decode(body: bytes, content_type: str) -> str:
     try:
         return storable(body.decode())
     except UnicodeDecodeError:
-        return storable(body.decode("cp1252", "replace"))
+        return storable(body.decode(_guessed(body), "replace"))
+
+
+def _wide(head: bytes) -> str:
+    """UTF-16 without a mark, where every other byte is 0, as that of ASCII is; "" for anything else."""
+    for name, zeros, others in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
+        if len(head) >= 16 and zeros.count(0) * 10 > len(zeros) * 9 and not others.count(0):
+            return name
+    return ""
+
+
+def _guessed(body: bytes) -> str:
+    """By the letters beyond ASCII, if there are enough of them for a guess; else Windows-1252."""
+    words = re.findall(rb"[^\x00-\x7f]*[\x80-\xff][A-Za-z\x80-\xff ]*", body[:_READ])
+    sample = b" ".join(words)[:_SAMPLE]
+    if len(re.findall(rb"[\x80-\xff]", sample)) < _ENOUGH:
+        return "cp1252"
+    best = charset_normalizer.from_bytes(sample).best()
+    found = codecs.lookup(best.encoding).name if best is not None else ""
+    return found if _CHARSETS.fullmatch(found) and best is not None and best.coherence > 0 else "cp1252"
 
 
 def storable(text: str) -> str:

@@ -1,55 +1,47 @@
-"""The entries of feeds: RSS 0.9x, 1.0 and 2.0, Atom 0.3 and 1.0. Pure: no Django, it runs in a child process.
+"""The entries of feeds: RSS, Atom, CDF by the package feedparser, and JSON Feed. Bytes in, plain values out.
 
-A feed is read as a stream, without a tree, and as far as it is well-formed. Nothing is loaded, and one that declares
-entities is refused.
+It runs in a child process, which bounds its time and memory. Nothing is loaded.
 """
 
 from __future__ import annotations
 
 import hashlib
 import html
+import io
+import json
 import re
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from typing import Any
 from urllib.parse import urljoin
 
-from lxml import etree
+import feedparser
 
-from common.budget import Budget
 from common.refusal import Refusal
 from common.refusal import noop as _
+from jobs.reading import plain
 from jobs.reading.charset import decode
 
 MOST = 200
 """How many entries of one feed count: the newest."""
 LONGEST = 300
 """Characters of a title."""
-_CHUNK = 64 * 1024
-_DEEPEST = 200
 _LONGEST_LINK = 1_000
 _LONGEST_TEXT = 5_000
-_MOST_READ = 2_000
-
-_DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
-_NAMESPACES = {
-    "",
-    "http://www.w3.org/2005/Atom",
-    "http://purl.org/atom/ns#",
-    "http://purl.org/rss/1.0/",
-    "http://my.netscape.com/rdf/simple/0.9/",
-    "http://backend.userland.com/rss2",
-    _DUBLIN_CORE,
-}
-_ROOTS = {"rss", "feed", "RDF"}
-_DATES = ("published", "pubDate", "issued", "date", "updated", "modified")
-_MARKUP = re.compile(r"</?[A-Za-z][^<>]*>")
-# Halves of an emoji, as careless programs write them; the parser raises UnicodeError for them.
+_LONGEST_EXCERPT = 120
+# Values of one character or word; what names other entities may grow without end.
+_ENTITY = re.compile(
+    r"<!ENTITY(?!\s+\w{1,40}\s+(?:\"(?:[^\"&%<]{0,40}|&#\w{1,8};)\"|'(?:[^'&%<]{0,40}|&#\w{1,8};)')\s*>)"
+)
+# Halves of an emoji, as careless programs write them; no parser reads them.
 _HALF = re.compile(
     r"&#(?:x0*d[89a-f][0-9a-f]{2}|0*(?:5529[6-9]|55[3-9]\d\d|56\d{3}|57[0-2]\d\d|573[0-3]\d|5734[0-3]));", re.I
 )
-_ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
+_RSS_11 = re.compile(r"https?://purl\.org/net/rss1\.1#")
+_DATES = ("published", "created", "updated")
+_JSON_FEED = "https://jsonfeed.org/version/"
 
 
 class NotAFeed(Refusal):
@@ -58,7 +50,7 @@ class NotAFeed(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`key` tells it from the others of its feed; `title` and `link` are "" where there is none."""
+    """`key` tells it from the others of its feed; `link` is "" where there is none."""
 
     key: str
     title: str
@@ -71,81 +63,123 @@ class Feed:
     entries: list[Entry]
 
 
-def read(body: bytes, content_type: str, url: str) -> Feed:
-    """Return the feed, whose relative links begin at `url`. Raises NotAFeed and OverBudget."""
-    text, budget = decode(body, content_type), Budget(seconds=4, items=500_000)
-    if "<!ENTITY" in text:
-        raise NotAFeed(_("It declares entities."))
-    reader, raw = _Reader(budget), _HALF.sub("\N{REPLACEMENT CHARACTER}", text.lstrip()).encode()
-    parser = etree.XMLParser(
-        target=reader, encoding="utf-8", resolve_entities=False, no_network=True, recover=True, remove_comments=True
-    )
-    try:
-        for start in range(0, len(raw), _CHUNK):
-            parser.feed(raw[start : start + _CHUNK])
-            budget.clock()
-        parser.close()
-    except (etree.LxmlError, UnicodeError):
-        pass  # what came before it counts
-    if not reader.is_feed:
-        raise NotAFeed(_("It is neither RSS nor Atom."))
-    return Feed(_plain(reader.title), _newest([_entry(one, url) for one in reader.entries]))
-
-
 @dataclass(slots=True)
-class _Reader:
-    """Takes the events of lxml's parser: the texts of the children of each entry, by their names."""
+class _Item:
+    """An entry as it stands in the feed. `date` sorts; `name` and `excerpt` are what it is called by."""
 
-    budget: Budget
-    is_feed: bool = False
-    title: str = ""
-    entries: list[dict[str, str]] = field(default_factory=list)
-    _path: list[str] = field(default_factory=list)
-    _entry_at: int = 0
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        self.budget.items()
-        namespace, _brace, name = tag.rpartition("}")
-        name = name if namespace[1:] in _NAMESPACES or not self._path else f"{namespace}}}{name}"
-        self._path.append(name)
-        depth = len(self._path)
-        if depth == 1:
-            self.is_feed = name in _ROOTS
-        if not self.is_feed or depth > _DEEPEST:
-            raise NotAFeed(_("It is neither RSS nor Atom."))
-        if not self._entry_at and name in ("item", "entry") and len(self.entries) < _MOST_READ:
-            self._entry_at = depth
-            self.entries.append({"about": attributes.get(_ABOUT, "")})
-        elif name == "link" and depth - 1 == self._entry_at > 0 and attributes.get("rel", "alternate") == "alternate":
-            self.entries[-1].setdefault("link", attributes.get("href", ""))
-
-    def end(self, tag: str) -> None:
-        if len(self._path) == self._entry_at:
-            self._entry_at = 0
-        if self._path:
-            self._path.pop()
-
-    def data(self, text: str) -> None:
-        if self._entry_at:
-            if len(self._path) > self._entry_at:
-                entry, name = self.entries[-1], self._path[self._entry_at]
-                if len(said := entry.get(name, "")) < _LONGEST_TEXT:
-                    entry[name] = said + text[:_LONGEST_TEXT]
-        elif self._path[1:] in (["title"], ["channel", "title"]) and len(self.title) < _LONGEST_TEXT:
-            self.title += text[:_LONGEST_TEXT]
-
-    def close(self) -> None:
-        """Asked for by lxml."""
+    identity: str
+    link: str
+    name: str
+    excerpt: str
+    date: str
 
 
-def _entry(found: Mapping[str, str], url: str) -> tuple[datetime | None, Entry]:
-    title, link = _plain(found.get("title", "")), found.get("link", "").strip()
-    identity = (found.get("guid") or found.get("id") or found["about"]).strip()
+def read(body: bytes, content_type: str, url: str) -> Feed:
+    """Return the feed, whose relative links begin at `url`. Raises NotAFeed."""
+    text = decode(body, content_type).lstrip()
+    title, items = _of_json(text) if text.startswith("{") else _of_xml(text)
+    return Feed(
+        title, _newest([(item.date, _entry(item, url, shared)) for shared in [_shared(items)] for item in items])
+    )
+
+
+def _of_xml(text: str) -> tuple[str, list[_Item]]:
+    if _ENTITY.search(text):
+        raise NotAFeed(_("It declares entities."))
+    # RSS 1.1 is RSS 1.0 with other names.
+    text = _RSS_11.sub("http://purl.org/rss/1.0/", _HALF.sub("\N{REPLACEMENT CHARACTER}", text))
+    found = feedparser.parse(
+        io.BytesIO(text.encode()),
+        response_headers={"content-type": "application/xml; charset=utf-8"},
+        sanitize_html=False,
+        resolve_relative_uris=False,
+    )
+    version = found.get("version") or ""
+    # Of tag soup it reads what it can; a page has no entries.
+    if not found.entries and (not version or found.bozo):
+        raise NotAFeed(_("It is neither RSS, Atom nor JSON Feed."))
+    return _words(found.feed, "title", version), [_item(entry, version) for entry in found.entries]
+
+
+def _item(entry: Mapping[str, Any], version: str) -> _Item:
+    identity, link = str(entry.get("id") or "").strip(), str(entry.get("link") or "").strip()
     if not link and identity.startswith(("http://", "https://")):
         link = identity
-    named = identity or f"{link}\n{title}" if link or title else "\n".join(found.values())
+    said = [str(part.get("value") or "") for part in entry.get("content") or ()] or [str(entry.get("summary") or "")]
+    dates = (entry[f"{name}_parsed"] for name in _DATES if f"{name}_parsed" in entry.keys())  # noqa: SIM118 - its own
+    date = next((f"{datetime(*parsed[:6]):%Y-%m-%dT%H:%M:%S}" for parsed in dates if parsed), "")  # noqa: DTZ001 - UTC
+    return _Item(identity, link, _words(entry, "title", version), _excerpt(said[0]), date)
+
+
+def _words(holder: Mapping[str, Any], name: str, version: str) -> str:
+    """A text of one line. RSS says nothing of its type: its escaped characters are often escaped twice."""
+    text = str(holder.get(name) or "")[:_LONGEST_TEXT]
+    kind = (holder.get(f"{name}_detail") or {}).get("type", "text/plain")
+    if "html" in kind:
+        text = plain.of_html(text, links=False)
+    elif not version.startswith("atom"):
+        text = html.unescape(text)
+    return " ".join(text.split())[:LONGEST]
+
+
+def _excerpt(text: str) -> str:
+    """What an entry without a title is called: the beginning of its text."""
+    text = text[:_LONGEST_TEXT]
+    words = " ".join((plain.of_html(text, links=False) if plain.is_html(text) else html.unescape(text)).split())
+    return words if len(words) <= _LONGEST_EXCERPT else words[:_LONGEST_EXCERPT].rsplit(" ", 1)[0] + " …"
+
+
+def _of_json(text: str) -> tuple[str, list[_Item]]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    items = found.get("items") if isinstance(found, dict) else None
+    if not isinstance(items, list) or not str(found.get("version")).startswith(_JSON_FEED):
+        raise NotAFeed(_("It is neither RSS, Atom nor JSON Feed."))
+    return _line(found.get("title")), [_json_item(one) for one in items if isinstance(one, dict)]
+
+
+def _json_item(item: Mapping[str, Any]) -> _Item:
+    said = next(
+        (item[name] for name in ("summary", "content_text", "content_html") if isinstance(item.get(name), str)), ""
+    )
+    identity = item.get("id")
+    link = item.get("url") or item.get("external_url")
+    try:
+        date = datetime.fromisoformat(str(item.get("date_published") or item.get("date_modified") or ""))
+        dated = f"{(date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
+    except (ValueError, OverflowError):
+        dated = ""
+    return _Item(
+        str(identity) if isinstance(identity, str | int) else "",
+        link.strip() if isinstance(link, str) else "",
+        _line(item.get("title")),
+        _excerpt(said),
+        dated,
+    )
+
+
+def _line(value: Any) -> str:
+    return " ".join(value.split())[:LONGEST] if isinstance(value, str) else ""
+
+
+def _shared(items: list[_Item]) -> set[str]:
+    """The identities that several entries have, with different links or, where these are the same, different texts."""
+    pairs = {(item.identity, item.link or f"{item.name}\n{item.excerpt}") for item in items if item.identity}
+    return {identity for identity, count in Counter(identity for identity, _ in pairs).items() if count > 1}
+
+
+def _entry(item: _Item, url: str, shared: set[str]) -> Entry:
+    link = item.link if len(item.link) <= _LONGEST_LINK else ""
+    if item.identity and item.identity not in shared:
+        named = item.identity
+    elif item.link or item.name:
+        named = f"{item.link}\n{item.name}"
+    else:
+        named = f"{item.identity}\n{item.excerpt}"
     key = hashlib.sha256(named.encode()).hexdigest()[:24]
-    return _date(found), Entry(key, title, _absolute(url, link))
+    return Entry(key, item.name or item.excerpt, _absolute(url, link))
 
 
 def _absolute(url: str, link: str) -> str:
@@ -156,24 +190,8 @@ def _absolute(url: str, link: str) -> str:
     return absolute if absolute.startswith(("http://", "https://")) and len(absolute) <= _LONGEST_LINK else ""
 
 
-def _newest(dated: list[tuple[datetime | None, Entry]]) -> list[Entry]:
+def _newest(dated: list[tuple[str, Entry]]) -> list[Entry]:
     """Each entry once, newest first if all have dates; else as the feed lists them."""
     if all(date for date, _ in dated):
-        dated = sorted(dated, key=lambda one: str(one[0]), reverse=True)
+        dated = sorted(dated, key=lambda one: one[0], reverse=True)
     return list({entry.key: entry for _, entry in reversed(dated)}.values())[::-1][:MOST]
-
-
-def _date(found: Mapping[str, str]) -> datetime | None:
-    text = next((found[name].strip() for name in _DATES if found.get(name)), "")
-    for parse in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            date = parse(text)
-            return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
-        except (ValueError, TypeError, OverflowError, IndexError):
-            continue
-    return None
-
-
-def _plain(text: str) -> str:
-    """Titles are often HTML, escaped once or twice."""
-    return " ".join(_MARKUP.sub(" ", html.unescape(text)).split())[:LONGEST]
