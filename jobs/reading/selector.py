@@ -6,6 +6,7 @@ grows with the page's length alone. Selectors that must look ahead, such as :las
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -34,6 +35,8 @@ LONGEST = 500
 MOST_STEPS = 24
 _CHUNK = 64 * 1024
 _DEEPEST = 1_000
+_SUP, _SUP_END = "\x02", "\x03"
+_RAISED = re.compile(rf"([0-9]{{1,20}}(?:[.,' ][0-9]{{3}}){{0,6}})\s?{_SUP}\s*([0-9]{{2}})\s*{_SUP_END}")
 # Elements whose text is not shown, and those around whose text there is no space.
 _HIDDEN = frozenset(("script", "style", "template", "noscript"))
 # fmt: off
@@ -139,6 +142,11 @@ def find(selector: str, page: str, budget: Budget) -> str | None:
     return reader.found()
 
 
+def _fraction(match: re.Match[str]) -> str:
+    """Cents that are raised instead of marked: "$19" with a small "99"."""
+    return f"{match[1]}{',' if '.' in match[1] else '.'}{match[2]}"
+
+
 class _Complete(Exception):
     """All that is wanted has been read."""
 
@@ -153,7 +161,10 @@ class _Reader:
         self._from = self._hidden = 0
 
     def found(self) -> str | None:
-        return None if self._text is None else " ".join("".join(self._text).split())
+        if self._text is None:
+            return None
+        text = _RAISED.sub(_fraction, "".join(self._text)).replace(_SUP, "").replace(_SUP_END, "")
+        return " ".join(text.split())
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         parent = self._open[-1]
@@ -173,6 +184,8 @@ class _Reader:
         if self._text is not None:
             self._hidden += tag in _HIDDEN
             self._space(tag)
+            if tag == "sup":
+                self._text.append(_SUP)
         elif matches & self._ends:
             self._begin(attributes)
 
@@ -182,6 +195,8 @@ class _Reader:
             if self._text is not None:
                 self._hidden -= one.tag in _HIDDEN and len(self._open) > self._from
                 self._space(one.tag)
+                if one.tag == "sup":
+                    self._text.append(_SUP_END)
                 if len(self._open) == self._from:
                     raise _Complete
             if one.tag == tag:

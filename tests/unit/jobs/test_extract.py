@@ -19,7 +19,7 @@ PAGE = r"""<!doctype html><meta itemprop=price content="19.99"><title>T</title>
 @pytest.mark.parametrize(
     ("selector", "found"),
     [
-        (".price", "199 €"),
+        (".price", "1.99 €"),
         (".price::attr(data-old)", "29"),
         ("meta[itemprop=price]::attr(content)", "19.99"),
         ("#main > p:nth-child(2)", "Two bold"),
@@ -32,7 +32,7 @@ PAGE = r"""<!doctype html><meta itemprop=price content="19.99"><title>T</title>
         ("LI:first-of-type", "x"),
         ("[class~=b] ul li", "x"),
         ("[class^=md] , title", "T"),
-        ("#main", "One Two bold 1 2 3 x y z 199 €"),
+        ("#main", "One Two bold 1 2 3 x y z 1.99 €"),
         (".nothing", None),
         ("ul > p", None),
         ("td p", None),
