@@ -23,7 +23,7 @@ from common.numbers import grouped
 _CODES: dict[str, Codes] = {}
 # How a parameter is shown, by what follows its name and a colon in a sentence. Apps add theirs.
 FORMATS: dict[str, Callable[[Any], str]] = {
-    "number": "{:g}".format,
+    "number": lambda value: f"{round(value, 1 if abs(value) >= 1 else 3):g}",
     "bytes": lambda size: gettext("%(size)s bytes") % {"size": grouped(size)},
     "service": lambda name: gettext(name) if name and isinstance(name, str) else str(name),
 }

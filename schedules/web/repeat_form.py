@@ -140,7 +140,7 @@ def _read(cleaned: dict[str, Any]) -> Repetition:
     )
     found: dict[str, Any] = {"frequency": _FREQUENCIES[kind], "interval": every, "time": fields.time_of_day(cleaned)}
     if kind == "weekly":
-        found["days"] = tuple(sorted({int(day) for day in cleaned["days"]}))
+        found["days"] = tuple(sorted({int(day) for day in cleaned.get("days", [])}))
     if kind == "yearly":
         found["month"] = _chosen(cleaned, "month", _MONTHS, _("Choose a month."))
     if kind in ("daily", "weekly"):

@@ -238,7 +238,7 @@ class TimingForm(RepeatForm):
             anchor = cleaned["anchor"] and civil.local(civil.zone(zone), cleaned["anchor"])
             return "rrule", {"rule": repeat_form.calendar_rule(cleaned, shown, anchor)}
         if kind == "rrule":
-            written = cleaned["rule"].strip()
+            written = cleaned.get("rule", "").strip()
             return (
                 ("cron", {"expression": written})
                 if written.startswith("@")

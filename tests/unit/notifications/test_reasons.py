@@ -47,6 +47,14 @@ def test_each_use_gives_what_its_sentence_shows() -> None:
 
 
 @pytest.mark.parametrize(
+    ("seconds", "shown"), [(9.99994, "10"), (10.4, "10.4"), (20, "20"), (1.66, "1.7"), (0.25, "0.25"), (60.0, "60")]
+)
+def test_seconds_are_said_as_people_say_them(seconds: float, shown: str) -> None:
+    said = sentence(Code.TIMEOUT, {"service": "Slack", "seconds": seconds})
+    assert said == f"Slack did not answer within {shown} seconds."
+
+
+@pytest.mark.parametrize(
     ("reason", "text"),
     [
         (Reason(Code.HTTP, service="the receiver", status=404), "The receiver answered 404 Not Found."),

@@ -161,3 +161,20 @@ def test_no_verb_fails_on_a_reminder_whose_zone_was_removed(browser: Client, los
     assert lost.next_fire_at is not None
     fields = {"slot": lost.next_fire_at.isoformat(), "until": "2999-01-01T09:00"}
     assert browser.post(f"/reminders/{lost.id}/{verb}/", fields, follow=True).status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["once", "interval", "daily", "weekly", "monthly", "yearly", "cron", "rrule"])
+def test_a_nul_in_any_field_of_a_timing_is_refused_there(kind: str, browser: Client) -> None:
+    sound = {
+        "kind": kind,
+        "step": "2",
+        "every": "2",
+        "unit": "weeks",
+        "days": ["0"],
+        "day": "1",
+        "month": "1",
+        "rule": START,
+    }
+    for name in TimingForm.base_fields:
+        fields = typed(**sound | {"rule": START, name: "1\0"})
+        assert browser.post("/reminders/preview/", fields).status_code == 200, name
