@@ -58,6 +58,7 @@ def enter(request: HttpRequest, person_id: int, refuse: Callable[[], HttpRespons
     name = uuid4().hex
     if _take(person_id, name):
         request.slot = (person_id, name)  # type: ignore[attr-defined]
+        request.__dict__.pop("slot_until", None)  # a pull that waits comes again
         return None
     until: float = request.__dict__.setdefault("slot_until", time.monotonic() + _PATIENCE)
     response = refuse()
