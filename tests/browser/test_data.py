@@ -42,8 +42,10 @@ def test_data_comes_and_goes(page: Page, site: Installation) -> None:
     imported = page.url
 
     page.goto(f"{site.url}/settings/")
+    page.get_by_role("link", name="Export").click()
+    page.get_by_label("Password").fill(PASSWORD)
     with page.expect_download() as download:
-        page.get_by_role("link", name="Export").click()
+        page.get_by_role("button", name="Continue").click()
     exported = Path(download.value.path()).read_text()
     assert [one["title"] for one in json.loads(exported)["reminders"]] == ["Dentist"]
 

@@ -1,0 +1,23 @@
+"""A person sees where they are signed in and what happened to their account, and signs out elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from demo.installation import Installation
+from tests.browser.conftest import accessible, fits
+from tests.browser.test_channels import sign_up
+
+pytestmark = pytest.mark.browser
+
+
+def test_recent_activity_lists_this_browser_and_its_sign_in(page: Page, site: Installation) -> None:
+    sign_up(page, site, "activity@example.org")
+    page.goto(f"{site.url}/settings/")
+    page.get_by_role("link", name="Recent activity").click()
+    main = page.get_by_role("main")
+    expect(main).to_contain_text("this browser")
+    expect(main).to_contain_text("Signed in")
+    fits(page)
+    accessible(page)
