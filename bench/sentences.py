@@ -75,7 +75,8 @@ def _recognized(result: dict[str, Any]) -> list[Value] | None:
     """The times of a result; none of a length or a zone, None if the specification does not say them."""
     value = result.get("Resolution") or result.get("Value") or {}
     if "values" in value:
-        return [_resolved(one) for one in value["values"] if one["type"] not in ("duration", "timezone")]
+        found = [_resolved(one) for one in value["values"] if one["type"] not in ("duration", "timezone")]
+        return found or None  # a length, as in "in two weeks"
     if "FutureResolution" not in value:
         return None
     both = [value.get(key) or {} for key in ("FutureResolution", "PastResolution")]
@@ -174,7 +175,7 @@ def _expected(body: str, now: datetime, line: str) -> Value | None:
         return None
     is_implied = at.time() == now.time() or (at.hour, at.minute) == (12, 0) or (at.hour, at.minute) == (0, 0)
     is_day = is_implied and not re.search(
-        r"noon|(?<!\d)12(?!\d)|midn|mittag|mitternacht|medio|:|\dh|uhr", line, re.IGNORECASE
+        r"noon|(?<!\d)12 ?(?:[ap]m|h|uhr)|midn|mittag|mitternacht|medio|:|\dh|uhr", line, re.IGNORECASE
     )
     return Value(at.isoformat(" ")[: 10 if is_day else 19])
 
@@ -233,7 +234,9 @@ def _is_same(at: datetime, value: Value, case: Case) -> bool:
     if (
         text[:10] == value.text[:10]
         and "DD" not in value.text
-        and re.search(r"\b(?:in|en|dentro)\b", case.line)
+        and re.search(
+            r"\b(?:in|en|dentro|hence|now|later|tonight|evening|morning|noche|tarde|mañana|abend|nacht)\b", case.line
+        )
         and not _CLOCK.search(case.line)
     ):
         return True  # "in 7 days", at the hour of now or in the morning
@@ -260,6 +263,7 @@ def _repeats(timex: str, timing: Any) -> bool:
         return (timing.month, timing.day) == (int(date[1]), int(date[2]))
     if weekend := re.fullmatch(r"P(\d)(WE|WD)", timex):
         return (timing.interval, timing.days) == (int(weekend[1]), (5, 6) if weekend[2] == "WE" else (0, 1, 2, 3, 4))
+    timex = timex.replace("P0.5Y", "P6M")
     if step := re.fullmatch(r"P(\d+)([DWMY])", timex):
         units = {"D": "DAILY", "W": "WEEKLY", "M": "MONTHLY", "Y": "YEARLY"}
         return (timing.interval, timing.frequency) == (int(step[1]), units[step[2]])
@@ -282,6 +286,7 @@ def main() -> None:
             seen.add(key)
             found, what = verdict(case)
             counts[name, case.language][found] += 1
+            counts[name, case.language][f"{found} exactly"] += not any(one.end for one in case.values)
             if found in chosen.list:
                 wanted = " | ".join(one.timex or one.text for one in case.values)
                 print(f"{found}\t{name}\t{case.language}\t{case.now:%a %Y-%m-%d %H:%M}\t{case.line}\t{what}\t{wanted}")
@@ -300,10 +305,12 @@ def _report(counts: dict[tuple[str, str], collections.Counter[str]], as_json: bo
 
 
 def _line(of: collections.Counter[str]) -> str:
-    with_time = of["right"] + of["open"]
+    with_time, exactly = of["right"] + of["open"], of["right exactly"] + of["open exactly"]
+    sentences = sum(of[one] for one in ("right", "open", "refused", "wrong"))
     return (
-        f"{of.total():5} sentences: {of['right']} right, {of['refused'] + of['open']} refused, {of['wrong']} wrong "
-        f"({of['wrong'] / max(of.total(), 1):.1%}); of {with_time} with time {of['right'] / max(with_time, 1):.0%} read"
+        f"{sentences:5}: {of['right']} right, {of['refused'] + of['open']} refused, {of['wrong']} wrong "
+        f"({of['wrong'] / max(sentences, 1):.1%}), of {with_time} with a time {of['right'] / max(with_time, 1):.0%}, "
+        f"of {exactly} with one point in time {of['right exactly'] / max(exactly, 1):.0%}"
     )
 
 

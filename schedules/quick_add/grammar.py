@@ -81,6 +81,7 @@ def _of_month(today: date, u: str, ahead: int) -> Day | None:
 def _next(u: str, today: date) -> Day | None:
     first = today.replace(day=1)
     found = {
+        "days": Day(exact=today + timedelta(days=1)),
         "weeks": next_week(today),
         "months": Day(exact=(first + timedelta(days=32)).replace(day=1)),
         "years": Day(exact=date(today.year + 1, 1, 1)),
@@ -213,7 +214,7 @@ _D = "weekday/weakday"
 _M = "month/weakmonth"
 _TO = "(?:to|dash|until)"
 _USED = "day/rep/time/inpart/adverb/wait/hours"
-_AT = "(?:at|on)?"
+_AT = "(?:at|on|las)?"
 
 
 def _rules() -> list[Rule]:
@@ -248,7 +249,7 @@ def _rules() -> list[Rule]:
         ("day", "every n:num/ord/nth? p:part", lambda p, n=1: Day(every=(n, "days"), part=p, repeats=True)),
         # Days of a month.
         ("ord", f"n:num stop(?={_M}|unit)", lambda n: n),
-        ("nth", "(?<=on/the/from/until/every/starting)n:num stop(?!num)", lambda n: n),
+        ("nth", "(?<=on/the/from/until/every/starting)n:num stop(?!num)", lambda n: n if n < 32 else None),
         ("day", f"d:nth/ord of? m:{_M} stop? (?:and? of?)? y:year", _date),
         ("day", f"d:nth/ord of? m:{_M}", _date),
         ("day", f"dayword? d:num dash? of? m:{_M} (?:stop|and|of|dash)? y:year", _date),
@@ -315,6 +316,7 @@ def _rules() -> list[Rule]:
         ),
         ("day", "(?<=every/from/until/starting/rep)(?:on|the)* d:nth(?!num|unit)", lambda d: Day(day=d).checked()),
         ("day", "(?:on|the)+ d:nth(?!num|unit)", lambda d: Day(day=d).checked()),
+        ("day", "(?:on|the)+ d:num(?=at|clock|$)", lambda d: Day(day=d).checked() if 12 < d < 32 else None),
         ("day", "dayword d:num", lambda d: Day(day=d).checked()),
         ("day", "d:nth(?=at|clock|$)", lambda d: Day(day=d).checked()),
         ("day", "endof the? u:unit", _end_of),
@@ -333,8 +335,12 @@ def _rules() -> list[Rule]:
         ("day", f"d:{_D} (?:of|in)? the? u:unit nextafter", lambda d, u, today: _in_week(d, u, today, 1)),
         ("day", "the? next u:unit", _next),
         ("day", "the? u:unit nextafter", _next),
+        ("day", f"this next d:{_D}", lambda d, today: next_week(today, d, int(d <= today.weekday()))),
         ("day", f"next d:{_D}", lambda d, today: next_week(today, d)),
         ("day", f"coming d:{_D}", lambda d, today: next_week(today, d, int(d <= today.weekday()))),
+        ("day", "the? coming u:unit", _next),
+        ("day", "the? u:unit afternext", lambda u, today: next_week(today, 0, 2) if u == "weeks" else None),
+        ("day", "next d:daypart", lambda d, today: replace(next_week(today, d[0]), part=d[1])),
         ("day", "next weekend", lambda today: next_week(today, 5)),
         ("day", "(?:next|this) f:day", lambda f: f if f.month or f.easter is not None else None),
         ("day", f"n:num d:plural/{_D} now", lambda n, d, today: next_week(today, d, n - (d > today.weekday()))),
@@ -366,7 +372,7 @@ def _rules() -> list[Rule]:
         ("day", "(?<=every)n:ord/nth d:day", lambda n, d: None),
         ("day", f"(?<=every)w:{_D}", lambda w: Day(weekdays=(w,))),
         ("day", "(?:from|between)? on? the? a:day (?:to|dash) on? the? b:day", _days_span),
-        ("day", "between a:day and b:day", _days_span),
+        ("day", "between on? the? a:day and on? the? b:day", _days_span),
         ("day", "(?<=day)o:ofunit", lambda o: replace(o, is_of=False) if o.month and not o.every else None),
         # Waits, and days counted from others.
         ("day", "for d:dur from/starting t:day", lambda d, t: replace(t, until=t)),
@@ -406,6 +412,7 @@ def _rules() -> list[Rule]:
         ("time", "at/las h:num/clock and half", lambda h: _past(30, h)),
         ("time", "at/las h:num/clock and quarter", lambda h: _past(15, h)),
         ("time", "at/las h:num/clock minus quarter", lambda h: _past(-15, h)),
+        ("time", "las h:num and m:num(?!at|las|unit|of)", lambda h, m: _past(m, h) if m >= 10 else None),
         ("time", "at/las h:num minus m:num", lambda h, m: _past(-m, h)),
         ("time", f"{_AT} h:num m:num? am", lambda h, m=0: _meridiem(h, False, m)),
         ("time", f"{_AT} h:num m:num? pm", lambda h, m=0: _meridiem(h, True, m)),
@@ -426,14 +433,14 @@ def _rules() -> list[Rule]:
         ("hours", f"from a:num/time at? {_TO} b:num(?!of|in|month|weakmonth|unit)", _hours),
         ("hours", f"(?<={_USED})a:num/time {_TO} b:num", _hours),
         ("hours", f"a:num/time {_TO} b:num(?=inpart)", _hours),
-        ("hours", "between at? a:num/time (?:and|to|dash|until) at? b:num/time", _hours),
+        ("hours", "between (?:at|las)? a:num/time (?:and|to|dash|until) (?:at|las)? b:num/time", _hours),
         ("hours", "a:time dash b:num(?!of|in|month|weakmonth|unit|dash)", _hours),
         ("time", "at h:num sharp?(?!unit|month|times|dur|of)", _one),
         ("time", "h:num(?=inpart)", _one),
         ("time", f"(?<={_USED})h:dot", _one),
         ("time", "time(?: and+ at? (?:num|clock|time))+(?!unit|dur)", lambda pieces: _times(pieces)),
         # What is around a day or a time.
-        ("day", "(?:on|the)+ d:day", lambda d: d),
+        ("day", "(?:on|the|this)+ d:day", lambda d: d),
         ("day", "every other d:day", lambda d: _every_day(d, 2)),
         ("day", "every n:num/ord/nth? d:day", lambda d, n=1: _every_day(d, n)),
         ("rep", "every(?=time)", lambda: (1, "days")),

@@ -137,7 +137,8 @@ class _Meaning:
             raise NotUnderstood("two-times")
         clock = self._time()
         found = self._moment(clock.time, clock.hour >= 24)
-        if found <= self.now:
+        runs = said.day is not None and said.day.until is not None and self._date(said.day.until) < found.date()
+        if found <= self.now or runs:
             raise NotUnderstood("passed", said.timing)
         return self._at(found)
 

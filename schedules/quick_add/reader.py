@@ -219,6 +219,8 @@ class _Reader:
             said.times, said.starts, said.spans["time"] = (said.starts,), None, said.spans["begins"]
             said.body = self._text("begins", "ends") if said.ends else ""
             said.ends = None
+        if not repeats and said.ends is not None and said.day is not None and said.starts is None:
+            said.body, said.ends = self._text("day", "ends"), None
         if not repeats and isinstance(said.starts, Day) and said.day is None:
             year = said.ends.year if isinstance(said.ends, Day) else 0
             said.day = replace(said.starts, year=said.starts.year or year)

@@ -22,6 +22,7 @@ _TIMELY = {
 _NUMBERS = {"num", "ord", "decimal", "amount", "half", "threequarters"}
 _FUZZY = ("weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth")
 _FUNCTION = {"the", "of", "at", "las", "on", "in", "a"}
+_BOUNDS = {"until": "until", "starting": "from", "except": "relative"}
 _FRACTIONS = {"1/2", "1/3", "2/3", "1/4", "3/4"}
 _LONG = 6
 _SHORTEST = 5
@@ -60,7 +61,7 @@ class _Around:
     @property
     def is_amount(self) -> bool:
         """A number before an ordinary word, as in "3 apples", or after a word such as "room"."""
-        if self.before.is_used or self.before.kinds.keys() & {
+        if (self.before.is_used and "time" not in self.before.kinds) or self.before.kinds.keys() & {
             "near",
             "at",
             "on",
@@ -84,35 +85,62 @@ def _is_ordinary(piece: Piece) -> bool:
 
 
 def _code(piece: Piece, around: _Around, said: Said) -> str:
+    """The hint for a piece that is left; "" for a word of the title."""
     kinds = piece.kinds.keys()
-    if kinds & {"near", "ago", "agobefore"} and around.ahead.is_used:
-        return "relative"
-    if "of" in kinds and around.after.is_used and around.after.kinds.keys() & {"time", "hours"}:
-        return "relative"
-    if kinds & {"next", "last", "other", "coming", "this"} and (
-        around.after.is_used or around.before.is_used or not around.after.text
-    ):
-        return "rest"
-    if "meal" in kinds and around.before.kinds.keys() & {"at", "near", "on", "of", "the"}:
-        return "relative"
-    if kinds & {"am", "weakday", "weakmonth"}:
-        is_complete = said.day is not None and said.day.exact is not None
-        return "rest" if around.touches_time and not is_complete else ""
-    if "adverb" in kinds or (piece.text[0].isdigit() and piece.text[-1].isalpha() and not kinds):
-        return "rest" if around.after.is_used or "at" in around.before.kinds else ""
-    if said.repeats and around.before.is_used and kinds & {"until", "starting", "except"}:
-        return "until" if "until" in kinds else "from" if "starting" in kinds else "relative"
+    code = _code_beside(piece, around)
+    if code:
+        return code
+    if said.repeats and around.before.is_used and (found := next((one for one in _BOUNDS if one in kinds), "")):
+        return _BOUNDS[found]
     if said.repeats and piece.text.replace(" ", "") in _FRACTIONS and _is_ordinary(around.after):
         return ""
-    if "part" in kinds:
-        follows = around.before.is_used or not around.before.text
-        return "" if follows and said.times and all(fitting(one, piece.kinds["part"]) for one in said.times) else "rest"
-    if "unit" in kinds:
-        return "" if "the" in around.before.kinds and not (around.after.is_used or around.after.kinds) else "rest"
-    if kinds & _NUMBERS:
-        return "" if around.is_amount else "rest"
+    for group, is_title in _TITLES:
+        if kinds & group and "a" not in kinds:
+            return "" if is_title(piece, around, said) else "rest"
     code = next((code for kind, code in _HINTS.items() if kind in kinds), "")
     return code or ("rest" if kinds & _TIMELY else "")
+
+
+def _code_beside(piece: Piece, around: _Around) -> str:
+    """The hint for a word that means something only beside a day or time."""
+    kinds, before, after = piece.kinds.keys(), around.before, around.after
+    if kinds & {"near", "ago", "agobefore"} and around.ahead.is_used:
+        return "relative"
+    if "of" in kinds and after.is_used and after.kinds.keys() & {"time", "hours"}:
+        return "relative"
+    if piece.text == "of" and before.is_used:
+        return "relative"  # "Monday of the Holy Spirit"
+    if kinds & {"next", "last", "other", "coming", "this"} and (after.is_used or before.is_used or not after.text):
+        return "rest"
+    if "meal" in kinds and before.kinds.keys() & {"at", "near"}:
+        return "relative"
+    is_mixed = piece.text[0].isdigit() and piece.text[-1].isalpha() and not kinds
+    return "rest" if ("adverb" in kinds or is_mixed) and (after.is_used or "at" in before.kinds) else ""
+
+
+def _is_name(piece: Piece, around: _Around, said: Said) -> bool:
+    """ "Jan" and "sun", unless they touch a time; a day that is exact needs no month."""
+    return not around.touches_time or (said.day is not None and said.day.exact is not None)
+
+
+def _agrees(piece: Piece, around: _Around, said: Said) -> bool:
+    """A part of the day that the times are in, as in "7:00 morning run"."""
+    follows = around.before.is_used or not around.before.text
+    return follows and bool(said.times) and all(fitting(one, piece.kinds["part"]) for one in said.times)
+
+
+def _is_alone(piece: Piece, around: _Around, said: Said) -> bool:
+    """ "plan the week" """
+    return "the" in around.before.kinds and not (around.after.is_used or around.after.kinds)
+
+
+_TITLES = (
+    ({"am", "weakday", "weakmonth"}, _is_name),
+    ({"part"}, _agrees),
+    ({"unit"}, _is_alone),
+    ({"all"}, lambda piece, around, said: _is_ordinary(around.after)),
+    (_NUMBERS, lambda piece, around, said: around.is_amount),
+)
 
 
 def _dates(piece: Piece, said: Said) -> list[tuple[str, str]]:

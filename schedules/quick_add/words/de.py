@@ -76,7 +76,7 @@ WORDS = {
     "to": "bis", "until": "bis bis_zum bis_zur bis_einschließlich bis_zu", "from": "von vom ab ab_dem",
     "starting": "beginnend", "for": "für", "between": "zwischen", "except": "außer ausser",
     "half": _ends("halb") + " halb", "halfto": "halb", "quarter": "viertel", "threequarters": "dreiviertel",
-    "past": "nach", "before": "vor", "oclock": "uhr", "sharp": "punkt", "endof": "ende", "meal": "mittagessen abendessen frühstück essen schule arbeit", "long": "lang",
+    "past": "nach", "before": "vor", "oclock": "uhr", "sharp": "punkt", "endof": "ende", "meal": "mittagessen abendessen frühstück", "long": "lang",
     "feast": {"01-01": "neujahr neujahrstag", "01-06": "dreikönigstag heilige_drei_könige heiligen_drei_könige",
               "02-14": "valentinstag", "05-01": "tag_der_arbeit maifeiertag", "08-15": "mariä_himmelfahrt", "10-03": "tag_der_deutschen_einheit",
               "10-31": "halloween reformationstag", "11-01": "allerheiligen", "11-11": "martinstag", "12-06": "nikolaus nikolaustag",

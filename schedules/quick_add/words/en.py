@@ -70,15 +70,15 @@ WORDS = {
               "04-22": "earth_day", "05-2-6": "mother's_day mother’s_day", "06-3-6": "father's_day father’s_day"},
     "ago": "ago",
     "over": "yesterday last_night previous",
-    "vague": "soon later sometime sometimes often regularly occasionally someday eventually now asap few "
+    "vague": "to_date till_date closest nearest soon later sometime sometimes often regularly occasionally someday eventually now asap few "
              "several early late mid middle_of start_of beginning_of the_beginning_of approximately roughly circa approx "
              "so_often rarely upcoming following whenever anytime recently earlier "
              "halfway black_friday cyber_monday orthodox chinese islamic parsi jewish lunar muslim week's month's year's yesterday's mornings afternoons evenings nights weekdays' ish weekly_basis rest_of remainder_of today's lunchtime sunrise sunset dawn dusk daytime "
              "decade decades century centuries millennium",
     # Beside a day or time, these mean something that a reminder cannot say.
-    "near": "any > < ≥ ≤ before after around since about by_the from between to until till through past over during within than "
+    "near": "or any > < ≥ ≤ before after around since about by_the from between to until till through past over during within than "
             "under not and_a near without",
-    "meal": "lunch dinner breakfast supper brunch school work",
+    "meal": "lunch dinner breakfast supper brunch",
     "label": "room page chapter gate platform line bus tram flight building floor level number no nr version season "
              "episode exit terminal seat row table apartment flat suite track invoice bill ticket",
 }  # fmt: skip

@@ -41,15 +41,15 @@ WORDS = {
     "named": {12: "mediodía al_mediodía a_mediodía del_mediodía", 0: "medianoche a_medianoche a_la_medianoche"},
     "adverb": {(1, "days"): "diario diariamente", (1, "weeks"): "semanal semanalmente",
                (1, "months"): "mensual mensualmente", (3, "months"): "trimestral", (1, "years"): "anual anualmente"},
-    "every": "cada todos_los todas_las", "once": "una_vez", "times": "veces", "twice": "dos_veces",
-    "at": "a_las a_la @", "las": "las la", "on": "el en_el los", "this": "este esta", "next": "próximo próxima",
+    "every": "cada todos_los todas_las", "all": "todos_los todas_las", "once": "una_vez", "times": "veces", "twice": "dos_veces",
+    "at": "a_las a_la @", "las": "las la a_las a_la", "on": "el en_el los", "this": "este esta", "next": "próximo próxima",
     "nextafter": "que_viene próximo próxima siguiente que_vienen", "the": "el la los",
     "of": "de del de_el del_mes_de", "in": "en dentro_de de_aquí_a", "a": "un una al a_la", "and": "y , e", "to": "a al hasta_el",
     "until": "hasta hasta_el hasta_la hasta_las", "from": "desde desde_el desde_la desde_las a_partir_de a_partir_del de del",
     "for": "durante por", "between": "entre entre_las entre_la", "except": "excepto menos salvo", "minus": "menos",
     "half": "media medio", "quarter": "cuarto", "oclock": "hs horas en_punto", "endof": "fin_de fin_del",
     "dayword": "día el_día",
-    "meal": "almuerzo cena desayuno comida trabajo colegio",
+    "meal": "almuerzo cena desayuno comida",
     "feast": {"01-01": "año_nuevo día_de_año_nuevo", "01-05": "noche_de_reyes", "01-06": "reyes día_de_reyes reyes_magos",
               "02-14": "san_valentín día_de_san_valentín", "03-19": "san_josé día_del_padre", "05-01": "día_del_trabajo día_del_trabajador",
               "06-24": "san_juan", "10-12": "día_de_la_hispanidad", "10-31": "halloween", "11-01": "todos_los_santos",
@@ -59,7 +59,7 @@ WORDS = {
               "easter-46": "miércoles_de_ceniza", "easter-7": "domingo_de_ramos semana_santa", "easter+39": "ascensión",
               "easter+49": "pentecostés", "easter+60": "corpus_christi", "05-1-6": "día_de_la_madre"},
     "agobefore": "hace", "over": "ayer anteayer anoche antier pasado pasada pasados anterior",
-    "vague": "cuatrimestre final finalizar todo_el toda_la últimos primeros finales fines buenas_noches buenas_tardes vigésimo ortodoxo chino islámico mil cien ciento cientos pronto luego alguna algún algunos algunas varios varias aproximadamente circa temprano tarde_o_temprano "
+    "vague": "cuatrimestre final finalizar todo_el toda_la últimos primeros finales fines buenas_noches buenas_tardes vigésimo ortodoxo chino islámico mil cien ciento cientos pronto luego algunos algunas varios varias aproximadamente circa temprano tarde_o_temprano "
              "principios mediados comienzos inicio verano invierno primavera otoño alrededor "
              "tempranas ahora siglo década décadas par finales comienzo tardar",
     "near": "tras antes después desde hasta entre sobre alrededor hacia desde_las durante",
