@@ -28,4 +28,5 @@ class NotificationsConfig(AppConfig):
         from notifications.deliveries import (
             kind,  # noqa: F401 - registers the deliveries
             preload,  # noqa: F401 - connects its receiver
+            quiet_changes,  # noqa: F401 - connects its receiver
         )

@@ -181,7 +181,9 @@ def _wait(new: NewNotification, provider: str) -> tuple[datetime | None, datetim
     """When a delivery becomes available, when it expires, and why it waits."""
     if new.quiet_hours is None or not providers.disturbs(provider):
         return new.available_at, new.expires_at, "", "{}"
-    reason = Reason(Code.QUIET_HOURS, until=new.quiet_hours.shown)
+    # When it was due, for a change of the quiet hours (see `quiet_changes`).
+    due = {} if new.available_at is None else {"due": new.available_at.timestamp()}
+    reason = Reason(Code.QUIET_HOURS, until=new.quiet_hours.shown, **due)
     return new.quiet_hours.until, new.expires_at, str(reason.code), reason.json
 
 

@@ -6,11 +6,16 @@ import re
 from datetime import datetime, time, timedelta
 from typing import Any
 
+from django.test import TestCase
+from redis import Redis
+
+from notifications.deliveries.kind import DELIVERY
 from notifications.models import Delivery, Notification
 from schedules.firing import fire, sending
 from schedules.models import Schedule
-from tests.make import make_channel, make_schedule, make_user, signed_in
-from work import wakes
+from tests.db.people.test_quiet import save
+from tests.make import make_channel, make_delivery, make_schedule, make_user, signed_in
+from work import runner, wakes
 
 # 23:30 in Berlin, and the morning after; in the future, because nothing becomes available before the database's now.
 SLOT = datetime.fromisoformat("2099-12-01T22:30:00+00:00")
@@ -87,3 +92,51 @@ def test_urgent_is_a_box_in_the_form() -> None:
     assert schedule.urgent
     page = client.get(f"/reminders/{schedule.id}/edit/").content.decode()
     assert re.search(r'<input [^>]*name="urgent"[^>]* checked', page)
+
+
+def held_now(**quiet: Any) -> Delivery:
+    """A delivery that a worker has put off until the end of quiet hours, which have just begun and last for long."""
+    user = make_user(quiet_from=time(0), quiet_until=time(23, 59, 59), time_zone="UTC", **quiet)
+    delivery = make_delivery(make_channel(user, "email"))
+    runner.run(DELIVERY, delivery.id, "worker")
+    delivery.refresh_from_db()
+    return delivery
+
+
+def test_what_waits_goes_at_once_when_quiet_hours_are_switched_off(broker: Redis) -> None:
+    delivery = held_now()
+    assert (delivery.state, delivery.reason_code, delivery.tries) == ("pending", "quiet-hours", 0)
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        save(delivery.channel.user, quiet_from="", quiet_until="")
+    delivery = Delivery.objects.get()
+    assert (delivery.reason_code, delivery.channel.user.quiet_from) == ("", None)
+    runner.run(DELIVERY, delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert delivery.state == "delivered"
+
+
+def test_what_waits_waits_for_the_new_end_when_quiet_hours_are_moved() -> None:
+    delivery = held_now()
+    user = delivery.channel.user
+    user.quiet_until = time(23, 59, 58)
+    user.save(update_fields=["quiet_until"])
+    runner.run(DELIVERY, delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.reason_code, delivery.tries) == ("pending", "quiet-hours", 0)
+    assert f"{delivery.available_at:%H:%M:%S}" in {"23:59:58", "23:59:57"}
+
+
+def test_what_is_not_due_yet_does_not_come_early_when_quiet_hours_change() -> None:
+    email, _ = fired()
+    user = email.channel.user
+    user.quiet_from = user.quiet_until = None
+    user.save()
+    email.refresh_from_db()
+    assert (email.available_at, email.reason) == (SLOT, "")
+
+
+def test_signing_in_decides_nothing_anew() -> None:
+    delivery = held_now()
+    delivery.channel.user.save(update_fields=["last_login"])
+    delivery.refresh_from_db()
+    assert delivery.reason_code == "quiet-hours"

@@ -1,0 +1,45 @@
+"""What waits for the end of quiet hours is decided anew when its person changes them, or their time zone.
+
+Its time is set back to when it was due, in the transaction of the change. The worker that claims it then decides by the
+new quiet hours, and rescue publishes what was not published.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models.signals import post_save
+from django.dispatch import receiver
+
+from common.postgres import query
+from notifications.deliveries.outbox import DELIVER
+from notifications.reasons import Code
+from people.models import User
+from work import wakes
+from work.wakes import Wake, publish_after_commit
+
+_DECIDES = {"quiet_from", "quiet_until", "time_zone"}
+_RELEASE = f"""
+WITH held AS (
+    SELECT d.id, greatest(now(), CASE WHEN jsonb_typeof(d.reason_params -> 'due') = 'number'
+                                      THEN to_timestamp((d.reason_params ->> 'due')::float) END) AS due
+      FROM notifications_channel c JOIN notifications_delivery d ON d.channel_id = c.id
+     WHERE c.user_id = %(user)s AND d.state = 'pending' AND d.settled_at IS NULL AND d.reason_code = %(code)s
+     ORDER BY d.id FOR NO KEY UPDATE OF d
+)
+UPDATE notifications_delivery d
+   SET available_at = due, wake_at = {wakes.wake_at("extract(epoch FROM due - now())::float")}, wakes = 0,
+       reason_code = '', reason_params = '{{}}'
+  FROM held WHERE d.id = held.id AND d.wake_at IS NOT NULL
+RETURNING d.id, d.is_bulk, extract(epoch FROM due - now())::float AS wait
+"""  # noqa: S608 - constants only
+
+
+@receiver(post_save, sender=User, dispatch_uid="quiet-hours")
+def release(instance: User, created: bool, update_fields: frozenset[str] | None, **_: Any) -> None:
+    """Release what the person's quiet hours hold, if they may have changed."""
+    if created or (update_fields is not None and _DECIDES.isdisjoint(update_fields)):
+        return
+    values = {**wakes.parameters(), "user": instance.pk, "code": str(Code.QUIET_HOURS)}
+    rows = query(_RELEASE, values)
+    publish_after_commit(Wake(DELIVER, row.id, row.wait, instance.pk, row.is_bulk) for row in rows)
