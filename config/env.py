@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import ssl
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -199,6 +200,17 @@ def proxy(value: str) -> str:
         if parts.scheme != "http" or not parts.hostname or not parts.port:
             raise Misconfigured("EGRESS_PROXY", "is not an address that starts with http:// and names a port", example)
     return value
+
+
+def certificates(name: str) -> str:
+    """The path of a file with certificates in PEM; empty: none."""
+    path = text(name, "")
+    if path:
+        try:
+            ssl.create_default_context(cafile=path)
+        except (OSError, ValueError):
+            raise Misconfigured(name, "is not a file with certificates (PEM)", "/etc/carillon/home-ca.pem") from None
+    return path
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,9 @@ ALLOWED_NETWORKS = env.networks("ALLOWED_NETWORKS")
 # An HTTP proxy for all requests to services and webhooks; empty: none.
 EGRESS_PROXY = env.proxy(env.secret("EGRESS_PROXY", ""))
 
+# Certificates of authorities that are trusted besides the machine's, such as one's own at home; empty: none.
+EXTRA_CA_FILE = env.certificates("EXTRA_CA_FILE")
+
 # Addresses of the services, for a self-hosted Bot API server or for tests.
 SERVICE_URLS = {
     "telegram": env.url("TELEGRAM_URL", "https://api.telegram.org").rstrip("/"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
@@ -94,8 +95,28 @@ class Fetch:
             raise Unfit(Later(response.broken))
         encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
         if response.body and encoding not in ("", "identity"):
-            raise Unfit(Refused(Reason(Code.COMPRESSED, service=service, encoding=encoding[:40])))
+            return replace(response, body=_unpacked(response.body, encoding, service))
         return response
+
+
+def _unpacked(body: bytes, encoding: str, service: str) -> bytes:
+    """What was compressed although that was not asked for, as some do. No more is unpacked than may be read."""
+    body_of = None
+    # "deflate" is written with a head by some, and without one by others.
+    for bits in {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}.get(encoding, ()):
+        unpacker = zlib.decompressobj(bits)
+        try:
+            body_of = unpacker.decompress(body, MOST_BYTES + 1)
+        except zlib.error:
+            continue
+        if len(body_of) > MOST_BYTES:
+            raise Unfit(Refused(Reason(Code.TOO_LARGE, service=service, most=MOST_BYTES)))
+        if not unpacker.eof:
+            body_of = None
+        break
+    if body_of is None:
+        raise Unfit(Refused(Reason(Code.COMPRESSED, service=service, encoding=encoding[:40])))
+    return body_of
 
 
 def origin(url: str) -> tuple[str, str]:

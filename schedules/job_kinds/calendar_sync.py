@@ -44,7 +44,11 @@ class Code(Codes):
         "calendar-left-out",
         gettext_noop("Reminders are kept for the first {most} alone; {count} more are left out."),
     )
-    UNFIT = "calendar-unfit", gettext_noop("{count} cannot be followed, such as “{title}”: {why}")
+    UNFIT = (
+        "calendar-unfit",
+        gettext_noop("{count} cannot be followed, such as “{title}”: {why}"),
+    )  # of earlier releases
+    NOT_TAKEN = "calendar-not-taken", gettext_noop("{count} not taken: {listed}.")
     MANY_GONE = (
         "calendar-many-gone",
         gettext_noop(
@@ -164,11 +168,8 @@ class CalendarSync(JobKind):
         memory = {"events": kept | {entry.key: [entry.digest, _over_at(entry)] for entry in entries}}
         changes = Changes(new, differ, [*gone, *old], keys | kept.keys(), ask.memory is None)
         reason = Reason(Code.LOOKED, count=len(entries), new=len(new), changed=len(changed), ended=len(gone))
-        if len(found.entries) > MOST:
-            reason = reason.then(Reason(Code.LEFT_OUT, most=MOST, count=len(found.entries) - MOST))
-        elif found.unfit:
-            title, why = found.unfit[0]
-            reason = reason.then(Reason(Code.UNFIT, count=len(found.unfit), title=title[:60], why=why[:200]))
+        if (rest := _not_taken(found.unfit, max(0, len(found.entries) - MOST) + value["dropped"])) is not None:
+            reason = reason.then(rest)
         effect = partial(apply, ask, changes, memory) if changes else None
         if not ask.payload.get("tell") or not (new or changed or gone):
             return Nothing(reason, memory, effect, changes_reminders=effect is not None)
@@ -189,6 +190,17 @@ def _wishes(payload: Mapping[str, Any]) -> Wishes | None:
     return Wishes(
         before=timedelta(minutes=minutes), uses_alarms=bool(payload.get("alarms")), all_day_at=time.fromisoformat(at)
     )
+
+
+def _not_taken(unfit: Sequence[tuple[str, str]], too_many: int) -> Reason | None:
+    """Of each cause the first event, so that one that is frequent hides no other."""
+    left_out = Reason(Code.LEFT_OUT, most=MOST, count=too_many) if too_many else None
+    if not unfit:
+        return left_out
+    first = {why: title for title, why in reversed(unfit)}
+    listed = "; ".join(f"“{title[:60]}”: {why[:200].rstrip('.')}" for why, title in list(first.items())[::-1][:_NAMED])
+    reason = Reason(Code.NOT_TAKEN, count=len(unfit), listed=listed)
+    return reason.then(left_out) if left_out else reason
 
 
 def _over_at(entry: Entry) -> str | None:

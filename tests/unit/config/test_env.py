@@ -46,6 +46,8 @@ def test_a_list_is_separated_by_commas_and_forgives_blanks(monkeypatch: pytest.M
         (lambda: env.url("BASE_URL", ""), "BASE_URL", "https://host:notaport"),
         (lambda: env.proxy(env.secret("EGRESS_PROXY")), "EGRESS_PROXY", "https://proxy:3128"),
         (lambda: env.proxy(env.secret("EGRESS_PROXY")), "EGRESS_PROXY", "http://proxy"),
+        (lambda: env.certificates("EXTRA_CA_FILE"), "EXTRA_CA_FILE", "/nowhere.pem"),
+        (lambda: env.certificates("EXTRA_CA_FILE"), "EXTRA_CA_FILE", __file__),
         (lambda: env.proxy(env.secret("EGRESS_PROXY")), "EGRESS_PROXY", "proxy:3128"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import socket
+import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
@@ -122,8 +123,32 @@ def test_a_page_of_two_megabytes_is_read_whole(receiver: HTTPReceiver) -> None:
 
 def test_zeros_in_gzip_are_not_unpacked(receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(headers={"Content-Encoding": "gzip"}, body=gzip.compress(bytes(100_000_000), 1))
-    assert unfit(lambda: Fetch(5).get(receiver.url)).reason.code == Code.COMPRESSED
+    assert unfit(lambda: Fetch(5).get(receiver.url)).reason.code == Code.TOO_LARGE
     assert receiver.requests[0].headers["Accept-Encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("gzip", gzip.compress(b"<rss/>")),
+        ("X-Gzip", gzip.compress(b"<rss/>")),
+        ("deflate", zlib.compress(b"<rss/>")),
+        ("deflate", zlib.compress(b"<rss/>")[2:-4]),
+    ],
+)
+def test_a_page_that_is_compressed_although_nobody_asked_is_read(
+    receiver: HTTPReceiver, encoding: str, body: bytes
+) -> None:
+    receiver.answer = Reply(headers={"Content-Encoding": encoding}, body=body)
+    assert Fetch(5).get(receiver.url).body == b"<rss/>"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"), [("br", b"x"), ("gzip", b"x"), ("gzip", gzip.compress(b"<rss/>")[:-9]), ("gzip, gzip", b"x")]
+)
+def test_a_compression_that_cannot_be_read_whole_is_said(receiver: HTTPReceiver, encoding: str, body: bytes) -> None:
+    receiver.answer = Reply(headers={"Content-Encoding": encoding}, body=body)
+    assert unfit(lambda: Fetch(5).get(receiver.url)).reason.code == Code.COMPRESSED
 
 
 def test_a_redirect_loop_ends(receiver: HTTPReceiver) -> None:

@@ -124,6 +124,14 @@ def test_an_expired_certificate_is_refused(authority: Authority) -> None:
         post("old.example", receiver.port)
 
 
+def test_an_operators_own_authority_is_trusted_too(authority: Authority, tmp_path: Path, settings: Settings) -> None:
+    at_home = Authority(tmp_path)
+    settings.EXTRA_CA_FILE = str(at_home.bundle)
+    for signed_by in (authority, at_home):
+        with HTTPReceiver(tls=signed_by.context("hooks.example")) as receiver:
+            assert post("hooks.example", receiver.port).status == 200
+
+
 def test_an_unknown_authority_is_refused(tmp_path: Path) -> None:
     with (
         HTTPReceiver(tls=Authority(tmp_path).context("hooks.example")) as receiver,

@@ -221,3 +221,17 @@ def test_it_tells_what_is_new_only_where_wanted() -> None:
     assert isinstance(said, Say)
     assert (said.words["new"], said.words["events"]) == ("3", "New: Dentist\n" * 3)
     assert isinstance(decided(3, said.memory, tell=True), Nothing)
+
+
+def test_what_is_not_taken_is_counted_with_each_cause() -> None:
+    text = file(
+        event("1"),
+        event("2", "DTSTART;TZID=Mars/Base:20260105T090000"),
+        event("3", "DTSTART;TZID=Mars/Base:20260106T090000"),
+        event("4", "DTSTART:nonsense"),
+    )
+    value = {"events": [one.as_json() for one in read(text)], "dropped": 7}
+    said = str(KIND.decide(ask(), value).reason)
+    assert "1 event to come" in said
+    assert "3 not taken: “Dentist”: Its time zone is not known; “Dentist”: Its date is not in the calendar." in said
+    assert "7 more are left out" in said
