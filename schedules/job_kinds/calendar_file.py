@@ -176,7 +176,7 @@ class _Reader:
         start = event.start
         assert start is not None  # noqa: S101 - it has raised
         year = start.civil.year
-        rules = [value for _, value in component.properties.get("RRULE", ())]
+        rules = [value for _, value in component.properties.get("RRULE", ()) if value.strip(" ;")]
         if _is_yearless(component) and not rules:
             rules = ["FREQ=YEARLY"]
         event.left_out, event.dates = self._many(component, "EXDATE"), self._many(component, "RDATE")

@@ -1,0 +1,154 @@
+"""`python -m bench.readers DIR`: our readers against recurring-ical-events and feedparser's own expectations.
+
+DIR holds the unpacked sources of icalendar, recurring-ical-events and feedparser. For each calendar the slots of its
+events within two years from its first one are compared, for each feed its number of entries, their titles and links.
+It prints what differs or is refused, with its reason where it is known, and how many are the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import django
+
+UTC_ZONE = ZoneInfo("UTC")
+_MOST = 300
+_SPAN = timedelta(days=730)
+# What is meant to differ: a part of the file's name, and why.
+REASONS = {
+    "issue42.ics": "4,778 events, of which 2,000 are read",
+    "issue_253": "an event with a rule and a RECURRENCE-ID: the rule counts",
+    "rfc_7529": "SKIP is followed, which the library does not know",
+    "entry_title": "what stands escaped in a title is text",
+}
+
+
+def main() -> int:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    warnings.simplefilter("ignore")
+    verdicts: Counter[str] = Counter()
+    folder = Path(sys.argv[1])
+    for path in sorted(folder.rglob("*.ics")):
+        _count(verdicts, "calendar", path, _calendar(path.read_bytes()))
+    for path in sorted((*folder.rglob("wellformed/**/*.xml"), *folder.rglob("illformed/*.xml"))):
+        if (verdict := _feed(path)) is not None:
+            _count(verdicts, "feed", path, verdict)
+    for name, count in sorted(verdicts.items()):
+        print(f"{count:6}  {name}")
+    return 1 if any("differs" in name and "reason" not in name for name in verdicts) else 0
+
+
+def _count(verdicts: Counter[str], kind: str, path: Path, verdict: str) -> None:
+    known = next((why for part, why in REASONS.items() if part in path.name), "")
+    if verdict != "same":
+        print(f"{kind} {path.name}: {verdict}" + (f" ({known})" if known else ""))
+    word = verdict.split(":")[0]
+    verdicts[f"{kind}: {word}" + (" with a reason" if known and word == "differs" else "")] += 1
+
+
+def _calendar(raw: bytes) -> str:
+    import icalendar
+    import recurring_ical_events
+
+    try:
+        calendars = icalendar.Calendar.from_ical(raw, multiple=True)
+        begin = _beginning(calendars)
+        expected = sorted(
+            _instant(one["DTSTART"].dt)
+            for calendar in calendars
+            for one in recurring_ical_events.of(calendar, skip_bad_series=True).between(begin, begin + _SPAN)
+            if str(one.get("STATUS", "")).upper() != "CANCELLED" and _instant(one["DTSTART"].dt) > begin
+        )
+    except Exception as error:
+        return f"peer fails: {type(error).__name__}"
+    try:
+        ours, unfit = _slots(raw, begin)
+    except ValueError as error:
+        return f"refused: {error}" if expected else "same"
+    wanted = list(dict.fromkeys(expected))[:_MOST]
+    found = list(dict.fromkeys(ours))[:_MOST]
+    if wanted == found:
+        return "same"
+    if unfit and not set(found) - set(wanted):
+        return f"refused: {unfit[0]}"
+    missing = [f"{one:%Y-%m-%d %H:%M}" for one in sorted(set(wanted) - set(found))]
+    more = [f"{one:%Y-%m-%d %H:%M}" for one in sorted(set(found) - set(wanted))]
+    return f"differs: {len(missing)} missing {missing[:2]}, {len(more)} more {more[:2]}"
+
+
+def _beginning(calendars: Sequence[object]) -> datetime:
+    starts = [
+        _instant(event["DTSTART"].dt)
+        for calendar in calendars
+        for event in calendar.walk("VEVENT")  # type: ignore[attr-defined]
+        if "DTSTART" in event
+    ]
+    later = [start for start in starts if start.year > 1900]
+    return (min(later) if later else datetime(2026, 1, 1, tzinfo=UTC)) - timedelta(days=1)
+
+
+def _instant(moment: date) -> datetime:
+    if not isinstance(moment, datetime):
+        moment = datetime.combine(moment, time())
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _slots(raw: bytes, begin: datetime) -> tuple[list[datetime], list[str]]:
+    from schedules import rules
+    from schedules.job_kinds import calendar_file
+    from schedules.job_kinds.calendar_events import Wishes, wanted
+
+    file = calendar_file.read(raw, "", begin)
+    wishes = Wishes(before=timedelta(0), uses_alarms=False, all_day_at=time())
+    events = [event for event in file.events if not event.later]
+    result = wanted(events, wishes, UTC_ZONE, begin)
+    found = []
+    for entry in result.entries:
+        rule, slot = rules.parse(entry.kind, entry.rule, entry.time_zone), begin
+        for _ in range(_MOST):
+            following = rule.next_after(slot)
+            if following is None or following >= begin + _SPAN:
+                break
+            found.append(slot := following)
+    return sorted(found), [f"{title}: {why}" for title, why in result.unfit]
+
+
+_EXPECT = re.compile(rb"Expect:\s*(.+)")
+
+
+def _feed(path: Path) -> str | None:
+    """Of files that say something of an entry's title or link. None for those that do not."""
+    import feedparser
+
+    from jobs.reading import feeds
+
+    raw = path.read_bytes()
+    expect = _EXPECT.search(raw)
+    if expect is None or not re.search(rb"entries\[0\]\[.(title|link).\]", expect[1]):
+        return None
+    peer = feedparser.parse(raw, response_headers={"content-type": "application/xml"})
+    try:
+        ours = feeds.read(raw, "application/xml", "https://example.org/")
+    except ValueError as error:
+        return f"refused: {error}"
+    links = {str(entry.get("link", "")) for entry in peer.entries if str(entry.get("link", "")).startswith("http")}
+    if len(ours.entries) > len(peer.entries) or links - {entry.link for entry in ours.entries}:
+        return f"differs: {sorted(links)} {[entry.link for entry in ours.entries]}"
+    titles = {" ".join(re.sub(r"<[^>]*>", " ", str(entry.get("title", ""))).split()) for entry in peer.entries}
+    said = {"".join(entry.title.split()) for entry in ours.entries}
+    if {"".join(title.split()) for title in titles if title} - said:
+        return f"differs: {titles} {[entry.title for entry in ours.entries]}"
+    return "same"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
