@@ -31,6 +31,7 @@ OPEN = {
     "events:receive": "other services post to it: the address is the secret",
     "schedules:feed": "a calendar program reads it: the address is the secret",
     "people:refuse-address": "whoever has the mail: its link is signed",
+    "people:address-undo": "whoever has the mail: its link is signed",
     "account_login": "to sign in",
     "account_signup": "to sign up",
     "account_inactive": "says that an account is closed",
