@@ -235,3 +235,17 @@ def test_what_is_not_taken_is_counted_with_each_cause() -> None:
     assert "1 event to come" in said
     assert "3 not taken: “Dentist”: Its time zone is not known; “Dentist”: Its date is not in the calendar." in said
     assert "7 more are left out" in said
+
+
+def test_many_series_of_one_uid_with_as_many_changes_cost_no_square() -> None:
+    """Each series would leave out each changed date: a million dates. A budget bounds all of them together."""
+    series = [
+        event("1", f"DTSTART:202601{n % 28 + 1:02}T{n % 24:02}{n % 60:02}00Z", "RRULE:FREQ=DAILY") for n in range(1_000)
+    ]
+    moved = [
+        event("1", "DTSTART:20260301T090000Z", f"RECURRENCE-ID:2026{n % 12 + 1:02}{n % 28 + 1:02}T{n % 24:02}0000Z")
+        for n in range(1_000)
+    ]
+    result = found(*series, *moved)
+    assert sum(len(entry.rule.get("rule", "")) for entry in result.entries) < 1_000_000
+    assert any("more than" in why for _, why in result.unfit)
