@@ -137,7 +137,7 @@ def _on(signal: Any, event: SecurityEvent.Type, *named: str) -> None:
     """Record `event` for each signal, with the type of its factor or the addresses in its arguments `named`."""
 
     def listen(user: User | None, request: HttpRequest | None = None, **given: Any) -> None:
-        rows = {name: given[name] for name in named if given[name]}
+        rows = {name: given[name] for name in named if given.get(name)}
         record(event, user, request, **{name: getattr(row, "email", None) or row.type for name, row in rows.items()})
 
     signal.connect(listen, weak=False)
