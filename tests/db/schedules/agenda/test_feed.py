@@ -21,6 +21,7 @@ from schedules import editing
 from schedules.agenda import feed
 from schedules.job_kinds import calendar_file
 from schedules.job_kinds.calendar_events import Wishes, wanted
+from schedules.job_kinds.calendar_file import FileEvent
 from schedules.models import Holiday, Schedule
 from tests.make import make_channel, make_delivery, make_schedule, make_user
 
@@ -35,6 +36,12 @@ def path_of(user: User) -> str:
 def read(user: User, client: Client | None = None, **headers: str) -> HttpResponse:
     answer: HttpResponse = (client or Client()).get(path_of(user), headers=headers)
     return answer
+
+
+def events_of(answer: HttpResponse) -> list[FileEvent]:
+    found = calendar_file.read(answer.content, answer["Content-Type"], datetime.now(UTC))
+    assert found.dropped == 0
+    return found.events
 
 
 def at(days: int) -> datetime:
@@ -54,9 +61,7 @@ def test_our_own_reader_of_calendars_makes_the_same_reminders_of_it(ada: User) -
     make_schedule(make_user(), title="Not mine")
     answer = read(ada)
     assert (answer.status_code, answer["Content-Type"]) == (200, "text/calendar; charset=utf-8")
-    text = answer.content.decode()
-    assert calendar_file.is_whole(text)
-    found = wanted(calendar_file.read(text), WISHES, ZoneInfo("Europe/Berlin"), datetime.now(UTC))
+    found = wanted(events_of(answer), WISHES, ZoneInfo("Europe/Berlin"), datetime.now(UTC))
     assert found.unfit == []
     titles = [entry.title for entry in found.entries]
     assert 89 <= titles.count("Plants") <= 91
@@ -68,12 +73,12 @@ def test_our_own_reader_of_calendars_makes_the_same_reminders_of_it(ada: User) -
 def test_an_event_leads_to_its_reminder_and_keeps_its_uid(ada: User, settings: Settings) -> None:
     settings.BASE_URL = "https://carillon.example"
     schedule = once(ada, at(3))
-    [before] = calendar_file.read(read(ada).content.decode())
+    [before] = events_of(read(ada))
     assert before.url == f"https://carillon.example/reminders/{schedule.id}/"
     assert before.uid.endswith("@carillon.example")
     draft = editing.draft_of(schedule)
     editing.reschedule(schedule.id, replace(draft, title="Other"), datetime.now(UTC), 1)
-    [after] = calendar_file.read(read(ada).content.decode())
+    [after] = events_of(read(ada))
     assert (after.uid, after.title) == (before.uid, "Other")
 
 
@@ -82,14 +87,14 @@ def test_what_was_sent_stands_in_it_too(ada: User) -> None:
     sent = make_delivery(
         inbox, state="delivered", settled_at=datetime.now(UTC), origin_id=make_schedule(ada, [inbox]).id
     )
-    texts = [event.url for event in calendar_file.read(read(ada).content.decode())]
+    texts = [event.url for event in events_of(read(ada))]
     assert any(url.endswith(f"/history/{sent.notification_id}/") for url in texts)
 
 
 def test_what_comes_all_the_time_is_one_event_a_day(ada: User) -> None:
     rule = {"every": 1, "unit": "minutes", "anchor": "2026-06-01T00:00:00+00:00"}
     make_schedule(ada, now=datetime.now(UTC), title="Stretch", kind="interval", rule=rule)
-    events = calendar_file.read(read(ada).content.decode())
+    events = events_of(read(ada))
     assert 90 <= len(events) <= 92
     assert "1440 times" in events[5].title.replace(",", "")
 
@@ -109,14 +114,14 @@ def test_what_a_holiday_keeps_silent_is_not_in_it(ada: User) -> None:
     inbox = [make_channel(ada)]
     once(ada, at(3), channels=inbox)
     once(ada, at(6), title="Later", channels=inbox)
-    assert [event.title for event in calendar_file.read(read(ada).content.decode())] == ["Later"]
+    assert [event.title for event in events_of(read(ada))] == ["Later"]
 
 
 def test_there_are_at_most_a_thousand_events(ada: User) -> None:
     inbox = [make_channel(ada)]
     for hour in range(12):
         make_schedule(ada, inbox, now=datetime.now(UTC), rule={"time": f"{hour:02}:00"})
-    events = calendar_file.read(read(ada).content.decode())
+    events = events_of(read(ada))
     assert len(events) == feed.MOST
     assert events == sorted(events, key=lambda event: event.start.at if event.start else "")
 
