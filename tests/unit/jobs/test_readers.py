@@ -53,5 +53,5 @@ def test_pages_and_feeds_are_read_in_a_child_alone(receiver: HTTPReceiver, monke
     receiver.answer = Reply(headers={"Content-Type": "application/json"}, body=b'{"price": 12.5}')
     price = ask(watch("above", url=receiver.url, how="json", expression="price", limit="12"))
     assert KIND.look(price, Fetch(5)) == Found({"text": "12.5", "number": "12.5"})
-    receiver.answer = Reply(body=b"<rss><title>Blog</title></rss>")
+    receiver.answer = Reply(body=b"<rss><channel><title>Blog</title></channel></rss>")
     assert Feed().look(ask({"url": receiver.url}), Fetch(5)) == Found({"title": "Blog", "entries": []})
