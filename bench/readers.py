@@ -25,7 +25,17 @@ _SPAN = timedelta(days=730)
 # What is meant to differ: a part of the file's name, and why.
 REASONS = {
     "issue42.ics": "4,778 events, of which 2,000 are read",
-    "issue_253": "an event with a rule and a RECURRENCE-ID: the rule counts",
+    "issue_253_additional": "a change after the series' end counts, also if it is older",
+    "issue_156_RDATE": "Notes lists all dates of a meeting in an event that changes one: each is a meeting",
+    "issue_165": "spaces in a rule, for which the library drops the series",
+    "issue_75_range": "UNTIL is a day of a series with times: that day belongs to it",
+    "issue_1633": "a day in RDATE means the series' own time of that day",
+    "example.ics": "several events of one UID: each counts, the library takes the first",
+    "invalid_duration": "a length out of range: the event counts from its start",
+    "end_before_start": "the start as written counts; the library exchanges start and end",
+    "issue_132": "the start as written counts; the library exchanges start and end",
+    "issue_97_todo": "tasks are read, which the library leaves out unless asked",
+    "timezone_same_start": "its last line says END:VCALENDARD: it may be cut off",
     "rfc_7529": "SKIP is followed, which the library does not know",
     "entry_title": "what stands escaped in a title is text",
 }

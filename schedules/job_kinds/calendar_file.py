@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
@@ -277,7 +277,7 @@ class _Reader:
         return list(dict.fromkeys(found))[:_MOST_ALARMS]
 
 
-def _current(found: Iterable[tuple[FileEvent, Component]]) -> list[FileEvent]:
+def _current(found: Sequence[tuple[FileEvent, Component]]) -> list[FileEvent]:
     """Of each event its latest version. Several of one UID that are no versions of each other are several events."""
     alike: dict[tuple[str, ...], list[tuple[FileEvent, Component]]] = defaultdict(list)
     events = []
@@ -294,7 +294,38 @@ def _current(found: Iterable[tuple[FileEvent, Component]]) -> list[FileEvent]:
             latest = [one for number, at, one in versions if number == sequence and stamp - at <= _SAME_EXPORT]
             old |= {id(event) for event, _ in several} - {id(event) for event in latest}
             _tell_apart(latest)
-    return [event for event in events if id(event) not in old]
+    components = {id(event): component for event, component in found}
+    current = [event for event in events if id(event) not in old]
+    masters = {event.uid: event for event in current if event.uid and event.instance is None}
+    left_out = {uid: _moments(master.left_out) for uid, master in masters.items()}
+    return [event for event in current if event.instance is None or _counts(event, masters, left_out, components)]
+
+
+def _counts(
+    event: FileEvent,
+    masters: Mapping[str, FileEvent],
+    left_out: Mapping[str, set[str | datetime]],
+    components: Mapping[int, Component],
+) -> bool:
+    """Whether a change of one date counts: not where a series of the same version or a later one leaves it out.
+
+    Its own rule counts only where the file does not have the series.
+    """
+    assert event.instance is not None  # noqa: S101 - its callers ask
+    master = masters.get(event.uid)
+    if master is None:
+        if event.rules or event.dates:
+            event.instance, event.from_here = None, False
+        return True
+    event.rules, event.dates, event.left_out = [], [], []
+    if not _moments([event.instance]) & left_out[event.uid]:
+        return True
+    sequence, of_series = (_number(components[id(one)].value("SEQUENCE")) for one in (event, master))
+    return sequence > of_series
+
+
+def _moments(moments: Iterable[Moment]) -> set[str | datetime]:
+    return {moment.at if moment.is_date else moment.utc for moment in moments}
 
 
 def _tell_apart(events: list[FileEvent]) -> None:

@@ -89,11 +89,14 @@ class _Scan:
         self._inside: list[str] = []
         self._component: Component | None = None
         self._zone: list[str] | None = None
-        self._has_ended = False
+        self._has_begun = self._has_ended = False
 
     @property
     def is_whole(self) -> bool:
-        return self._has_ended and "VCALENDAR" not in self._inside
+        """Events that stand without a calendar around them are read, too, if all of them end."""
+        if self._has_begun:
+            return self._has_ended and "VCALENDAR" not in self._inside
+        return bool(self.found.components) and not self._inside
 
     def take(self, name: str, line: str) -> None:
         if name == "BEGIN" or name == "END":
@@ -117,6 +120,7 @@ class _Scan:
 
     def _begin(self, what: str) -> None:
         self._inside.append(what)
+        self._has_begun = self._has_begun or what == "VCALENDAR"
         if what == "VTIMEZONE":
             self._zone = []
         elif what in _KINDS:

@@ -223,6 +223,38 @@ def test_it_tells_what_is_new_only_where_wanted() -> None:
     assert isinstance(decided(3, said.memory, tell=True), Nothing)
 
 
+def test_a_change_of_a_date_that_the_series_leaves_out_since_does_not_ring() -> None:
+    series = event("1", "DTSTART:20260105T090000Z", "RRULE:FREQ=WEEKLY;COUNT=3", "EXDATE:20260112T090000Z")
+    moved = event("1", "DTSTART:20260113T090000Z", "RECURRENCE-ID:20260112T090000Z", "SEQUENCE:2")
+    assert slots(f"{series}\nSEQUENCE:3", moved) == ["2026-01-05 08:50"]
+    assert slots(f"{series}\nSEQUENCE:1", moved) == ["2026-01-05 08:50", "2026-01-13 08:50"]
+
+
+def test_a_change_of_a_date_rings_once_although_it_repeats_the_rule_of_its_series() -> None:
+    weekly = "RRULE:FREQ=WEEKLY;COUNT=3"
+    result = found(
+        event("1", "DTSTART:20260105T090000Z", weekly),
+        event("1", "DTSTART:20260112T100000Z", "RECURRENCE-ID:20260112T090000Z", weekly),
+        event("1", "DTSTART:20260112T100000Z", "RECURRENCE-ID:20260112T090000Z", weekly),
+    )
+    moved = [entry for entry in result.entries if entry.kind == "once"]
+    assert [f"{entry.next_slot:%d %H:%M}" for entry in moved] == ["12 09:50"]
+    assert [entry.rule["rule"].count("EXDATE:20260112") for entry in result.entries if entry.repeats] == [1]
+
+
+def test_a_change_without_its_series_repeats_by_its_own_rule_from_its_own_start() -> None:
+    alone = found(event("1", "DTSTART:20260112T090000Z", "RECURRENCE-ID:20260112T090000Z", "RRULE:FREQ=WEEKLY"))
+    assert [(f"{entry.next_slot:%d %H:%M}", entry.repeats) for entry in alone.entries] == [("12 08:50", True)]
+
+
+def test_events_without_a_calendar_around_them_are_read_if_they_are_whole() -> None:
+    alone = "\n".join(file(event("1"), event("2")).splitlines()[2:-1])
+    assert [one.uid for one in read(alone)] == ["1", "2"]
+    for cut in (alone[:-3], alone[:-20], "", "<html>BEGIN:VEVENT</html>"):
+        with pytest.raises(calendar_file.NotACalendar):
+            read(cut)
+
+
 def test_what_is_not_taken_is_counted_with_each_cause() -> None:
     text = file(
         event("1"),
