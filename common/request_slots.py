@@ -26,7 +26,7 @@ from common.postgres import lend_connection
 from common.rate_limiter import Window
 
 AT_ONCE = 2
-LEASE = 20.0  # seconds
+LEASE = 5.0  # seconds
 SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 # Of one person in one process. Each keeps its body in memory.
 _MOST_WAITING = 32

@@ -89,7 +89,7 @@ class Publisher:
                 text = answer.read()
         except (OSError, HTTPException):
             return False
-        if answer.status == 503:
+        if answer.status in {409, 503}:  # its turn, or the database, did not come in time
             return False
         if answer.status != 202 or json.loads(text) != {"ids": [key]}:
             raise RuntimeError(f"Publishing {key} was answered with {answer.status}: {text!r}")

@@ -101,10 +101,11 @@ class Web:
             asked.close()
 
     def ask_until_served(self, ask: Callable[[], Answer]) -> Answer:
-        """Again after each 503: on a slow machine, a hundred requests wait too long for one of its few connections."""
+        """Again when the answer says so: of a hundred requests most wait too long for a connection, or their turn."""
         deadline = time.monotonic() + 120
-        while (answer := ask()).status == 503:
+        while (answer := ask()).status == 503 or (answer.status == 409 and answer.headers["Retry-After"]):
             assert time.monotonic() < deadline, answer.text
+            time.sleep(0.2)
         return answer
 
     def written(self) -> int:

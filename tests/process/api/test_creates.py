@@ -73,7 +73,7 @@ def test_what_was_answered_is_there_once_though_the_web_process_is_killed_again_
                 running.wait()
                 sent[number] += 1
                 try:
-                    answer = caller.create(web, f"Number {number}", f"key {number}")
+                    answer = web.ask_until_served(lambda: caller.create(web, f"Number {number}", f"key {number}"))
                 except (OSError, http.client.HTTPException):
                     unanswered[number] += 1  # a caller cannot know, and sends the same again
                     continue

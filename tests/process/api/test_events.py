@@ -43,7 +43,7 @@ def test_an_event_that_was_answered_is_there_once_though_the_web_process_is_kill
             while key not in answered:
                 running.wait()
                 try:
-                    answer = post(key)
+                    answer = web.ask_until_served(lambda: post(key))
                 except (OSError, http.client.HTTPException):
                     unanswered.add(key)  # a program cannot know, and publishes it again
                     continue
