@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from common.postgres import column
@@ -14,6 +15,7 @@ from jobs.models import Job
 from work.models import DEAD_LETTERS
 
 _AT_ONCE = timedelta(seconds=1)
+_LISTED = ("cause", "count", "example")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Look:
     slot: datetime
     at: datetime | None
     notification_id: UUID | None
+    not_taken: list[dict[str, Any]]
 
     @property
     def text(self) -> str:
@@ -61,7 +64,28 @@ def _look(job: Job) -> Look:
     outcome = _outcome(job)
     waits = outcome in ("waiting", "spread", "retrying")
     at = job.available_at if waits else None
-    return Look(job.id, job.kind, outcome, job.reason_code, job.reason, job.slot, at, job.notification_id)
+    return Look(
+        job.id,
+        job.kind,
+        outcome,
+        job.reason_code,
+        job.reason,
+        job.slot,
+        at,
+        job.notification_id,
+        not_taken(job.reason_params),
+    )
+
+
+def not_taken(params: Any) -> list[dict[str, Any]]:
+    """What of a source a look did not take: of each cause its text, how many, and one of them as an example."""
+    found: list[dict[str, Any]] = []
+    while isinstance(params, Mapping):
+        listed, following = params.get("listed"), params.get("then")
+        if isinstance(listed, list):
+            found += [{name: one.get(name) for name in _LISTED} for one in listed if isinstance(one, Mapping)]
+        params = following.get("params") if isinstance(following, Mapping) else None
+    return found
 
 
 def _outcome(job: Job) -> str:

@@ -51,6 +51,14 @@ class JobBody(Body):
     errors_allowed: int = Field(3, description="For `after`.")
 
 
+class NotTaken(BaseModel):
+    """What a look did not take, by cause. `example`: the first of them, such as an event's title."""
+
+    cause: str
+    count: int
+    example: str
+
+
 class LookDocument(BaseModel):
     """One look. `code` is its evidence, or why it could not look; `at`: when it looks, if it waits."""
 
@@ -60,6 +68,7 @@ class LookDocument(BaseModel):
     text: str
     at: Instant | None
     notification_id: UUID | None
+    not_taken: list[NotTaken]
 
 
 def fields(job: JobBody | None) -> dict[str, Any]:

@@ -19,11 +19,12 @@ from api.problems import Problem, conflict
 from api.schedules import body as bodies
 from api.schedules.access import own
 from api.schedules.body import LookBody
-from api.schedules.job import default_of
+from api.schedules.job import NotTaken, default_of
 from jobs import kinds
 from jobs import look_now as looks
 from jobs.kinds.base import JobKind
 from jobs.look_now import Looked
+from jobs.looks import not_taken
 from jobs.models import Job
 from jobs.reasons import Code
 from jobs.recording import queue_of
@@ -87,6 +88,7 @@ class LookedDocument(BaseModel):
     text: str
     title: str | None
     body: str | None
+    not_taken: list[NotTaken]
 
 
 @kinds_router.get("", response=JobKinds, summary="List the kinds of job")
@@ -144,6 +146,7 @@ def _looked(looked: Looked, *, is_new: bool = True) -> HttpResponse:
             "text": looked.said,
             "title": looked.text and looked.text.subject,
             "body": looked.text and looked.text.body,
+            "not_taken": not_taken(looked.reason.params),
         },
         202 if looked.is_open and is_new else 200,
         **here,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
@@ -33,6 +34,7 @@ _KEPT = timedelta(days=7)
 _NAMED = 20
 
 FORMATS["events"] = lambda count: ngettext("%(count)s event", "%(count)s events", count) % {"count": count}
+FORMATS["causes"] = lambda causes: "; ".join(f"“{one['example']}”: {one['cause'].rstrip('.')}" for one in causes)
 
 
 class Code(Codes):
@@ -48,7 +50,7 @@ class Code(Codes):
         "calendar-unfit",
         gettext_noop("{count} cannot be followed, such as “{title}”: {why}"),
     )  # of earlier releases
-    NOT_TAKEN = "calendar-not-taken", gettext_noop("{count} not taken: {listed}.")
+    NOT_TAKEN = "calendar-not-taken", gettext_noop("{count} not taken: {listed:causes}.")
     MANY_GONE = (
         "calendar-many-gone",
         gettext_noop(
@@ -193,12 +195,17 @@ def _wishes(payload: Mapping[str, Any]) -> Wishes | None:
 
 
 def _not_taken(unfit: Sequence[tuple[str, str]], too_many: int) -> Reason | None:
-    """Of each cause the first event, so that one that is frequent hides no other."""
+    """Of each cause how many events and the first of them, so that one that is frequent hides no other."""
     left_out = Reason(Code.LEFT_OUT, most=MOST, count=too_many) if too_many else None
+    if left_out is not None:
+        left_out.params["listed"] = [{"cause": str(left_out), "count": too_many, "example": ""}]
     if not unfit:
         return left_out
     first = {why: title for title, why in reversed(unfit)}
-    listed = "; ".join(f"“{title[:60]}”: {why[:200].rstrip('.')}" for why, title in list(first.items())[::-1][:_NAMED])
+    counts = Counter(why for _title, why in unfit)
+    listed = [
+        {"cause": why[:200], "count": count, "example": first[why][:60]} for why, count in counts.most_common(_NAMED)
+    ]
     reason = Reason(Code.NOT_TAKEN, count=len(unfit), listed=listed)
     return reason.then(left_out) if left_out else reason
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
@@ -18,6 +19,7 @@ from demo.receivers import Received
 from demo.receivers.http import Answer, Reply
 from jobs.models import Job
 from notifications.models import Notification
+from people import tokens
 from schedules import editing, state_changes
 from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
@@ -265,3 +267,16 @@ def test_a_job_commits_while_its_reminder_is_changed(calendar: Calendar) -> None
         decided.set()
         other.result()
     assert calendar.reminders() == ["Dentist 01-05 08:50"]
+
+
+def test_what_of_a_calendar_is_not_taken_is_told_by_the_api_and_on_its_page(calendar: Calendar) -> None:
+    mars = "DTSTART;TZID=Mars/Base:20900105T090000\r\nSUMMARY:Landing"
+    calendar.events = {"1": DENTIST, "2": mars, "3": mars}
+    calendar.look()
+    path = f"/api/v1/schedules/{calendar.schedule.id}/occurrences"
+    _row, token = tokens.create(calendar.user, "Test", tuple(tokens.SCOPES), None)
+    items = Client(headers={"Authorization": f"Bearer {token}"}).get(path).json()["items"]
+    said = {"cause": "Its time zone is not known.", "count": 2, "example": "Landing"}
+    assert [said] in [item["look"]["not_taken"] for item in items if item["look"]]
+    page = signed_in(calendar.user).get(f"/reminders/{calendar.schedule.id}/").text
+    assert "2: Its time zone is not known. (“Landing”)" in page

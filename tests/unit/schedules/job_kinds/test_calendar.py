@@ -10,7 +10,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from common.budget import OverBudget
+from common.parsing import parsed
 from jobs.kinds.base import Ask, Nothing, Say
+from jobs.looks import not_taken
+from jobs.reading import feeds
 from schedules.job_kinds import calendar_file, calendar_lines
 from schedules.job_kinds.calendar_events import Wanted, Wishes, wanted
 from schedules.job_kinds.calendar_file import FileEvent
@@ -263,7 +267,14 @@ def test_what_is_not_taken_is_counted_with_each_cause() -> None:
         event("4", "DTSTART:nonsense"),
     )
     value = {"events": [one.as_json() for one in read(text)], "dropped": 7}
-    said = str(KIND.decide(ask(), value).reason)
+    reason = KIND.decide(ask(), value).reason
+    said = str(reason)
+    assert [(one["cause"], one["count"], one["example"]) for one in not_taken(reason.params)] == [
+        ("Its time zone is not known.", 2, "Dentist"),
+        ("Its date is not in the calendar.", 1, "Dentist"),
+        ("Reminders are kept for the first 500 alone; 7 more are left out.", 7, ""),
+    ]
+    assert not_taken({"listed": "text", "then": []}) == not_taken(None) == []
     assert "1 event to come" in said
     assert "3 not taken: “Dentist”: Its time zone is not known; “Dentist”: Its date is not in the calendar." in said
     assert "7 more are left out" in said
@@ -281,3 +292,40 @@ def test_many_series_of_one_uid_with_as_many_changes_cost_no_square() -> None:
     result = found(*series, *moved)
     assert sum(len(entry.rule.get("rule", "")) for entry in result.entries) < 1_000_000
     assert any("more than" in why for _, why in result.unfit)
+
+
+def test_hostile_calendars_and_feeds_end_by_their_limits_and_cost_nobody_else_the_child() -> None:
+    lines = "BEGIN:VEVENT\r\nEND:VEVENT\r\n" * 300_000
+    flood = f"BEGIN:VCALENDAR\r\n{lines}END:VCALENDAR\r\n".encode()
+    with pytest.raises(OverBudget):
+        parsed(calendar_file.read, flood, "", NOW)
+    bomb = '<!DOCTYPE rss [<!ENTITY a "xxxxxxxxxx">' + "".join(
+        f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9)
+    )
+    with pytest.raises(feeds.NotAFeed):
+        parsed(feeds.read, f"{bomb}]><rss><item><title>&j;</title></item></rss>".encode(), "text/xml", "http://a.test/")
+    assert len(parsed(calendar_file.read, file(event("1")).encode(), "", NOW).events) == 1
+
+
+def test_a_rule_that_never_matches_costs_its_own_event_alone() -> None:
+    never = event("1", "DTSTART:20260105T090000Z", "RRULE:FREQ=YEARLY;BYWEEKNO=30;BYMONTH=1;BYDAY=MO")
+    events = parsed(calendar_file.read, file(never, event("2")).encode(), "", NOW).events
+    result = wanted(events, Wishes(before=timedelta(0), uses_alarms=True, all_day_at=time(9)), BERLIN, NOW)
+    assert "2026-01-05 09:00" in [f"{entry.next_slot:%Y-%m-%d %H:%M}" for entry in result.entries]
+    assert [one.uid for one in events] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("charset", "title"),
+    [
+        ("iso-8859-2", "Święto"),
+        ("windows-1250", "Zażółć"),
+        ("shift_jis", "会議"),
+        ("euc-jp", "会議"),
+        ("utf-16", "会議"),
+    ],
+)
+def test_a_short_calendar_is_read_by_the_charset_that_its_header_names(charset: str, title: str) -> None:
+    raw = file(event("1").replace("Dentist", title)).encode(charset)
+    [one] = parsed(calendar_file.read, raw, f"text/calendar; charset={charset}", NOW).events
+    assert one.title == title
