@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from events import subscriptions
 from events.models import Event, Subscription, Topic
 from notifications.models import Channel
 from people.models import User
@@ -123,6 +124,7 @@ def test_somebody_is_added_and_the_answer_is_the_same_without_an_account(api: Ap
     assert {one.status_code for one in answers + again} == {202}
     assert [one.json() for one in answers] == [one.json() for one in again]
     assert {tuple(one.json()) for one in answers} == {("id", "address")}
+    subscriptions.subscribe_added()  # as a worker does
     assert Subscription.objects.get(user=bob).address == bob.email
     listed = api.get("/topics/news/subscriptions").json()["items"]
     assert listed == [one.json() for one in reversed(answers)]

@@ -189,7 +189,7 @@ def test_forms_that_look_at_silent_addresses_hold_up_no_page(web: Web) -> None:
         assert web.ask("GET", "/healthz").took < 2
         assert web.ask("GET", "/channels/", cookie=reader).took < 2.5
         answers = [one.result() for one in sent]
-        assert {answer.status for answer in answers} == {302}
+        assert {302} < {answer.status for answer in answers} <= {302, 409}  # two of each person at a time
         assert len(taken) == address_checks.A_MINUTE  # whoever they are, one host is not called more often
 
 
