@@ -48,4 +48,4 @@ def _database_away() -> HttpResponse:
 
 
 def _plain(text: str, status: int = 200) -> HttpResponse:
-    return HttpResponse(f"{text}\n", status=status, content_type="text/plain")
+    return HttpResponse(f"{text}\n", status=status, content_type="text/plain; charset=utf-8")

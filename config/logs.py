@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from typing import Any
 
 _HIDDEN = "•••"
+# C0 without tabs, C1, the ends of lines of Unicode, and what turns the direction of a text.
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 # One of the words is in the lower-case text wherever the pattern matches. Most lines have none of them, and to look for
 # a word is many times quicker: workers write a line for each try.
 _PATTERNS = [
@@ -62,7 +65,15 @@ class RedactingFormatter(logging.Formatter):
     """Redacts the formatted record, including its traceback.
 
     Django's lines about requests get the request's id and person. A request that was refused has no traceback.
+    Times are UTC. Control characters of a message are escaped, so that nobody writes a line of their own.
     """
+
+    converter = time.gmtime
+    default_time_format, default_msec_format = "%Y-%m-%dT%H:%M:%S", "%s.%03dZ"
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        # Redacted first: some patterns need the ends of lines.
+        return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], redact(super().formatMessage(record)))
 
     def format(self, record: logging.LogRecord) -> str:
         if getattr(record, "status_code", 500) < 500:

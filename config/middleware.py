@@ -36,6 +36,7 @@ _DIRECTIVES = {
     "form-action": "'self'",
     "base-uri": "'none'",
     "frame-ancestors": "'none'",
+    "object-src": "'none'",
 }
 # The admin uses Alpine.js, which compiles expressions and writes style attributes. It has no inline script or style.
 _OF_THE_ADMIN = {"script-src": "'self' 'unsafe-eval'", "style-src-attr": "'unsafe-inline'"}
@@ -85,7 +86,9 @@ class EncryptedOnly(MiddlewareMixin):
         detail = f"Use {settings.BASE_URL}. Others may have read what was sent: replace a token that it held."
         if request.path.startswith("/api/"):
             return Problem(403, "not-encrypted", "This request was not encrypted.", detail).response()
-        return HttpResponse(f"This request was not encrypted. {detail}\n", status=403, content_type="text/plain")
+        return HttpResponse(
+            f"This request was not encrypted. {detail}\n", status=403, content_type="text/plain; charset=utf-8"
+        )
 
 
 class PrivatePages(MiddlewareMixin):

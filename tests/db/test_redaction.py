@@ -74,3 +74,23 @@ def test_the_trace_of_an_error_is_redacted_too() -> None:
         record = logging.LogRecord("x", logging.ERROR, __file__, 1, "failed", None, sys.exc_info())
     written = logs.RedactingFormatter("%(message)s").format(record)
     assert "Traceback" in written and PLANTED not in written
+
+
+def test_nobody_writes_a_line_of_their_own_into_the_log() -> None:
+    said = "wrong\n2026-06-01 ERROR forged\r\x1b[2J\u2028\u202e"
+    record = logging.LogRecord("x", logging.WARNING, __file__, 1, "Refused: %s", (said,), None)
+    written = logs.RedactingFormatter("%(message)s").format(record)
+    assert written == r"Refused: wrong\n2026-06-01 ERROR forged\r\x1b[2J\u2028\u202e"
+
+
+def test_what_a_message_quotes_of_a_statement_is_removed_before_its_lines_are_joined() -> None:
+    record = logging.LogRecord(
+        "x", logging.ERROR, __file__, 1, f"failed\nDETAIL:  Key ({PLANTED})\nHINT: x", None, None
+    )
+    assert PLANTED not in logs.RedactingFormatter("%(message)s").format(record)
+
+
+def test_the_log_tells_the_time_in_utc() -> None:
+    record = logging.LogRecord("x", logging.INFO, __file__, 1, "said", None, None)
+    record.created, record.msecs = 1_780_315_200.0, 7
+    assert logs.RedactingFormatter("%(asctime)s %(message)s").format(record) == "2026-06-01T12:00:00.007Z said"
