@@ -1,6 +1,6 @@
 """`script/bench faults [--cell N] [--deliveries 10000] [--seed S] [--pool prefork] [--mutation NAME] [--json]`.
 
-What is lost and what arrives twice under faults, as shown in docs/reliability.md: seventeen cells with real processes
+What is lost and what arrives twice under faults, as shown in docs/reliability.md: eighteen cells with real processes
 and engines. A full run takes about half an hour. Exit status 1 if a cell is red.
 """
 
@@ -23,7 +23,7 @@ _HEADS = ("cell", "delivered", "lost", "twice", "repeats", "unknown", "expired",
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="script/bench faults", description=__doc__)
-    parser.add_argument("--cell", type=int, action="append", choices=range(1, 18))
+    parser.add_argument("--cell", type=int, action="append", choices=range(1, 19))
     parser.add_argument("--deliveries", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=20261120)
     parser.add_argument("--mutation", default="", help="no-rescue, no-fence and others, see apps.py")
@@ -35,7 +35,7 @@ def main() -> int:
     from bench.faults.run import run  # not before Django is set up
 
     verdicts = []
-    for number in wished.cell or range(1, 18):
+    for number in wished.cell or range(1, 19):
         verdict = run(number, wished.deliveries, wished.seed + number, wished.pool, wished.mutation, wished.patience)
         verdicts.append(verdict)
         print(
@@ -43,7 +43,7 @@ def main() -> int:
             f"{verdict.result.expected:,} in {verdict.seconds} s, seed {verdict.seed}",
             flush=True,
         )
-        for note in verdict.result.notes[:10]:
+        for note in verdict.result.notes[:15]:
             print(f"    {note}", flush=True)
     # As docs/reliability.md has it.
     for row in (_HEADS, ["---"] * len(_HEADS), *(_line(verdict) for verdict in verdicts)):

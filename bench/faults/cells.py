@@ -1,4 +1,4 @@
-"""The seventeen cells: a fault and a load each."""
+"""The eighteen cells: a fault and a load each."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from bench.faults.cluster import Cluster
 from bench.faults.event_faults import kill_pullers, kill_while_expanding
 from bench.faults.event_workload import DigestWorkload, TopicWorkload
 from bench.faults.job_workload import QUEUE, JobWorkload, kill_job_workers
+from bench.faults.person import PersonWorkload, misuse
 from bench.faults.scene import Scene, resume, wait_for
 from bench.faults.workload import WEBHOOK_DEADLINE, Workload
 from common.fault_points import Point
@@ -323,5 +324,13 @@ CELLS: dict[int, Cell] = {
         environment={"FAULTS_WITH": "fourfold", "JOB_QUEUES": f"faults_watch={QUEUE}"},
         uncertain=True,
         workload=JobWorkload,
+    ),
+    18: Cell(
+        "a person",
+        misuse,
+        environment={"FAULTS_LEASE": "90", "FAULTS_QUOTAS": "on"},
+        seconds=60.0,
+        over_http=True,
+        workload=PersonWorkload,
     ),
 }
