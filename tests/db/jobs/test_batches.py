@@ -15,8 +15,8 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
 from common import fault_points
-from events import fan_out, ledger, trace
-from events.envelope import Envelope
+from events import ledger, trace
+from events.envelope import LARGEST_COPY, Envelope
 from events.kind import EVENT
 from events.models import Event, Subscription, Topic
 from jobs import batch_kind
@@ -283,7 +283,7 @@ def test_a_topic_that_is_deleted_meanwhile_ends_the_rest(topic: Topic, small_chu
 
 def test_large_data_stays_with_the_event(topic: Topic) -> None:
     subscribe(topic, *make_readers(1))
-    handle(publish(topic, data={"title": "Rain", "more": "x" * fan_out.LARGEST_DATA}))
+    handle(publish(topic, data={"title": "Rain", "more": "x" * LARGEST_COPY}))
     notification = Notification.objects.get()
     assert (notification.subject, notification.data["data"]) == ("Rain", None)
 
