@@ -68,7 +68,7 @@ class RedactingFormatter(logging.Formatter):
     Times are UTC. Control characters of a message are escaped, so that nobody writes a line of their own.
     """
 
-    converter = time.gmtime
+    converter: Any = time.gmtime
     default_time_format, default_msec_format = "%Y-%m-%dT%H:%M:%S", "%s.%03dZ"
 
     def formatMessage(self, record: logging.LogRecord) -> str:

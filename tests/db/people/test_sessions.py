@@ -116,7 +116,10 @@ def test_a_changed_factor_or_address_ends_all_other_sessions(anna: User, signal:
     here, other = signed_in(anna), signed_in(anna)
     request = RequestFactory().get("/")
     request.user, request.session = anna, here.session
-    signal.send(None, request=request, user=anna, authenticator=Authenticator(type="totp", user=anna, pk=1))
+    given: dict[str, Any] = {"authenticator": Authenticator(type="totp", user=anna, pk=1)}
+    if signal is email_changed:
+        given = {"from_email_address": None, "to_email_address": EmailAddress(user=anna, email=anna.email)}
+    signal.send(None, request=request, user=anna, **given)
     assert (is_in(here), is_in(other)) == (True, False)
 
 
