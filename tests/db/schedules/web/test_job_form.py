@@ -72,7 +72,7 @@ def test_choosing_a_kind_shows_its_fields_and_texts_and_stores_nothing(browser: 
 def test_a_report_over_everybody_is_offered_to_staff_alone(ada: User, inbox: Channel) -> None:
     report = typed(inbox, job_kind="report", job_shown="report", **{"job-period": "week", "job-of": "everybody"})
     assert errors_of(signed_in(ada).post("/reminders/new/", report)) == {"job-of"}
-    staff = make_user(is_staff=True)
+    staff = make_user(is_staff=True, is_superuser=True)
     assert signed_in(staff).post("/reminders/new/", report | {"channels": make_channel(staff).id}).status_code == 302
     shown = signed_in(ada).post("/reminders/job/", typed(inbox, job_kind="report")).context["form"].question
     assert [value for value, _ in shown.fields["of"].choices] == ["me"]
