@@ -45,6 +45,7 @@ def test_links_in_account_mails_lead_to_the_base_url(settings: Settings, verific
     ]:
         Client(HTTP_HOST=HOST).post(f"/account/{path}", fields)
     client.post("/account/login/", {"login": known.email, "password": "bell-tower-42"})
+    client.post("/account/reauthenticate/", {"password": "bell-tower-42"})
     client.post("/account/email/", {"email": "second@example.org", "action_add": ""})
     changed = {"oldpassword": "bell-tower-42", "password1": "tower-bell-43", "password2": "tower-bell-43"}
     client.post("/account/password/change/", changed)
