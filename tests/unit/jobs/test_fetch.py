@@ -144,7 +144,8 @@ def test_a_page_that_is_compressed_although_nobody_asked_is_read(
 
 
 @pytest.mark.parametrize(
-    ("encoding", "body"), [("br", b"x"), ("gzip", b"x"), ("gzip", gzip.compress(b"<rss/>", mtime=0)[:-9]), ("gzip, gzip", b"x")]
+    ("encoding", "body"),
+    [("br", b"x"), ("gzip", b"x"), ("gzip", gzip.compress(b"<rss/>", mtime=0)[:-9]), ("gzip, gzip", b"x")],
 )
 def test_a_compression_that_cannot_be_read_whole_is_said(receiver: HTTPReceiver, encoding: str, body: bytes) -> None:
     receiver.answer = Reply(headers={"Content-Encoding": encoding}, body=body)
