@@ -73,12 +73,6 @@ class FewChangesAtOnce:
             request_slots.leave(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
-        if request.method == "POST" and request.path.startswith(_accounts_in_admin()):
-            # A stolen session of staff would make itself an account, or take over its own.
-            if request.user.is_authenticated and is_reauthentication_required(request, app="allauth.account"):
-                asked: HttpResponse = suspend_request(request, reverse("account_reauthenticate"))
-                return asked
-            return None
         """After the check for forged requests, whose fields must not be shown."""
         if request.method in request_slots.SAFE or request.path.startswith("/api/"):
             return None
@@ -106,10 +100,16 @@ def _busy(request: HttpRequest) -> HttpResponse:
 class FactorFirst(MiddlewareMixin):
     """Require the second factor for its own pages, addresses, the password, an account's data, and for new tokens.
 
-    A session from before the set-up knows only the password.
+    A session from before the set-up knows only the password. Accounts in the admin ask for the password again.
     """
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
+        posts = request.method == "POST" and request.user.is_authenticated
+        in_admin = posts and request.path.startswith(_accounts_in_admin())
+        if in_admin and is_reauthentication_required(request, app="allauth.account"):
+            # A stolen session of staff would make itself an account, or take over its own.
+            asked: HttpResponse = suspend_request(request, reverse("account_reauthenticate"))
+            return asked
         guarded = request.path.startswith(_path("mfa_index")) or request.path in _guarded()
         if not guarded or not request.user.is_authenticated or request.path in map(_path, _SHOWN_AT):
             return None
