@@ -17,7 +17,7 @@ import pytest
 from django.utils import timezone
 
 from events.models import Event, InboundRequest, Subscription, Topic
-from jobs.models import Batch
+from jobs.models import Batch, Job
 from people import tokens
 from people.models import User
 from schedules.firing import fire
@@ -75,6 +75,7 @@ def make_rows(person: User) -> dict[str, Any]:
         Batch.objects.create(id=one.notification.batch_id, user=person, audience="topic", message={"title": "News"})
     rows: dict[str, list[Any]] = {
         "schedule_id": [make_schedule(person, [inbox], now) for _ in range(20)],
+        "look_id": [Job.objects.create(user=person, kind="sample", slot=now, preview={}) for _ in range(10)],
         "holiday_id": [Holiday.objects.create(user=person, first="2999-08-03", last="2999-08-17") for _ in range(10)],
         "rule_id": [make_rule(person, channels=[inbox]) for _ in range(20)],
         "channel_id": [*hooks, *(make_channel(person, "email", verified_at=None) for _ in range(3))],

@@ -81,4 +81,5 @@ def test_a_killed_worker_leaves_nobody_out_and_tells_nobody_twice(broker: redis.
     each = Notification.objects.values("user").annotate(said=Count("id"), sent=Count("deliveries"))
     assert {(one["said"], one["sent"]) for one in each} == {(1, 1)}
     assert len(each) == PEOPLE
-    assert set(batch.history.values_list("outcome", flat=True)) == {"lost", "told"}
+    # On a slow machine it is given back between portions, and goes on behind what was told.
+    assert set(batch.history.values_list("outcome", flat=True)) - {"released"} == {"lost", "told"}
