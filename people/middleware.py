@@ -34,6 +34,7 @@ _CHANGES = {
     "mfa_generate_recovery_codes": "",
 }
 """The pages that change factors, with the type of the factor that is removed; a key has its `pk`."""
+_PASSWORD = re.compile(r"(?:old|new_)?password\d?")
 _SET_UP_AT = ("mfa_activate_totp", "mfa_add_webauthn")
 
 
@@ -108,6 +109,11 @@ class FactorFirst(MiddlewareMixin):
         in_admin = posts and request.path.startswith(_accounts_in_admin())
         if in_admin and is_reauthentication_required(request, app="allauth.account"):
             # A stolen session of staff would make itself an account, or take over its own.
+            # The session keeps what was typed, but no password: the form asks for that again.
+            typed = request.POST.copy()
+            for name in filter(_PASSWORD.fullmatch, list(typed)):
+                del typed[name]
+            request.POST = typed  # type: ignore[assignment]
             asked: HttpResponse = suspend_request(request, reverse("account_reauthenticate"))
             return asked
         guarded = request.path.startswith(_path("mfa_index")) or request.path in _guarded()

@@ -42,9 +42,14 @@ def test_signing_up_makes_a_person_with_a_zone_and_an_inbox(client: Client) -> N
 def test_whoever_an_operator_makes_gets_an_inbox_too() -> None:
     admin = User.objects.create_superuser(email="admin@localhost", password="bell-tower-42")
     fields = {"email": "bo@example.org", "usable_password": "true", "password1": "bell-43-tower"}
-    operator = signed_in(admin)
-    operator.post("/account/reauthenticate/", {"password": "bell-tower-42"})
-    operator.post("/admin/people/user/add/", fields | {"password2": "bell-43-tower"})
+    operator, whole = signed_in(admin), fields | {"password2": "bell-43-tower"}
+    held = operator.post("/admin/people/user/add/", whole)
+    assert held["Location"].startswith("/account/reauthenticate/")
+    assert "bell-43-tower" not in str(dict(operator.session))
+    shown = operator.post(held["Location"], {"password": "bell-tower-42"})
+    assert "bo@example.org" in shown.content.decode()
+    assert not User.objects.filter(email="bo@example.org").exists()
+    operator.post("/admin/people/user/add/", whole)
     bo = User.objects.get(email="bo@example.org")
     assert [(one.user, one.provider) for one in Channel.objects.order_by("id")] == [(admin, "inbox"), (bo, "inbox")]
 
