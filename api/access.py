@@ -1,7 +1,5 @@
 """Who calls, and what their token may do."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja.security import HttpBearer

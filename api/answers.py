@@ -1,7 +1,5 @@
 """Answers of operations, written without a second validation. Tests check them against the documented schemas."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import date, datetime, time

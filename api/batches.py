@@ -1,7 +1,5 @@
 """Batches: how far all has come that one cause sent: to the caller, or by the caller to many."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

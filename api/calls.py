@@ -1,7 +1,5 @@
 """What every call of the API goes through: token, rate limit, idempotency key; and what becomes of an error."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from functools import wraps

@@ -1,7 +1,5 @@
 """The feed of changes: what happened to deliveries, notifications, schedules and channels, with nothing missed."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID

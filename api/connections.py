@@ -1,7 +1,5 @@
 """Connections: list, add, read, change, check and remove them. No answer has their secrets."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 from uuid import UUID
 

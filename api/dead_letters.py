@@ -1,7 +1,5 @@
 """Dead letters: by cause and channel; replay, send as new, discard, mark as fixed."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 from uuid import UUID

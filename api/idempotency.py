@@ -5,8 +5,6 @@ changed nothing and may be corrected under the same key; only a refusal that cou
 success. An answer with a secret is kept encrypted.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

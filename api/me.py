@@ -1,7 +1,5 @@
 """Who the token belongs to, and the account's tokens."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """What the API answers beside its operations: problem documents, and the limit of requests without a valid token."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest, HttpResponse
 from django.utils.deprecation import MiddlewareMixin
 

@@ -1,7 +1,5 @@
 """Answers kept for requests that are sent again."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now

@@ -1,7 +1,5 @@
 """The OpenAPI document: ninja's, with the headers and the problems that follow from the kind of an operation."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

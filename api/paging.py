@@ -1,7 +1,5 @@
 """Pages of a list: an opaque, signed cursor, and a `Link` header."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar

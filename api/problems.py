@@ -1,7 +1,5 @@
 """Errors as problem documents (RFC 9457). Each says what is wrong, in which field, and what to do."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

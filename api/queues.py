@@ -1,7 +1,5 @@
 """Queues: programs pull messages, and acknowledge or return them."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`/api/v1/docs`: the OpenAPI document as a page."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

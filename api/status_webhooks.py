@@ -1,7 +1,5 @@
 """Status webhooks: add, verify, change, test, enable and remove those of the caller. Each is a channel."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """What the caller is subscribed to, and can subscribe to."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

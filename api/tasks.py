@@ -1,7 +1,5 @@
 """The Celery task of the API."""
 
-from __future__ import annotations
-
 from celery import shared_task
 
 from api import idempotency

@@ -1,7 +1,5 @@
 """Topics of the caller, and whom they have added."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """`/api/v1`: the same operations and the same validation as the pages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """`ETag` and `If-Match`: nobody overwrites a change that they have not seen."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar

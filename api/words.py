@@ -1,7 +1,5 @@
 """The sentences of wrong fields and parameters: what is allowed, for each kind of error that pydantic finds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 _NUMBER = "Write a whole number."

@@ -3,8 +3,6 @@
 Spend before a copy is made, not after it. The same object goes through everything that has one cause.
 """
 
-from __future__ import annotations
-
 import time
 
 from common.refusal import Refusal

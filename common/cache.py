@@ -4,8 +4,6 @@ While Redis is down it fails open: nobody is limited, rather than everybody lock
 Codes of a second factor are not, so they are refused meanwhile (see `answers`).
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import time

@@ -5,8 +5,6 @@ a civil time comes at the first instant at which the clock shows it or a later t
 instants are aware, in UTC.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo

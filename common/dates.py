@@ -1,7 +1,5 @@
 """Dates and times as people write them, in the active language."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from functools import lru_cache
 

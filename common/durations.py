@@ -1,7 +1,5 @@
 """Lengths of time in words."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from itertools import pairwise
 

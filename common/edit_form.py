@@ -1,7 +1,5 @@
 """A form that creates one row however often it is sent, and overwrites no version that its editor has not seen."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any, cast
 

@@ -3,8 +3,6 @@
 The first of `settings.ENCRYPTION_KEYS` encrypts and all of them decrypt, so that keys rotate without downtime.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import lru_cache

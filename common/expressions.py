@@ -3,8 +3,6 @@
 An expression is a person's: it may use few functions, and what it makes is spent from a budget while it is made.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache

@@ -4,8 +4,6 @@ In production they do nothing. If CARILLON_FAULT_POINTS names a directory, one p
 the point. The file contains `kill` (this process), `kill-group` (with its process group) or `stop-group`.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable

@@ -4,8 +4,6 @@ The first caller is the leader and executes its request at once. Requests that a
 them leads the next batch, of all that wait by then. There is no timer, so a lone request never waits for others.
 """
 
-from __future__ import annotations
-
 import os
 from _thread import allocate_lock
 from collections import deque

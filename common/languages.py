@@ -1,7 +1,5 @@
 """The languages that people can read, and which one a text is written in."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """Texts that are written elsewhere, for our catalogues: libraries have no translation, or none that says "du"."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_noop as _
 
 FIELDS = (

@@ -1,7 +1,5 @@
 """Django's storage of messages, with the name that all cookies have here."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.contrib.messages.storage.fallback import FallbackStorage

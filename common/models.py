@@ -1,7 +1,5 @@
 """What an installation knows of itself."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 

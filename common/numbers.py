@@ -1,7 +1,5 @@
 """Numbers in the active language."""
 
-from __future__ import annotations
-
 from django.utils.formats import number_format
 from django.utils.functional import lazy
 

@@ -1,7 +1,5 @@
 """Keyset pagination, newest first: no counts and no offsets."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -11,8 +11,6 @@ too: RLIMIT_AS, and timers whose signals end the process. Only that child is rep
 - What comes back is unpickled with an allowlist: the values of Python and the data classes of our own modules.
 """
 
-from __future__ import annotations
-
 import atexit
 import logging
 import os

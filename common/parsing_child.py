@@ -1,7 +1,5 @@
 """The child process of `parsing`: it takes a function and its arguments, and answers with what it returns or raises."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Statements in SQL: arrays of values as arguments, rows by name, prepared plans, and a database that goes away."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -16,8 +16,6 @@ A queue holds times, not requests: a cancelled request leaves its time unused. A
 deleted. A request that cannot wait until its time reserves none.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import time

@@ -1,7 +1,5 @@
 """Clients of Redis for counts and signals, for which nothing must wait. The broker has its own, by kombu."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

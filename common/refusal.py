@@ -3,8 +3,6 @@
 A child process that parses raises them too, so they survive pickling.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -3,8 +3,6 @@
 `rate_limiter` is for what goes out: there a request over the limit gets a reserved time.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import time

@@ -5,8 +5,6 @@ are counted in each process, and for all processes in Redis. There, one counts f
 process was killed, its person waits no longer than that. While Redis is down, each process counts alone.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -3,8 +3,6 @@
 A queue that nobody serves loses nothing, but its work waits, and nothing else would show it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The states of rows and slots as people read them. The API, the database and style sheets keep the codes."""
 
-from __future__ import annotations
-
 from django.utils.functional import lazy
 from django.utils.html import escape
 from django.utils.translation import pgettext_lazy

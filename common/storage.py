@@ -1,7 +1,5 @@
 """Storage parameters of tables: a model declares them as `storage`, because Django's Meta has none."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Read JSON strictly: what a lenient parser would silently change is refused with a reason. Pure: no Django."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Triggers that refuse a change, for `Meta.triggers`."""
 
-from __future__ import annotations
-
 import pgtrigger
 
 

@@ -1,7 +1,5 @@
 """Time-ordered UUIDs, made before the insert, so that a batch is written without reading it back."""
 
-from __future__ import annotations
-
 import os
 import time
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """The names of the time zones of the package tzdata, the same on every machine. Knows no Django."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import resources
 

@@ -1,7 +1,5 @@
 """The time zones of the package tzdata, the same on every machine."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from functools import cache, lru_cache
 from zoneinfo import ZoneInfo

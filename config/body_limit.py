@@ -3,8 +3,6 @@
 The size of a body is checked by Content-Length, else as soon as too much has arrived.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress

@@ -4,8 +4,6 @@ Workers: `celery -A config worker -Q deliveries,events,jobs,bulk,maintenance`, w
 Clock: `celery -A config beat`.
 """
 
-from __future__ import annotations
-
 import gc
 import logging.config
 import os

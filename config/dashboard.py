@@ -1,7 +1,5 @@
 """The first page of the admin: what was sent and failed, what waits and is late, beat, workers, dead letters."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime, timedelta
 from typing import Any

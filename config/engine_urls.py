@@ -3,8 +3,6 @@
 An option that is unknown, or that one of the libraries would read differently, is refused.
 """
 
-from __future__ import annotations
-
 import os
 import ssl
 from pathlib import Path

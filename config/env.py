@@ -3,8 +3,6 @@
 No message contains a value of `secret`, `encryption_keys`, `mail` or `proxy`: they hold passwords.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import ssl

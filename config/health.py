@@ -1,7 +1,5 @@
 """Health checks for load balancers, `script/server` and monitors. They reveal nobody's data."""
 
-from __future__ import annotations
-
 from django.core.cache import cache
 from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse

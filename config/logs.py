@@ -3,8 +3,6 @@
 Carillon logs no secrets. Lines of libraries and tracebacks may quote an address or a header.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import time

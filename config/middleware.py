@@ -1,7 +1,5 @@
 """Middleware for every request: charset, caching, compression, static files and the Content-Security-Policy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import cache

@@ -1,7 +1,5 @@
 """Check that PostgreSQL and Redis answer; if not, exit with one line and a non-zero status."""
 
-from __future__ import annotations
-
 import os
 from urllib.parse import urlsplit
 

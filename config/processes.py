@@ -1,7 +1,5 @@
 """Child processes: start them, read their output, and stop them with all their own children."""
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import os

@@ -3,8 +3,6 @@
 httptools has no limits, and copies what it has at each piece.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

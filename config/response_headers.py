@@ -1,7 +1,5 @@
 """The headers of every response, also of those that are made without Django, and the id of each request."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Mapping

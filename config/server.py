@@ -6,8 +6,6 @@ Ctrl-C or SIGTERM stops beat, workers, web and engines, in this order, so that n
 finishes. A second Ctrl-C kills at once.
 """
 
-from __future__ import annotations
-
 import http.client
 import os
 import secrets

@@ -3,8 +3,6 @@
 Without DATABASE_URL or REDIS_URL, an embedded engine is started in `var/` (see `config/embedded`).
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

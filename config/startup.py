@@ -3,8 +3,6 @@
 While the database is away or not migrated, nothing is known, and a process starts.
 """
 
-from __future__ import annotations
-
 from contextlib import ExitStack, closing
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connection, connections

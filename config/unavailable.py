@@ -1,7 +1,5 @@
 """Answer within seconds while PostgreSQL or Redis is down."""
 
-from __future__ import annotations
-
 import sys
 
 from django.conf import settings

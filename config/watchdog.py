@@ -4,8 +4,6 @@ A thread cannot be killed, so a worker past a limit takes no more messages, fini
 supervises it starts it again. A task that hangs keeps its lease until that expires, as under a killed process.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import logging
 import os

@@ -1,7 +1,5 @@
 """The digest as a kind of work: once it is due, one notification tells of all that it has gathered."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Gather events into digests, in the transaction that settles them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime, time, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The envelope of an event, as producers send it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime

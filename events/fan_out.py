@@ -1,7 +1,5 @@
 """Events for many: each is a batch for a topic's subscribers, or for an audience, as it was when it was recorded."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID, uuid5
 

@@ -1,7 +1,5 @@
 """What a person's rules make of an event, in the transaction that settles it: a notification, or the reason why not."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Carillon's own events: the changes of states that a rule of their person is for."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence

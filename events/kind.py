@@ -1,7 +1,5 @@
 """The event as a kind of work: handling one tells its topic's subscribers, and records what rules make of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Record events: one row for each id, however often it is sent; and handle one again for its person."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """What a rule would do with an event: which conditions hold, and what it would say. Nothing is sent."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

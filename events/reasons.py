@@ -1,7 +1,5 @@
 """The codes of events and of what follows from them, and their sentences. Pure."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 

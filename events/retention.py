@@ -1,7 +1,5 @@
 """Delete old events with their attempts and effects, and the digests that told of them. Notifications stay."""
 
-from __future__ import annotations
-
 from django.conf import settings
 
 from events.digest_kind import DIGEST

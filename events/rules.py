@@ -3,8 +3,6 @@
 Each function locks the row. An event that is being handled at that moment may still ring by the rule as it was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import time

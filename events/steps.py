@@ -1,7 +1,5 @@
 """The steps of a series as people write them: lines “when | title | text”. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Join and leave a topic, and be added by its owner, who is told nothing of anybody's account."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Make and change topics. The form has the validation, for the pages and for the API."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

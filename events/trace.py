@@ -1,7 +1,5 @@
 """The trace of a correlation id: the whole chain of events, notifications, deliveries and tries, in order of time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -3,8 +3,6 @@
 Two requests at once may pass together; what they have written counts for the next.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.conf import settings

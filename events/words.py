@@ -1,7 +1,5 @@
 """The sentences of rules: what a rule listens to, how often it rings, and the limit of a person."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext

@@ -4,8 +4,6 @@ A worker that dies leaves the cursor behind the last part, and the next one goes
 has one notification, or one job, for each person.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import threading

@@ -2,8 +2,6 @@
 
 # ruff: noqa: S608 - constants only
 
-from __future__ import annotations
-
 from common import uuid7
 from notifications import text
 from notifications.deliveries.outbox import INSERT_DELIVERIES

@@ -3,8 +3,6 @@
 Progress is kept by parts of an audience: see `Part`. A task counts the open parts again, a few at a time.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """A leased job, with all that a look and its decision need. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

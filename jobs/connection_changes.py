@@ -1,7 +1,5 @@
 """Every change of a connection: add, edit, check, remove. Its health changes with looks, too: `deciding`."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

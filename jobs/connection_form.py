@@ -1,7 +1,5 @@
 """The form of a connection, for pages and the API: what was typed is valid when its source answers to it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

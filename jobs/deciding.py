@@ -3,8 +3,6 @@
 All of it commits with the settlement of the job, or not at all.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -4,8 +4,6 @@ A worker notes the failure of a look as it settles it, see `deciding`. Others en
 kind has a bug or their row is damaged, or become stale while they wait for another try.
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import fields
 from typing import Any

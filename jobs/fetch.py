@@ -1,7 +1,5 @@
 """Read from a source through the guarded HTTP client: a deadline for all of it, a size, and a few redirects."""
 
-from __future__ import annotations
-
 import time
 import zlib
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The job as a kind of work: what is loaded with a claim, the look, and what its decision writes."""
 
-from __future__ import annotations
-
 import json
 import logging
 import random

@@ -1,7 +1,5 @@
 """People who leave what a reminder for an audience tells them, and come back."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.db import transaction

@@ -3,8 +3,6 @@
 A look waits for a stranger's server, so a source that hangs would else hold up the deliveries of everybody.
 """
 
-from __future__ import annotations
-
 import random
 import threading
 import time

@@ -3,8 +3,6 @@
 A worker looks, as for any job; whoever asked waits for its row. The web process fetches and parses nothing.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Look: ask the source, or use what it answered to the same question a while ago. Writes nothing but kept answers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """What became of the jobs of a reminder, for its pages and for Explain."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

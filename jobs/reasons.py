@@ -1,7 +1,5 @@
 """The codes of what jobs found and of why they failed, and their sentences. Pure. Each kind of job lists its own."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_noop as _
 
 from common.budget import OverBudget

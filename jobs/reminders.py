@@ -1,7 +1,5 @@
 """What a change of a reminder does to its jobs and to what they remember, in the transaction of the change."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any

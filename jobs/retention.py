@@ -1,7 +1,5 @@
 """Delete old jobs, batches with their parts, and answers that are too old for any question."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from django.conf import settings

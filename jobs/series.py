@@ -4,8 +4,6 @@ The decision on a step records the next one in its own transaction, so that a st
 batch of a step follows from the series and its number.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

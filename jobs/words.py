@@ -1,7 +1,5 @@
 """Sentences about jobs, for people."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.conf import settings

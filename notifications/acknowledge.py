@@ -4,8 +4,6 @@ Only the first answer counts. It marks the message in the inbox as read, stops o
 cancels deliveries that have not gone out; a delivery that is being sent at that moment is not tried again.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from uuid import UUID
 

@@ -4,8 +4,6 @@ A change is read once no transaction that is still running can have an older one
 change that they have read misses nothing, however late a transaction commits.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The types of changes, and how people choose some of them."""
 
-from __future__ import annotations
-
 from django.utils.translation import gettext as _
 
 TYPES = {

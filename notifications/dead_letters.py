@@ -1,7 +1,5 @@
 """What owners may do with their dead letters besides what every kind of work has: by channel, and send them as new."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """Find a person's notifications by day, channel, state and words. A bounded part of a long history is read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -3,8 +3,6 @@
 Tokens are hexadecimal, so that no service reads a part of one as markup.
 """
 
-from __future__ import annotations
-
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The frozen values that pass between Carillon and a provider; a provider needs no database."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,7 +1,5 @@
 """How the last notification of each schedule ended, where it did not arrive everywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from uuid import UUID
 

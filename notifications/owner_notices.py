@@ -4,8 +4,6 @@ A task looks for them again and again. The id of a notice's batch follows from i
 What is not sent yet is dropped once its channel works again.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The codes of notifications and channels, and their sentences. Pure."""
 
-from __future__ import annotations
-
 import os
 from http import HTTPStatus
 from typing import Any

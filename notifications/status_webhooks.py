@@ -1,7 +1,5 @@
 """Send changes to status webhooks: each change becomes a notification to its reader's status webhooks."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from datetime import UTC

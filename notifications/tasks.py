@@ -1,7 +1,5 @@
 """The Celery tasks. Their arguments are ids only, because they are logged."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from celery import shared_task

@@ -1,7 +1,5 @@
 """The text of a reminder: its placeholders, and how it is cut to a service's limit. Pure."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence

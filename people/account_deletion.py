@@ -3,8 +3,6 @@
 Each chunk is a transaction, and the account's own row is the last. So a task that is killed goes on where it was.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Everything that is stored of a person, as a zip of JSON lines: one file a table, without secrets."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Iterator
 from typing import IO

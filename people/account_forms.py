@@ -1,7 +1,5 @@
 """Forms of allauth: sign up, add an email address, choose a password."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from allauth.account.forms import AddEmailForm, ChangePasswordForm, ResetPasswordKeyForm, SignupForm

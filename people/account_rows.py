@@ -1,7 +1,5 @@
 """The rows that are a person's: in every table from which foreign keys lead to `User`. It names no other app."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from typing import Any

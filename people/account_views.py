@@ -1,7 +1,5 @@
 """The pages to download everything that is stored of an account, and to delete it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from tempfile import TemporaryFile

@@ -1,7 +1,5 @@
 """allauth's hooks: sign-up, messages and emails."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 from urllib.parse import urlsplit

@@ -4,8 +4,6 @@ Only a confirmed address that was primary for `DAYS` gets one: a thief who chang
 Until then the address stays with its account, so that nobody can take it.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

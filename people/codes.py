@@ -3,8 +3,6 @@
 A code is derived from its row and SECRET_KEY, so no table or page holds it. Stored texts have `MARK` in its place.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 from datetime import datetime, timedelta

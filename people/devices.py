@@ -1,7 +1,5 @@
 """A signed cookie of browsers that have signed in before: wrong passwords of strangers do not lock them out."""
 
-from __future__ import annotations
-
 import secrets
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """Forms to set up and to enter a second factor."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Forms: additional sign-up fields, a person's settings, and a new API token."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

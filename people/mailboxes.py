@@ -3,8 +3,6 @@
 Strangers can enter anybody's address, so limits by account are not enough.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Middleware: the reader's time zone and language, pages that need the second factor, and a person's changes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache

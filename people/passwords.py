@@ -1,7 +1,5 @@
 """Passwords that are easy to guess from their context."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from urllib.parse import urlsplit

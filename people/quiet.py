@@ -1,7 +1,5 @@
 """Quiet hours: a daily window in which a person gets no notifications. Pure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo

@@ -1,7 +1,5 @@
 """The type of requests in views behind `login_required`, and views that also ask again who it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec
 

@@ -1,7 +1,5 @@
 """What staff may see of everybody, asked whenever it is shown: staff alone may see nothing."""
 
-from __future__ import annotations
-
 from people.models import User
 
 OF_EVERYBODY = (

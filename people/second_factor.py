@@ -5,8 +5,6 @@ allauth keeps a row for each (`Authenticator`). The secret in it is sealed; a ke
 session has shown a factor is asked of the rows that there are now, so that one that was removed opens nothing any more.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import suppress

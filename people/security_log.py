@@ -3,8 +3,6 @@
 A source can cause only so many a minute, and so can all strangers together: more would fill the disk.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import Counter

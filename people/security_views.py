@@ -1,7 +1,5 @@
 """Where a person is signed in, with what happened to the security of their account, and signing out elsewhere."""
 
-from __future__ import annotations
-
 import re
 
 from django.contrib import messages

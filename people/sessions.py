@@ -1,7 +1,5 @@
 """Django's session engine, with the person of each session in a column, an idle limit and an absolute one."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta

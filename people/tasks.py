@@ -1,7 +1,5 @@
 """The Celery task of people."""
 
-from __future__ import annotations
-
 from celery import shared_task
 
 from people import account_deletion, security_log, sessions

@@ -1,7 +1,5 @@
 """The theme of a browser: the account's choice, or a cookie for somebody who is not signed in."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

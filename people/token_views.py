@@ -1,7 +1,5 @@
 """API tokens: make one, which is shown once, and revoke it."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.conf import settings

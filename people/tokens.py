@@ -1,7 +1,5 @@
 """Bearer tokens of the HTTP API: made once, shown once, stored as a hash."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Nobody waits for it longer than a second, since who waits holds a connection to 
 other locks of a transaction; see "The order of locks" in docs/architecture.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -1,7 +1,5 @@
 """Home page, settings, and refusing emails to an address."""
 
-from __future__ import annotations
-
 from allauth.account.models import EmailConfirmationHMAC
 from django.conf import settings
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """Do one thing to many schedules of a person at once, and undo it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The id of a reminder follows from the person and the event, so that a file that is imported again makes none twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

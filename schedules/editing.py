@@ -5,8 +5,6 @@ records a `ScheduleEvent`. `now` is the database's clock (`fire.read_clock().now
 who is signed in).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime

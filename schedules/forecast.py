@@ -3,8 +3,6 @@
 A slot that a holiday keeps silent does not count towards the maximum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta

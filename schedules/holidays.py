@@ -4,8 +4,6 @@ A slot within a holiday sends nothing, and so does a slot from before it that is
 an audience are sent: they are not the reader's own reminders, and they are said only once.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

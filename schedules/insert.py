@@ -1,7 +1,5 @@
 """Insert a new schedule with its channels, its event and its mirror, in one statement."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

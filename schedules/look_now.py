@@ -1,7 +1,5 @@
 """Check now at what a reminder looks at, and say what it would say. It sends nothing."""
 
-from __future__ import annotations
-
 from jobs import look_now as jobs_look_now
 from jobs.look_now import Looked, Question
 from jobs.recording import SendAs

@@ -9,8 +9,6 @@ A row may run its task more often than its schedule fires (crontab has no "last 
 schedule as beat does, and does nothing when no slot is due.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a person's quiet hours will do to the next times of a reminder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Self

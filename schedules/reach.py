@@ -1,7 +1,5 @@
 """Whether a reminder's messages can arrive: in Python for one that is shown, in SQL for lists and counts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self

@@ -1,7 +1,5 @@
 """Delete what deleted and edited reminders leave. The reminders stay, since their history refers to them."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from django.conf import settings

@@ -8,8 +8,6 @@ A slot is still to come if all of these hold:
 - the schedule has fired less often than its maximum.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ They are changed in sets: the number of statements does not grow with their numb
 `ScheduleEvent`. `now` is the database's clock, `by` the acting user (None: nobody who is signed in).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime

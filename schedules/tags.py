@@ -1,7 +1,5 @@
 """Tags of reminders: a person's own words, compared without regard to upper and lower case."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from django.db.models import F, Func, Q

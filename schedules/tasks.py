@@ -1,7 +1,5 @@
 """Tasks: two fire schedules under the stock scheduler and find nothing to do beside our own beat; one prunes."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from celery import shared_task, signals

@@ -1,7 +1,5 @@
 """Sentences about schedules and slots: for pages, the admin, commands and notices. Code elsewhere works with codes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from datetime import date, datetime, timedelta

@@ -1,7 +1,5 @@
 """What a piece of work says before and after it runs, as values that perform nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Through kombu, so it works for RabbitMQ and Redis.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

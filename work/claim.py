@@ -1,7 +1,5 @@
 """Claim work: lease it, open its attempt and load what its kind needs. One statement, because all work pays for it."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace

@@ -4,8 +4,6 @@ An action first locks its letters in the order of their keys. So two people who 
 do not deadlock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

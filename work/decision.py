@@ -1,7 +1,5 @@
 """Decide what follows an answer. Pure: `settlement` writes the decision, and the task publishes it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

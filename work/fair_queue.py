@@ -1,7 +1,5 @@
 """A second queue for people with many deliveries. Workers take from both in turn, so nobody waits behind thousands."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 

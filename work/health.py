@@ -1,7 +1,5 @@
 """How the work of a kind goes, for operators. Each statement reads an index, and at most `MOST` rows."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -4,8 +4,6 @@ A kind subclasses `Kind`, and registers one object of it. Everything else about 
 See docs/adding-a-kind-of-work.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -4,8 +4,6 @@ Threads that compute share one interpreter, so more than a few dozen only make e
 a receiver cost nothing but memory.
 """
 
-from __future__ import annotations
-
 import time
 from bisect import bisect_left
 from collections.abc import Iterator

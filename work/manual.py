@@ -3,8 +3,6 @@
 What the triggers of a change write to is locked first, in the order of its ids, so that no two transactions deadlock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 from uuid import UUID

@@ -1,7 +1,5 @@
 """The operators' daily email about dead letters that wait for them, and queues that no worker serves."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta

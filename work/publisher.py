@@ -5,8 +5,6 @@ message, and we replace its id, argument and time. kombu publishes them in one p
 As with Celery, receivers of `before_task_publish` may change a message's headers, and `task_send_sent_event` works.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any

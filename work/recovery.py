@@ -6,8 +6,6 @@ would run an `IN (SELECT … LIMIT … SKIP LOCKED)` again for each row, past th
 write to is locked too, and no row is waited for, so they cannot deadlock.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import dataclass

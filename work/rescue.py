@@ -3,8 +3,6 @@
 Any number of rescuers may run at once: each statement skips locked rows. None costs more because a million rows wait.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Mapping

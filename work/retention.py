@@ -1,7 +1,5 @@
 """Delete work that has ended, with its attempts, in chunks of a transaction each."""
 
-from __future__ import annotations
-
 import time
 from datetime import timedelta
 from functools import partial

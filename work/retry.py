@@ -1,7 +1,5 @@
 """How long to wait before the next try. Pure: no clock, no random source, no settings."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Run one piece of work: claim it, run it outside of any transaction, decide, settle under the lease's token."""
 
-from __future__ import annotations
-
 import json
 import logging
 import random

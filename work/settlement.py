@@ -3,8 +3,6 @@
 One statement does it, for one piece of work as for many, because all work pays for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple

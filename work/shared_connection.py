@@ -1,7 +1,5 @@
 """A connection to PostgreSQL beside the threads' own, on which one thread at a time executes for several."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any

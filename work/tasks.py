@@ -1,7 +1,5 @@
 """Celery tasks: of each kind of work, rescue, and the operators' email. Their arguments are ids: they are logged."""
 
-from __future__ import annotations
-
 import os
 import socket
 from typing import Any

@@ -8,8 +8,6 @@ one of its queue.
 A worker with threads takes more than `BUSY` messages only while its threads wait for slow receivers, see `load`.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from kombu.asynchronous import get_event_loop

@@ -4,8 +4,6 @@ Work that is due soon is published at once, with a countdown; if nobody claims i
 wait stays in the table, and rescue publishes it just before it is over. So losing a message costs time, never work.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """Verify, test and enable a channel, and replace its signing secret."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.http import HttpResponse

@@ -1,7 +1,5 @@
 """The bodies of a channel: their shape here, their validity by the forms that the pages use."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """List, add, read, change and remove channels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID

@@ -1,7 +1,5 @@
 """A channel in an answer, without its secrets, and the kinds that there are."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """The bodies in which programs publish events."""
 
-from __future__ import annotations
-
 import json
 from typing import Annotated, Any
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Publish events, list and read them."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.db.models import Prefetch, QuerySet

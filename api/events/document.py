@@ -1,7 +1,5 @@
 """An event in an answer, with what followed from it."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """Inbound addresses: make, change and remove those of the caller, look at their last requests, replay one."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 from uuid import UUID
 

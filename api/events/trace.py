@@ -1,7 +1,5 @@
 """The trace of a chain of events."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

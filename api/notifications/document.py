@@ -1,7 +1,5 @@
 """A notification in an answer, with its deliveries and their attempts."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """Send a message, now or at a time."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID

@@ -1,7 +1,5 @@
 """List and read notifications, and cancel what has not gone out."""
 
-from __future__ import annotations
-
 from typing import Literal
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """The body of a rule: its shape here, its validity by the form that the pages use."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import FailFast, Field

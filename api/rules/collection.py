@@ -1,7 +1,5 @@
 """List, create, read, change, switch, delete and restore rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID

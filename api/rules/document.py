@@ -1,7 +1,5 @@
 """A rule in an answer: everything that a body may say, and what Carillon knows of it."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """The schedule that an operation reads or changes: the caller's own, or 404."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Pause, resume, snooze, skip and run a schedule."""
 
-from __future__ import annotations
-
 from typing import Annotated
 from uuid import UUID
 

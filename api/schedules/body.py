@@ -1,7 +1,5 @@
 """The body of a schedule: its shape here, its validity by the form that the pages use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime

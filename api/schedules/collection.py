@@ -1,7 +1,5 @@
 """List, create, read, change, delete and restore schedules."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Literal
 from uuid import UUID

@@ -1,7 +1,5 @@
 """A schedule in an answer: everything that a body may say, and what Carillon knows of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal

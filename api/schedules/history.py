@@ -1,7 +1,5 @@
 """Preview, upcoming slots, occurrences, and why each slot fired or did not."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal

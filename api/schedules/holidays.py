@@ -1,7 +1,5 @@
 """Holidays: times in which one's schedules send nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """What a schedule looks at, in bodies and answers: checked by the job section of the form that the pages use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 from uuid import UUID

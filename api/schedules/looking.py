@@ -1,7 +1,5 @@
 """The kinds of job, and what a look finds at this moment."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """Read a schedule from one line, such as "water the plants every Sunday 18:00"."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import HttpResponse

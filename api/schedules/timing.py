@@ -1,7 +1,5 @@
 """The timing in a body: exactly one of the friendly ones or of our own kinds, as the fields of the reminder's form."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Take over the channels, connections and inbound addresses of a file. They come without secrets, so unconfirmed."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.utils.translation import gettext as _

@@ -1,7 +1,5 @@
 """The entries of a file: their parts, which are read with problems that name the field; and what becomes of them."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The file: each thing as the API shows it, without what only this installation knows, and without secrets."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime

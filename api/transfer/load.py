@@ -3,8 +3,6 @@
 An entry's new id follows from the person and its id in the file, so that a file that is read twice adds nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The pages of export and import: download the file; upload one, see what becomes of it, take it over."""
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 from collections.abc import AsyncIterator, Iterator

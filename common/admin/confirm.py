@@ -1,7 +1,5 @@
 """Confirmation page of an admin action, with an optional reason."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

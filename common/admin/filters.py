@@ -1,7 +1,5 @@
 """Filters for tables with time-ordered UUIDs, so that the index of the primary key finds recent rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import Any, ClassVar

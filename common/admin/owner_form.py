@@ -1,7 +1,5 @@
 """Show a form of the owner's pages in the admin, with the admin's styles."""
 
-from __future__ import annotations
-
 from copy import copy, deepcopy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which accounts a member of staff may act on: never those with more rights than their own."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from django.contrib import admin

@@ -1,7 +1,5 @@
 """Template tags for instants, in the reader's zone, and for states."""
 
-from __future__ import annotations
-
 import json
 import math
 from datetime import datetime, timedelta

@@ -9,8 +9,6 @@ Kernel locks decide who runs, so a `kill -9` of any process leaves nothing stale
 An engine whose keeper was killed keeps running. The next process that needs it starts a keeper that adopts it.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

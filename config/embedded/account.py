@@ -1,7 +1,5 @@
 """The account that runs the engines. PostgreSQL refuses to run as root, so root uses a system account."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

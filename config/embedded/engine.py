@@ -1,7 +1,5 @@
 """The base class of the embedded engines."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import signal

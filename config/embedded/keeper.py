@@ -3,8 +3,6 @@
 `python -m config.embedded.keeper ENGINE LOCK`; LOCK is an inherited descriptor. `embedded.urls()` starts it.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

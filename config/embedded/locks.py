@@ -1,7 +1,5 @@
 """Advisory kernel locks, released when the last process that holds them ends, even by `kill -9`."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import time

@@ -4,8 +4,6 @@ We do not use `get_server()` of the wheel: as root it makes every directory up t
 stops the server with the process.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

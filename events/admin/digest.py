@@ -1,7 +1,5 @@
 """Digests and the dead letters among them."""
 
-from __future__ import annotations
-
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 

@@ -1,7 +1,5 @@
 """Events with their attempts and effects, and the dead letters among them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin

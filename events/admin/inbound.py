@@ -1,7 +1,5 @@
 """Inbound addresses and their last requests, without secrets."""
 
-from __future__ import annotations
-
 from django.contrib import admin
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString

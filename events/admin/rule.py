@@ -1,7 +1,5 @@
 """Rules in the admin: read in words with their last effects, edited, switched on and off."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin, messages

@@ -1,7 +1,5 @@
 """Topics in the admin, with how many are subscribed, counted up to a limit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin

@@ -1,7 +1,5 @@
 """Make, change and remove inbound addresses. The pages and the API call these."""
 
-from __future__ import annotations
-
 import secrets
 
 from django.conf import settings

@@ -4,8 +4,6 @@ Alertmanager: prometheus.io/docs/alerting/latest/configuration, "webhook_config"
 more fields, grafana.com/docs, "Webhook notifier".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ XML becomes objects as usual: an element is its text, or an object of its childr
 `#text` beside them; elements of one name are a list. Names lose their prefix.
 """
 
-from __future__ import annotations
-
 import codecs
 import json
 import re

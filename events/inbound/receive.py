@@ -1,7 +1,5 @@
 """Take a webhook: verify it, make it events, keep it to look at. One transaction."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """A person's own series of texts, from the slot of a reminder on, until an event ends it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar

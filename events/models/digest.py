@@ -1,7 +1,5 @@
 """Digests: the events of a rule that are told together."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 from django.db.models import Q

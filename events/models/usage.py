@@ -1,7 +1,5 @@
 """What a person's events use of their quota."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 

@@ -1,7 +1,5 @@
 """Template tags that name rules, each with a link to its page unless it is deleted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from django import template

@@ -1,7 +1,5 @@
 """The field for the conditions of a rule: rows of a field, an operator and a value, without a script."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import zip_longest

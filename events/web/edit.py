@@ -1,7 +1,5 @@
 """Make and edit rules, and preview one on an event while it is typed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 from uuid import UUID

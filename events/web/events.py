@@ -1,7 +1,5 @@
 """A person's events: what came, what followed from each, and handling one again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Pages of inbound addresses: make, change, look at the last requests, replay one."""
 
-from __future__ import annotations
-
 import json
 from http import HTTPStatus
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Rules: the list, one rule with its last effects, and its buttons."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.contrib import messages

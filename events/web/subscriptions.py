@@ -1,7 +1,5 @@
 """What one is subscribed to, and what one can subscribe to."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """One's own topics: list, make, edit, delete, and add people."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.contrib import messages

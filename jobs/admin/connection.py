@@ -1,7 +1,5 @@
 """Connections in the admin: kind, address and health, never a secret."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin

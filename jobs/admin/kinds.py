@@ -1,7 +1,5 @@
 """The admin's page of the kinds of job, with their queues and what waits."""
 
-from __future__ import annotations
-
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse

@@ -1,7 +1,5 @@
 """The base of the admin of rows that belong to people, and columns with links to them."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 from uuid import UUID
 

@@ -3,8 +3,6 @@
 To add one, add its file, and name it here.
 """
 
-from __future__ import annotations
-
 from jobs.connections.address import Address
 from jobs.connections.base import ConnectionKind
 from jobs.connections.calendar import Calendar

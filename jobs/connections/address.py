@@ -1,7 +1,5 @@
 """Any web address, with the headers that it needs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

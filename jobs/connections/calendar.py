@@ -1,7 +1,5 @@
 """A calendar by its iCalendar address, which is itself the secret: it holds a token."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

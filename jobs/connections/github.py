@@ -1,7 +1,5 @@
 """GitHub by a token, and its GraphQL API (https://docs.github.com/en/graphql)."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """What the kinds share that read an address, with the headers of a connection or without."""
 
-from __future__ import annotations
-
 from abc import ABC
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Read a feed: what is new in it since the last look, each entry once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Days in a row with a contribution on GitHub: it warns before a streak ends, or praises each day."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

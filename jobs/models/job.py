@@ -1,7 +1,5 @@
 """Jobs as rows, what the jobs of one reminder keep from look to look, and answers that are kept for all."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q

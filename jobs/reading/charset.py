@@ -1,7 +1,5 @@
 """Bytes of any charset as text."""
 
-from __future__ import annotations
-
 import codecs
 import re
 

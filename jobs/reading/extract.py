@@ -1,7 +1,5 @@
 """What is found in a page: by JMESPath in JSON, by a CSS selector in HTML, by a pattern in text. Pure, and bounded."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

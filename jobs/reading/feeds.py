@@ -3,8 +3,6 @@
 It runs in a child process, which bounds its time and memory. Nothing is loaded.
 """
 
-from __future__ import annotations
-
 import hashlib
 import html
 import io

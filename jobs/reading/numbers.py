@@ -9,8 +9,6 @@
 - Digits that are grouped in another way are no number: "1.2.3", "22.11.2026".
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from decimal import Decimal

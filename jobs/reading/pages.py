@@ -1,7 +1,5 @@
 """What is parsed of a page in a child process: bytes in, plain values out. Pure."""
 
-from __future__ import annotations
-
 import re
 
 from common.budget import Budget

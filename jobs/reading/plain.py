@@ -1,7 +1,5 @@
 """HTML that stands in a text of a feed or a calendar, as plain text with its links. Pure."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

@@ -4,8 +4,6 @@ The page is read as a stream, without a tree, and each element is compared with 
 grows with the page's length alone. Selectors that must look ahead, such as :last-child, are not available.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Template tags for announcements, on pages of apps below this one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import template

@@ -1,7 +1,5 @@
 """The batches that one has caused: how far each has come, cancel it, and replay what failed."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """Connections: list, add, change, check, remove."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """The page of all kinds of job: what a reminder can look at."""
 
-from __future__ import annotations
-
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render

@@ -4,8 +4,6 @@ A GET of the link changes nothing, because programs open the links in emails. Ma
 one-click button (RFC 8058).
 """
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.contrib import messages

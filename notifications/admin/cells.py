@@ -1,7 +1,5 @@
 """Cells and filters that several admin pages share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils.safestring import SafeString

@@ -1,7 +1,5 @@
 """Channels in the admin: address, state and settings, never a secret."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """Dead letters: deliveries that failed for good, to replay, send as new, discard, or mark as fixed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Deliveries: state, idempotency key and attempts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin

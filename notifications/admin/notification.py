@@ -1,7 +1,5 @@
 """Notifications: text, recipient and deliveries."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin

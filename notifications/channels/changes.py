@@ -1,7 +1,5 @@
 """Every change of a channel: add, edit, remove, disable, enable, replace its secret, send a test."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Forms of channels, besides the provider's own: name, settings, code, change of address."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Re-encrypt all secrets with the first key, so that older keys can be removed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

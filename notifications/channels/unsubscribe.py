@@ -1,7 +1,5 @@
 """Operations of the unsubscribe link: stop messages to a channel, resume them, remove the channel."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """Verification: a channel is used only after its owner has entered a code that was sent to it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from contextlib import suppress

@@ -3,8 +3,6 @@
 A channel without failures costs its deliveries nothing, because the claim has read that already.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 from uuid import UUID

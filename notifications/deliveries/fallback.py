@@ -7,8 +7,6 @@ A delivery that is unknown may have arrived. It counts as failed, because its pe
 case, and nothing is sent twice to the first one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta

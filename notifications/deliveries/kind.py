@@ -1,7 +1,5 @@
 """The delivery as a kind of work: what is loaded with a claim, when it may go out, and the call of its provider."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Record notifications with their deliveries. The rows are the outbox; `work.wakes` publishes them."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ The other threads wait here for a moment, without asking Redis again and again. 
 and its slot with it: the next one frees that slot in the same request in which it asks for one.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

@@ -1,7 +1,5 @@
 """Load at a worker's start what its first message would otherwise wait for, some hundred milliseconds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from celery import signals

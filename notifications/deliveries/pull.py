@@ -4,8 +4,6 @@
 programs together hold more than it allows. A lease that is over is recovered by who looks next, or by rescue.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from contextlib import suppress

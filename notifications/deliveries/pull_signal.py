@@ -3,8 +3,6 @@
 A signal may be lost: a program that waits looks into the table again after `LONGEST_WAIT` at the latest.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Collection

@@ -4,8 +4,6 @@ Its time is set back to when it was due, in the transaction of the change. The w
 new quiet hours, and rescue publishes what was not published.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db.models.signals import post_save

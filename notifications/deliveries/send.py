@@ -1,7 +1,5 @@
 """Send one's own message, now or at a time, outside of any schedule."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Best effort: if a message is lost, the notification stays on the screen until somebody closes it.
 """
 
-from __future__ import annotations
-
 import logging
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """What became of a channel's newest deliveries, for its page."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID

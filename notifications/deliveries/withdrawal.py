@@ -1,7 +1,5 @@
 """Withdraw what a schedule has caused, when it is paused or deleted, or one notification."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """The feed of changes: one row for each change of a state, written by triggers in the transaction of the change."""
 
-from __future__ import annotations
-
 import pgtrigger
 from django.conf import settings
 from django.db import models

@@ -3,8 +3,6 @@
 An address that is not looked at is taken as it stands, like one that does not answer: every send is guarded anyway.
 """
 
-from __future__ import annotations
-
 from contextvars import ContextVar
 
 from django import forms

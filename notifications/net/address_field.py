@@ -1,7 +1,5 @@
 """The form field for an address that Carillon posts to."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlsplit
 

@@ -4,8 +4,6 @@ Explicit lists: IPv4 except what is denied, IPv6 only what is allowed. On Python
 64:ff9b::7f00:1, 2002:7f00:1::, ::127.0.0.1, fec0::1 and 224.0.0.1, all of which can lead into a private network.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import lru_cache

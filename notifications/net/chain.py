@@ -1,7 +1,5 @@
 """The chain of causes of a request, in a signed header, so that our own inbound addresses go on counting its hops."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar

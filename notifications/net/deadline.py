@@ -5,8 +5,6 @@ These sockets therefore set their timeout before each operation to the time that
 resolves names. No signals are used, so it works in threads.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """The reason for a connection or a request that failed, from the exception."""
 
-from __future__ import annotations
-
 import http.client
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """The form field for headers that a request carries."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

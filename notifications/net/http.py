@@ -5,8 +5,6 @@ every certificate and connects only to addresses that the policy permits. It con
 checked, so a name that changes between two look-ups (DNS rebinding) gains nothing.
 """
 
-from __future__ import annotations
-
 import http.client
 import logging
 import os

@@ -1,7 +1,5 @@
 """Post to a service, and build the answers that providers share."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime

@@ -4,8 +4,6 @@ We resolve host names; the proxy gets IP addresses. A proxy inside the network w
 and could reach an address that the policy denies. TLS runs through the tunnel, so the proxy cannot read it.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Callable
 from urllib.parse import SplitResult, unquote, urlsplit

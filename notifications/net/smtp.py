@@ -1,7 +1,5 @@
 """Django's SMTP backend with one deadline. It knows how far a message got, and reuses open sessions."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import smtplib

@@ -3,8 +3,6 @@
 To add a provider, add a file: see docs/adding-a-provider.md.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from inspect import isabstract, isclass

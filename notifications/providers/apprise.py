@@ -1,7 +1,5 @@
 """Other services, through Apprise (https://appriseit.com/services) and the guarded HTTP client."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ calls go through `notifications.net.http`, whatever options the service passes, 
 itself is not patched, so nothing else in this process changes.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Iterator

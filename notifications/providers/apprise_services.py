@@ -5,8 +5,6 @@ and uses no other library. A test checks their sources. `apprise_requests` keeps
 own provider are left out.
 """
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_noop as _
 
 _MODULES = """

@@ -1,7 +1,5 @@
 """Discord, with a channel's webhook (https://docs.discord.com/developers/resources/webhook#execute-webhook)."""
 
-from __future__ import annotations
-
 import re
 
 from django import forms

@@ -1,7 +1,5 @@
 """Email, through the configured Django backend."""
 
-from __future__ import annotations
-
 import re
 import smtplib
 from collections.abc import Mapping

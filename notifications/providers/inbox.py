@@ -1,7 +1,5 @@
 """The inbox, a page of Carillon."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

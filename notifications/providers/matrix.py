@@ -1,7 +1,5 @@
 """Matrix, on any homeserver (https://spec.matrix.org/latest/client-server-api/#sending-events-to-a-room)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """ntfy, on ntfy.sh or on another server (https://docs.ntfy.sh/publish/#publish-as-json)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

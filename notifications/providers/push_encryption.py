@@ -3,8 +3,6 @@
 On `cryptography` alone: pywebpush brings its own HTTP client, which would pass by the guarded one.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from base64 import urlsafe_b64decode, urlsafe_b64encode

@@ -1,7 +1,5 @@
 """Slack, with an incoming webhook (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks)."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

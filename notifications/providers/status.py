@@ -1,7 +1,5 @@
 """Status webhooks: webhooks that get changes of states, where other channels get messages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Telegram, with a person's own bot (https://core.telegram.org/bots/api#sendmessage)."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Mapping

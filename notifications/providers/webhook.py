@@ -1,7 +1,5 @@
 """Webhooks, signed as Standard Webhooks 1.0 says (https://www.standardwebhooks.com)."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -3,8 +3,6 @@
 A GET changes nothing, because programs open the links in emails.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, time, timedelta
 from uuid import UUID
 

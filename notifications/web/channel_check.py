@@ -1,7 +1,5 @@
 """Check a channel: verify it by a code, or send a test message and show its result."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Channels: list, add, settings, change, enable, remove."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 from uuid import UUID

@@ -1,7 +1,5 @@
 """The channel section of a form: which channels, all at once or in order."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy

@@ -1,7 +1,5 @@
 """The chart of the history: how much arrived and how much failed, in at most 90 bars."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta

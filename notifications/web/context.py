@@ -1,7 +1,5 @@
 """Context processors: unread messages, and where emails are stored without a mail server."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import HttpRequest

@@ -1,7 +1,5 @@
 """Send one's own dead letter again or as new, discard it, or mark it as fixed; recorded like an operator's act."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.contrib import messages

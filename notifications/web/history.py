@@ -1,7 +1,5 @@
 """History: the person's notifications and what happened to them."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """What the address of the history asks for. A filter that makes no sense is ignored; a day gets an error."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any

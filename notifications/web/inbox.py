@@ -1,7 +1,5 @@
 """The inbox: messages delivered to the person's own page."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.contrib import messages

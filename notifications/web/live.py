@@ -1,7 +1,5 @@
 """What an open page asks for again and again, and the service worker that shows pushed messages."""
 
-from __future__ import annotations
-
 from django.contrib.auth.decorators import login_required
 from django.contrib.staticfiles import finders
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse

@@ -1,7 +1,5 @@
 """Pages that a signed link in a message opens without signing in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from uuid import UUID

@@ -1,7 +1,5 @@
 """The signing secret of a channel: show it once, replace it."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from uuid import UUID
 

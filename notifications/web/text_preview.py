@@ -1,7 +1,5 @@
 """Preview of a notification's text, and its length on each channel."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -4,8 +4,6 @@ A GET changes nothing, because programs open the links in emails. Mail services 
 (RFC 8058).
 """
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse

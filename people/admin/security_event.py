@@ -1,7 +1,5 @@
 """Events of security in the admin: what happened to whom, from where."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sign-in in the admin: email addresses, second factors (never their secrets), refused mailboxes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import allauth.mfa.admin  # noqa: F401  # registers Authenticator, which is unregistered below

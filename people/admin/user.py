@@ -1,7 +1,5 @@
 """People and groups in the admin."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from allauth.account.signals import user_signed_up

@@ -1,7 +1,5 @@
 """Occurrences: one row for each slot, fired or skipped."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

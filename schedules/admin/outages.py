@@ -1,7 +1,5 @@
 """The outage page: past outages of beat, their missed slots, and what is still waiting."""
 
-from __future__ import annotations
-
 import logging
 from datetime import timedelta
 from typing import Any

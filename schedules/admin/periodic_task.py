@@ -4,8 +4,6 @@ The row of a schedule is a projection (see `schedules.mirror`), so this admin sh
 to it. To stop it, pause the schedule.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

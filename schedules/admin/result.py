@@ -1,7 +1,5 @@
 """Results of maintenance tasks. Deliveries record attempts instead."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin

@@ -1,7 +1,5 @@
 """Schedules in the admin: read in words, added, edited, paused and resumed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime

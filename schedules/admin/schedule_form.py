@@ -1,7 +1,5 @@
 """Add and edit a person's schedule in the admin, with the owner's form."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from django import forms

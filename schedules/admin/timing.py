@@ -1,7 +1,5 @@
 """Timings of django-celery-beat. Periodic tasks share them, so they are added and never changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

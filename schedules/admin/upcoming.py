@@ -1,7 +1,5 @@
 """What fires next, by slot, and for whom."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from django.contrib import admin

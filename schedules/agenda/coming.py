@@ -1,7 +1,5 @@
 """The times that are still to come in a span of days, of all reminders of a person."""
 
-from __future__ import annotations
-
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Collection

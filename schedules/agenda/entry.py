@@ -1,7 +1,5 @@
 """Days of a person's calendar, and what stands on them. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta

@@ -1,7 +1,5 @@
 """The secret address at which calendar programs read a person's reminders, and what they read there."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from datetime import datetime, timedelta

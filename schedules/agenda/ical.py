@@ -1,7 +1,5 @@
 """Write an iCalendar file (RFC 5545). Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Move a reminder that comes once to another day."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date, datetime
 

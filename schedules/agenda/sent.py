@@ -1,7 +1,5 @@
 """What the reminders of a person sent on the days of a span, by what became of it, and which times were skipped."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from datetime import date, datetime, timedelta
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The log of a beat: a summary once a minute, and each kind of warning at most once a minute."""
 
-from __future__ import annotations
-
 import logging
 import time
 

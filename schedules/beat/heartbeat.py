@@ -1,7 +1,5 @@
 """Heartbeats of the beat processes, and the outages between them."""
 
-from __future__ import annotations
-
 import os
 import socket
 import time

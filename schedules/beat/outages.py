@@ -1,7 +1,5 @@
 """After an outage of all beats: the schedules that still wait, and what became of the others."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -4,8 +4,6 @@ A worker notes in Redis that a task has ended well. So it does not matter why on
 message, a worker that stands still, or an error each time.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from celery.schedules import crontab

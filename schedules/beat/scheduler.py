@@ -4,8 +4,6 @@ It keeps no state: due schedules are found in the database, so any number of bea
 Entries of the stock loop are claimed in their row, so several beats send each of them once.
 """
 
-from __future__ import annotations
-
 import gc
 import sys
 import time

@@ -3,8 +3,6 @@
 Zone files are compared by content: not every system installs the version of its database.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import zoneinfo

@@ -1,7 +1,5 @@
 """Why a slot did not fire, or fired late: codes with parameters. `schedules.words` makes sentences of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta

@@ -3,8 +3,6 @@
 Slots in them have no occurrence. They are computed from the rule that was in force at the time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime

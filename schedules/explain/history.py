@@ -1,7 +1,5 @@
 """Why each slot of a schedule fired or did not, and which are to come: values, for the page and the command."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass

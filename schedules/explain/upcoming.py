@@ -1,7 +1,5 @@
 """The slots of all schedules that come within a time: what fires, for whom, and which a holiday keeps silent."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Collection, Iterator
 from contextlib import suppress

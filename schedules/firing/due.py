@@ -1,7 +1,5 @@
 """Claim the schedules that are due: only the columns that firing needs, as tuples instead of models."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable

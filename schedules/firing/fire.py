@@ -4,8 +4,6 @@ A batch of schedules is one transaction, of statements that take arrays: their n
 After a crash before the commit, the slots are still due; after one behind it, recovery publishes the deliveries.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Collection, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Decide for each due slot of a schedule whether it fires, is late, or was missed. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

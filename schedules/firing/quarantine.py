@@ -3,8 +3,6 @@
 The batch id of a notice is derived from its cause, so that it is sent once, however often the cause is found.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection
 from datetime import UTC, datetime

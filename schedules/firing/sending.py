@@ -1,7 +1,5 @@
 """What a fired slot sends: a notification, the job that decides on one, or a batch for an audience."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What reminders follow from the events of a calendar, at a moment. Pure."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Sequence

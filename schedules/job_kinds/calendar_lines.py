@@ -1,7 +1,5 @@
 """The lines of an iCalendar file (RFC 5545, 3.1): its events and tasks with their properties, as text. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 The id of a reminder follows from that of the calendar's and from the event, so that a second run makes none twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

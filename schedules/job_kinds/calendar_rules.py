@@ -1,7 +1,5 @@
 """The RRULEs of a calendar: as a reminder's rule says them, or written out in dates where it cannot. Pure."""
 
-from __future__ import annotations
-
 import warnings
 from datetime import datetime, timedelta
 from itertools import islice, takewhile

@@ -1,7 +1,5 @@
 """How a calendar's series is written as the text of a reminder's rule. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

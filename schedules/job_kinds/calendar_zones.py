@@ -3,8 +3,6 @@
 Reminders are stored with a zone of the IANA database, so one is looked for whose clock shows the same.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Carillon's own series for new people: it says what is left to do, and ends when all is done."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial

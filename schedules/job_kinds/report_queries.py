@@ -1,7 +1,5 @@
 """What reports read: each statement is bounded, by an index, whatever the history. Takes and returns values of JSON."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any

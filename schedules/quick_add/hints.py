@@ -1,7 +1,5 @@
 """The hints of quick add: why a line is refused, and what would be understood."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from django.utils.translation import gettext_lazy as _

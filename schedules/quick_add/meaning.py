@@ -1,7 +1,5 @@
 """What a line means: a time, an interval, a repetition or a cron expression, within a window."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 

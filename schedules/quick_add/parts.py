@@ -1,7 +1,5 @@
 """The parts of a day: when they begin, and what an hour means in them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime, time
 

@@ -1,7 +1,5 @@
 """A line as pieces: words, numbers and phrases, each with what it can be."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

@@ -1,7 +1,5 @@
 """What a line says about time. Each word of it is used, or is a word of the title."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field, replace
 from datetime import date

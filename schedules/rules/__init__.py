@@ -7,8 +7,6 @@
 docs/time.md explains how clock changes are treated.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime

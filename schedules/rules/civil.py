@@ -4,8 +4,6 @@ If the clock skips a time, the reminder fires right after the gap; if it shows a
 whose minute or hour starts with a star differs (`Cron.is_elapsed`).
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Cron expressions of five fields: Vixie's syntax, and Debian's treatment of clock changes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A cron expression in words: in English all of it, by cronsim; in other languages the common ones."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import time

@@ -1,7 +1,5 @@
 """Every day at one time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta

@@ -1,7 +1,5 @@
 """Rules of dates, with one time on each. Their slots in a span are found without a search for each."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from bisect import bisect_left
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Every so many minutes, hours or days of elapsed time. Clock changes do not matter."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

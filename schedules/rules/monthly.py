@@ -1,7 +1,5 @@
 """On one day of every month at one time."""
 
-from __future__ import annotations
-
 from calendar import monthrange
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One civil time, once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Calendar rules as calendars offer them: every n days, weeks, months or years, on which days, at one time."""
 
-from __future__ import annotations
-
 from calendar import monthrange
 from dataclasses import dataclass, replace
 from datetime import datetime, time

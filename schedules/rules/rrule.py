@@ -1,7 +1,5 @@
 """A calendar's own rule (RFC 5545): DTSTART, RRULE, RDATE, EXDATE, and how long before."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta

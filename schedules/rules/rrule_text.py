@@ -3,8 +3,6 @@
 TRIGGER, as an alarm has it (3.8.6.3), says how long before these times it rings, on the clock of its zone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

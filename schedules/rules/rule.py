@@ -1,7 +1,5 @@
 """The interface of every kind of rule, and how a rule on civil time finds its next slot."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

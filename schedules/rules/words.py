@@ -1,7 +1,5 @@
 """Times, dates and zones in the active language, and the phrases that rules share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, datetime
 

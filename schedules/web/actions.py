@@ -1,7 +1,5 @@
 """The buttons of a reminder: pause, skip, snooze, run, copy, delete and their opposites."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 from functools import wraps

@@ -1,7 +1,5 @@
 """The reminders of a day, of seven days or of a month, by days; and moving one to another day."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The audience section of the form: for whom a reminder is, where its owner may announce, and on whose clock."""
 
-from __future__ import annotations
-
 from copy import copy
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Import a calendar file: upload it, see what each event becomes, choose channels, import; and undo it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

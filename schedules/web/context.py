@@ -1,7 +1,5 @@
 """Context processors: whether beat runs, and how many reminders need attention."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

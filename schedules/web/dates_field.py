@@ -1,7 +1,5 @@
 """A form field for several dates."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from datetime import date, datetime, time

@@ -1,7 +1,5 @@
 """Compare two versions of a schedule, field by field."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.utils import timezone

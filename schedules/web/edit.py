@@ -1,7 +1,5 @@
 """Create and edit reminders."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 from uuid import UUID

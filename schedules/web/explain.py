@@ -1,7 +1,5 @@
 """The slots of a reminder, with reasons."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from uuid import UUID
 

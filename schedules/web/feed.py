@@ -1,7 +1,5 @@
 """The address at which calendar programs read a person's reminders: its page, and the file."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse

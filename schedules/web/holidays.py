@@ -1,7 +1,5 @@
 """Holidays: times in which a person's reminders send nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import date
 from functools import wraps

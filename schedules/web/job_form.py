@@ -1,7 +1,5 @@
 """The job section of a form: what a reminder looks at before it speaks, through what, and what follows a failure."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from copy import copy
 from functools import partial

@@ -1,7 +1,5 @@
 """The job section of the form while it is filled in, the buttons “Check now”, and what a check has found since."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required

@@ -1,7 +1,5 @@
 """Quick add: one line fills the form of a reminder."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The form of a reminder: text, what it looks at, timing, channels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any

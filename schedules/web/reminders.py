@@ -1,7 +1,5 @@
 """Reminders (the users' word for schedules): list and detail."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any

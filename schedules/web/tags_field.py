@@ -1,7 +1,5 @@
 """A form field for tags."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -1,7 +1,5 @@
 """Dead letters grouped by cause, to replay or discard all of a cause."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from datetime import timedelta

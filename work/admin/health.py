@@ -1,7 +1,5 @@
 """The page that shows how the work of each kind goes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin

@@ -1,7 +1,5 @@
 """Interventions: replays and discards of dead letters, and their results."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, cast
 

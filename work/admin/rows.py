@@ -1,7 +1,5 @@
 """The base of the admin of a kind's rows: their states, counts and instants, their attempts, and what people did."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import MethodType
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The record of an action on dead letters: who, when, what, which letters, why."""
 
-from __future__ import annotations
-
 import pgtrigger
 from django.conf import settings
 from django.db import models

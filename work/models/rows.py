@@ -3,8 +3,6 @@
 Every change of a state is a verb of this app; nothing else writes `state`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime

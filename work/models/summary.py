@@ -1,7 +1,5 @@
 """Which of the operators' daily mails have been sent."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now

@@ -1,7 +1,5 @@
 """`manage.py makemessages`, as `script/translate` calls it."""
 
-from __future__ import annotations
-
 from django.core.management.commands import makemessages
 
 

@@ -4,8 +4,6 @@ Django adds them one by one, and makes the classes of a dozen models again for e
 `migrate`. Its optimizer merges only operations that stand side by side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

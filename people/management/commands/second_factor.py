@@ -1,7 +1,5 @@
 """`manage.py second_factor show | remove`, for people who lost theirs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser

@@ -1,7 +1,5 @@
 """`manage.py explain SCHEDULE [--since DATE]`: why each slot fired or did not, and which are to come."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """`manage.py recompute_slots`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand

@@ -1,7 +1,5 @@
 """The German words of quick add: as in en.py."""
 
-from __future__ import annotations
-
 PREAMBLES = "bitte_erinnere_mich_daran bitte_erinnere_mich_an erinnere_mich_daran erinnere_mich_an erinnere_mich"
 COMPOUNDS = "{unit}und{ten}"
 

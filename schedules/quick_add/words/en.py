@@ -3,8 +3,6 @@
 A kind is a text (its words), or has a value for each text. English is understood beside every other language.
 """
 
-from __future__ import annotations
-
 from schedules.rules.words import DAYS, MONTHS
 
 PREAMBLES = "please_remind_me_to remind_me_to remind_me_about remind_me_of remind_me_that remind_me"

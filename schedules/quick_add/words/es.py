@@ -1,7 +1,5 @@
 """The Spanish words of quick add: as in en.py."""
 
-from __future__ import annotations
-
 PREAMBLES = "por_favor_recuérdame recuérdame_que recuérdame recordarme"
 COMPOUNDS = "{ten}_y_{unit}"
 

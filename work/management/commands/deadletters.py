@@ -1,7 +1,5 @@
 """`manage.py deadletters list | replay | discard`: what operators do in the admin, for scripts and for many."""
 
-from __future__ import annotations
-
 import getpass
 import re
 import sys
