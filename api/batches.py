@@ -81,7 +81,7 @@ class BatchDocument(BaseModel):
     ended: Instant | None = Field(description="When nothing of it waited any more.")
 
 
-class Replayed(BaseModel):
+class ReplayedBatch(BaseModel):
     replayed: int
 
 
@@ -116,7 +116,7 @@ def cancel_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
     return _show(batch_id, mine)
 
 
-@router.post("/{uuid:batch_id}/replay", response={202: Replayed}, summary="Replay what failed of a batch")
+@router.post("/{uuid:batch_id}/replay", response={202: ReplayedBatch}, summary="Replay what failed of a batch")
 def replay_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
     """Of a batch for an audience that you caused: up to 1,000 dead letters, oldest first, under the same keys. Leaves
     out stale ones, and those whose channel cannot be used. For staff."""

@@ -1,44 +1,62 @@
-"""What the server answers, and takes. Instants are RFC 3339 texts in UTC; see the OpenAPI document."""
-
-from __future__ import annotations
+"""What the server answers, and takes. Instants are RFC 3339 texts in UTC. Written by `script/client_types`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, TypedDict
 
-Timing = dict[str, Any]
+Timing = Mapping[str, Any]
 """Exactly one timing, such as `{"daily": {"time": "09:00"}}`; `timing.every` reads one from text."""
 
 
 class ScheduleFields(TypedDict, total=False):
-    """What a schedule may be given. To create one, `title`, `timing` and `channels` are needed."""
-
     title: str
     body: str
     timing: Timing
     time_zone: str | None
-    channels: list[str]
-    audience: dict[str, Any] | None
+    channels: Sequence[str]
+    job: Mapping[str, Any] | None
+    audience: Mapping[str, Any] | None
     local_time: bool
     in_order: bool
     escalate_after: int | None
     urgent: bool
     starts_at: str | None
     ends_at: str | None
-    excluded: list[str]
+    excluded: Sequence[str]
     max_count: int | None
     misfire: Literal["latest", "all", "skip"]
     grace: int
     spread: int
     stale_after: int | None
     category: str
-    tags: list[str]
+    tags: Sequence[str]
     data: dict[str, Any] | None
 
 
+class JobFields(TypedDict, total=False):
+    """`GET /job-kinds` lists the kinds, and the fields of the `payload` of each."""
+
+    kind: str
+    payload: dict[str, Any]
+    connection_id: str | None
+    on_error: Literal["daily", "after", "send"]
+    errors_allowed: int
+
+
+class Audience(TypedDict):
+    """`kind` is everybody, group, topic or connected; `key` says which group, topic or kind of connection."""
+
+    kind: str
+    key: str
+
+
 class Schedule(TypedDict):
+    """Civil times (`starts_at`, `ends_at`, those in `timing`) are in `time_zone`, all others are instants.
+
+    `timing` is one of our own kinds; null if it cannot be read any more (`state` is then broken, `error` says why)."""
+
     id: str
-    type: str
-    state: Literal["active", "paused", "finished", "broken"]
+    type: Literal["reminder"]
+    state: Literal["active", "paused", "finished", "broken", "archived"]
     active: bool
     version: int
     title: str
@@ -53,7 +71,9 @@ class Schedule(TypedDict):
     fired_count: int
     snoozed_until: str | None
     channels: list[str]
-    audience: dict[str, str] | None
+    job: JobFields | None
+    looks_at: str
+    audience: Audience | None
     local_time: bool
     in_order: bool
     escalate_after: int | None
@@ -75,6 +95,8 @@ class Schedule(TypedDict):
 
 
 class QuickDraft(TypedDict):
+    """A body of “Create a schedule”, without channels; `description` and `next_run` are for people to check."""
+
     title: str
     body: str
     timing: Timing
@@ -86,16 +108,41 @@ class QuickDraft(TypedDict):
     next_run: str | None
 
 
+class NotTaken(TypedDict):
+    """What a look did not take, by cause. `example`: the first of them, such as an event's title."""
+
+    cause: str
+    count: int
+    example: str
+
+
+class Look(TypedDict):
+    """One look. `code` is its evidence, or why it could not look; `at`: when it looks, if it waits."""
+
+    kind: str
+    outcome: Literal["waiting", "spread", "looking", "retrying", "spoke", "silent", "failed", "dropped"]
+    code: str
+    text: str
+    at: str | None
+    notification_id: str | None
+    not_taken: list[NotTaken]
+
+
 class Occurrence(TypedDict):
+    """The record of one slot. `id` is the batch of what it sent."""
+
     id: str
     slot: str
     outcome: Literal["fired", "skipped"]
     reason: str
     version: int
     recorded: str
+    look: Look | None
 
 
 class Cause(TypedDict):
+    """`since` and `until` are null where they are not known, or it lasts."""
+
     code: str
     text: str
     since: str | None
@@ -104,6 +151,8 @@ class Cause(TypedDict):
 
 
 class Slot(TypedDict):
+    """`note` says what a clock change did to the slot."""
+
     slot: str
     outcome: Literal["coming", "fired", "skipped"]
     causes: list[Cause]
@@ -112,14 +161,19 @@ class Slot(TypedDict):
     batch_id: str | None
     notification_id: str | None
     notification_outcome: str | None
+    look: Look | None
 
 
 class Run(TypedDict):
+    """`note` says what a clock change does to the slot, or which holiday keeps it silent."""
+
     slot: str
     note: str
 
 
 class Length(TypedDict):
+    """How long the text is on a channel; `limit` is null without one, `cut` if the text does not fit."""
+
     channel: str
     length: int
     limit: int | None
@@ -128,11 +182,43 @@ class Length(TypedDict):
 
 
 class Preview(TypedDict):
+    """`title` and `body` are the text of the next run."""
+
     description: str
     runs: list[Run]
     title: str
     body: str
     lengths: list[Length]
+    people: int | None
+
+
+class HolidayFields(TypedDict, total=False):
+    first: str
+    last: str
+    tags: Sequence[str]
+    urgent_rings: bool
+    note: str
+
+
+class Holiday(TypedDict):
+    id: str
+    first: str
+    last: str
+    tags: list[str]
+    urgent_rings: bool
+    note: str
+    ended_at: str | None
+
+
+class Usage(TypedDict):
+    """Of the events of this UTC day, with what their messages store, and of this minute. A limit of 0 is none."""
+
+    events: int
+    most_events: int
+    bytes: int
+    most_bytes: int
+    this_minute: int
+    most_a_minute: int
 
 
 class Token(TypedDict):
@@ -146,16 +232,21 @@ class Token(TypedDict):
 
 
 class Account(TypedDict):
+    """`quiet_from` and `quiet_until` are times of day in `time_zone`."""
+
     id: int
     email: str
     name: str
     time_zone: str
     quiet_from: str | None
     quiet_until: str | None
+    usage: Usage
     token: Token
 
 
 class Channel(TypedDict):
+    """`state` is `unverified` until its code is entered. `fields` are those of its kind that hold no secret."""
+
     id: str
     kind: str
     label: str
@@ -168,48 +259,63 @@ class Channel(TypedDict):
     disabled_reason: str
     may_enable: bool
     failing_since: str | None
+    use_for_new: bool
     on_unknown: str
     give_up_after: int | None
     unreadable: str
     created: str
 
 
-class NewChannel(Channel):
-    """`secret` is told only here."""
+class NewChannel(TypedDict):
+    """`secret` is the signing secret of a webhook. No other answer has it."""
 
+    id: str
+    kind: str
+    label: str
+    summary: str
+    fields: dict[str, Any]
+    state: Literal["ready", "unverified", "disabled"]
+    verified: str | None
+    disabled: str | None
+    disabled_code: str
+    disabled_reason: str
+    may_enable: bool
+    failing_since: str | None
+    use_for_new: bool
+    on_unknown: str
+    give_up_after: int | None
+    unreadable: str
+    created: str
     secret: str | None
     code_sent: bool
     detail: str
 
 
 class NewSecret(TypedDict):
-    """`secret` is told only here. Those before it sign too, until `old_until` at the latest."""
+    """No other answer has the `secret`. Those before it sign too, beside it, until `old_until` at the latest."""
 
     secret: str
     old_until: str
 
 
 class TestSent(TypedDict):
+    """`GET /notifications/{id}` says what became of it."""
+
     notification_id: str
     delivery_id: str
 
 
 class Reason(TypedDict):
+    """`code` and `params` are for programs, `text` is for people. All are empty where nothing needs a reason."""
+
     code: str
     params: dict[str, Any]
     text: str
 
 
-class Attempt(TypedDict):
-    number: int
-    replay: int
-    started: str
-    finished: str | None
-    outcome: str
-    reason: Reason
-
-
 class Delivery(TypedDict):
+    """`id` is the idempotency key that the receiver gets."""
+
     id: str
     notification_id: str
     channel: str
@@ -223,12 +329,9 @@ class Delivery(TypedDict):
     available: str
     expires: str | None
     settled: str | None
-    attempts: NotRequired[list[Attempt]]
 
 
 class Notification(TypedDict):
-    """Its deliveries have `attempts` where it is read alone."""
-
     id: str
     batch_id: str
     origin: str
@@ -238,20 +341,69 @@ class Notification(TypedDict):
     body: str
     urgent: bool
     category: str
-    data: dict[str, Any] | None
-    outcome: Literal["open", "full", "partial", "failed", "dropped"]
+    data: Any
+    outcome: str
     acknowledged: str | None
     created: str
     deliveries: list[Delivery]
 
 
+class Attempt(TypedDict):
+    """One try; `number` counts since the last replay. `outcome` is empty while it is under way."""
+
+    number: int
+    replay: int
+    started: str
+    finished: str | None
+    outcome: str
+    reason: Reason
+
+
+class DeliveryWithAttempts(TypedDict):
+    id: str
+    notification_id: str
+    channel: str
+    channel_label: str
+    kind: str
+    state: str
+    reason: Reason
+    cause: str
+    tries: int
+    replays: int
+    available: str
+    expires: str | None
+    settled: str | None
+    attempts: list[Attempt]
+
+
+class NotificationWithAttempts(TypedDict):
+    id: str
+    batch_id: str
+    origin: str
+    schedule_id: str | None
+    slot: str | None
+    title: str
+    body: str
+    urgent: bool
+    category: str
+    data: Any
+    outcome: str
+    acknowledged: str | None
+    created: str
+    deliveries: list[DeliveryWithAttempts]
+
+
 class Accepted(TypedDict):
+    """`id` is the notification's. Each delivery is one channel's."""
+
     id: str
     batch_id: str
     deliveries: list[str]
 
 
 class DeadLetterGroup(TypedDict):
+    """The dead letters of one cause on one channel; `reason` is the newest one's."""
+
     cause: str
     channel: str
     kind: str
@@ -262,13 +414,13 @@ class DeadLetterGroup(TypedDict):
 
 
 class Replayed(TypedDict):
+    """`stale` ones are past what their schedule allows, or older than `max_age_days`: they stay dead letters."""
+
     replayed: int
     stale: int
 
 
 class QueueMessage(TypedDict):
-    """`lease_id` names it to `ack`; `attempts` counts from 1."""
-
     id: str
     body: dict[str, Any]
     timestamp_ms: int
@@ -277,14 +429,17 @@ class QueueMessage(TypedDict):
 
 
 class Settled(TypedDict):
-    """`detail` says why nothing was done, and what to do; else it is empty."""
-
     lease_id: str
     result: Literal["acked", "returned", "dead", "late", "settled", "not-found"]
     detail: str
 
 
 class Batch(TypedDict):
+    """Counts deliveries; of an audience's jobs, the jobs. `percent` of them have ended, in whichever way.
+
+    The fields from `title` on are of batches for an audience, null for others. People who are not told yet are
+    `pending`. Of a topic whose owner is no staff, people are counted instead of deliveries."""
+
     id: str
     pending: int
     processing: int
@@ -294,7 +449,7 @@ class Batch(TypedDict):
     total: int
     percent: float
     title: str | None
-    audience: dict[str, str] | None
+    audience: Audience | None
     state: str | None
     size: int | None
     told: int | None
@@ -302,15 +457,29 @@ class Batch(TypedDict):
     ended: str | None
 
 
+class Digest(TypedDict):
+    """That in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
+
+    state: str
+    due: str
+    count: int
+    reason: Reason
+
+
 class Effect(TypedDict):
+    """What a rule made of it; `reason` says why, where it stayed silent."""
+
     rule: str
     rule_name: str
-    outcome: Literal["notified", "digested", "silent"]
+    outcome: str
     reason: Reason
     notification_id: str | None
+    digest: Digest | None
 
 
 class Event(TypedDict):
+    """`effects` is empty for one that no rule is for."""
+
     id: str
     type: str
     source: str
@@ -319,7 +488,7 @@ class Event(TypedDict):
     hops: int
     data: dict[str, Any]
     topic: str | None
-    to: dict[str, str] | None
+    to: Audience | None
     audience: int | None
     told: int
     state: str
@@ -330,6 +499,8 @@ class Event(TypedDict):
 
 
 class TraceTry(TypedDict):
+    """One attempt; `ended` is null while it is under way."""
+
     number: int
     seconds: float
     ended: float | None
@@ -339,7 +510,9 @@ class TraceTry(TypedDict):
 
 
 class TraceRow(TypedDict):
-    kind: Literal["event", "delivery"]
+    """An event or a delivery. Seconds are since the first row."""
+
+    kind: str
     id: str
     at: str
     seconds: float
@@ -361,8 +534,6 @@ class Trace(TypedDict):
 
 
 class RuleFields(TypedDict, total=False):
-    """A condition has a `field`, an `operator`, and a `value` unless the operator is `exists`."""
-
     name: str
     type_pattern: str
     source: str
@@ -384,14 +555,22 @@ class RuleFields(TypedDict, total=False):
     series_key: str
 
 
+class Condition(TypedDict):
+    field: str
+    operator: str
+    value: str
+
+
 class Rule(TypedDict):
+    """`digest_at` is a time of day in your time zone."""
+
     id: str
     enabled: bool
     version: int
     name: str
     type_pattern: str
     source: str
-    conditions: list[dict[str, str]]
+    conditions: list[Condition]
     title: str
     body: str
     channels: list[str]
@@ -411,39 +590,31 @@ class Rule(TypedDict):
     updated: str
 
 
+class CheckedCondition(TypedDict):
+    """`reason` says why it does not hold."""
+
+    field: str
+    operator: str
+    value: str
+    holds: bool
+    reason: Reason
+
+
 class RulePreview(TypedDict):
+    """Its limit and digest aside. `missing` are the fields that the texts name and the event does not have."""
+
     rings: bool
     fits_type: bool
     fits_source: bool
-    conditions: list[dict[str, Any]]
+    conditions: list[CheckedCondition]
     title: str
     body: str
     missing: list[str]
-    lengths: list[dict[str, Any]]
-
-
-class HolidayFields(TypedDict, total=False):
-    """`first` and `last` are needed: dates such as "2090-08-03". Only schedules with one of `tags`; empty: all."""
-
-    first: str
-    last: str
-    tags: list[str]
-    urgent_rings: bool
-    note: str
-
-
-class Holiday(TypedDict):
-    id: str
-    first: str
-    last: str
-    tags: list[str]
-    urgent_rings: bool
-    note: str
-    ended_at: str | None
+    lengths: list[Length]
 
 
 class TopicFields(TypedDict, total=False):
-    """What a topic may be given. To create one, `name` is needed."""
+    """What is not given stays as it is."""
 
     name: str
     description: str
@@ -453,8 +624,6 @@ class TopicFields(TypedDict, total=False):
 
 
 class Topic(TypedDict):
-    """`subscribers` are counted up to 1,000; 1,001 means more."""
-
     id: str
     slug: str
     name: str
@@ -468,7 +637,7 @@ class Topic(TypedDict):
 
 
 class TopicEvent(TypedDict):
-    """Of an `audience` (None until telling begins), how many have been `told`; of these, who had a channel."""
+    """How far an event of the topic has come."""
 
     id: str
     type: str
@@ -479,11 +648,15 @@ class TopicEvent(TypedDict):
 
 
 class AddedAddress(TypedDict):
+    """An address that you have added. Whether an account has it, and whether that has left, is not told."""
+
     id: str
     address: str
 
 
 class OpenTopic(TypedDict):
+    """`by` is its owner's name, which may be empty."""
+
     id: str
     name: str
     description: str
@@ -491,8 +664,6 @@ class OpenTopic(TypedDict):
 
 
 class Subscription(TypedDict):
-    """Without `channels`, its messages go to all that work."""
-
     id: str
     topic: OpenTopic
     channels: list[str]

@@ -7,7 +7,15 @@ from datetime import datetime
 from typing import Any, cast
 
 from carillon_client.connection import Connection
-from carillon_client.documents import Accepted, Batch, DeadLetterGroup, Delivery, Notification, Replayed
+from carillon_client.documents import (
+    Accepted,
+    Batch,
+    DeadLetterGroup,
+    Delivery,
+    Notification,
+    NotificationWithAttempts,
+    Replayed,
+)
 from carillon_client.schedules import instant
 
 
@@ -39,9 +47,9 @@ class Notifications:
         from_ = instant(since) if since else None
         return self._connection.pages("/notifications", outcome=outcome, since=from_, schedule=schedule)
 
-    def read(self, notification_id: str) -> Notification:
+    def read(self, notification_id: str) -> NotificationWithAttempts:
         """With each delivery and each attempt."""
-        return cast(Notification, self._connection.get(f"/notifications/{notification_id}"))
+        return cast(NotificationWithAttempts, self._connection.get(f"/notifications/{notification_id}"))
 
     def cancel(self, notification_id: str) -> Notification:
         """Cancel what has not gone out."""

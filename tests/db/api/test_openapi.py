@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from api.idempotency import WITHOUT_KEY
 from api.schedules.body import ScheduleBody, SchedulePatch
@@ -51,6 +54,25 @@ def test_each_operation_says_what_it_does_and_which_problems_it_gives(schema: di
             and {"schedules", "channels", "rules", "topics"} & set(operation["tags"])
         )
         assert ("If-Match" in headers) == ("412" in operation["responses"]) == bool(changes_one)
+
+
+def test_no_two_answers_share_a_name(schema: dict[str, Any]) -> None:
+    found = {name: set(schema["components"]["schemas"][name]["properties"]) for name in ("Replayed", "ReplayedBatch")}
+    assert found == {"Replayed": {"replayed", "stale"}, "ReplayedBatch": {"replayed"}}
+    # The document keeps one schema of each name: of two classes, the last would describe both.
+    names = [model.__name__ for model in _models(BaseModel) if model.__module__.startswith("api.")]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_the_types_of_the_client_are_those_of_the_document() -> None:
+    script = runpy.run_path(str(Path(__file__).parents[3] / "script" / "client_types"))
+    assert script["text"]() == script["FILE"].read_text(), "run script/client_types"
+
+
+def _models(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for model in base.__subclasses__():
+        yield model
+        yield from _models(model)
 
 
 def test_the_examples_are_valid(schema: dict[str, Any], api: Api, ada: User) -> None:
