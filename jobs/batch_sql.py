@@ -51,7 +51,8 @@ _MOVED = """, part AS (
 )
 SELECT told, size, reached, (SELECT count(*) FROM people) AS passed,"""
 SAY = f"""{_PEOPLE}, usable AS MATERIALIZED (
-    SELECT r.user_id, c.id AS channel_id, c.provider, r.channel_ids = '{{}}' OR c.id = ANY(r.channel_ids) AS is_chosen
+    SELECT r.user_id, c.id AS channel_id, c.provider,
+           r.channel_ids = '{{}}' AND c.provider <> ALL(%(pulled)s::text[]) OR c.id = ANY(r.channel_ids) AS is_chosen
       FROM readers r
       JOIN notifications_channel c ON c.user_id = r.user_id AND c.removed_at IS NULL AND c.disabled_at IS NULL
                                   AND c.verified_at IS NOT NULL AND c.provider <> 'status'

@@ -152,8 +152,10 @@ def _is_being_told(batch: Batch) -> bool:
     return batch.state in {"pending", WORDS.working} and batch.cancelled_at is None
 
 
+# One that waits in a queue of its reader has arrived: when their program pulls it is nothing that a batch waits for.
 _COUNT_DELIVERIES = """
-SELECT p.id, d.state FROM chosen p
+SELECT p.id, CASE WHEN d.state = 'pending' AND d.wake_at IS NULL THEN 'delivered' ELSE d.state END AS state
+  FROM chosen p
   JOIN notifications_notification n ON n.batch_id = p.batch_id AND n.user_id BETWEEN p.first AND p.last
   JOIN notifications_delivery d ON d.notification_id = n.id WHERE p.job_kind = ''
 """

@@ -22,7 +22,7 @@ from jobs.models.connection import ConnectionQuerySet
 from jobs.models.job import OnError
 from jobs.reasons import Code
 from jobs.recording import SendAs
-from notifications import owner_notices, text
+from notifications import owner_notices, providers, text
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
 from notifications.models import Channel, Notification
@@ -212,11 +212,12 @@ def _say(claim: Claim, said: Say) -> list[Any]:
 
 
 def _usable(user_id: int) -> list[tuple[UUID, str]]:
-    """The channels that a person can use now."""
+    """The channels that a person can use now, less the queues of their programs."""
     working = Channel.objects.for_messages().filter(
         user=user_id, removed_at=None, disabled_at=None, verified_at__isnull=False
     )
-    return list(working.order_by("id").values_list("id", "provider"))
+    read = working.exclude(provider__in=providers.pulled())
+    return list(read.order_by("id").values_list("id", "provider"))
 
 
 def _notice(claim: Claim, cause: str, said: tuple[str, str]) -> Notice:

@@ -85,6 +85,16 @@ def test_who_has_connected_a_source_looks_through_their_own_connection(staff: Us
     assert told() == [connected.pk]
 
 
+@pytest.mark.parametrize("job", [{}, {"job_kind": "sample", "job_payload": {"value": "seven"}}])
+def test_no_queue_of_a_reader_gets_what_is_announced(staff: User, job: dict[str, Any]) -> None:
+    make_channel(make_reader(), "queue")
+    make_channel(make_user(date_joined=LONG_AGO), "queue")
+    tell(announce(staff, **job))
+    for one in Job.objects.all():
+        look(one)
+    assert list(Delivery.objects.values_list("provider", flat=True)) == ["inbox"]
+
+
 def test_readers_are_not_told_of_a_look_that_fails_without_a_connection_of_theirs(staff: User) -> None:
     [make_reader() for _ in range(2)]
     tell(announce(staff, job_kind="sample", job_payload={"value": "refused"}))

@@ -19,7 +19,7 @@ from events import ledger, trace
 from events.envelope import LARGEST_COPY, Envelope
 from events.kind import EVENT
 from events.models import Event, Subscription, Topic
-from jobs import batch_kind
+from jobs import batch_kind, batches
 from jobs.batch_kind import BATCH
 from jobs.models import Batch
 from jobs.reasons import Code
@@ -112,6 +112,18 @@ def test_everybody_is_told_once_in_the_topics_words_and_in_the_events_chain(topi
     for delivery in Delivery.objects.all():
         send_now(delivery.id)
     assert set(Delivery.objects.values_list("state", "provider")) == {("delivered", "inbox")}
+
+
+def test_a_queue_that_a_subscriber_has_chosen_gets_it_and_a_batch_ends_without_its_program(topic: Topic) -> None:
+    [reader] = make_readers(1)
+    queue = make_channel(reader, "queue")
+    subscribe(topic, reader, channel_ids=[queue.id])
+    batch = handle(publish(topic))
+    assert Delivery.objects.get().channel_id == queue.id
+    batches.count_open()
+    batch.refresh_from_db()
+    assert batch.ended_at is not None
+    assert batches.progress_of(Batch.objects.with_counts().get()).completed == 1
 
 
 def test_an_empty_audience_is_recorded_and_ends_there(topic: Topic) -> None:
