@@ -1,14 +1,14 @@
 """What a schedule looks at, in bodies and answers: checked by the job section of the form that the pages use."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django import forms
 from pydantic import BaseModel, Field
 
 from api.answers import fields_of
-from api.fields import Body, Instant, limited
+from api.fields import Body, FewNames, Instant, limited
 from api.problems import FieldError, invalid
 from jobs import kinds
 from jobs.looks import Look
@@ -39,8 +39,10 @@ class JobBody(Body):
     model_config = limited(JobForm, _EXAMPLE)
 
     kind: str = Field(min_length=1, max_length=40)
-    payload: dict[str, Any] = Field({}, description="What is not given gets its default.")
-    connection_id: str | None = Field(None, description="Where the kind looks through a connection.")
+    payload: Annotated[dict[str, Any], FewNames] = Field({}, description="What is not given gets its default.")
+    connection_id: str | None = Field(
+        None, description="Where the kind looks through a connection. For an audience: null, each reader's own counts."
+    )
     on_error: str = Field(
         "daily",
         description="If it cannot look: tell me once a day (`daily`), tell me `after` several failures, or `send` it.",

@@ -80,9 +80,12 @@ class JobForm(EditForm):
     question: forms.Form | None
     connections: list[Connection]
 
-    def offer_jobs(self, user: User, schedule: Schedule | None) -> None:
-        """Show the fields of the chosen kind. Call it once channels are offered, before anything is validated."""
-        self._user, self._schedule = user, schedule
+    def offer_jobs(self, user: User, schedule: Schedule | None, for_audience: bool) -> None:
+        """Show the fields of the chosen kind. Call it once channels are offered, before anything is validated.
+
+        For an audience each reader's own connection is used; that of its author is for “Check now” only.
+        """
+        self._user, self._schedule, self._for_audience = user, schedule, for_audience
         self.question, self.connections = None, []
         sent = self.is_bound and "job_kind" in self.data
         # A form without this section, such as the admin's, keeps what is stored.
@@ -145,7 +148,7 @@ class JobForm(EditForm):
     def clean_connection(self) -> Connection | None:
         typed: UUID | None = self.cleaned_data["connection"]
         job = self.job
-        if self._keeps or job is None or (typed is None and not (job.connection and job.needs_connection)):
+        if self._keeps or job is None or (typed is None and not self._needs_own(job)):
             return None
         if typed is None:
             raise ValidationError(_("Choose a connection, or add one."))
@@ -214,8 +217,13 @@ class JobForm(EditForm):
             (str(one.id), _("%(label)s (disabled)") % {"label": one.label} if one.disabled_at else one.label)
             for one in self.connections
         ]
-        without = [] if job.needs_connection and named else [("", _("None yet") if job.needs_connection else _("None"))]
-        self._own("connection").widget.choices = [*without, *named]
+        unchosen = _("None yet") if job.needs_connection else _("None")
+        without = _("Each reader’s own") if self._for_audience else unchosen
+        left_out = named and self._needs_own(job)
+        self._own("connection").widget.choices = named if left_out else [("", without), *named]
+
+    def _needs_own(self, job: JobKind) -> bool:
+        return bool(job.connection) and job.needs_connection and not self._for_audience
 
     def _check_texts(self, job: JobKind) -> None:
         """The texts may name the kind's placeholders."""

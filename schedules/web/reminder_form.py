@@ -75,8 +75,9 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
         self._stored_data = None if schedule is None else schedule.data
         order = [] if schedule is None else schedule.channel_order
         self._schedules = self.offer_channels(user, attached, order, "schedules_schedule")
-        self.offer_jobs(user, schedule)
         self.offer_audiences(user, schedule)
+        stored = "" if schedule is None else schedule.audience
+        self.offer_jobs(user, schedule, self.is_for_audience if self.is_bound else bool(stored))
         if self.is_for_audience:
             self.fields["channels"].required = False
 

@@ -18,7 +18,7 @@ from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.web import audience_form
 from tests.db.api.conftest import Api
-from tests.make import NINE, make_channel, make_schedule, make_user, signed_in
+from tests.make import NINE, make_channel, make_connection, make_schedule, make_user, signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -139,6 +139,22 @@ def test_the_api_takes_an_audience_from_staff_only(staff: User, ada: User, monke
     monkeypatch.setattr(audience_form, "MOST_UNCONFIRMED", 1)
     assert api("POST", "/schedules", body).status_code == 422
     assert api("POST", "/schedules", body | {"audience": {"kind": "everybody", "confirmed": True}}).status_code == 201
+
+
+def test_for_an_audience_the_connection_of_each_reader_counts(page: Client, staff: User) -> None:
+    looks = {"job_kind": "github_streak", "job_shown": "github_streak", "job-when": "always"}
+    typed = looks | {"audience": "connected:github", "channels": [str(make_channel(staff).id)]}
+    assert set(refused(page, **typed | {"audience": ""})) == {"connection"}
+    assert set(refused(page, **typed | {"connection": str(make_connection(make_user()).id)})) == {"connection"}
+    made = create(page, **typed)
+    assert (made.audience, made.job_kind, made.connection) == ("connected", "github_streak", None)
+    mine = make_connection(staff)
+    for shown in (page.post("/reminders/job/", TYPED | typed), page.get(f"/reminders/{made.id}/edit/")):
+        choices = shown.context["form"].fields["connection"].widget.choices
+        assert choices == [("", "Each reader’s own"), (str(mine.id), mine.label)]
+    body = BODY | {"audience": {"kind": "connected", "key": "github"}, "job": {"kind": "github_streak"}}
+    assert Api(staff)("POST", "/schedules", body).status_code == 201
+    assert Api(staff)("POST", "/schedules", body | {"audience": None}).status_code == 422
 
 
 def test_who_may_announce_no_more_keeps_the_reminder_and_cannot_save_it(page: Client, staff: User) -> None:
