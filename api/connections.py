@@ -1,6 +1,6 @@
 """Connections: list, add, read, change, check and remove them. No answer has their secrets."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -14,7 +14,7 @@ from api.access import ApiRequest, Bearer
 from api.answers import answer, fields_of
 from api.channels.body import refuse_unknown
 from api.channels.document import FieldDocument, field_documents
-from api.fields import Body, Instant, Search, example, limited
+from api.fields import Body, FewNames, Instant, Search, example, limited
 from api.idempotency import HEADER
 from api.problems import FieldError, Problem, conflict, errors, invalid
 from jobs import connection_changes as changes
@@ -46,7 +46,7 @@ class NewConnection(Body):
         json_schema_extra={"enum": [kind.name for kind in connections.all()]},
     )
     label: str = Field("", description="Without one, the name of the kind.")
-    fields: dict[str, str] = Field({}, description="The fields of its kind, secrets among them.")
+    fields: Annotated[dict[str, str], FewNames] = Field({}, description="The fields of its kind, secrets among them.")
 
 
 class ConnectionPatch(Body):
@@ -56,7 +56,10 @@ class ConnectionPatch(Body):
 
     # Absent, never null.
     label: str = Field(None)  # type: ignore[assignment]
-    fields: dict[str, str | None] = Field(None, description="Null deletes an optional value.")  # type: ignore[arg-type]
+    fields: Annotated[dict[str, str | None], FewNames] = Field(
+        None,  # type: ignore[arg-type]
+        description="Null deletes an optional value.",
+    )
 
 
 class ConnectionDocument(BaseModel):

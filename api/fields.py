@@ -16,6 +16,7 @@ from pydantic import (
     FailFast,
     PlainSerializer,
     StringConstraints,
+    model_validator,
 )
 from pydantic import WithJsonSchema as Shown
 
@@ -26,10 +27,34 @@ CHOICES = ("(one)", "(list)")
 """Tags of a body that is one thing or a list of them; errors do not show them."""
 
 
+_MOST_UNKNOWN = 10
+_MOST_NAMES = 100
+
+
 class Body(BaseModel):
     """A JSON body: no unknown fields, and no value of another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_few_unknown(cls, given: Any) -> Any:
+        """One error for many unknown fields: an object has room for 25,000, and each error costs much more than it."""
+        unknown = [name for name in given if name not in cls.model_fields] if isinstance(given, dict) else []
+        if len(unknown) > _MOST_UNKNOWN:
+            named = ", ".join(f"“{name[:50]}”" for name in unknown[:_MOST_UNKNOWN])
+            raise ValueError(f"There are no fields {named} and {len(unknown) - _MOST_UNKNOWN:,} more. Remove them.")
+        return given
+
+
+def _few_names(given: Any) -> Any:
+    if isinstance(given, dict) and len(given) > _MOST_NAMES:
+        raise ValueError(f"This has {len(given):,} fields; at most {_MOST_NAMES} are taken.")
+    return given
+
+
+FewNames = BeforeValidator(_few_names)
+"""For an object whose names a form knows: each wrong one is an error."""
 
 
 def limits(field: forms.Field) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """The bodies of a channel: their shape here, their validity by the forms that the pages use."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from api.fields import Body, limited
+from api.fields import Body, FewNames, limited
 from api.problems import FieldError, errors, invalid, require_valid
 from notifications import providers
 from notifications.channels import changes
@@ -17,7 +17,7 @@ from notifications.providers.base import Provider
 from people.models import User
 
 _NEW: Any = {"kind": "webhook", "label": "Home server", "fields": {"url": "https://hooks.example.org/carillon"}}
-Fields = dict[str, str | int | None]
+Fields = Annotated[dict[str, str | int | None], FewNames]
 
 
 class NewChannel(Body):
@@ -29,7 +29,9 @@ class NewChannel(Body):
         json_schema_extra={"enum": [provider.kind for provider in providers.all()]},
     )
     label: str = Field("", description="Without one, the name of the kind.")
-    fields: dict[str, str | int] = Field({}, description="The fields of its kind, secrets among them.")
+    fields: Annotated[dict[str, str | int], FewNames] = Field(
+        {}, description="The fields of its kind, secrets among them."
+    )
 
 
 class ChannelPatch(Body):
