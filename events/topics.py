@@ -111,7 +111,7 @@ def create(form: TopicForm) -> Topic:
 def change(form: TopicForm) -> Topic:
     """Save the valid form of a topic, as its next version. Raises `Conflict`, or DoesNotExist if it was deleted."""
     topic: Topic = form.instance
-    current = Topic.objects.select_for_update().get(id=topic.id)
+    current = Topic.objects.select_for_update(no_key=True).get(id=topic.id)
     if form.cleaned_data["version"] not in (None, current.version):
         raise Conflict(current)
     topic.version = current.version + 1

@@ -98,7 +98,7 @@ _BEGIN = "INSERT INTO notifications_feedposition (reader, xact, change_id) VALUE
 # A position in the future is of another database, such as the one that a backup was restored into this one from.
 _TAKE = """
 SELECT CASE WHEN xact <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint THEN xact ELSE 0 END AS xact, change_id
-  FROM notifications_feedposition WHERE reader = %s FOR UPDATE SKIP LOCKED
+  FROM notifications_feedposition WHERE reader = %s FOR NO KEY UPDATE SKIP LOCKED
 """
 _MOVE = "UPDATE notifications_feedposition SET xact = %s, change_id = %s WHERE reader = %s"
 _CHANGES = f"""

@@ -32,7 +32,7 @@ class Spent(Exception):
 @transaction.atomic
 def renew(subject: UUID, now: datetime) -> None:
     """Replace the code for `subject` with a new one. Raises TooSoon."""
-    code, made = Code.objects.select_for_update().get_or_create(subject=subject, defaults=_fresh(now))
+    code, made = Code.objects.select_for_update(no_key=True).get_or_create(subject=subject, defaults=_fresh(now))
     if made:
         return
     pause(code.made_at, now)

@@ -153,7 +153,12 @@ def rotate() -> Rotated:
     sealed, sealed_before, unreadable = 0, 0, []
     for pk in Authenticator.objects.filter(type__in=_SEALED).order_by("pk").values_list("pk", flat=True):
         with transaction.atomic():  # using a recovery code writes the same column
-            row = Authenticator.objects.select_for_update(of=("self",)).select_related("user").filter(pk=pk).first()
+            row = (
+                Authenticator.objects.select_for_update(of=("self",), no_key=True)
+                .select_related("user")
+                .filter(pk=pk)
+                .first()
+            )
             if row is None:
                 continue
             name = _SEALED[row.type]

@@ -181,7 +181,7 @@ def locked(rows: QuerySet[Any]) -> list[UUID]:
     PostgreSQL checks a row again once it has its lock, so a letter that was changed meanwhile is left out.
     """
     wanted = Which(kind_of(rows.model)).rows().filter(pk__in=rows.values("pk"))
-    held = wanted.order_by("pk").select_for_update().values_list("settled_at", "pk")
+    held = wanted.order_by("pk").select_for_update(no_key=True).values_list("settled_at", "pk")
     return [key for _, key in sorted(held)]
 
 

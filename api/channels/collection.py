@@ -42,7 +42,7 @@ def own(request: ApiRequest, channel_id: UUID) -> Channel:
 def locked(request: ApiRequest, channel_id: UUID) -> Iterator[Channel]:
     """As `own`, locked in a transaction."""
     with lock_user(request.auth.user):
-        Channel.objects.select_for_update().filter(id=channel_id, user=request.auth.user).first()
+        Channel.objects.select_for_update(no_key=True).filter(id=channel_id, user=request.auth.user).first()
         yield own(request, channel_id)
 
 

@@ -123,7 +123,7 @@ def change(read: Channel, seen: str, after: Destination, label: str) -> Channel:
     Raises Conflict, `verification.Refused`.
     """
     with lock_user(read.user):
-        channel = Channel.objects.select_for_update().filter(id=read.id, removed_at=None).first()
+        channel = Channel.objects.select_for_update(no_key=True).filter(id=read.id, removed_at=None).first()
         if channel is None:
             raise Conflict
         before = readable_destination(channel)
@@ -229,7 +229,9 @@ def enable_own(channel: Channel) -> bool:
 
 @transaction.atomic
 def _update(channels: QuerySet[Channel], disabled_at: Now | None, reason: Reason) -> list[UUID]:
-    found = list(channels.filter(removed_at=None).order_by("id").select_for_update().values_list("id", flat=True))
+    found = list(
+        channels.filter(removed_at=None).order_by("id").select_for_update(no_key=True).values_list("id", flat=True)
+    )
     Channel.objects.filter(id__in=found).update(
         disabled_at=disabled_at,
         disabled_code=reason.code,
@@ -251,7 +253,7 @@ def replace_secret(channel_id: UUID, seen: str, by: User, now: datetime) -> bool
 
     `now` is aware. The admin log records who did it. Raises Refused, `encryption.Unreadable`.
     """
-    channel = Channel.objects.select_for_update().filter(id=channel_id, removed_at=None).first()
+    channel = Channel.objects.select_for_update(no_key=True).filter(id=channel_id, removed_at=None).first()
     if channel is None or secret_fingerprint(channel) != seen:
         return False
     provider, destination = providers.get(channel.provider), channel.destination()

@@ -61,7 +61,7 @@ def remove(channel_id: UUID) -> None:
 
 
 def _locked(channel_id: UUID) -> QuerySet[Channel]:
-    return Channel.objects.select_for_update().filter(id=channel_id)
+    return Channel.objects.select_for_update(no_key=True).filter(id=channel_id)
 
 
 def _may_disable(channel: Channel) -> bool:

@@ -81,7 +81,7 @@ SELECT n.id AS notification_id, n.escalate_after, now() AS now, n.user_id AS per
         ORDER BY chosen.place LIMIT 1
        ) following ON true
  WHERE n.advance_at <= now()
- ORDER BY n.advance_at LIMIT %s FOR UPDATE OF n SKIP LOCKED
+ ORDER BY n.advance_at LIMIT %s FOR NO KEY UPDATE OF n SKIP LOCKED
 """
 
 _WRITE = (

@@ -104,7 +104,7 @@ SELECT s.id, s.user_id, {DISPLAY_NAME_SQL} AS name, s.title, s.body, s.kind,
  WHERE """  # noqa: S608 - a constant
 _TAKE = """s.next_fire_at <= %(now)s {only}
  ORDER BY s.next_fire_at LIMIT %(limit)s
-   FOR UPDATE OF s SKIP LOCKED
+   FOR NO KEY UPDATE OF s SKIP LOCKED
 """
 
 

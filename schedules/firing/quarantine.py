@@ -35,7 +35,7 @@ _NOTICES = UUID("0b4a7f0e-6a5c-4a0e-9a5e-3c4d8c7f9d52")
 _QUARANTINE = """
 WITH found AS (
     SELECT id, next_fire_at, version FROM schedules_schedule
-     WHERE id = %(id)s AND next_fire_at <= %(now)s FOR UPDATE SKIP LOCKED
+     WHERE id = %(id)s AND next_fire_at <= %(now)s FOR NO KEY UPDATE SKIP LOCKED
 ), broken AS (
     UPDATE schedules_schedule s SET state = 'broken', next_fire_at = NULL, error = %(error)s
       FROM found WHERE s.id = found.id

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from django.db import transaction
 
@@ -28,6 +31,17 @@ from tests.make import make_schedule
 )
 def test_statements_say_what_they_lock(statement: str, tables: set[str]) -> None:
     assert locked_by(statement) == tables
+
+
+def test_only_what_is_deleted_is_locked_whole() -> None:
+    """FOR UPDATE makes the inserts wait that refer to a row."""
+    whole = {
+        str(path)
+        for app in ("api", "common", "events", "jobs", "notifications", "people", "schedules", "work")
+        for path in Path(app).rglob("*.py")
+        if re.search(r"\bFOR UPDATE\b|select_for_update\((?!.*no_key=True)", path.read_text())
+    }
+    assert whole == {"events/subscriptions.py", "schedules/retention.py", "work/retention.py"}
 
 
 def test_a_person_after_their_reminder_is_the_wrong_order(ada: User) -> None:

@@ -16,7 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from notifications import reasons
-from notifications.channels import changes, verification
+from notifications.channels import changes, unsubscribe, verification
 from notifications.links import UNSUBSCRIBE
 from notifications.message import Destination, Rejected
 from notifications.models import Channel, Delivery, Notification
@@ -270,3 +270,45 @@ def test_a_code_that_is_asked_for_while_the_address_changes_counts_for_the_new_o
     with pytest.raises(verification.TooMany):
         beside(lambda: verification.send_code(letters, timezone.now()), before=lambda: to(letters))
     assert not Notification.objects.exists()
+
+
+def _label(channel: Channel) -> object:
+    read = fresh(channel)
+    return changes.change(read, changes.fingerprint(read), read.destination(), "Post")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "act",
+    [
+        _label,
+        lambda channel: changes.disable([channel.id], "Wait"),
+        lambda channel: changes.replace_secret(channel.id, changes.secret_fingerprint(channel), channel.user, NOON),
+        lambda channel: unsubscribe.remove(channel.id),
+    ],
+    ids=["label", "disable", "secret", "unsubscribe"],
+)
+def test_messages_are_recorded_while_their_channel_is_changed(ada: User, act: Callable[[Channel], object]) -> None:
+    channel = make_channel(ada, "webhook")
+    changed, recorded = Event(), Event()
+
+    def change() -> None:
+        try:
+            with transaction.atomic():
+                act(fresh(channel))
+                changed.set()
+                recorded.wait(60)
+        finally:
+            changed.set()
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(change)
+        changed.wait(60)
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("SET LOCAL lock_timeout = '1s'")
+                make_delivery(channel)
+        finally:
+            recorded.set()
+        done.result()
