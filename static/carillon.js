@@ -169,6 +169,28 @@ document.addEventListener("htmx:afterSwap", ({ target }) => {
   form.dispatchEvent(new Event("filled"));
 });
 
+// Say why a request of htmx failed: where its result would be, else beside what made it. htmx shows nothing then.
+const failures = new WeakMap();
+const tellFailure = ({ detail: { elt, target, xhr } }) => {
+  if (elt.hidden) return; // it keeps a list up to date, and asks again
+  const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
+  const said = [...page.querySelectorAll("main.landing :is(h1, .lead)")].map((part) => part.textContent.trim());
+  const { lost, failed } = document.body.dataset;
+  const told = failures.get(elt) ?? document.createElement("p");
+  told.className = "message error";
+  told.role = "alert";
+  told.textContent = said.join(". ") || (xhr.status ? failed : lost);
+  if (told.isConnected) return;
+  failures.set(elt, told);
+  if (target.matches("[aria-live]")) target.replaceChildren(told);
+  else (elt.closest("p") ?? elt).after(told);
+  if (!elt.matches("[aria-live]")) told.scrollIntoView({ block: "nearest" }); // a preview asks while somebody types
+};
+for (const name of ["responseError", "sendError", "timeout"]) document.addEventListener(`htmx:${name}`, tellFailure);
+document.addEventListener("htmx:afterRequest", ({ detail }) => {
+  if (detail.successful) failures.get(detail.elt)?.remove();
+});
+
 // Complete the last of several tags: a browser completes the whole field only.
 document.addEventListener("input", ({ target }) => {
   if (!target.matches("[data-tags]") || !target.list) return;
