@@ -123,6 +123,7 @@ class Code(Codes):
     UNVERIFIED = "unverified", _("The channel has not been verified.")
     # It waits, or nobody wants it any more.
     QUIET_HOURS = "quiet-hours", _("Waits until {until}: your quiet hours.")
+    HOLIDAY = "holiday", _("Your holiday keeps it silent.")
     LIMIT_SERVICE = "limit-service", _("{service:service} takes {amount:messages} {seconds:period}; {until:turn}.")
     LIMIT_CHANNEL = (
         "limit-channel",

@@ -1,5 +1,5 @@
 from django.apps import AppConfig
-from django.db.models.signals import post_delete, post_migrate
+from django.db.models.signals import post_delete, post_migrate, post_save
 from django.utils.translation import gettext_lazy as _
 
 
@@ -12,10 +12,14 @@ class SchedulesConfig(AppConfig):
         from allauth.account.signals import user_signed_up
 
         from jobs import kinds
-        from schedules import job_kinds, mirror
+        from notifications.deliveries import quiet_changes
+        from schedules import holidays, job_kinds, mirror
         from schedules.job_kinds import onboarding
 
         kinds.PACKAGES.append(job_kinds.__name__)
         user_signed_up.connect(onboarding.begin, dispatch_uid="onboarding")
         post_delete.connect(mirror.delete, sender="schedules.Schedule")
+        quiet_changes.WITHDRAWS.append(holidays.silences)
+        for signal in (post_save, post_delete):
+            signal.connect(holidays.release_held, sender="schedules.Holiday")
         post_migrate.connect(mirror.create_indexes, sender=self)

@@ -8,12 +8,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from common import zones
 from common.civil_time import begin_of
 from common.postgres import column, query
+from notifications.deliveries import quiet_changes
 from people.models import User
 from schedules.models import Holiday, Schedule
 from schedules.tags import key
@@ -91,6 +93,17 @@ def span(row: Row | Holiday, zone: ZoneInfo) -> Span:
     if row.ended_at is not None:
         ends = min(ends, row.ended_at)
     return Span(begins, ends, frozenset(map(key, row.tags)), row.urgent_rings, row.first, row.last)
+
+
+def silences(schedule_id: UUID, instant: datetime) -> bool:
+    """Whether a holiday of its person keeps a stored schedule silent at an instant."""
+    schedule = Schedule.objects.select_related("user").filter(id=schedule_id).first()
+    return schedule is not None and Holidays.of(schedule.user, instant).of_slot(schedule, instant) is not None
+
+
+def release_held(instance: Holiday, **_: Any) -> None:
+    """Have what waits for the end of quiet hours decided anew, because a holiday was made, changed or deleted."""
+    quiet_changes.release(instance.user_id)
 
 
 _OF_PEOPLE = """

@@ -16,7 +16,7 @@ from common import encryption, languages
 from common.postgres import persist
 from notifications import providers
 from notifications.channels import changes, verification
-from notifications.deliveries import channel_health, fallback, limits
+from notifications.deliveries import channel_health, fallback, limits, quiet_changes
 from notifications.deliveries.outbox import DELIVER
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
 from notifications.links import ANSWER, LEAVE, STOP, UNSUBSCRIBE
@@ -46,7 +46,7 @@ class Claim(kinds.Claim):
     switched off. `zone` (a name, may be empty) is its person's; `is_test`: they asked for it to try the channel.
     `link_id` changes with the channel's address. `give_up_after`: seconds after which its channel wants no further try,
     None for the provider's policy. `trying_for`: seconds since its first try, or since it first waited for a host that
-    rests.
+    rests. `was_held`: quiet hours have let it wait.
     """
 
     channel_id: UUID
@@ -62,6 +62,7 @@ class Claim(kinds.Claim):
     withdrawn: Reason | None
     zone: str
     is_test: bool
+    was_held: bool
 
     @property
     def provider(self) -> str:
@@ -91,7 +92,7 @@ class DeliveryKind(Kind[Claim]):
                         THEN greatest(0, least((address->'tries')::numeric, 100))::int END
               FROM notifications_channel WHERE id = d.channel_id) END"""
     columns = f"""
-       d.channel_id, n.subject, n.body, n.slot, n.category, n.data,
+       d.channel_id, d.reason_code = '{Code.QUIET_HOURS}' AS was_held, n.subject, n.body, n.slot, n.category, n.data,
        coalesce(n.correlation_id, n.batch_id) AS correlation_id, n.hops,
        CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id, n.origin IN ('test', 'code') AS is_test,
        CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
@@ -156,6 +157,7 @@ class DeliveryKind(Kind[Claim]):
             withdrawn=_withdrawn(row, own_wish),
             zone=row.time_zone,
             is_test=row.is_test,
+            was_held=row.was_held,
         )
 
     def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
@@ -163,7 +165,10 @@ class DeliveryKind(Kind[Claim]):
             return Cancel(claim.withdrawn)
         if claim.unusable:
             return NotStarted(claim.unusable)
-        if (later := _until_quiet_hours_end(claim, 0.0)) is not None:
+        later = _until_quiet_hours_end(claim, 0.0)
+        if (later or claim.was_held) and _is_silenced(claim, 0.0 if later is None else later.wait):
+            return Cancel(Reason(Code.HOLIDAY))
+        if later is not None:
             return later
         try:
             provider, destination = providers.get(claim.handler), claim.destination()
@@ -252,6 +257,15 @@ def _until_quiet_hours_end(claim: Claim, wait: float) -> Defer | None:
     if found is None:
         return None
     return Defer((found.until - claim.claimed_at).total_seconds(), Reason(Code.QUIET_HOURS, until=found.shown))
+
+
+def _is_silenced(claim: Claim, wait: float) -> bool:
+    """Whether nothing of its schedule rings at its slot, or in `wait` seconds."""
+    schedule, slot = claim.message.schedule_id, claim.message.slot
+    if schedule is None or slot is None:
+        return False
+    rings = claim.claimed_at + timedelta(seconds=wait)
+    return any(withdraws(schedule, instant) for withdraws in quiet_changes.WITHDRAWS for instant in (slot, rings))
 
 
 def _unusable(row: Any) -> Reason | None:

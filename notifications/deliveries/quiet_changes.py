@@ -1,10 +1,13 @@
-"""What waits for the end of quiet hours is decided anew when its person changes them, or their time zone.
+"""What waits for the end of quiet hours is decided anew when its person changes them, their time zone, or a holiday.
 
 Its time is set back to when it was due, in the transaction of the change. The worker that claims it then decides by the
 new quiet hours, and rescue publishes what was not published.
 """
 
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db.models.signals import post_save
 from django.dispatch import receiver
@@ -15,6 +18,9 @@ from notifications.reasons import Code
 from people.models import User
 from work import wakes
 from work.wakes import Wake, publish_after_commit
+
+WITHDRAWS: list[Callable[[UUID, datetime], bool]] = []
+"""Whether a schedule (its id) sends nothing of a slot at an instant. Other apps add to it."""
 
 _DECIDES = {"quiet_from", "quiet_until", "time_zone"}
 _RELEASE = f"""
@@ -34,10 +40,12 @@ RETURNING d.id, d.is_bulk, extract(epoch FROM due - now())::float AS wait
 
 
 @receiver(post_save, sender=User, dispatch_uid="quiet-hours")
-def release(instance: User, created: bool, update_fields: frozenset[str] | None, **_: Any) -> None:
-    """Release what the person's quiet hours hold, if they may have changed."""
-    if created or (update_fields is not None and _DECIDES.isdisjoint(update_fields)):
-        return
-    values = {**wakes.parameters(), "user": instance.pk, "code": str(Code.QUIET_HOURS)}
-    rows = query(_RELEASE, values)
-    publish_after_commit(Wake(DELIVER, row.id, row.wait, instance.pk, row.is_bulk) for row in rows)
+def _release(instance: User, created: bool, update_fields: frozenset[str] | None, **_: Any) -> None:
+    if not (created or (update_fields is not None and _DECIDES.isdisjoint(update_fields))):
+        release(instance.pk)
+
+
+def release(user_id: int) -> None:
+    """Release what the person's quiet hours hold."""
+    rows = query(_RELEASE, {**wakes.parameters(), "user": user_id, "code": str(Code.QUIET_HOURS)})
+    publish_after_commit(Wake(DELIVER, row.id, row.wait, user_id, row.is_bulk) for row in rows)

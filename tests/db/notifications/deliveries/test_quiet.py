@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.utils import timezone
 
 from notifications.deliveries.kind import DELIVERY
 from notifications.message import Delivered
@@ -16,8 +17,9 @@ from notifications.providers import email
 from people.models import User
 from schedules import editing
 from schedules.firing import fire
+from schedules.models import Holiday
 from tests.db.notifications.conftest import state_after_a_try
-from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user, noted, send_now, try_once
+from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user, noted, send_now, signed_in, try_once
 from work import dead_letters, recovery, wakes
 from work.answers import Answer, Retryable
 from work.dead_letters import Who
@@ -123,3 +125,67 @@ def test_waiting_does_not_keep_it_from_going_stale() -> None:
     recovery.expire(DELIVERY, 10)
     delivery.refresh_from_db()
     assert delivery.state == "expired"
+
+
+def held_reminder(**overrides: Any) -> tuple[Delivery, date]:
+    """Mail of a reminder that waits for the end of quiet hours; and the day on its person's clock on which they end."""
+    user, end = quiet_person(-1, 2)
+    schedule = make_schedule(user, [make_channel(user, "email")], **overrides)
+    now = fire.read_clock().now
+    delivery = make_delivery(schedule.channels.get(), origin_id=schedule.id, slot=now)
+    send_now(delivery.id)
+    delivery.refresh_from_db()
+    assert delivery.reason_code == "quiet-hours"
+    return delivery, end.date()
+
+
+def end_quiet_hours() -> None:
+    """As time does: nobody is told."""
+    User.objects.update(quiet_from=None, quiet_until=None)
+    Delivery.objects.filter(state="pending").update(available_at=NOON, wake_at=NOON)
+
+
+def tried_again(delivery: Delivery) -> tuple[str, str]:
+    send_now(delivery.id)
+    delivery.refresh_from_db()
+    return delivery.state, delivery.reason_code
+
+
+def test_what_quiet_hours_hold_is_decided_anew_when_a_holiday_is_planned() -> None:
+    delivery, day = held_reminder()
+    person = signed_in(delivery.notification.user)
+    person.post("/holidays/", {"first": day - timedelta(days=3), "last": day + timedelta(days=3), "urgent_rings": "on"})
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.reason_code, delivery.available_at <= timezone.now()) == ("pending", "", True)
+    assert tried_again(delivery) == ("cancelled", "holiday")
+
+
+@pytest.mark.parametrize("holiday", [{"tags": ["garden"]}, {"first": 1, "last": 5}, {"first": -5, "last": -2}])
+def test_what_a_holiday_does_not_concern_goes_on_waiting(holiday: dict[str, Any]) -> None:
+    delivery, day = held_reminder(tags=["home"])
+    dates = {"first": -1, "last": 1} | holiday
+    shifted = {name: day + timedelta(days=dates[name]) for name in ("first", "last")}
+    Holiday.objects.create(user=delivery.notification.user, **dates | shifted)
+    assert tried_again(delivery) == ("pending", "quiet-hours")
+
+
+def test_a_holiday_that_was_changed_or_deleted_before_the_worker_came_counts_as_it_is_now() -> None:
+    delivery, day = held_reminder()
+    holiday = Holiday.objects.create(user=delivery.notification.user, first=day, last=day + timedelta(days=1))
+    holiday.tags = ["garden"]
+    holiday.save()
+    assert tried_again(delivery) == ("pending", "quiet-hours")
+    holiday.delete()
+    delivery.refresh_from_db()
+    assert delivery.reason_code == ""
+
+
+def test_nothing_that_quiet_hours_have_held_rings_in_a_holiday_that_was_there_before(answers: list[Answer]) -> None:
+    delivery, day = held_reminder()
+    Holiday.objects.bulk_create([Holiday(user=delivery.notification.user, first=day, last=day)])  # it tells nobody
+    end_quiet_hours()
+    assert tried_again(delivery) == ("cancelled", "holiday")
+    others, day = held_reminder()
+    end_quiet_hours()
+    answers.append(Delivered())
+    assert tried_again(others)[0] == "delivered"
