@@ -9,10 +9,10 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from events import matching
+from events import matching, usage
 from events.digests import SEND
 from events.envelope import as_sent
-from events.handling import new_notification
+from events.handling import new_notification, size_of
 from events.kind import POLICY
 from events.models import Digest, DigestAttempt, Effect, Rule
 from events.reasons import Code
@@ -136,4 +136,5 @@ def _notification(claim: Claim, rule: Rule) -> NewNotification:
 
 def _record(digest_id: UUID, notification: NewNotification) -> None:
     publish_after_commit(outbox.record([notification]))
+    usage.count(notification.user_id, 0, size_of(notification))
     Digest.objects.filter(id=digest_id).update(notification_id=notification.notification_id)

@@ -1,5 +1,6 @@
 """What a person's rules make of an event, in the transaction that settles it: a notification, or the reason why not."""
 
+import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from work import kinds
 from work.reasons import Reason
 from work.wakes import publish_after_commit
 
-_ROW = 300  # bytes of an effect, or of a message beside its texts
+_ROW = 300  # bytes of an effect, a delivery, a job, or of a message beside its texts
 
 log = logging.getLogger(__name__)
 
@@ -78,10 +79,21 @@ def handle(event: Claim, rules: Sequence[Rule]) -> None:
         effects.append(effect)
     due = digests.add(gathered, event.user_id, envelope, event.claimed_at)
     Effect.objects.bulk_create(effects)
-    stored = sum(len(one.subject) + len(one.body) + len(one.data or "") for one in notifications)
-    usage.count(event.user_id, 0, stored + _ROW * (len(effects) + len(notifications)))
+    stored = sum(map(size_of, notifications)) + sum(map(_size_of_series, begun))
+    usage.count(event.user_id, 0, stored + _ROW * len(effects))
     publish_after_commit([*outbox.record(notifications), *recording.record(begun), *due])
     fault_points.reach("recorded")
+
+
+def size_of(new: NewNotification) -> int:
+    """The bytes that a message and its deliveries take, for the quota."""
+    return len(f"{new.subject}{new.body}{new.data or ''}".encode()) + _ROW * (1 + len(new.channels))
+
+
+def _size_of_series(begun: NewJob) -> int:
+    """Of all its steps, counted when it begins: each step has a job, with the texts of all, and a message."""
+    of_all, steps_of_it = len(json.dumps(begun.payload)), len(begun.payload["steps"])
+    return of_all + steps_of_it * (of_all + _ROW * (2 + len(begun.send_as.channels or ())))
 
 
 # Every event pays for it: its plan is kept, and Django does not write its text again.

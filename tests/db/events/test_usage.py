@@ -8,12 +8,14 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from events import ledger, usage
+from events.digest_kind import DIGEST
 from events.envelope import Envelope
-from events.models import Event, Usage
+from events.models import Digest, Event, Usage
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.events.test_inbound import ORDER, make_address, post
-from tests.make import happen, make_channel, make_rule, signed_in
+from tests.make import NOON, happen, make_channel, make_rule, signed_in
+from work import runner
 
 
 def publish(user: User, count: int = 1, size: int = 0) -> None:
@@ -76,6 +78,37 @@ def test_messages_of_rules_count_and_a_new_day_begins_anew(ada: User) -> None:
     assert (usage.used(ada.pk).events, usage.used(ada.pk).bytes) == (0, 0)
     publish(ada)
     assert usage.used(ada.pk).events == 1
+
+
+def grown(user: User, before: int) -> int:
+    return usage.used(user.pk).bytes - before
+
+
+def test_digests_count_when_they_are_told(ada: User) -> None:
+    make_rule(ada, channels=[make_channel(ada)], conditions=[], body="x" * 5_000, digest_seconds=60)
+    happen(ada)
+    before = usage.used(ada.pk).bytes
+    Digest.objects.update(available_at=NOON, wake_at=NOON)
+    runner.run(DIGEST, Digest.objects.get().id, "worker")
+    assert grown(ada, before) > 5_000
+
+
+def test_all_steps_of_a_series_count_when_it_begins(ada: User) -> None:
+    series = "\n".join(f"{day} days | Day {day} | {'x' * 1_000}" for day in range(1, 6))
+    make_rule(ada, channels=[make_channel(ada)], conditions=[], body="", series=series)
+    happen(ada)
+    # Each of five steps has a job with the texts of all, and a message of its own.
+    assert usage.used(ada.pk).bytes > 5 * 5_000 + 5_000
+
+
+def test_a_message_to_many_channels_counts_for_more(ada: User) -> None:
+    channels = [make_channel(ada, "email", address={"address": f"{name}@example.org"}) for name in "abcdefgh"]
+    rule = make_rule(ada, channels=channels[:1], conditions=[])
+    happen(ada)
+    before = usage.used(ada.pk).bytes
+    rule.channels.set(channels)
+    happen(ada)
+    assert grown(ada, before) > before + 1_000
 
 
 def test_it_is_shown_and_costs_one_statement(ada: User) -> None:
