@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db import connection
+from django.db import IntegrityError, connection
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
+from psycopg.errors import UniqueViolation
 
 from api.transfer import export, load
 from api.transfer.entries import Outcome, Trouble
@@ -92,6 +93,13 @@ def upload(request: PersonRequest) -> HttpResponse:
             outcome = (load.load if file is None else load.preview)(request.user, read)
     except TooManyImports as refusal:
         return _ask(request, str(refusal), 429)
+    except IntegrityError as error:
+        if not isinstance(error.__cause__, UniqueViolation):
+            raise
+        # While Redis is down nobody counts imports, and another one has just written the same entry.
+        response = _ask(request, _("Another import of yours is under way. Wait until it has ended."), 409)
+        response["Retry-After"] = "5"
+        return response
     if file is None:
         _report(request, outcome)
         return redirect("schedules:list")

@@ -20,6 +20,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from api.transfer import export, load, views
 from api.transfer.entries import Outcome
 from common import request_slots
+from common.cache import Cache
 from events import rules
 from events.inbound import addresses
 from events.inbound.forms import InboundForm
@@ -421,3 +422,34 @@ def test_a_person_imports_one_file_at_a_time_and_ten_an_hour(newcomer: User) -> 
         assert uploaded(client, content).status_code == 200
     assert uploaded(client, content).status_code == 429
     assert uploaded(signed_in(make_user()), content).status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_second_of_two_imports_at_once_is_told_to_wait_also_without_redis(
+    ada: User, newcomer: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(ada)
+    file = exported(ada)
+    draft = load.schedule_bodies.draft
+
+    def meanwhile(*given: Any) -> Any:
+        """The other one takes over the whole file, in a process that counts alone."""
+        monkeypatch.setattr(load.schedule_bodies, "draft", draft)
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(take_over).result()
+        return draft(*given)
+
+    def take_over() -> None:
+        try:
+            load.load(User.objects.get(pk=newcomer.pk), file)
+        finally:
+            connection.close()
+
+    monkeypatch.setattr(Cache, "add", lambda *given, **options: True)
+    monkeypatch.setattr(load.schedule_bodies, "draft", meanwhile)
+    client = signed_in(newcomer)
+    client.raise_request_exception = False
+    answer = client.post("/settings/import/", {"content": json.dumps(file)})
+    assert (answer.status_code, answer.get("Retry-After")) == (409, "5")
+    assert client.post("/settings/import/", {"content": json.dumps(file)}).status_code == 302
+    assert Schedule.objects.filter(user=newcomer).count() == Schedule.objects.for_user(ada).count()
