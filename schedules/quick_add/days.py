@@ -1,15 +1,75 @@
-"""A day as it is said, and the dates that it means."""
+"""The values of pieces: days as they are said, the dates that they mean, times of day and parts of a day."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from typing import Any
 
 from schedules.quick_add.hints import NotUnderstood
 
 Step = tuple[int, str]
+MORNING = time(9)
+# The time of a reminder in each part of the day, and the hours that belong to it; from 24 on, of the next day.
+_PARTS = {
+    "morning": (MORNING, 0, 12),
+    "afternoon": (time(15), 12, 19),
+    "tarde": (time(15), 12, 21),
+    "evening": (time(19), 16, 25),
+    "night": (time(20), 18, 30),
+    "dawn": (time(5), 0, 7),
+}
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A time of day. `is_open`: of 1 to 12 without a half of the day, which `has_half` says."""
+
+    hour: int
+    minute: int = 0
+    second: int = 0
+    is_open: bool = False
+    has_half: bool = False
+
+    @property
+    def time(self) -> time:
+        return time(self.hour % 24, self.minute, self.second)
+
+    @property
+    def is_unclear(self) -> bool:
+        return self.is_open and 1 <= self.hour <= 6
+
+    def within(self, part: str) -> Clock | None:
+        """The time of day in that part; its hour is 24 or more on the next day."""
+        _default, first, last = _PARTS[part]
+        hours = {self.hour % 12 + add for add in (0, 12, 24)} if self.is_open else {self.hour, self.hour + 24}
+        found = [hour for hour in sorted(hours) if first <= hour < last]
+        return replace(self, hour=found[0], is_open=False) if len(found) == 1 else None
+
+
+Times = tuple[Clock, ...]
+
+
+def default_time(part: str) -> time:
+    return _PARTS[part][0] if part else MORNING
+
+
+def is_over(part: str, now: datetime) -> bool:
+    return bool(part) and now.hour >= _PARTS[part][2]
+
+
+@dataclass
+class Piece:
+    """A part of the line with its value for each kind that it can be."""
+
+    kinds: Mapping[str, Any]
+    start: int
+    end: int
+    text: str = ""
+    is_used: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,17 +96,19 @@ class Day:
     until: Day | None = None
     said: int | None = None
 
-    def checked(self) -> Day:
-        """The day, if it is in the calendar. Otherwise raises ValueError."""
-        if self.day > 31:
-            raise ValueError
-        if self.month and self.day > 0:
-            date(self.year or 2000, self.month, self.day)
-        return self
+
+def checked(day: Day) -> Day:
+    """The day, if it is in the calendar. Otherwise raises ValueError."""
+    if day.day > 31:
+        raise ValueError
+    if day.month and day.day > 0:
+        date(day.year or 2000, day.month, day.day)
+    return day
 
 
-def feast(text: str, year: int = 0) -> Day:
+def feast(text: str, year: int | None = None) -> Day:
     """ "12-25", "11-4-3" (the fourth Thursday, 3, of November), "05--1-0" (the last Monday of May) or "easter-2"."""
+    year = year or 0
     if text.startswith("easter"):
         return Day(easter=int(text[6:]), year=year)
     month, rest = int(text[:2]), text[3:]
@@ -95,8 +157,6 @@ def slashed(text: str, today: date) -> list[date]:
 
 def months_later(moment: datetime, months: int) -> datetime:
     """The same day, or the last of a shorter month."""
-    if not months:
-        return moment
     number = moment.year * 12 + moment.month - 1 + months
     first = moment.replace(year=number // 12, month=number % 12 + 1, day=1)
     following = (first + timedelta(days=32)).replace(day=1)
@@ -125,5 +185,5 @@ def in_year(day: Day) -> date:
     return first.replace(day=day.day or 1)
 
 
-def next_week(today: date, weekday: int = 0, weeks: int = 1) -> Day:
-    return Day(exact=today + timedelta(days=7 * weeks + weekday - today.weekday()))
+def this_week(today: date, weekday: int = 0, weeks: int = 0) -> date:
+    return today + timedelta(days=7 * weeks + weekday - today.weekday())

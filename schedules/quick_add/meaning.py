@@ -5,11 +5,9 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from django.utils.translation import gettext as _
 
-from schedules.quick_add import parts
-from schedules.quick_add.days import Day, easter_day, in_year, later
+from schedules.quick_add.days import Clock, Day, Piece, default_time, easter_day, in_year, is_over, later
 from schedules.quick_add.hints import NotUnderstood
-from schedules.quick_add.pieces import Clock, Piece
-from schedules.quick_add.reader import Said, said
+from schedules.quick_add.reader import ELAPSED, Said, said
 from schedules.rules import InvalidRule, civil, words
 from schedules.rules.repetition import Repetition
 from schedules.rules.words import DAYS
@@ -20,7 +18,6 @@ _FREQUENCIES = {"days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY", "years"
 _MINUTE = timedelta(minutes=1)
 _DAY = timedelta(days=1)
 _MORNING_BEGINS = 5
-_ELAPSED = {"seconds", "minutes", "hours"}
 
 
 @dataclass(frozen=True)
@@ -104,8 +101,8 @@ class _Meaning:
     def _waited(self) -> Understood:
         said = self.said
         self._fits(said.day is None)
-        elapsed = {unit: number for number, unit in said.wait if unit in _ELAPSED}
-        day = later(self.now, [step for step in said.wait if step[1] not in _ELAPSED])
+        elapsed = {unit: number for number, unit in said.wait if unit in ELAPSED}
+        day = later(self.now, [step for step in said.wait if step[1] not in ELAPSED])
         if elapsed:
             self._fits(not said.times and not said.part)
             since = self.instant if len(elapsed) == len(said.wait) else civil.first_instant(civil.zone(self.zone), day)
@@ -148,38 +145,19 @@ class _Meaning:
             self._fits(day.exact is not None and (day.part == "night" or not at.hour))
             found = self._first(Repetition("DAILY", 1, at))
             return found if day.exact == self.now.date() else datetime.combine(day.exact or found, at) + _DAY
-        if day.exact is not None:
-            found = datetime.combine(day.exact, at)
-            if (
-                found <= self.now
-                and not said.times
-                and day.exact == self.now.date()
-                and not parts.is_over(said.part, self.now)
-            ):
-                # That part of the day has begun: a full hour, 15 to 75 minutes ahead.
-                soon = (self.now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
-                found = soon if soon.date() == day.exact else found
-            return found
         if len(day.weekdays) > 1:
             raise NotUnderstood("two-days", said.timing)
-        return self._next(day, at)
-
-    def _next(self, day: Day, at: time) -> datetime:
-        if day.weekdays:
-            return self._first(Repetition("WEEKLY", 1, at, days=day.weekdays))
-        if day.easter is not None:
-            return datetime.combine(easter_day(day, self.now.date()), at)
         if day.nth and not day.is_of:
             name = words.weekday(day.weekday % 7)
-            raise NotUnderstood("past" if day.nth == -1 else "which-weekday", self.said.spans["day"].text, day=name)
-        if day.year and not day.nth:
-            found = datetime.combine(in_year(day), at)
-        else:
-            repetition = self._monthly(day, at, "YEARLY" if day.month else "MONTHLY", 1)
-            since = self.now if not day.year else datetime(day.year, 1, 1)  # noqa: DTZ001 - civil
-            found = replace(repetition, short="skip").first(since)
+            raise NotUnderstood("past" if day.nth == -1 else "which-weekday", said.spans["day"].text, day=name)
+        found = datetime.combine(self._date(day, at), at)
         if day.said is not None and found.weekday() != day.said:
             raise self._which_day(found, day.said)
+        begins = found <= self.now and day.exact == self.now.date() and not said.times
+        if begins and not is_over(said.part, self.now):
+            # That part of the day has begun: a full hour, 15 to 75 minutes ahead.
+            soon = (self.now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
+            found = soon if soon.date() == day.exact else found
         return found
 
     def _which_day(self, found: datetime, weekday: int) -> NotUnderstood:
@@ -202,7 +180,7 @@ class _Meaning:
         """The only time that was said, or that of the part of the day."""
         said = self.said
         if not said.times:
-            at = parts.default(said.part)
+            at = default_time(said.part)
             return Clock(at.hour, at.minute)
         return self._times()[0]
 
@@ -210,10 +188,10 @@ class _Meaning:
         """The times, each in the part of the day. Asks for the half of the day where it is not clear."""
         said = self.said
         if said.part:
-            found = [parts.fitting(one, said.part) for one in said.times]
+            found = [one.within(said.part) for one in said.times]
             self._fits(all(found))
             return [one for one in found if one is not None]
-        if any(_is_unclear(one) for one in said.times):
+        if any(one.is_unclear for one in said.times):
             raise self._which_time("time", said.times if said.times[0] not in (said.hours or ()) else said.hours or ())
         return list(said.times)
 
@@ -247,7 +225,7 @@ class _Meaning:
         if unit in ("minutes", "hours"):
             return self._within_day(number, unit)
         if said.hours is not None:
-            raise NotUnderstood("range", said.spans["hours"].text)
+            raise NotUnderstood("range", said.spans["clocks"].text)
         if len(said.times) > 1:
             return self._at_times(number, unit)
         return self._repetition(number, unit, self._time().time)
@@ -311,8 +289,8 @@ class _Meaning:
         return self._cron_hours(unit, step, days, *said.hours)
 
     def _cron_hours(self, unit: str, step: str, days: str, first: Clock, last: Clock) -> str:
-        if _is_unclear(first) or last.time <= first.time:
-            raise NotUnderstood("range", self.said.spans["hours"].text)
+        if first.is_unclear or last.time <= first.time:
+            raise NotUnderstood("range", self.said.spans["clocks"].text)
         if first.minute != last.minute or (unit == "minutes" and first.minute):
             raise NotUnderstood("small-unit", self.said.timing)
         if unit == "minutes":
@@ -368,7 +346,7 @@ class _Meaning:
         return None
 
     def _clear(self, clock: Clock, kind: str) -> time:
-        if _is_unclear(clock):
+        if clock.is_unclear:
             raise self._which_time(kind, (clock,))
         return clock.time
 
@@ -376,25 +354,24 @@ class _Meaning:
         if isinstance(ends, Clock):
             return Repetition("DAILY", 1, self._clear(ends, "ends")).first(since)
         is_month = bool(ends.month) and not ends.day and not ends.nth
-        last = self._date(ends, since) - timedelta(days=is_month)
+        last = self._date(ends, since=since) - timedelta(days=is_month)
         return datetime.combine(last, _LAST_MINUTE)
 
-    def _date(self, day: Day, since: datetime | None = None) -> date:
-        """The next such day, today included."""
+    def _date(self, day: Day, at: time = _LAST_MINUTE, since: datetime | None = None) -> date:
+        """The next such day, today included until `at`."""
         since = since or self.now
         if day.exact is not None:
             return day.exact
-        if day.weekdays:
-            return Repetition("WEEKLY", 1, _LAST_MINUTE, days=day.weekdays[:1]).first(since).date()
         if day.easter is not None:
             return easter_day(day, since.date())
         if day.year and not day.nth:
             return in_year(day)
-        return self._monthly(day, _LAST_MINUTE, "YEARLY" if day.month else "MONTHLY", 1).first(since).date()
-
-
-def _is_unclear(clock: Clock) -> bool:
-    return clock.is_open and 1 <= clock.hour <= 6
+        if day.weekdays:
+            repetition = Repetition("WEEKLY", 1, at, days=day.weekdays[:1])
+        else:
+            repetition = replace(self._monthly(day, at, "YEARLY" if day.month else "MONTHLY", 1), short="skip")
+            since = datetime(day.year, 1, 1) if day.year else since  # noqa: DTZ001 - civil
+        return repetition.first(since + civil.TICK).date()
 
 
 def _half(clock: Clock, is_late: bool) -> time:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schedules.quick_add.days import slashed
+from schedules.quick_add.days import Piece, slashed
 from schedules.quick_add.hints import NotUnderstood
-from schedules.quick_add.parts import fitting
-from schedules.quick_add.pieces import Lexicon, Piece, fold
+from schedules.quick_add.pieces import Lexicon, fold
 from schedules.rules import words
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ _HINTS = {"every": "every", "over": "over", "ago": "over", "vague": "vague", "tw
           "zone": "zone"}  # fmt: skip
 _TIMELY = {
     "count", "step", "dur", "month", "plural", "feast", "ymd", "nth", "now", "nextafter", "afternext", "pm", "time",
-    "hours", "hm", "hmark", "clock", "dot", "endof", "year", "workdays", "span", "ofunit", "inmonth", "named",
+    "clocks", "hm", "hmark", "clock", "dot", "endof", "year", "workdays", "span", "ofunit", "inmonth", "named",
 }  # fmt: skip
 _NUMBERS = {"num", "ord", "decimal", "amount", "half", "threequarters"}
 _FUZZY = ("weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth")
@@ -106,7 +105,7 @@ def _code_beside(piece: Piece, around: _Around) -> str:
     kinds, before, after = piece.kinds.keys(), around.before, around.after
     if kinds & {"near", "ago", "agobefore"} and around.ahead.is_used:
         return "relative"
-    if "of" in kinds and after.is_used and after.kinds.keys() & {"time", "hours"}:
+    if "of" in kinds and after.is_used and after.kinds.keys() & {"time", "clocks"}:
         return "relative"
     if piece.text == "of" and before.is_used:
         return "relative"  # "Monday of the Holy Spirit"
@@ -126,7 +125,7 @@ def _is_name(piece: Piece, around: _Around, said: Said) -> bool:
 def _agrees(piece: Piece, around: _Around, said: Said) -> bool:
     """A part of the day that the times are in, as in "7:00 morning run"."""
     follows = around.before.is_used or not around.before.text
-    return follows and bool(said.times) and all(fitting(one, piece.kinds["part"]) for one in said.times)
+    return follows and bool(said.times) and all(one.within(piece.kinds["part"]) for one in said.times)
 
 
 def _is_alone(piece: Piece, around: _Around, said: Said) -> bool:

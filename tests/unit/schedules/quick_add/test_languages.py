@@ -1,0 +1,166 @@
+"""The words and the grammar of quick add are data: what each file has, and what a line costs at most."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from schedules.quick_add import NotUnderstood, grammar, pieces, read
+from schedules.quick_add.meaning import LONGEST
+
+NOW = datetime(2026, 11, 18, 9, 7, 20, tzinfo=UTC)
+TABLES = {"words", "num", "ord", "unit", "weekday", "month", "part", "rel"}
+WORDS = {
+    "every",
+    "at",
+    "on",
+    "next",
+    "this",
+    "the",
+    "of",
+    "in",
+    "a",
+    "and",
+    "to",
+    "until",
+    "from",
+    "half",
+    "vague",
+    "near",
+}
+# A few Dutch words.
+DUTCH = """
+preambles = ["herinner me aan"]
+compounds = "{unit}en{ten}"
+ordinary = "dak"
+[words]
+every = "elke"
+at = "om"
+oclock = "uur"
+in = "over"
+vague = "binnenkort"
+[num]
+1 = "een"
+2 = "twee"
+20 = "twintig"
+[ord]
+1 = "eerste"
+[unit]
+days = "dag dagen"
+[weekday]
+0 = "maandag"
+[month]
+12 = "december"
+[part]
+evening = "avond"
+[rel]
+1 = "morgen"
+"""
+
+
+@pytest.fixture
+def _fresh() -> Iterator[None]:
+    yield
+    pieces.lexicon.cache_clear()
+    grammar.grammar.cache_clear()
+
+
+@pytest.mark.usefixtures("_fresh")
+def test_a_fourth_language_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(pieces.DATA, tmp_path / "data")
+    (tmp_path / "data/nl.toml").write_text(DUTCH, encoding="utf-8")
+    monkeypatch.setattr(pieces, "DATA", tmp_path / "data")
+    found = read("tandarts morgen om 9 uur", NOW, "Europe/Amsterdam", "nl")
+    assert (found.title, f"{found.timing}") == ("tandarts", "2026-11-19 09:00:00")
+    found = read("over tweeentwintig dagen paspoort", NOW, "Europe/Amsterdam", "nl")
+    assert (found.title, f"{found.timing}") == ("paspoort", "2026-12-10 09:00:00")
+    with pytest.raises(NotUnderstood) as caught:
+        read("binnenkort morgen", NOW, "Europe/Amsterdam", "nl")
+    assert caught.value.code == "vague"
+
+
+@pytest.mark.parametrize("language", pieces.languages())
+def test_the_file_of_a_language_has_what_each_needs_and_nothing_unknown(language: str) -> None:
+    data = tomllib.loads((pieces.DATA / f"{language}.toml").read_text(encoding="utf-8"))
+    tables = {name: table for name, table in data.items() if isinstance(table, dict)}
+    assert tables.keys() >= TABLES
+    assert tables["words"].keys() >= WORDS
+    assert {str(number) for number in range(21)} <= tables["num"].keys()
+    assert {str(number) for number in range(30, 100, 10)} <= tables["num"].keys()
+    assert [sorted(map(int, tables[name])) for name in ("weekday", "month")] == [
+        sorted(set(range(7)) - {int(one) for one in tables.get("weakday", {})} | set(map(int, tables["weekday"]))),
+        sorted(set(range(1, 13)) - {int(one) for one in tables.get("weakmonth", {})} | set(map(int, tables["month"]))),
+    ]
+    used = re.sub(r"#.*", "", (pieces.DATA / "grammar.txt").read_text(encoding="utf-8"))
+    code = "".join(path.read_text(encoding="utf-8") for path in pieces.DATA.parent.glob("*.py"))
+    kinds = {*re.findall(r"[a-z]+", used), *re.findall(r"[a-z]+", code)}
+    assert {*tables["words"], *tables} - {"words", "joined"} <= kinds
+
+
+def test_each_action_of_the_grammar_is_used_and_known() -> None:
+    assert {rule.action for rule in grammar.rules()} - {""} == grammar.ACTIONS.keys()
+
+
+HOSTILE = [
+    "every " * 60,
+    "1 " * 150,
+    "," * 300,
+    "and , " * 50,
+    "monday and " * 27,
+    "1 to 2 - " * 33,
+    "the on this " * 25,
+    "day of the first of " * 15,
+    "1/" * 150,
+    "9:00 and " * 33,
+    "1 hour and a half " * 16,
+    "in " * 100,
+    '"' * 299,
+    "a." * 150,
+    "0171 " * 60,
+    "last next this " * 20,
+    "x" * 300,
+    "3. " * 100,
+]
+
+
+@pytest.mark.parametrize("language", pieces.languages())
+def test_no_line_of_the_longest_length_takes_many_steps(language: str) -> None:
+    """Calls of functions, in Python and in C, are counted instead of time; a usual line takes some thousands."""
+    usual = _calls("dentist tomorrow at 9", language)
+    for line in HOSTILE:
+        assert _calls(line[:LONGEST], language) < 40 * usual, line
+
+
+def _calls(line: str, language: str) -> int:
+    count = 0
+
+    def step(frame: FrameType, event: str, _argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    grammar.grammar(language)
+    before = sys.getprofile()
+    sys.setprofile(step)
+    try:
+        read(line, NOW, "Europe/Berlin", language)
+    except NotUnderstood:
+        pass
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def test_no_pattern_of_the_grammar_repeats_a_repetition() -> None:
+    """So that a search takes at most the square of the length, not 2 to its power."""
+    for rule in grammar.rules():
+        for group in re.findall(r"\((?:[^()]|\([^()]*\))*\)[*+]", rule.pattern):
+            assert not re.search(r"[*+]", group[:-1].replace("and+", "and")), rule
