@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.encoding import punycode
 
 
 class Misconfigured(ImproperlyConfigured):
@@ -135,6 +136,28 @@ def url(name: str, default: str) -> str:
     parts = split_url(name, value, example)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise Misconfigured(name, "is not a web address that starts with http:// or https://", example)
+    return value
+
+
+def origin(name: str, default: str) -> str:
+    """A web address of a host alone, without a final slash: pages are served from its root."""
+    value = url(name, default).rstrip("/")
+    parts = urlsplit(value)
+    try:
+        punycode(parts.hostname or "")
+    except UnicodeError:
+        raise Misconfigured(name, "has no valid host name", "https://carillon.example.org") from None
+    if parts.path or parts.query or parts.fragment or "@" in parts.netloc:
+        problem = "must be a host alone, without a path: Carillon serves its pages from the root"
+        raise Misconfigured(name, problem, "https://carillon.example.org")
+    return value
+
+
+def mailbox(name: str) -> str:
+    """An email address without a name; empty: none."""
+    value = text(name, "")
+    if value and re.fullmatch(r"[!-;=?A-~]+@[A-Za-z0-9.-]+", value) is None:
+        raise Misconfigured(name, f"is “{value}”, which is not an email address", "bounces@example.org")
     return value
 
 

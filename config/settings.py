@@ -40,7 +40,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Addresses -------------------------------------------------------------------------------------------------------
 DEBUG = env.flag("DEBUG", False)
-BASE_URL = env.url("BASE_URL", f"http://127.0.0.1:{env.integer('PORT', 8000)}").rstrip("/")
+BASE_URL = env.origin("BASE_URL", f"http://127.0.0.1:{env.integer('PORT', 8000)}")
 ALLOWED_HOSTS = env.listing("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 ROOT_URLCONF = "config.urls"
@@ -271,6 +271,7 @@ TIME_ZONE = "UTC"
 
 # --- Mail ------------------------------------------------------------------------------------------------------------
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("DEFAULT_FROM_EMAIL", "Carillon <carillon@localhost>")
+MAIL_RETURN_PATH = env.mailbox("MAIL_RETURN_PATH")  # the envelope's sender, who gets what mail servers report
 if _email_url:
     EMAIL_BACKEND = "notifications.net.smtp.Backend"  # Django's, with a deadline, and the stage of a failure
     _mail = env.mail(_email_url)

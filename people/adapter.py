@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common import languages
+from common.mail import Mail
 from people import address_undo, devices, mailboxes, security_log
 from people.mailboxes import Purpose
 from people.models import SecurityEvent, User, validate_printable
@@ -99,6 +100,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         ):
             return
         super().add_message(request, level, message_template, *rest, **named)
+
+    def render_mail(self, template_prefix: str, email: str, context: dict[str, Any], headers: Any = None) -> Mail:
+        rendered = super().render_mail(template_prefix, email, context, headers)
+        return Mail(rendered.subject, rendered.body, email)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send within the limits of the mailbox, with links to BASE_URL.

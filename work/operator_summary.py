@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from common import languages, served_queues
+from common.mail import Mail
 from common.numbers import grouped
 from people.models import User
 from work.dead_letters import Group, Which, groups
@@ -45,7 +46,7 @@ def send(now: datetime) -> int:
             with languages.override(reader.language):
                 subject, body = _words(found, unserved, new)
             try:
-                post.send_messages([mail.EmailMessage(subject, body, settings.DEFAULT_FROM_EMAIL, [reader.email])])
+                post.send_messages([Mail(subject, body, reader.email)])
             except (ValueError, MessageError) as error:  # an address that no header can hold stops nobody else's mail
                 log.error("No summary to account %s: %s", reader.pk, type(error).__name__)
             except OSError as error:

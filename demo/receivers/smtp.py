@@ -26,12 +26,13 @@ DROP = "DROP"
 
 @dataclass(frozen=True)
 class Mail:
-    """One mail. `at` is the aware UTC instant of its final dot; `message` is parsed by the standard library."""
+    """One mail. `at` is the aware UTC instant of its final dot; the standard library has parsed `content`."""
 
     at: datetime
     sender: str
     recipients: list[str]
     message: EmailMessage
+    content: bytes
 
 
 class SMTPReceiver:
@@ -118,7 +119,7 @@ class SMTPReceiver:
         content = envelope.content.replace(b"\r\n", b"\n")  # as a mail box keeps it
         message = email.message_from_bytes(content, policy=email.policy.default)
         assert isinstance(message, EmailMessage)
-        self.mails.append(Mail(datetime.now(UTC), envelope.mail_from, list(envelope.rcpt_tos), message))
+        self.mails.append(Mail(datetime.now(UTC), envelope.mail_from, list(envelope.rcpt_tos), message, content))
         return await self._reply(server, "DATA")
 
     async def _reply(self, server: SMTP, command: str) -> str:

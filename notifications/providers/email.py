@@ -16,9 +16,11 @@ from django.core import mail
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.template.loader import render_to_string
+from django.utils.encoding import punycode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext
 
+from common.mail import Mail
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import deadline, post
 from notifications.net.failures import describe
@@ -123,15 +125,7 @@ class Email(Provider):
                 connection.close()
 
 
-class _Email(mail.EmailMultiAlternatives):
-    def message(self, **options: Any) -> Any:
-        """Keep each header on one line: a folded List-Unsubscribe starts with an empty one, which some cannot read."""
-        composed = super().message(**options)
-        composed.policy = composed.policy.clone(max_line_length=998)  # RFC 5322, 2.1.1
-        return composed
-
-
-def _compose(message: Message, address: str) -> mail.EmailMultiAlternatives:
+def _compose(message: Message, address: str) -> Mail:
     subject = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", message.subject).split())
     # Django leaves out an empty text, and spam filters distrust HTML alone.
     body, headers = message.body or subject or " ", {"Message-ID": f"<{message.key}@{_domain()}>"}
@@ -141,14 +135,23 @@ def _compose(message: Message, address: str) -> mail.EmailMultiAlternatives:
     if url := message.unsubscribe_url:
         if url not in body:
             body = f"{body}\n\n-- \n{_('Stop these messages')}: {url}\n"
-        headers["List-Unsubscribe"] = f"<{url}>"
+        headers |= {"List-Unsubscribe": f"<{url}>", "List-Id": _list_id(url)}
         if url.startswith("https://"):  # RFC 8058, 3.1 requires https
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-    composed = _Email(subject=subject, body=body, to=[address], headers=headers)
+    composed = Mail(subject, body, address, headers)
     composed.attach_alternative(
         render_to_string("notifications/mail.html", {"subject": subject, "message": message}), "text/html"
     )
     return composed
+
+
+def _list_id(unsubscribe_url: str) -> str:
+    """The name of what the link ends (RFC 2919): a channel's messages, a topic or announcements."""
+    path, host = urlsplit(unsubscribe_url).path, urlsplit(settings.BASE_URL).hostname or ""
+    kind = {"leave": "topics", "stop": "announcements"}.get(path[1:].partition("/")[0], "messages")
+    if re.fullmatch(r"[0-9.]+|.*:.*", host):
+        host = "localhost"  # no list is named by an IP address
+    return f"<{kind}.{punycode(host)}>"
 
 
 def _domain() -> str:

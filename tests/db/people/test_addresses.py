@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from allauth.account.models import EmailAddress, EmailConfirmationHMAC
 from django.test import Client
+from pytest_django.fixtures import Settings
 
+from demo.receivers import SMTPReceiver
 from people.models import User
 from tests.make import make_user
 
@@ -56,3 +58,18 @@ def test_an_address_of_somebody_else_cannot_be_confirmed(client: Client, ada: Us
     make_address(make_user(), verified=True)
     page = client.get(f"/account/confirm-email/{key}/").content.decode()
     assert "belongs to another account" in page and "second@example.net" in page
+
+
+def test_a_mail_about_an_account_is_from_a_machine_and_errors_go_to_the_operator(
+    browser: Client, ada: User, settings: Settings
+) -> None:
+    make_address(ada)
+    settings.MAIL_RETURN_PATH = "bounces@mail.example"
+    settings.EMAIL_BACKEND = "notifications.net.smtp.Backend"
+    with SMTPReceiver() as receiver:
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", receiver.port
+        browser.post("/account/email/", {"email": "second@example.net", "action_send": ""})
+    (sent,) = receiver.mails
+    assert sent.message["Auto-Submitted"] == "auto-generated"
+    assert (sent.sender, sent.recipients) == ("bounces@mail.example", ["second@example.net"])
+    assert sent.message["From"] == settings.DEFAULT_FROM_EMAIL

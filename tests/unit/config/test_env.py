@@ -44,6 +44,14 @@ def test_a_list_is_separated_by_commas_and_forgives_blanks(monkeypatch: pytest.M
         (lambda: env.url("BASE_URL", ""), "BASE_URL", "https://"),
         (lambda: env.url("BASE_URL", ""), "BASE_URL", "https://[::1"),
         (lambda: env.url("BASE_URL", ""), "BASE_URL", "https://host:notaport"),
+        *[
+            (lambda: env.origin("BASE_URL", ""), "BASE_URL", f"https://{rest}")
+            for rest in ("example.org/carillon", "example.org/?x=1", "example.org/#x", "me@example.org", "a..example")
+        ],
+        *[
+            (lambda: env.mailbox("MAIL_RETURN_PATH"), "MAIL_RETURN_PATH", value)
+            for value in ("bounces", "@example.org", "Bounces <b@example.org>", "b@example.org, c@example.org")
+        ],
         (lambda: env.proxy(env.secret("EGRESS_PROXY")), "EGRESS_PROXY", "https://proxy:3128"),
         (lambda: env.proxy(env.secret("EGRESS_PROXY")), "EGRESS_PROXY", "http://proxy"),
         (lambda: env.certificates("EXTRA_CA_FILE"), "EXTRA_CA_FILE", "/nowhere.pem"),

@@ -185,6 +185,7 @@ def test_staff_are_mailed_what_waits_each_their_own(chat: Channel) -> None:
     assert message.subject == "[Carillon] Dead letters: 4 wait, 3 of them new"
     assert "webhook: The bot was blocked." in message.body
     assert "/admin/notifications/deadletter/causes/" in message.body
+    assert message.message()["Auto-Submitted"] == "auto-generated"
 
 
 def test_staff_are_mailed_once_a_day_however_often_the_task_comes(chat: Channel) -> None:

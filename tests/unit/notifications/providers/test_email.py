@@ -3,6 +3,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hypothesis import strategies
 from pytest_django.fixtures import Settings
 
 from demo.receivers import DROP, HANG, SMTPReceiver
+from notifications import links as links_of
 from notifications import providers
 from notifications.message import Delivered, Destination, Rejected
 from notifications.providers import email
@@ -116,11 +118,80 @@ def test_no_text_changes_whom_a_mail_goes_to_or_what_it_says(subject: str, body:
     with SMTPReceiver() as receiver, mail_server(receiver.port):
         assert EMAIL.send(make_message(subject=subject, body=body), ADA) == Delivered()
     (sent,) = receiver.mails
-    headers = ["Content-Type", "Date", "From", "MIME-Version", "Message-ID", "Subject", "To"]
+    headers = ["Auto-Submitted", "Content-Type", "Date", "From", "MIME-Version", "Message-ID", "Subject", "To"]
     assert (sent.recipients, sorted(sent.message.keys())) == (["ada@example.org"], headers)
     lines = re.split(r"\r\n|\r|\n", text_of(sent.message, "plain").rstrip("\r\n"))
     assert not body or lines == re.split(r"\r\n|\r|\n", body.rstrip("\r\n"))
     assert shape_of(text_of(sent.message, "html")) == shape_of(render_to_string("notifications/mail.html"))
+
+
+SUBJECTS = [
+    "Zusammenfassung Ihrer Bestellung für Straßenbahnfahrscheine — Müllabfuhr",
+    "ü" * 200,
+    "😀" * 100,
+    "東京 " * 60 + "x",
+    "=?utf-8?q?Bill?= is a word that we did not encode",
+    "a" * 200,
+]
+SENDERS = [
+    ("Glöckchen <bells@carillon.example>", "Glöckchen"),
+    ('"Müller, Anna (Büro)" <bells@carillon.example>', "Müller, Anna (Büro)"),
+    (f"{'Straßenbahnfahrscheine ' * 6}GmbH <bells@bücher.example>", f"{'Straßenbahnfahrscheine ' * 6}GmbH"),
+    ("Carillon <bells@carillon.example>", "Carillon"),
+]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+@pytest.mark.parametrize(("sender", "name"), SENDERS)
+def test_each_header_that_arrives_is_as_its_standard_says(
+    receiver: SMTPReceiver, settings: Settings, subject: str, sender: str, name: str
+) -> None:
+    settings.DEFAULT_FROM_EMAIL = sender
+    assert EMAIL.send(make_message(subject=subject, unsubscribe_url=URL), ADA) == Delivered()
+    (sent,) = receiver.mails
+    head, _, _ = sent.content.partition(b"\r\n\r\n")
+    for line in head.split(b"\r\n"):
+        words = re.findall(rb"=\?[^?\s]+\?[bq]\?[^?\s]*\?=", line)
+        assert all(len(word) <= 75 for word in words), line  # RFC 2047, 2
+        assert len(line) <= (76 if words else 998), line
+        assert line.isascii()
+        assert line.strip()
+    read = message_from_bytes(sent.content, policy=policy.strict)
+    assert not [defect for value in read.values() for defect in value.defects]
+    assert read["Subject"] == subject
+    (address,) = read["From"].addresses
+    assert address.display_name == name
+    assert address.addr_spec in ("bells@carillon.example", "bells@xn--bcher-kva.example")
+    assert read["Auto-Submitted"] == "auto-generated"
+    assert read["List-Unsubscribe"] == f"<{URL}>"
+
+
+@pytest.mark.parametrize(
+    ("base", "host"),
+    [
+        ("https://carillon.example", "carillon.example"),
+        ("https://Glocke.Bücher.example:8443", "glocke.xn--bcher-kva.example"),
+        ("http://127.0.0.1:8000", "localhost"),
+        ("http://[::1]:8000", "localhost"),
+    ],
+)
+def test_mails_that_can_be_stopped_belong_to_a_list_of_their_kind(settings: Settings, base: str, host: str) -> None:
+    settings.BASE_URL = base
+    links = {"messages": links_of.UNSUBSCRIBE, "topics": links_of.LEAVE, "announcements": links_of.STOP}
+    for kind, link in links.items():
+        assert sent(unsubscribe_url=link.address(KEY))["List-Id"] == f"<{kind}.{host}>"
+    assert sent()["List-Id"] is None
+
+
+def test_errors_go_to_the_operators_address_and_replies_to_the_sender(
+    receiver: SMTPReceiver, settings: Settings
+) -> None:
+    settings.DEFAULT_FROM_EMAIL = "Carillon <bells@carillon.example>"
+    settings.MAIL_RETURN_PATH = "bounces@mail.example"
+    assert EMAIL.send(make_message(), ADA) == Delivered()
+    (sent,) = receiver.mails
+    assert (sent.sender, sent.message["From"]) == ("bounces@mail.example", "Carillon <bells@carillon.example>")
+    assert sent.message["Message-ID"] == f"<{KEY}@carillon.example>"
 
 
 def test_a_body_that_cannot_be_encoded_is_rejected(receiver: SMTPReceiver) -> None:
