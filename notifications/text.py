@@ -2,12 +2,14 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 
 import regex
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from common import dates, zones
@@ -106,6 +108,43 @@ def _fill(text: str, values: Mapping[str, str]) -> str:
     return replace(PLACEHOLDER, text, lambda match: values.get(match[1], match[0]))
 
 
+_LETTER = r"[^\s\x00-\x20\x7f<>\"\\`“”„‘’«»…—。、，「」【】（）\u200b\u2060\ufeff()\[\]{}]"
+_ADDRESS = re.compile(
+    rf"(?<![^\W_])(?<!@)https?://(\w|\[[0-9a-f:.%]+\])({_LETTER}|\({_LETTER}*\)|\[{_LETTER}*\]|\{{{_LETTER}*\}})*",
+    re.IGNORECASE,
+)
+_STOPS = ".,;:!?'"
+
+
+def addresses(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each web address begins and ends, without the punctuation, brackets and markup around it."""
+    for match in _ADDRESS.finditer(text):
+        before = text[max(0, match.start() - 4) : match.start()]
+        marks = before[len(before.rstrip("*_~|")) :][::-1]
+        address = match[0].rstrip(_STOPS).removesuffix(marks).rstrip(_STOPS)
+        yield match.start(), match.start() + len(address)
+
+
+def around_links(text: str, escape: Callable[[str], str], link: Callable[[str, str], str] = lambda url, _: url) -> str:
+    """Return the text with `escape` of all but its web addresses, and `link` of each and the character after it."""
+    parts, done = [], 0
+    for start, end in addresses(text):
+        parts += [escape(text[done:start]), link(text[start:end], text[end : end + 1])]
+        done = end
+    return "".join([*parts, escape(text[done:])])
+
+
+def markdown_link(url: str, after: str) -> str:
+    """Return the address, in angle brackets where its end or a character in it could be taken for something else."""
+    plain = re.fullmatch(r"[\w/:.?=&%+~,;#@$!-]+", url) and (not after or after.isspace())
+    return url if plain else f"<{url}>"
+
+
+def as_html(text: str) -> SafeString:
+    """Return the text with its web addresses as links."""
+    return mark_safe(around_links(text, escape, lambda url, _: f'<a href="{escape(url)}">{escape(url)}</a>'))  # noqa: S308 - all is escaped
+
+
 @dataclass(frozen=True, slots=True)
 class Fitted:
     """Text as a service gets it. `length` is in the unit that the service counts; `limit` is None if it has none."""
@@ -135,9 +174,9 @@ def fit(
 ) -> Fitted:
     """Return `text`, escaped, at most `limit` long as `measure` counts it after escaping.
 
-    A longer text ends in “…” after the last whole grapheme cluster (UAX 29) that fits, so no escape sequence and no
-    emoji is split. Unpaired surrogates, which no service accepts, become U+FFFD. `footer` follows the text uncut; one
-    that needs more than half of the limit is left out.
+    A longer text ends in “…” after the last whole grapheme cluster (UAX 29) or web address that fits, so no escape
+    sequence, no emoji and no link is split. Unpaired surrogates, which no service accepts, become U+FFFD. `footer`
+    follows the text uncut; one that needs more than half of the limit is left out.
     """
     text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     end = escape(f"\n\n{footer}" if text.strip() else footer) if footer else ""
@@ -148,8 +187,12 @@ def fit(
     if limit is None or length <= limit:
         return Fitted(whole, length, limit)
 
+    links = list(addresses(text))
+
     def cut(position: int) -> str:
-        return escape(text[:position].rstrip()) + ELLIPSIS + end
+        # Half an address would lead elsewhere. One that fills most of the space is cut all the same.
+        position = next((start for start, end in links if start < position < end and position < 2 * start), position)
+        return escape(text[:position].rstrip() + ELLIPSIS) + end
 
     positions = [0, *(match.end() for match in regex.finditer(r"\X", text[:limit]))]
     if len(positions) == 2:

@@ -12,6 +12,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -19,6 +20,7 @@ from common.storage import BUSY
 from common.uuid7 import uuid7
 from notifications.change_types import STATUS
 from notifications.models.channel import sort_channels
+from notifications.text import as_html
 
 if TYPE_CHECKING:
     from notifications.models.delivery import Delivery
@@ -151,6 +153,10 @@ class Notification(models.Model):
     def chain(self) -> UUID:
         """The correlation id of what caused it."""
         return self.correlation_id or self.batch_id
+
+    def linked_body(self) -> SafeString:
+        """Its text for a page, with the web addresses in it as links."""
+        return as_html(self.body)
 
     def ordered_deliveries(self) -> list[Delivery]:
         """Its deliveries, in the order of their channels if there is one."""

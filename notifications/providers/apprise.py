@@ -1,6 +1,5 @@
 """Other services, through Apprise (https://appriseit.com/services) and the guarded HTTP client."""
 
-import html
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,7 +19,7 @@ from notifications.providers import apprise_requests
 from notifications.providers.apprise_services import NAMES, REFUSED, SERVICES
 from notifications.providers.base import Limits, Provider, Rendered, SecretInput, render
 from notifications.reasons import Code
-from notifications.text import fit
+from notifications.text import around_links, as_html, fit, markdown_link
 from work.answers import Ambiguous, Answer
 from work.reasons import Reason
 
@@ -177,10 +176,13 @@ def _render(message: Message, service: Any) -> Rendered:
 
     target, limits = _format(service), _limits(service)
 
+    def convert(text: str) -> str:
+        return str(convert_between(NotifyFormat.TEXT, target, text))  # type: ignore[no-untyped-call]
+
     def escape(text: str) -> str:
         if target == NotifyFormat.HTML:
-            return html.escape(text).replace("\n", "<br>\n")
-        return str(convert_between(NotifyFormat.TEXT, target, text))  # type: ignore[no-untyped-call]
+            return as_html(text).replace("\n", "<br>\n")
+        return around_links(text, convert, markdown_link) if target == NotifyFormat.MARKDOWN else convert(text)
 
     rendered = render(message, limits, escape)
     # A separate title is plain text in every service.

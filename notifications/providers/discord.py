@@ -12,7 +12,7 @@ from notifications.net import post
 from notifications.net.http import Response
 from notifications.providers.base import IncomingWebhook, Limits, PatternField, Rate
 from notifications.reasons import Code
-from notifications.text import utf16
+from notifications.text import around_links, markdown_link, utf16
 from work.answers import Answer
 from work.reasons import Reason
 
@@ -23,9 +23,7 @@ _URL = re.compile(
     rf"https://(?:(?:canary|ptb)\.)?discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/({_WEBHOOK.pattern})/?"
 )
 
-# Discord hides a backslash before punctuation, but shows it inside a link. So a link stays as it is if it holds no
-# character that formats; an underscore formats nothing there.
-_SPECIAL = re.compile(r"(https?://[A-Za-z0-9_./?=&%+:,;~-]*[A-Za-z0-9_/])(?![^\s])|([\\*_~`|<>#\[\]()@:.+-])")
+_SPECIAL = re.compile(r"[\\*_~`|<>#\[\]()@:.+-]")
 
 _GONE = {10015: Code.WEBHOOK_REMOVED, 10003: Code.CHAT_DELETED}
 _REFUSED = {220001: Code.FORUM, 200000: Code.MODERATED, 200001: Code.MODERATED}
@@ -64,7 +62,7 @@ class Discord(IncomingWebhook):
 
     def escape(self, text: str) -> str:
         """Return `text` with a backslash before everything that formats, mentions or shows a time, except in links."""
-        return _SPECIAL.sub(lambda found: found[1] or f"\\{found[2]}", text)
+        return around_links(text, lambda rest: _SPECIAL.sub(r"\\\g<0>", rest), markdown_link)
 
     def send(self, message: Message, destination: Destination) -> Answer:
         """Send, and wait until Discord confirms the message."""

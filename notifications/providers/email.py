@@ -26,6 +26,7 @@ from notifications.net import deadline, post
 from notifications.net.failures import describe
 from notifications.providers.base import Provider, Rate
 from notifications.reasons import Code
+from notifications.text import as_html
 from people.models import validate_printable
 from work.answers import Ambiguous, Answer, Retryable
 from work.reasons import NO_REASON, Reason
@@ -140,7 +141,10 @@ def _compose(message: Message, address: str) -> Mail:
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     composed = Mail(subject, body, address, headers)
     composed.attach_alternative(
-        render_to_string("notifications/mail.html", {"subject": subject, "message": message}), "text/html"
+        render_to_string(
+            "notifications/mail.html", {"subject": subject, "message": message, "body": as_html(message.body)}
+        ),
+        "text/html",
     )
     return composed
 

@@ -16,7 +16,7 @@ from notifications.net import post
 from notifications.net.http import Response
 from notifications.providers.base import Limits, PatternField, Provider, Rate, render
 from notifications.reasons import Code
-from notifications.text import utf16
+from notifications.text import around_links, utf16
 from work.answers import Answer
 from work.reasons import Reason
 
@@ -74,7 +74,7 @@ class Telegram(Provider):
 
     def escape(self, text: str) -> str:
         """Return `text` with an invisible joiner in everything that Telegram would read as a mention."""
-        return re.sub(r"(?<!\w)@(?=\w)", "@\N{WORD JOINER}", text)
+        return around_links(text, lambda rest: re.sub(r"(?<!\w)@(?=\w)", "@\N{WORD JOINER}", rest))
 
     def send(self, message: Message, destination: Destination) -> Answer:
         """Send, and send once more if the group has become a supergroup with another id, or without the buttons."""

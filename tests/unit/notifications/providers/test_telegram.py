@@ -60,7 +60,7 @@ def destination(origin: str = "", chat: str = "-100123", token: str = TOKEN) -> 
 
 def check_text(request: Received, message: Message) -> None:
     text = json.loads(request.body)["text"]
-    assert not re.search(r"(?<!\w)@\w", text)
+    assert not re.search(r"(?<!\w)@\w", re.sub(r"https?://\S+", "", text))
     assert text.replace("@\u2060", "@") == "\n\n".join(filter(None, (message.subject, message.body)))
 
 
