@@ -60,11 +60,15 @@ class Code(Codes):
     CHAT_DELETED = "chat-deleted", _("The webhook's channel was deleted in {service:service}.")
     CHAT_ARCHIVED = "chat-archived", _("The webhook's channel was archived in {service:service}.")
     RECIPIENT_LEFT = "recipient-left", _("The webhook's recipient is no longer in the workspace.")
+    WORKFLOW = (
+        "workflow",
+        _("The workflow refused the message. It needs one variable of the type Text, called text."),
+    )
     PROHIBITED = "prohibited", _("An administrator of the workspace does not allow this webhook to post.")
     PROHIBITED_GENERAL = "prohibited-general", _("The workspace does not let this webhook post to its general channel.")
     FORUM = (
         "forum",
-        _("The webhook belongs to a forum, where each message would become a post. Create one in a text channel."),
+        _("The forum wants a tag on each post. Add ?thread_id= and the id of one of its posts to the webhook's URL."),
     )
     MODERATED = "moderated", _("The server's AutoMod blocks the message. Ask the server's administrators to allow it.")
     NO_RIGHTS = (
@@ -74,6 +78,7 @@ class Code(Codes):
     BLOCKED = "blocked", _("The bot was blocked or removed from the chat.")
     ACCOUNT_GONE = "account-gone", _("The recipient's Telegram account no longer exists.")
     NO_CHAT = "no-chat", _("The bot finds no chat with this id. First send the bot a message, or add it to the group.")
+    NO_TOPIC = "no-topic", _("The topic was closed or deleted, or the group has none with this number.")
     NO_RECIPIENT = "no-recipient", _("{service:service} has no recipient at this address.")
     NOT_WRITTEN_FIRST = (
         "not-written-first",

@@ -1,6 +1,7 @@
 """An ntfy server, as https://docs.ntfy.sh/publish/#publish-as-json documents it.
 
-Topics: `OPEN`; `PROTECTED`, which takes `TOKEN` alone; `LIMITED`, whose sender has sent too much today.
+It is also served under /ntfy/, by a proxy that takes the path away. Topics: `OPEN`; `PROTECTED`, which takes `TOKEN`
+alone; `LIMITED`, whose sender has sent too much today.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ FIELDS = {"topic", "message", "title", "tags", "priority", "click", "markdown", 
 
 
 def answer(request: Received) -> Reply:
-    if request.path != "/" or request.method not in ("POST", "PUT"):
+    if request.path not in ("/", "/ntfy/") or request.method not in ("POST", "PUT"):
         return _error(404, 40401, "page not found")
     try:
         document = json.loads(request.body)

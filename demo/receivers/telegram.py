@@ -3,7 +3,8 @@
 Tokens that it knows: `TOKEN`. Chats: 1 (a person), -100123 (a group), @newsroom (a channel), 404 (unknown), -4 (a group
 that became -1004), 429 (too many requests), 500 (an error of its own). Nobody to write to: 403 (who blocked the bot),
 4030 (a person whom it may not write to first), 4031 (a deleted account), -4032 (a group that it was removed from),
--4033 and -4034 (a channel and a group in which it may not post).
+-4033 and -4034 (a channel and a group in which it may not post). The group -100123 has the topics 42, and 43 that is
+closed; the general one has no number. The others have no topics.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ from urllib.parse import urlsplit
 from demo.receivers.http import Received, Reply, in_json
 
 TOKEN = "123456:planted-planted-planted-planted-x"
-FIELDS = {"chat_id", "text", "link_preview_options", "parse_mode", "entities", "disable_notification", "reply_markup"}
+FIELDS = {
+    "chat_id",
+    "message_thread_id",
+    "text",
+    "link_preview_options",
+    "parse_mode",
+    "entities",
+    "disable_notification",
+    "reply_markup",
+}
 _REFUSED: dict[str, tuple[int, str, dict[str, int]]] = {
     "403": (403, "Forbidden: bot was blocked by the user", {}),
     "4030": (403, "Forbidden: bot can't initiate conversation with a user", {}),
@@ -52,6 +62,11 @@ def answer(request: Received) -> Reply:
                 return _error(400, f"Bad Request: {why}")
     if chat in _REFUSED:
         return _error(*_REFUSED[chat])
+    topic = document.get("message_thread_id")
+    if topic == 43 and chat == "-100123":
+        return _error(400, "Bad Request: TOPIC_CLOSED")
+    if topic is not None and (topic, chat) != (42, "-100123"):
+        return _error(400, "Bad Request: message thread not found")
     there: dict[str, Any] = {"id": -100987, "type": "channel", "username": chat[1:]}
     if not chat.startswith("@"):
         there = {"id": int(chat), "type": "private" if int(chat) > 0 else "supergroup"}

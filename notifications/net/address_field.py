@@ -1,7 +1,6 @@
 """The form field for an address that Carillon posts to."""
 
 from typing import Any
-from urllib.parse import urlsplit
 
 from django import forms
 from django.utils.translation import gettext as _
@@ -40,15 +39,15 @@ class AddressField(forms.CharField):
 
 
 class ServerField(AddressField):
-    """The address of a server alone. Its value is without the final slash."""
+    """The address of a server, with the path under which a proxy serves it. Its value is without the final slash."""
 
     def clean(self, value: Any) -> str:
         server = super().clean(value)
-        if server and (urlsplit(server).path != "/" or urlsplit(server).query):
+        if "?" in server:
             raise forms.ValidationError(
                 _("Leave out everything after the server's name; it looks like %(public)s.") % {"public": self._example}
             )
-        return server.removesuffix("/")
+        return server.rstrip("/")
 
 
 def remedy(failure: http.NotSent) -> str:

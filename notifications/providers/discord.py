@@ -1,6 +1,7 @@
 """Discord, with a channel's webhook (https://docs.discord.com/developers/resources/webhook#execute-webhook)."""
 
 import re
+import time
 
 from django import forms
 from django.conf import settings
@@ -12,13 +13,13 @@ from notifications.net import post
 from notifications.net.http import Response
 from notifications.providers.base import IncomingWebhook, Limits, PatternField, Rate
 from notifications.reasons import Code
-from notifications.text import around_links, markdown_link, utf16
+from notifications.text import around_links, fit, markdown_link, utf16
 from work.answers import Answer
 from work.reasons import Reason
 
 EXAMPLE = "https://discord.com/api/webhooks/1234567890/…"
 
-_WEBHOOK = re.compile(r"[0-9]{15,20}/[A-Za-z0-9_-]{30,120}")
+_WEBHOOK = re.compile(r"[0-9]{15,20}/[A-Za-z0-9_-]{30,120}(?:\?thread_id=[0-9]{15,20})?")
 _URL = re.compile(
     rf"https://(?:(?:canary|ptb)\.)?discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/({_WEBHOOK.pattern})/?"
 )
@@ -26,7 +27,14 @@ _URL = re.compile(
 _SPECIAL = re.compile(r"[\\*_~`|<>#\[\]()@:.+-]")
 
 _GONE = {10015: Code.WEBHOOK_REMOVED, 10003: Code.CHAT_DELETED}
-_REFUSED = {220001: Code.FORUM, 200000: Code.MODERATED, 200001: Code.MODERATED}
+_REFUSED = {
+    40067: Code.FORUM,
+    50083: Code.CHAT_ARCHIVED,
+    160005: Code.CHAT_ARCHIVED,
+    200000: Code.MODERATED,
+    200001: Code.MODERATED,
+}
+_NEEDS_THREAD = 220001  # a webhook of a forum
 
 
 class DiscordForm(forms.Form):
@@ -36,7 +44,10 @@ class DiscordForm(forms.Form):
         secret=True,
         label=_("Webhook URL"),
         max_length=300,
-        help_text=_("In Discord: edit the channel, Integrations, Webhooks, New webhook, Copy webhook URL."),
+        help_text=_(
+            "In Discord: edit the channel, Integrations, Webhooks, New webhook, Copy webhook URL. For a thread or a"
+            " forum's post, add ?thread_id= and its id; in a forum, each message is a new post otherwise."
+        ),
         error_messages={"required": format_lazy(_("Paste the webhook's URL, such as {example}"), example=EXAMPLE)},
     )
 
@@ -57,35 +68,40 @@ class Discord(IncomingWebhook):
     form = DiscordForm
 
     def webhook_id(self, webhook: str) -> str:
-        """Return the digits before the token."""
-        return webhook.partition("/")[0]
+        """Return the digits before the token, or those of the thread."""
+        return webhook.partition("?thread_id=")[2] or webhook.partition("/")[0]
 
     def escape(self, text: str) -> str:
         """Return `text` with a backslash before everything that formats, mentions or shows a time, except in links."""
         return around_links(text, lambda rest: _SPECIAL.sub(r"\\\g<0>", rest), markdown_link)
 
     def send(self, message: Message, destination: Destination) -> Answer:
-        """Send, and wait until Discord confirms the message."""
+        """Send, and wait until Discord confirms the message. In a forum, send it once more as a post of its own."""
         webhook = destination.secrets.get("webhook", "")
         if not _WEBHOOK.fullmatch(webhook):
             return post.damaged("webhook")
         rendered = self.render(message, destination)
         embed = {"title": rendered.subject.text, "description": rendered.body.text}
         links = " · ".join(f"[{label}]({url})" for label, url in message.links)
-        return post.post_json(
-            f"{settings.SERVICE_URLS['discord']}/api/webhooks/{webhook}?wait=true",
-            {
-                "embeds": [
-                    {name: text for name, text in embed.items() if text.strip()},
-                    *([{"description": links}] if links else []),
-                ],
-                "allowed_mentions": {"parse": []},
-            },
-            self.deadline,
-            _judge,
-            # https://docs.discord.com/developers/reference#user-agent: another format may be blocked.
-            {"User-Agent": f"DiscordBot ({settings.BASE_URL}, 1)"},
-        )
+        url = f"{settings.SERVICE_URLS['discord']}/api/webhooks/{webhook}{'&' if '?' in webhook else '?'}wait=true"
+        document = {
+            "embeds": [
+                {name: text for name, text in embed.items() if text.strip()},
+                *([{"description": links}] if links else []),
+            ],
+            "allowed_mentions": {"parse": []},
+        }
+        # https://docs.discord.com/developers/reference#user-agent: another format may be blocked.
+        headers = {"User-Agent": f"DiscordBot ({settings.BASE_URL}, 1)"}
+        expires = time.monotonic() + self.deadline
+
+        def judge_first(response: Response) -> Answer:
+            if response.status != 400 or post.json_object(response).get("code") != _NEEDS_THREAD:
+                return _judge(response)
+            left, name = max(0.0, expires - time.monotonic()), fit(message.subject or message.body, 100, utf16).text
+            return post.post_json(url, {**document, "thread_name": name}, left, _judge, headers)
+
+        return post.post_json(url, document, self.deadline, judge_first, headers)
 
 
 def _judge(response: Response) -> Answer:
@@ -93,10 +109,10 @@ def _judge(response: Response) -> Answer:
         return Delivered()
     document = post.json_object(response)
     code = document.get("code")
-    if response.status == 404 and code in _GONE:
+    if response.status in (400, 404) and code in _GONE:
         return Rejected(Reason(_GONE[code], service="Discord"), gone=True)
     if response.status == 400 and code in _REFUSED:
-        return Rejected(Reason(_REFUSED[code]))
+        return Rejected(Reason(_REFUSED[code], service="Discord"))
     if response.status == 401:
         return Rejected(Reason(Code.WEBHOOK_TOKEN, service="Discord"))
     return post.refused("Discord", response, document.get("retry_after"))

@@ -102,8 +102,8 @@ class Email(Provider):
             validate_printable(address)
         except ValidationError:
             return post.damaged("address")
-        composed = _compose(message, address)
         try:
+            composed = _compose(message, address)
             composed.message().as_bytes()
         except (ValueError, MessageError) as error:  # also BadHeaderError and UnicodeError
             return Rejected(Reason(Code.NOT_AN_EMAIL, error=type(error).__name__))
@@ -160,7 +160,7 @@ def _list_id(unsubscribe_url: str) -> str:
 
 def _domain() -> str:
     sender = parseaddr(settings.DEFAULT_FROM_EMAIL)[1].rpartition("@")[2]
-    return sender or urlsplit(settings.BASE_URL).hostname or "localhost"
+    return punycode(sender or urlsplit(settings.BASE_URL).hostname or "localhost")
 
 
 def _writes_files() -> bool:

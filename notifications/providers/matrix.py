@@ -53,6 +53,10 @@ class MatrixForm(forms.Form):
         error_messages={"required": _("Enter the access token of the account that writes, such as syt_Ab12…")},
     )
 
+    def clean_server(self) -> str:
+        """Return the homeserver's address, without the path of the API if that was pasted."""
+        return str(self.cleaned_data["server"]).partition("/_matrix")[0]
+
 
 class Matrix(Provider):
     """Sends plain text to a room. The key is the transaction's id, by which the homeserver recognises a repeat."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
 
 from notifications.message import Delivered, Destination, Message, Rejected
@@ -38,7 +39,10 @@ class NtfyForm(forms.Form):
         required=False,
         max_length=300,
         widget=forms.URLInput(attrs={"placeholder": PUBLIC}),
-        help_text=format_lazy(gettext_lazy("Leave it empty for {public}."), public=PUBLIC),
+        help_text=format_lazy(
+            gettext_lazy("Leave it empty for {public}. It may have a path, such as https://example.org/ntfy."),
+            public=PUBLIC,
+        ),
     )
     topic = PatternField(
         _TOPIC,
@@ -68,8 +72,14 @@ class NtfyForm(forms.Form):
         help_text=gettext_lazy("Leave it empty if the topic is open to everybody."),
     )
 
-    def clean_server(self) -> str:
-        return self.cleaned_data["server"] or PUBLIC
+    def clean(self) -> dict[str, Any]:
+        """Take the topic off the server's address, if the whole address of the topic was pasted there."""
+        topic = self.cleaned_data.get("topic", "")
+        server = (self.cleaned_data.get("server") or PUBLIC).removesuffix(f"/{topic}")
+        if server.startswith(f"{PUBLIC}/"):
+            said = _("Leave out everything after the server's name; it looks like %(public)s.")
+            self.add_error("server", said % {"public": PUBLIC})
+        return {**self.cleaned_data, "server": server}
 
 
 class Ntfy(Provider):
@@ -106,7 +116,8 @@ class Ntfy(Provider):
         return {"server": destination.address.get("url", ""), "priority": destination.address.get("priority", 3)}
 
     def summary(self, destination: Destination) -> str:
-        return f"{self.host(destination)}/{destination.address.get('beginning', '')}…"
+        path = str(destination.address.get("url", "")).partition("://")[2].partition("/")[2]
+        return "/".join(filter(None, (self.host(destination), path, f"{destination.address.get('beginning', '')}…")))
 
     def send(self, message: Message, destination: Destination) -> Answer:
         topic, token = destination.secrets.get("topic", ""), destination.secrets.get("token", "")
@@ -115,7 +126,7 @@ class Ntfy(Provider):
             return post.damaged("server or topic")
         rendered = self.render(message, destination)
         return post.post_json(
-            str(destination.address["url"]),
+            f"{destination.address['url']}/",  # a proxy would redirect a path without the slash
             {
                 "topic": topic,
                 "title": rendered.subject.text,

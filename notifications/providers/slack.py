@@ -1,28 +1,41 @@
-"""Slack, with an incoming webhook (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks)."""
+"""Slack, with an incoming webhook (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks) or a
+workflow's; also chat servers that take such messages (https://developers.mattermost.com/integrate/webhooks/incoming).
+"""
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
+from notifications.net.address_field import AddressField
 from notifications.net.http import Response
-from notifications.providers.base import IncomingWebhook, Limits, PatternField, Rate
+from notifications.providers.base import IncomingWebhook, Limits, Rate, Rendered, SecretInput, render
 from notifications.reasons import Code
-from notifications.text import utf16
+from notifications.text import around_links, markdown_link, utf16
 from work.answers import Answer
 from work.reasons import Reason
 
 EXAMPLE = "https://hooks.slack.com/services/T0000/B0000/…"
 
-_WEBHOOK = re.compile(r"T[A-Z0-9]{4,15}/B[A-Z0-9]{4,15}/[A-Za-z0-9_-]{16,60}")
-_URL = re.compile(rf"https://hooks\.slack\.com/services/({_WEBHOOK.pattern})")
+_WEBHOOK = r"T[A-Z0-9]{4,15}/B[A-Z0-9]{4,15}/[A-Za-z0-9_-]{16,60}"
+_WORKFLOW = (
+    r"triggers/[TE][A-Z0-9]{4,15}/[0-9]{6,20}/[0-9a-f]{20,60}|workflows/T[A-Z0-9]{4,15}(?:/[A-Za-z0-9_-]{4,60}){2,3}"
+)
+_URL = re.compile(rf"https://hooks\.slack\.com/(?:services/({_WEBHOOK})|({_WORKFLOW}))")
+_ELSEWHERE = re.compile(r"https?://(?!hooks\.slack\.com)[^\s/?#]+(?:/[^\s/?#]+){0,5}/hooks/[A-Za-z0-9/_-]{16,120}")
+_KNOWN = re.compile(f"{_WEBHOOK}|{_WORKFLOW}|{_ELSEWHERE.pattern}")
 
-# https://docs.slack.dev/changelog/2016/05/17/changes-to-errors-for-incoming-webhooks
+# https://docs.slack.dev/changelog/2016/05/17/changes-to-errors-for-incoming-webhooks, and ids of Mattermost's errors
 _GONE = {
     "no_service": Code.WEBHOOK_REMOVED,
     "no_service_id": Code.WEBHOOK_REMOVED,
@@ -32,22 +45,45 @@ _GONE = {
     "channel_not_found": Code.CHAT_DELETED,
     "channel_is_archived": Code.CHAT_ARCHIVED,
     "user_not_found": Code.RECIPIENT_LEFT,
+    "web.incoming_webhook.invalid.app_error": Code.WEBHOOK_REMOVED,
+    "web.incoming_webhook.channel.app_error": Code.CHAT_DELETED,
+    "api.post.create_post.can_not_post_to_deleted.error": Code.CHAT_ARCHIVED,
 }
 _REFUSED = {
     "action_prohibited": Code.PROHIBITED,
     "posting_to_general_channel_denied": Code.PROHIBITED_GENERAL,
     "invalid_token": Code.WEBHOOK_TOKEN,
+    "web.incoming_webhook.disabled.app_error": Code.PROHIBITED,
+    "web.incoming_webhook.permissions.app_error": Code.PROHIBITED,
+    "web.incoming_webhook.channel_locked.app_error": Code.PROHIBITED,
 }
 
 
+class WebhookField(AddressField):
+    """The URL of a webhook. Its value is what follows Slack's host; of another host, the whole URL."""
+
+    def clean(self, value: Any) -> str:
+        typed = forms.CharField.clean(self, value)
+        if not typed:
+            return typed
+        if found := _URL.fullmatch(typed):
+            return found[1] or found[2]
+        if not _ELSEWHERE.fullmatch(typed):
+            said = _("This is not the URL of an incoming webhook. Enter one like {example}")
+            raise forms.ValidationError(format_lazy(said, example=EXAMPLE))
+        return super().clean(typed)
+
+
 class SlackForm(forms.Form):
-    url = PatternField(
-        _URL,
-        format_lazy(_("This is not the URL of an incoming webhook. Enter one like {example}"), example=EXAMPLE),
-        secret=True,
+    url = WebhookField(
+        widget=SecretInput(),
         label=_("Webhook URL"),
         max_length=300,
-        help_text=_("In Slack: create an app for your workspace, turn on Incoming Webhooks, add one to a channel."),
+        help_text=_(
+            "In Slack: create an app for your workspace, turn on Incoming Webhooks, add one to a channel. Or create a "
+            "workflow that starts from a webhook, with one variable of the type Text, called text. "
+            "In Mattermost or Rocket.Chat: an incoming webhook, such as https://chat.example.org/hooks/…"
+        ),
         error_messages={"required": format_lazy(_("Paste the webhook's URL, such as {example}"), example=EXAMPLE)},
     )
 
@@ -57,6 +93,7 @@ class Slack(IncomingWebhook):
 
     kind = "slack"
     label = "Slack"
+    about = _("Also Mattermost and Rocket.Chat, whose incoming webhooks take the same messages.")
     icon = "slack"
     position = 50
     recognises_repeats = False
@@ -67,9 +104,30 @@ class Slack(IncomingWebhook):
     rates = (Rate("slack-webhook", 1, 1.0, "channel"),)
     form = SlackForm
 
+    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
+        """Return address {"ending"} and, of another host than Slack's, {"host"}; secrets {"webhook"}."""
+        webhook = super().destination(cleaned)
+        host = urlsplit(cleaned["url"]).hostname
+        return replace(webhook, address={**webhook.address, "host": host}) if host else webhook
+
     def webhook_id(self, webhook: str) -> str:
-        """Return the middle part."""
-        return webhook.split("/")[1]
+        """Return the middle part; of a host other than Slack's, the beginning of the last one."""
+        return webhook.rpartition("/hooks/")[2][:4] if "://" in webhook else webhook.split("/")[-2]
+
+    def host(self, destination: Destination) -> str:
+        return str(destination.address.get("host") or super().host(destination))
+
+    def summary(self, destination: Destination) -> str:
+        return " · ".join(filter(None, (destination.address.get("host"), super().summary(destination))))
+
+    def render(self, message: Message, destination: Destination) -> Rendered:
+        """Return the text with the links of a workflow, which has no buttons; in Markdown for another host."""
+        webhook = destination.secrets.get("webhook", "")
+        if re.fullmatch(_WORKFLOW, webhook):
+            return render(message, self.limits)
+        if "://" not in webhook:
+            return super().render(message, destination)
+        return render(replace(message, answer_url="", unsubscribe_url=""), self.limits, _in_markdown)
 
     def escape(self, text: str) -> str:
         """Return `text` without the three characters that start mentions, links and commands."""
@@ -78,36 +136,57 @@ class Slack(IncomingWebhook):
     def send(self, message: Message, destination: Destination) -> Answer:
         """Send without formatting (`mrkdwn`) and without links to names (`link_names`)."""
         webhook = destination.secrets.get("webhook", "")
-        if not _WEBHOOK.fullmatch(webhook):
+        if not _KNOWN.fullmatch(webhook):
             return post.damaged("webhook")
+        text = self.render(message, destination).body.text
+        if "://" in webhook:
+            links = " · ".join(f"[{label}]({url})" for label, url in message.links)
+            document = {"text": text, **({"attachments": [{"text": links}]} if links else {})}
+            return post.post_json(webhook, document, self.deadline, partial(_judge, gettext_noop("the chat server")))
+        slack = settings.SERVICE_URLS["slack"]
+        if re.fullmatch(_WORKFLOW, webhook):
+            return post.post_json(f"{slack}/{webhook}", {"text": text}, self.deadline, _judge_workflow)
         return post.post_json(
-            f"{settings.SERVICE_URLS['slack']}/services/{webhook}",
-            {
-                "text": self.render(message, destination).body.text,
-                "mrkdwn": False,
-                "link_names": False,
-                "unfurl_links": False,
-                **_links(message),
-            },
+            f"{slack}/services/{webhook}",
+            {"text": text, "mrkdwn": False, "link_names": False, "unfurl_links": False, **_links(message)},
             self.deadline,
-            _judge,
+            partial(_judge, "Slack"),
         )
+
+
+def _in_markdown(text: str) -> str:
+    """Escape what formats. Mentions, emoji and entities have no escape: an invisible joiner parts them."""
+
+    def escape(rest: str) -> str:
+        rest = re.sub(r"(?<!\w)@(?=\w)|<(?=!)|&(?=[#\w])|:(?=[\w+-]+:)|(?m:^)=", "\\g<0>\N{WORD JOINER}", rest)
+        return re.sub(r"[\\`*{}\[\]()#+.!_>~|-]", r"\\\g<0>", rest)
+
+    return around_links(text, escape, markdown_link)
 
 
 def _links(message: Message) -> dict[str, Any]:
     """Return the links as a line below the text. Buttons of a webhook warn that its app answers no clicks."""
-    line = " · ".join(f"<{url}|{label}>" for label, url in message.links)
+    line = " · ".join(f"<{url.replace('|', '%7C')}|{label}>" for label, url in message.links)
     block = {"type": "context", "elements": [{"type": "mrkdwn", "text": line}]}
     return {"attachments": [{"blocks": [block]}]} if line else {}
 
 
-def _judge(response: Response) -> Answer:
+def _judge(service: str, response: Response) -> Answer:
     if response.status == 200:
         return Delivered()
-    error = response.body[:100].decode("ascii", "replace").strip()
+    error = str(post.json_object(response).get("id") or response.body[:100].decode("ascii", "replace").strip())
     # Before 2016 some of these came with the status 500; they are final too.
     if error in _GONE:
-        return Rejected(Reason(_GONE[error], service="Slack"), gone=True)
+        return Rejected(Reason(_GONE[error], service=service), gone=True)
     if error in _REFUSED:
-        return Rejected(Reason(_REFUSED[error], service="Slack"))
+        return Rejected(Reason(_REFUSED[error], service=service))
+    return post.refused(service, response)
+
+
+def _judge_workflow(response: Response) -> Answer:
+    """https://slack.com/help/articles/360041352714: an error has ok: false, and names no cause that is documented."""
+    if response.status == 200 and post.json_object(response).get("ok") is not False:
+        return Delivered()
+    if response.status in (200, 400):
+        return Rejected(Reason(Code.WORKFLOW))
     return post.refused("Slack", response)

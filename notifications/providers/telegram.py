@@ -21,7 +21,10 @@ from work.answers import Answer
 from work.reasons import Reason
 
 _TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{30,60}")
-_CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31}")
+_CHAT = re.compile(r"(?:-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31})(?:/[0-9]{1,10})?")
+_NAMED = re.compile(
+    rf"{_CHAT.pattern}|(?:https://)?t\.me/(?:c/[0-9]{{1,16}}|[A-Za-z][A-Za-z0-9_]{{3,31}})(?:/[0-9]{{1,10}}){{0,2}}/?"
+)
 
 
 class TelegramForm(forms.Form):
@@ -35,20 +38,29 @@ class TelegramForm(forms.Form):
         error_messages={"required": _("Enter the token that BotFather gave you, such as 123456:ABC-DEF1234…")},
     )
     chat = PatternField(
-        _CHAT,
+        _NAMED,
         _(
-            "A chat id is a number, such as 123456789, or -1001234567890 for a group. "
-            "A public channel has a name such as @newsroom."
+            "A chat id is a number, such as 123456789, or -1001234567890 for a group. A public channel has a name such"
+            " as @newsroom. A topic has a link such as https://t.me/c/1234567890/42."
         ),
         label=_("Chat id"),
-        max_length=40,
+        max_length=80,
         widget=forms.TextInput(attrs={"placeholder": "123456789", "autocomplete": "off"}),
         help_text=_(
-            "Yours is a number; a group's starts with a minus sign, a public channel's name with @. "
-            "Send your bot a message first: it cannot write to strangers."
+            "Yours is a number; a group's starts with a minus sign, a public channel's name with @. For a topic of a "
+            "group, paste its link. Send your bot a message first: it cannot write to strangers."
         ),
         error_messages={"required": _("Enter the chat's id, such as 123456789, or -1001234567890 for a group.")},
     )
+
+    def clean_chat(self) -> str:
+        """Return the chat's id or name, and the number of its topic after a slash, if there is one."""
+        chat: str = self.cleaned_data["chat"]
+        if path := chat.partition("t.me/")[2]:
+            first, *rest = path.strip("/").split("/")
+            name = f"-100{rest.pop(0)}" if first == "c" else f"@{first}"
+            chat = "/".join([name, *rest[:1]])
+        return chat.removesuffix("/1")  # the general topic, which is no topic to the API
 
 
 class Telegram(Provider):
@@ -66,7 +78,7 @@ class Telegram(Provider):
     form = TelegramForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
-        """Return address {"chat"}, secrets {"token"}."""
+        """Return address {"chat"}, which may end in a topic ("-1001234567890/42"), secrets {"token"}."""
         return Destination(address={"chat": cleaned["chat"]}, secrets={"token": cleaned["token"]})
 
     def summary(self, destination: Destination) -> str:
@@ -78,13 +90,16 @@ class Telegram(Provider):
 
     def send(self, message: Message, destination: Destination) -> Answer:
         """Send, and send once more if the group has become a supergroup with another id, or without the buttons."""
-        token, chat = destination.secrets.get("token", ""), str(destination.address.get("chat", ""))
-        if not (_TOKEN.fullmatch(token) and _CHAT.fullmatch(chat)):
+        token, address = destination.secrets.get("token", ""), str(destination.address.get("chat", ""))
+        if not (_TOKEN.fullmatch(token) and _CHAT.fullmatch(address)):
             return post.damaged("bot token or chat")
+        chat, _slash, topic = address.partition("/")
         url = f"{settings.SERVICE_URLS['telegram']}/bot{token}/sendMessage"
         # Without parse_mode the text is shown as it is. A preview would make Telegram fetch the links in the text.
         document = {"text": self.render(message, destination).body.text, "link_preview_options": {"is_disabled": True}}
         expires = time.monotonic() + self.deadline
+        if topic:
+            document["message_thread_id"] = int(topic)
         if message.links:
             document["reply_markup"] = {"inline_keyboard": _keyboard(message)}
 
@@ -147,4 +162,6 @@ def _judge(response: Response) -> Answer:
         return Rejected(Reason(Code.NO_RIGHTS))
     if "chat not found" in description:
         return Rejected(Reason(Code.NO_CHAT))
+    if re.search("thread not found|TOPIC_(CLOSED|DELETED|ID_INVALID)", description):
+        return Rejected(Reason(Code.NO_TOPIC))
     return post.refused("Telegram", response)

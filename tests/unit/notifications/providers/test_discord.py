@@ -4,7 +4,7 @@ import re
 from hypothesis import strategies
 
 from demo.receivers import HTTPReceiver, Received, Reply, discord
-from demo.receivers.discord import FORUM, LIMITED, LIMITED_ALL, WEBHOOK
+from demo.receivers.discord import FORUM, LIMITED, LIMITED_ALL, LOCKED, TAGGED, THREAD, WEBHOOK
 from notifications import providers
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.reasons import Code
@@ -20,6 +20,7 @@ VALID = [
     {"url": URL},
     {"url": f" https://discordapp.com/api/webhooks/{WEBHOOK}/ "},
     {"url": f"https://canary.discord.com/api/v10/webhooks/{WEBHOOK}"},
+    {"url": f"{URL}?thread_id={THREAD}"},
 ]
 WRONG = [
     f"https://example.org/api/webhooks/{WEBHOOK}",
@@ -28,6 +29,8 @@ WRONG = [
     f"http://discord.com/api/webhooks/{WEBHOOK}",
     f"{URL}/github",
     f"{URL}?wait=true",
+    f"{URL}?thread_id=",
+    f"{URL}?thread_id={THREAD}&wait=true",
     "https://discord.com/api/webhooks/1/planted",
     "https://discord.com/channels/1/2",
 ]
@@ -49,7 +52,18 @@ MEANINGS = [
         None,
         Rejected(Reason(Code.WEBHOOK_REMOVED, service="Discord"), gone=True),
     ),
-    ({"webhook": FORUM}, None, Rejected(Reason(Code.FORUM))),
+    ({"webhook": f"{WEBHOOK}?thread_id={THREAD}"}, None, Delivered()),
+    ({"webhook": f"{FORUM}?thread_id={THREAD}"}, None, Delivered()),
+    (
+        {"webhook": f"{WEBHOOK}?thread_id={THREAD}9"},
+        None,
+        Rejected(Reason(Code.CHAT_DELETED, service="Discord"), gone=True),
+    ),
+    (
+        {"webhook": f"{WEBHOOK}?thread_id={LOCKED}"},
+        None,
+        Rejected(Reason(Code.CHAT_ARCHIVED, service="Discord")),
+    ),
     ({"webhook": WEBHOOK + "x"}, None, Rejected(Reason(Code.WEBHOOK_TOKEN, service="Discord"))),
     # A limit of the network in front has a header instead of JSON.
     ({}, Reply(429, {"Retry-After": "65"}, b"error code: 1015"), Retryable(answered("Discord", 429), 65)),
@@ -76,6 +90,23 @@ def check_text(request: Received, message: Message) -> None:
 def test_the_sender_names_itself_as_discord_requires(receiver: HTTPReceiver) -> None:
     DISCORD.send(make_message(), destination())
     assert re.fullmatch(r"DiscordBot \(https?://\S+, 1\)", receiver.requests[0].headers["User-Agent"])
+
+
+def test_in_a_forum_each_message_is_a_post_with_a_name(receiver: HTTPReceiver) -> None:
+    assert DISCORD.send(make_message(subject="Water * 2 " + "🌿" * 80), destination(webhook=FORUM)) == Delivered()
+    _, request = receiver.requests
+    name = json.loads(request.body)["thread_name"]
+    assert name.startswith("Water * 2 🌿")
+    assert len(name.encode("utf-16-le")) <= 200
+    tagged = DISCORD.send(make_message(), destination(webhook=TAGGED))
+    assert tagged == Rejected(Reason(Code.FORUM, service="Discord"))
+
+
+def test_a_thread_is_told_from_its_channel() -> None:
+    summaries = [
+        DISCORD.summary(destination(webhook=webhook)) for webhook in (WEBHOOK, f"{WEBHOOK}?thread_id={LOCKED}")
+    ]
+    assert summaries == ["Webhook …0001", "Webhook …0002"]
 
 
 def test_a_message_without_a_body_is_a_title(receiver: HTTPReceiver) -> None:

@@ -1,5 +1,6 @@
 import json
 
+import pytest
 from hypothesis import strategies
 
 from demo.receivers import HTTPReceiver, Received, matrix
@@ -26,7 +27,7 @@ VALID = [
 _RIGHT = VALID[0]
 INVALID = [
     ({"room": ROOM, "token": TOKEN}, "server"),
-    *[({**_RIGHT, "server": url}, "server") for url in ("http://10.0.0.1/", "https://matrix.example.org/_matrix")],
+    *[({**_RIGHT, "server": url}, "server") for url in ("http://10.0.0.1/", "https://matrix.example.org/?x=1")],
     *[
         ({**_RIGHT, "room": room}, "room")
         for room in ("", "#ferns:example.org", "!a b:example.org", "!a/b", "!" + "x" * 300)
@@ -66,3 +67,13 @@ def test_a_message_is_put_so_that_a_repeat_is_the_same_transaction(receiver: HTT
         assert MATRIX.send(make_message(), destination(receiver.origin)) == Delivered()
     assert [request.method for request in receiver.requests] == ["PUT", "PUT"]
     assert len({request.path for request in receiver.requests}) == 1
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/", "/_matrix", "/_matrix/client/v3/", "/chat/_matrix/client", "/#/room/!x:example.org"]
+)
+def test_the_address_of_the_api_names_its_server(path: str) -> None:
+    form = MATRIX.form({**_RIGHT, "server": f"https://matrix.example.org{path}"})
+    assert form.is_valid()
+    before = "/chat" if path.startswith("/chat") else ""
+    assert MATRIX.destination(form.cleaned_data).address["url"] == f"https://matrix.example.org{before}"

@@ -1,5 +1,6 @@
 import json
 
+import pytest
 from hypothesis import strategies
 
 from demo.receivers import HTTPReceiver, Received, ntfy
@@ -18,6 +19,7 @@ VALID = [
     {"topic": OPEN},
     {"server": "https://ntfy.sh", "topic": OPEN, "priority": "5", "token": TOKEN},
     {"server": "http://push.example.org:8080/", "topic": OPEN, "priority": "", "token": ""},
+    {"server": "https://example.org/ntfy/", "topic": OPEN},
 ]
 INVALID = [
     ({}, "topic"),
@@ -26,7 +28,13 @@ INVALID = [
     *[({"topic": OPEN, "token": token}, "token") for token in ("planted", TOKEN + " x")],
     *[
         ({"topic": OPEN, "server": server}, "server")
-        for server in ("http://10.0.0.1/", "http://192.168.1.1", "https://ntfy.sh/ferns", "ntfy.sh")
+        for server in (
+            "http://10.0.0.1/",
+            "http://192.168.1.1",
+            "https://ntfy.sh/ferns",
+            "https://example.org/?a=1",
+            "ntfy.sh",
+        )
     ],
 ]
 
@@ -76,6 +84,26 @@ def test_a_topic_alone_means_the_public_server_and_normal_priority() -> None:
     assert destination.address == {"url": "https://ntfy.sh", "beginning": "ada", "priority": 3}
     assert destination.secrets == {"topic": OPEN}
     assert NTFY.summary(destination) == "ntfy.sh/ada…"
+
+
+@pytest.mark.parametrize(
+    ("typed", "url", "summary"),
+    [
+        (f"https://ntfy.sh/{OPEN}", "https://ntfy.sh", "ntfy.sh/ada…"),
+        ("https://example.org/ntfy/", "https://example.org/ntfy", "example.org/ntfy/ada…"),
+        (f"https://example.org/ntfy/{OPEN}", "https://example.org/ntfy", "example.org/ntfy/ada…"),
+    ],
+)
+def test_the_address_of_a_topic_names_its_server(typed: str, url: str, summary: str) -> None:
+    form = NTFY.form({"server": typed, "topic": OPEN})
+    assert form.is_valid()
+    destination = NTFY.destination(form.cleaned_data)
+    assert (destination.address["url"], NTFY.summary(destination)) == (url, summary)
+
+
+def test_a_server_under_a_path_is_posted_to_with_the_slash_that_its_proxy_expects(receiver: HTTPReceiver) -> None:
+    assert NTFY.send(make_message(), destination(f"{receiver.origin}/ntfy")) == Delivered()
+    assert [request.path for request in receiver.requests] == ["/ntfy/"]
 
 
 def test_a_message_to_an_open_topic_carries_no_token_and_one_without_a_body_repeats_its_subject(

@@ -17,12 +17,32 @@ from work.reasons import Reason
 TELEGRAM = providers.get("telegram")
 ANSWER = telegram.answer
 
-VALID = [{"token": TOKEN, "chat": chat} for chat in ("123456789", " -1001234567890 ", "@newsroom")]
+LINKS_OF_CHATS = {
+    "-1001234567890/42": "-1001234567890/42",
+    "@newsroom/42": "@newsroom/42",
+    "https://t.me/c/1234567890": "-1001234567890",
+    "https://t.me/c/1234567890/42": "-1001234567890/42",
+    "t.me/c/1234567890/42/1001/": "-1001234567890/42",
+    "https://t.me/newsroom": "@newsroom",
+    "https://t.me/newsroom/42/7": "@newsroom/42",
+    "https://t.me/c/1234567890/1": "-1001234567890",  # the general topic
+    "-1001234567890/11": "-1001234567890/11",
+}
+VALID = [{"token": TOKEN, "chat": chat} for chat in ("123456789", " -1001234567890 ", "@newsroom", *LINKS_OF_CHATS)]
 INVALID = [
     ({"chat": "1"}, "token"),
     ({"token": TOKEN}, "chat"),
     *[({"token": token, "chat": "1"}, "token") for token in (TOKEN.replace("-", " "), "planted", TOKEN + "/../x")],
-    *[({"token": TOKEN, "chat": chat}, "chat") for chat in ("12a", "--1", "@a b", "١٢٣")],
+    *[({"token": TOKEN, "chat": chat}, "chat") for chat in ("12a", "--1", "@a b", "١٢٣", "1/a", "1/2/3")],
+    *[
+        ({"token": TOKEN, "chat": chat}, "chat")
+        for chat in (
+            "https://t.me/+AbCdEf",
+            "https://t.me.example/c/1/2",
+            "https://t.me/c/1/2?thread=3",
+            "https://t.me/",
+        )
+    ],
 ]
 MOVED = Reply(400, body=b'{"ok": false, "parameters": {"migrate_to_chat_id": -4}}')
 
@@ -44,6 +64,9 @@ MEANINGS = [
     ({"chat": "-4032"}, None, Rejected(Reason(Code.BLOCKED), gone=True)),
     ({"chat": "-4033"}, None, Rejected(Reason(Code.NO_RIGHTS))),
     ({"chat": "-4034"}, None, Rejected(Reason(Code.NO_RIGHTS))),
+    ({"chat": "-100123/42"}, None, Delivered()),
+    ({"chat": "-100123/43"}, None, Rejected(Reason(Code.NO_TOPIC))),
+    ({"chat": "-100123/44"}, None, Rejected(Reason(Code.NO_TOPIC))),
     ({"chat": "404"}, None, Rejected(Reason(Code.NO_CHAT))),
     ({"chat": "429"}, None, Retryable(answered("Telegram", 429), 7)),
     ({"chat": "500"}, None, Retryable(answered("Telegram", 500))),
@@ -67,6 +90,19 @@ def check_text(request: Received, message: Message) -> None:
 def test_a_message_follows_a_group_that_became_a_supergroup(receiver: HTTPReceiver) -> None:
     assert TELEGRAM.send(make_message(), destination(chat="-4")) == Delivered(moved_to={"chat": "-1004"})
     assert [json.loads(request.body)["chat_id"] for request in receiver.requests] == ["-4", "-1004"]
+
+
+@pytest.mark.parametrize(("typed", "chat"), LINKS_OF_CHATS.items())
+def test_a_chat_is_named_by_its_link_too(typed: str, chat: str) -> None:
+    form = TELEGRAM.form({"token": TOKEN, "chat": typed})
+    assert form.is_valid()
+    assert TELEGRAM.destination(form.cleaned_data).address == {"chat": chat}
+
+
+def test_a_message_goes_to_a_topic(receiver: HTTPReceiver) -> None:
+    assert TELEGRAM.send(make_message(), destination(chat="-100123/42")) == Delivered()
+    document = json.loads(receiver.requests[0].body)
+    assert (document["chat_id"], document["message_thread_id"]) == ("-100123", 42)
 
 
 def test_a_move_is_followed_once_and_only_to_a_chat(receiver: HTTPReceiver) -> None:
