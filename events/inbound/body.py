@@ -8,6 +8,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 from urllib.parse import parse_qsl
@@ -35,7 +36,11 @@ _MARKED = ("utf-8-sig", "utf-16", "utf-32")  # with a byte order mark, which dec
 
 
 def text_of(headers: Mapping[str, str], body: bytes) -> str:
-    """The body as text: by its byte order mark, by its Content-Type, by what it says itself. Raises Bad."""
+    """The body as text: by its byte order mark, by its Content-Type, by what it says itself. Raises Bad.
+
+    What is valid UTF-8 is UTF-8, whatever it claims to be: hardly any text in another charset is. The bytes of a form's
+    files become lone surrogates where they are no UTF-8.
+    """
     charset: str = json.detect_encoding(body)
     if charset not in _MARKED:
         declared = _XML_CHARSET.match(body)
@@ -46,6 +51,11 @@ def text_of(headers: Mapping[str, str], body: bytes) -> str:
         charset = f"{charset[:40]} "
     if not _CHARSET.fullmatch(charset):
         raise Bad(_("The charset %(name)s is not known. Send UTF-8.") % {"name": charset.strip()})
+    if b"\0" not in body:
+        with suppress(UnicodeDecodeError):
+            return body.decode("utf-8-sig")
+    if _content_type(headers)[0] == "multipart/form-data" and charset == "utf-8":
+        return body.replace(b"\0", b"?").decode("utf-8", "surrogateescape")
     try:
         return body.decode(charset).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -57,7 +67,7 @@ def read(headers: Mapping[str, str], text: str) -> Any:
     """The data in a text. Raises Bad."""
     kind, parameters = _content_type(headers)
     if kind == "application/x-www-form-urlencoded":
-        return _form(text)
+        return _form(text, parameters.get("charset", "cp1252"))
     if kind == "multipart/form-data":
         return _multipart(parameters, text)
     if kind in ("application/xml", "text/xml") or kind.endswith("+xml"):
@@ -72,22 +82,27 @@ def _content_type(headers: Mapping[str, str]) -> tuple[str, dict[str, str]]:
         return "", {}
 
 
-def _form(text: str) -> Any:
-    try:
-        return _fields(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS))
-    except ValueError:
-        raise Bad(_("A form has at most %(most)s fields.") % {"most": MOST_FIELDS}) from None
+def _form(text: str, charset: str) -> Any:
+    """`charset` is that of escapes such as %E4 that are no UTF-8."""
+    if text.count("&") >= MOST_FIELDS:
+        raise Bad(_("A form has at most %(most)s fields.") % {"most": MOST_FIELDS})
+    for encoding in ("utf-8", charset):
+        with suppress(UnicodeError, LookupError):
+            return _fields(parse_qsl(text, keep_blank_values=True, encoding=encoding, errors="strict"))
+    return _fields(parse_qsl(text, keep_blank_values=True, encoding="latin-1"))
 
 
 def _multipart(parameters: Mapping[str, str], text: str) -> Any:
     """Of a file, its name, type and size."""
-    body = text.encode()
+    body = text.encode("utf-8", "surrogateescape")
     meta = {
         "CONTENT_TYPE": f'multipart/form-data; boundary="{parameters.get("boundary", "")}"',
         "CONTENT_LENGTH": len(body),
     }
     try:
         fields, files = MultiPartParser(meta, BytesIO(body), [MemoryFileUploadHandler()], "utf-8").parse()
+        if any("\ufffd" in value for _name, values in fields.lists() for value in values):
+            raise ValueError("A field is not valid UTF-8.")
     except (MultiPartParserError, SuspiciousOperation, ValueError) as error:
         raise Bad(_("This is not a form that can be read. %(error)s") % {"error": error}) from None
     pairs: list[tuple[str, Any]] = [(name, value) for name, values in fields.lists() for value in values]
@@ -101,7 +116,7 @@ def _fields(pairs: Iterable[tuple[str, Any]]) -> Any:
     found: dict[str, Any] = {}
     for name, value in pairs:
         _add(found, name, value)
-    if found.keys() == {"payload"} and isinstance(found["payload"], str):
+    if found.keys() == {"payload"} and str(found["payload"]).lstrip().startswith(("{", "[")):
         return strict_json.read(found["payload"].encode())
     if not found:
         raise Bad(_("This form has no fields."))
@@ -130,7 +145,11 @@ def _xml(text: str) -> Any:
             raise Bad(_("This XML has more than %(most)s elements and attributes.") % {"most": MOST_ELEMENTS})
         if len(stack) > strict_json.DEEPEST:
             raise Bad(_("It is nested deeper than %(most)s levels.") % {"most": strict_json.DEEPEST})
-        stack.append(({f"@{_local(key)}": value for key, value in attributes.items()}, []))
+        element: dict[str, Any] = {}
+        for key, value in attributes.items():
+            short = f"@{_local(key)}"
+            element[f"@{key}" if short in element else short] = value
+        stack.append((element, []))
 
     def end(name: str) -> None:
         element, written = stack.pop()
@@ -148,7 +167,7 @@ def _xml(text: str) -> Any:
     parser.CharacterDataHandler = lambda said: stack[-1][1].append(said)
     parser.StartDoctypeDeclHandler = refuse
     try:
-        parser.Parse(text, True)
+        parser.Parse(text.strip(), True)
     except expat.ExpatError as error:
         raise Bad(_("This is not XML that can be read: %(error)s") % {"error": error}) from None
     return strict_json.check(top)

@@ -232,6 +232,12 @@ MULTIPART = (
     b"Content-Type: text/plain\r\n\r\nfour\r\n--x--\r\n"
 )
 
+PHOTO = (
+    '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nä\r\n'
+    '--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n'
+    "Content-Type: image/png\r\n\r\n"
+).encode() + b"\xff\xd8\x00abc\r\n--x--\r\n"
+
 
 @pytest.mark.parametrize(
     ("content_type", "body", "data"),
@@ -253,6 +259,31 @@ MULTIPART = (
         ("application/xml", XML.encode("latin-1"), ORDER_IN_XML),
         ("application/soap+xml; charset=utf-8", XML.encode(), ORDER_IN_XML),
         ("text/xml", "<a>1 &lt; 2</a>".encode("utf-16"), {"a": "1 < 2"}),
+        # A charset that is wrong, as senders write it by habit.
+        ("application/json; charset=utf-16", '{"name": "Bäcker"}'.encode(), {"name": "Bäcker"}),
+        ("application/json; charset=us-ascii", '{"name": "Bäcker"}'.encode(), {"name": "Bäcker"}),
+        ("application/json; charset=iso-8859-1", '{"name": "Bäcker"}'.encode(), {"name": "Bäcker"}),
+        ("application/json; charset=utf-8", in_utf16('{"name": "Bäcker"}'), {"name": "Bäcker"}),
+        ("application/json; charset=utf-16", '{"name": "Bäcker"}'.encode("utf-16-le"), {"name": "Bäcker"}),
+        ("text/xml", '<?xml version="1.0" encoding="utf-16"?><a>ä</a>'.encode(), {"a": "ä"}),
+        ("text/xml", '<?xml version="1.0" encoding="utf-16"?><a>ä</a>'.encode("utf-16-be"), {"a": "ä"}),
+        ("text/xml", b'\n <?xml version="1.0"?><a/>\n', {"a": ""}),
+        ("text/xml", b"<a><![CDATA[<b>&amp;]]> x<!-- c --><?p i?></a>", {"a": "<b>&amp; x"}),
+        (
+            "text/xml",
+            b'<a x="1" n:x="2" xmlns:n="u">&#228;<b/>end<b>2</b></a>',
+            {"a": {"@x": "1", "@n:x": "2", "@n": "u", "b": ["", "2"], "#text": "äend"}},
+        ),
+        (FORM, b"name=B%E4cker&b=%80", {"name": "Bäcker", "b": "€"}),
+        (FORM, b"name=%81", {"name": "\x81"}),
+        (f"{FORM}; charset=shift_jis", b"name=%93%8C", {"name": "東"}),
+        (FORM, b"payload=hello", {"payload": "hello"}),
+        ("multipart/form-data; boundary=x", PHOTO, {"a": "ä", "f": {"name": "a", "type": "image/png", "bytes": 6}}),
+        (
+            "multipart/form-data; boundary=x; charset=iso-8859-1",
+            PHOTO.replace("ä".encode(), b"\xe4").replace(b"\xff\xd8\x00", b"abc"),
+            {"a": "ä", "f": {"name": "a", "type": "image/png", "bytes": 6}},
+        ),
     ],
 )
 def test_a_body_is_read_as_its_sender_wrote_it_also_when_it_is_replayed(
@@ -287,7 +318,15 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;&b;">]><a>&c;</a>'
         (FORM, b"&".join(b"a%d=1" % number for number in range(1_001))),
         (FORM, b""),
         (FORM, b"a=%00"),
+        (FORM, b"&&"),
+        (FORM, b"payload=%7B"),
+        (FORM, b"name=B\xe4cker"),
         ("multipart/form-data", MULTIPART),
+        ("multipart/form-data; boundary=x", b"--x--\r\n"),
+        ("multipart/form-data; boundary=x", MULTIPART.replace(b"\r\n1\r\n", b"\r\n\xe4\r\n")),
+        ("application/xml", b"<a>&eacute;</a>"),
+        ("application/xml", b""),
+        ("application/xml", b"<a/><b/>"),
         ("multipart/form-data; boundary=x", b"no form"),
         ("application/xml", b"<a><b></a>"),
         ("application/xml", DEEP.encode()),
@@ -402,3 +441,8 @@ def test_the_bodies_of_an_address_that_are_kept_have_a_size() -> None:
     for number in range(6):
         post({"number": number, "text": "x" * 250_000})
     assert [json.loads(one.body)["number"] for one in address.requests.all()] == [5, 4, 3, 2]
+
+
+def test_a_form_without_fields_is_not_said_to_have_too_many() -> None:
+    make_address()
+    assert "no fields" in Client().generic("POST", f"/in/{TOKEN}", b"", content_type=FORM).json()["detail"]
