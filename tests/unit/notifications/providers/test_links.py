@@ -211,7 +211,7 @@ def test_one_of_two_addresses_in_markup_does_not_hide_the_other() -> None:
 
 @pytest.mark.parametrize("kind", ["discord", "telegram"])
 def test_a_text_that_is_cut_ends_before_an_address_rather_than_in_it(kind: str) -> None:
-    body = "x " * 1_000 + "https://example.org/" + "y" * 3_000
+    body = "x " * 1_500 + "https://example.org/" + "y" * 3_000
     rendered = providers.get(kind).render(make_message(body=body), Destination({})).body
     assert rendered.cut
     assert "https" not in rendered.text
