@@ -26,7 +26,7 @@ class Mail(EmailMultiAlternatives):
         """
         composed = super().message(**options)
         composed.policy = composed.policy.clone(max_line_length=998)  # RFC 5322, 2.1.1
-        composed.replace_header("Subject", _encoded("Subject", self.subject))
+        composed.replace_header("Subject", _encoded("Subject", str(self.subject)))
         if not (name := parseaddr(self.extra_headers["From"])[0]).isascii():
             address = parseaddr(composed["From"])[1]
             composed.replace_header("From", f"{_encoded('From', name)}\n <{address}>")

@@ -63,7 +63,7 @@ class WebhookField(AddressField):
     """The URL of a webhook. Its value is what follows Slack's host; of another host, the whole URL."""
 
     def clean(self, value: Any) -> str:
-        typed = forms.CharField.clean(self, value)
+        typed: str = forms.CharField.clean(self, value)
         if not typed:
             return typed
         if found := _URL.fullmatch(typed):

@@ -96,7 +96,8 @@ class Telegram(Provider):
         chat, _slash, topic = address.partition("/")
         url = f"{settings.SERVICE_URLS['telegram']}/bot{token}/sendMessage"
         # Without parse_mode the text is shown as it is. A preview would make Telegram fetch the links in the text.
-        document = {"text": self.render(message, destination).body.text, "link_preview_options": {"is_disabled": True}}
+        text = self.render(message, destination).body.text
+        document: dict[str, Any] = {"text": text, "link_preview_options": {"is_disabled": True}}
         expires = time.monotonic() + self.deadline
         if topic:
             document["message_thread_id"] = int(topic)
