@@ -12,13 +12,14 @@ _CLOCK_EVERY = 256  # items
 
 
 class OverBudget(Refusal):
-    """It costs more than `most` of `what`: "seconds", "characters" or "items"; see also `parsing.ParsingEnded`."""
+    """It costs more than `most` of `what`: "seconds", "characters", "items" or "depth"; see `parsing.ParsingEnded`."""
 
     texts = {
         "seconds": _("It takes more than %(most)s s of computing."),
         "characters": _("It makes more than %(most)s characters."),
         "items": _("It makes more than %(most)s values."),
         "megabytes": _("It needs more than %(most)s MB of memory."),
+        "depth": _("It has more than %(most)s elements inside each other."),
         "crash": _("The parser broke down over it."),
     }
 

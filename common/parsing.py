@@ -57,19 +57,18 @@ Args = TypeVarTuple("Args")
 
 
 class ParsingEnded(OverBudget):
-    """Its child was ended: `what` is "seconds" or "megabytes", of which it needed more than `most`, or "crash"."""
+    """Its child was ended: it needed more than `most` of `what` ("seconds", "megabytes" or "depth"), or "crash".
+
+    A bug of what parses is a crash too: the same input would fail again.
+    """
 
 
 class ParsingUnavailable(Exception):
     """No child was free in time, or somebody else ended it: this says nothing of what was to be parsed."""
 
 
-class ParsingFault(Exception):
-    """The function has a bug: the exception's type and where, as it may hold what was parsed."""
-
-
 def parsed(function: Callable[[*Args], T], *args: *Args, person: Hashable = None) -> T:
-    """Call a function of a module in a child. Raises its Refusal, ParsingEnded, ParsingUnavailable or ParsingFault.
+    """Call a function of a module in a child. Raises its Refusal, ParsingEnded or ParsingUnavailable.
 
     `person`: whose work it is; None for work that is nobody's.
     """
@@ -78,8 +77,9 @@ def parsed(function: Callable[[*Args], T], *args: *Args, person: Hashable = None
         kind, answer = child.ask(request, becomes_long)
     if kind == "value":
         return answer  # type: ignore[no-any-return]
-    if isinstance(answer, ParsingFault):
+    if kind == "fault":  # the exception's type and place alone: its text may hold what was parsed
         log.error("%s.%s failed: %s", function.__module__, function.__qualname__, answer)
+        raise ParsingEnded("crash", 0)
     raise answer
 
 

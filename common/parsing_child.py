@@ -13,9 +13,8 @@ from importlib import import_module
 from traceback import extract_tb
 from typing import Any
 
-from common.parsing import MEGABYTES, OUT_OF_MEMORY, WALL, ParsingEnded, ParsingFault
+from common.parsing import MEGABYTES, OUT_OF_MEMORY, WALL, ParsingEnded
 from common.refusal import Refusal
-from common.refusal import noop as _
 
 _LARGEST_ANSWER = 8 * 1024 * 1024
 _LARGEST_KEPT = 200 * 1024  # KiB of a child that goes on
@@ -64,13 +63,12 @@ def _answer(function: Callable[..., Any], args: Any) -> tuple[bytes, bool]:
     except Refusal as refusal:
         return _pickled("refused", refusal)
     except RecursionError:
-        return _pickled("refused", Refusal(_("It is nested too deeply.")))
+        return _pickled("refused", ParsingEnded("depth", sys.getrecursionlimit()))
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     except Exception as error:
-        # Its text may hold what was parsed, its place cannot.
         place = extract_tb(error.__traceback__)[-1]
-        return _pickled("fault", ParsingFault(f"{type(error).__name__} at {place.filename}:{place.lineno}"))
+        return _pickled("fault", f"{type(error).__name__} at {place.filename}:{place.lineno}")
 
 
 def _peak() -> int:

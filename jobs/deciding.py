@@ -68,6 +68,13 @@ def _decide(claim: Claim, decision: Say | Nothing, changes: bool) -> None:
     if claim.told_at is not None:
         said = words.works_again(claim.send_as.title, _page(claim))
         wakes += owner_notices.record([_notice(claim, f"works again {claim.failing_since}", said)], claim.claimed_at)
+    if (
+        isinstance(decision, Nothing)
+        and decision.silent_since
+        and not (claim.source is None and _is_for_audience(claim))
+    ):
+        said = words.silent(claim.send_as.title, decision.silent_since, _page(claim))
+        wakes += owner_notices.record([_notice(claim, f"silent {decision.silent_since}", said)], claim.claimed_at)
     if not claim.connection_works:
         _connection(claim).note_success()
     publish_after_commit(wakes)

@@ -1,6 +1,6 @@
 """What became of the jobs of a reminder, for its pages and for Explain."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -32,6 +32,7 @@ class Look:
     at: datetime | None
     notification_id: UUID | None
     not_taken: list[dict[str, Any]]
+    silent_since: datetime | None
 
     @property
     def text(self) -> str:
@@ -72,18 +73,28 @@ def _look(job: Job) -> Look:
         at,
         job.notification_id,
         not_taken(job.reason_params),
+        silent_since(job.reason_params),
     )
 
 
 def not_taken(params: Any) -> list[dict[str, Any]]:
     """What of a source a look did not take: of each cause its text, how many, and one of them as an example."""
-    found: list[dict[str, Any]] = []
+    lists = [listed for one in _chain(params) if isinstance(listed := one.get("listed"), list)]
+    return [{name: one.get(name) for name in _LISTED} for some in lists for one in some if isinstance(one, Mapping)]
+
+
+def silent_since(params: Any) -> datetime | None:
+    """Since when a source has brought nothing, where that is long."""
+    found = next((since for one in _chain(params) if (since := one.get("silent_since"))), None)
+    return None if found is None else datetime.fromisoformat(found)
+
+
+def _chain(params: Any) -> Iterator[Mapping[str, Any]]:
+    """The parameters of a reason, and of those that follow it."""
     while isinstance(params, Mapping):
-        listed, following = params.get("listed"), params.get("then")
-        if isinstance(listed, list):
-            found += [{name: one.get(name) for name in _LISTED} for one in listed if isinstance(one, Mapping)]
+        yield params
+        following = params.get("then")
         params = following.get("params") if isinstance(following, Mapping) else None
-    return found
 
 
 def _outcome(job: Job) -> str:

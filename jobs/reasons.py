@@ -1,10 +1,14 @@
 """The codes of what jobs found and of why they failed, and their sentences. Pure. Each kind of job lists its own."""
 
+from datetime import datetime
+
 from django.utils.translation import gettext_noop as _
 
+from common import dates
 from common.budget import OverBudget
 from work.reasons import FORMATS, Codes
 
+FORMATS["day"] = lambda instant: dates.full_day(datetime.fromisoformat(instant))
 FORMATS["limit"] = lambda limit: str(OverBudget(*limit))
 
 
@@ -51,6 +55,7 @@ class Code(Codes):
         "looked-too-often",
         _("You looked {most} times within a minute, which is the limit. Wait a minute."),
     )
+    SILENT = "source-silent", _("It has brought nothing since {silent_since:day}.")
     # What follows where it could not look.
     SENT_ANYWAY = "sent-anyway", _("It could not look, and was sent anyway as you wished: {why}")
     # Nobody wants it any more.

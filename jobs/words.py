@@ -1,5 +1,6 @@
 """Sentences about jobs, for people."""
 
+from datetime import datetime
 from uuid import UUID
 
 from django.conf import settings
@@ -7,6 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common import dates
 from work.reasons import Reason
 
 
@@ -39,6 +41,18 @@ def works_again(title: str, page: str) -> tuple[str, str]:
     return (
         (_("“%(title)s” works again") % {"title": title})[:200],
         _("It looks as it should: %(page)s") % {"page": page},
+    )
+
+
+def silent(title: str, since: str, page: str) -> tuple[str, str]:
+    """The subject and body of the notice that a reminder's source has brought nothing for long."""
+    return (
+        (_("“%(title)s” has brought nothing for long") % {"title": title})[:200],
+        _(
+            "Its source answers, but has brought nothing since %(day)s. Has it moved, or ended? Check its address: "
+            "%(page)s\n\nYou hear of it once."
+        )
+        % {"day": dates.full_day(datetime.fromisoformat(since)), "page": page},
     )
 
 

@@ -78,8 +78,11 @@ class Reason:
         return cls(code, **found) if isinstance(found, dict) else cls(code)
 
     def then(self, following: Reason) -> Reason:
-        """Return this reason with another one, whose sentence comes after its own."""
-        return Reason(self.code, **self.params, then=following)
+        """Return this reason with another one, whose sentence comes after its own and those that follow it already."""
+        params = dict(self.params)
+        if (last := params.pop("then", None)) is not None:
+            following = Reason(last["code"], **last["params"]).then(following)
+        return Reason(self.code, **params, then=following)
 
     @property
     def json(self) -> str:

@@ -60,7 +60,10 @@ class NotTaken(BaseModel):
 
 
 class LookDocument(BaseModel):
-    """One look. `code` is its evidence, or why it could not look; `at`: when it looks, if it waits."""
+    """One look. `code` is its evidence, or why it could not look; `at`: when it looks, if it waits.
+
+    `silent_since`: since when its source has brought nothing, once that is 30 days or more.
+    """
 
     kind: str
     outcome: Literal["waiting", "spread", "looking", "retrying", "spoke", "silent", "failed", "dropped"]
@@ -69,6 +72,7 @@ class LookDocument(BaseModel):
     at: Instant | None
     notification_id: UUID | None
     not_taken: list[NotTaken]
+    silent_since: Instant | None
 
 
 def fields(job: JobBody | None) -> dict[str, Any]:

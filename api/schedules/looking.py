@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from api.access import ApiRequest, Bearer
 from api.answers import answer
 from api.channels.document import choices_of
+from api.fields import Instant
 from api.problems import Problem, conflict
 from api.schedules import body as bodies
 from api.schedules.access import own
@@ -22,7 +23,7 @@ from jobs import kinds
 from jobs import look_now as looks
 from jobs.kinds.base import JobKind
 from jobs.look_now import Looked
-from jobs.looks import not_taken
+from jobs.looks import not_taken, silent_since
 from jobs.models import Job
 from jobs.reasons import Code
 from jobs.recording import queue_of
@@ -87,6 +88,7 @@ class LookedDocument(BaseModel):
     title: str | None
     body: str | None
     not_taken: list[NotTaken]
+    silent_since: Instant | None
 
 
 @kinds_router.get("", response=JobKinds, summary="List the kinds of job")
@@ -145,6 +147,7 @@ def _looked(looked: Looked, *, is_new: bool = True) -> HttpResponse:
             "title": looked.text and looked.text.subject,
             "body": looked.text and looked.text.body,
             "not_taken": not_taken(looked.reason.params),
+            "silent_since": silent_since(looked.reason.params),
         },
         202 if looked.is_open and is_new else 200,
         **here,

@@ -89,12 +89,16 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """Stay silent. `reason` is the evidence; `effect` runs in the transaction that settles the job, as in `Say`."""
+    """Stay silent. `reason` is the evidence; `effect` runs in the transaction that settles the job, as in `Say`.
+
+    `silent_since`: its person is told that the source has brought nothing since then.
+    """
 
     reason: Reason
     memory: Any = KEEP
     effect: Callable[[], object] | None = None
     changes_reminders: bool = False
+    silent_since: str | None = None
 
 
 class JobKind(ABC):

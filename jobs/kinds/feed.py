@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from common.parsing import parsed
 from jobs.fetch import Fetch, Later, Refused
+from jobs.kinds import silence
 from jobs.kinds.address_kind import AddressForm, AddressKind, host_of
 from jobs.kinds.base import Ask, Found, Nothing, Say
 from jobs.reading import feeds
@@ -24,6 +25,7 @@ class Code(Codes):
     FIRST = "feed-first", gettext_noop("looked at {host} for the first time; what it has now counts as read ({count})")
     NOTHING_NEW = "feed-nothing-new", gettext_noop("looked at {host}: nothing new")
     NEW = "feed-new", gettext_noop("looked at {host}: {count} new")
+    LEFT_OUT = "feed-left-out", gettext_noop("The newest {most} entries count; {count} older ones are left out.")
     # It could not look.
     NOT_A_FEED = "not-a-feed", gettext_noop("{host} did not answer with a feed. {problem}")
 
@@ -60,16 +62,31 @@ class Feed(AddressKind):
             return Refused(Reason(Code.NOT_A_FEED, host=host, problem=str(error)))
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
-        """The memory holds the keys of the entries that were there, the latest first."""
+        """The memory holds the keys of the entries that were there, the latest first, and how long nothing is new.
+
+        Of earlier releases it is the keys alone.
+        """
         host, entries = host_of(ask.payload), value["entries"]
-        keys = [entry["key"] for entry in entries]
-        if ask.memory is None:
-            return Nothing(Reason(Code.FIRST, host=host, count=len(entries)), keys)
-        known = set(ask.memory)
+
+        def said(code: Code, **params: Any) -> Reason:
+            reason = Reason(code, host=host, **params)
+            if not (dropped := value.get("dropped")):
+                return reason
+            left_out = Reason(Code.LEFT_OUT, most=feeds.MOST, count=dropped)
+            left_out.params["listed"] = [{"cause": str(left_out), "count": dropped, "example": ""}]
+            return reason.then(left_out)
+
+        old: Mapping[str, Any] = {"keys": ask.memory} if isinstance(ask.memory, list) else ask.memory or {"keys": []}
+        known = set(old["keys"])
         new = [entry for entry in entries if entry["key"] not in known]
-        memory = list(dict.fromkeys([*keys, *ask.memory]))[:MOST_REMEMBERED]
+        keys = list(dict.fromkeys([*(entry["key"] for entry in entries), *old["keys"]]))[:MOST_REMEMBERED]
+        before = old.get("silence", silence.BROUGHT if known else None)
+        kept = silence.follow(before, ask.now, brings=bool(new))
+        memory = {"keys": keys, "silence": kept}
+        if ask.memory is None:
+            return Nothing(said(Code.FIRST, count=len(entries)), memory)
         if not new:
-            return Nothing(Reason(Code.NOTHING_NEW, host=host), memory)
+            return silence.told(Nothing(said(Code.NOTHING_NEW), memory), before, kept)
         words = {
             "count": str(len(new)),
             "feed": value["title"] or host,
@@ -77,7 +94,7 @@ class Feed(AddressKind):
             "link": new[0]["link"],
             "entries": _listed(new),
         }
-        return Say(Reason(Code.NEW, host=host, count=len(new)), words, memory)
+        return Say(said(Code.NEW, count=len(new)), words, memory)
 
 
 def _listed(entries: list[Mapping[str, str]]) -> str:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
+from common import numbers
 from common.budget import OverBudget
 from common.parsing import parsed
 from common.refusal import Refusal
@@ -133,7 +134,7 @@ class WebValue(AddressKind):
         return asked | {"number": condition in NUMERIC, "unreachable": condition == "unreachable"}
 
     def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
-        """The value as `{"text", "number"}`, or `{"down": reason}` where the question is whether it can be reached."""
+        """What `pages.value` returns, or `{"down": reason}` where the question is whether it can be reached."""
         try:
             watch = Watch.read(ask.payload)
         except ValueError as error:
@@ -152,10 +153,9 @@ class WebValue(AddressKind):
             return Refused(Reason(Code.UNREADABLE, host=host, problem=str(refusal)))
         if value is None:
             return Refused(Reason(Code.NOT_FOUND, host=host, expression=watch.expression[:_LONGEST_EVIDENCE]))
-        text, found = value
-        if found is None and watch.condition in NUMERIC:
-            return Refused(Reason(Code.NO_NUMBER, host=host, value=_short(text)))
-        return Found({"text": text, "number": found})
+        if value["number"] is None and watch.condition in NUMERIC:
+            return Refused(Reason(Code.NO_NUMBER, host=host, value=_short(value["text"] or "")))
+        return Found(value)
 
     def _failure(self, ask: Ask, fetch: Fetch) -> Reason | None:
         """Why the page cannot be reached; None if it answers. An address that is not allowed is an error."""
@@ -242,9 +242,13 @@ def _held(ask: Ask) -> bool:
 
 
 def _reason(code: Code, ask: Ask, value: Mapping[str, Any], **more: Any) -> Reason:
-    said = _short(value["text"])
+    said, unit = _short(value["text"]), value.get("unit", "")
     if value["number"] not in (None, said):
-        said = _("%(said)s (read as %(number)s)") % {"said": said, "number": value["number"]}
+        read = {"said": said, "number": numbers.amount(value["number"], unit)}
+        said = _("%(said)s (read as %(number)s)") % read
+        if other := value.get("other"):
+            read["other"] = numbers.amount(other, unit)
+            said = _("%(said)s (read as %(number)s, but it may be %(other)s: choose how numbers are written)") % read
     return Reason(code, host=host_of(ask.payload), value=said, **more)
 
 

@@ -7,10 +7,11 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common.numbers import amount
 from common.refusal import Refusal
 from jobs.kinds.address_kind import AddressForm
 from jobs.reading import extract
-from jobs.reading.numbers import number
+from jobs.reading.numbers import number, read, shown
 
 HOW = {"json": "JSON", "html": gettext_lazy("A web page"), "text": gettext_lazy("Text")}
 CONDITIONS = {
@@ -93,8 +94,11 @@ class WebValueForm(AddressForm):
     def _check_limit(self, condition: str, limit: str, mark: str) -> None:
         if not limit:
             self.add_error("limit", _("Enter the value to compare with."))
-        elif condition in NUMERIC and number(limit, mark) is None:
+        elif condition in NUMERIC and (found := read(limit, mark)) is None:
             self.add_error("limit", _("Enter a number, such as 100 or 99.90."))
+        elif condition in NUMERIC and found and found.other is not None:
+            both = {"number": amount(shown(found.value), ""), "other": amount(shown(found.other), "")}
+            self.add_error("limit", _("This may be %(number)s or %(other)s. Choose how numbers are written.") % both)
         elif condition == "by" and (number(limit, mark) or 0) <= 0:
             self.add_error("limit", _("Enter a number above zero, such as 10 or 5 %."))
 

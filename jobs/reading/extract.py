@@ -45,7 +45,7 @@ def find(how: str, expression: str, page: str, budget: Budget) -> str | None:
     if how == "json":
         found = _in_json(expression, page, budget)
     elif how == "html":
-        found = selector.find(expression, page, budget)
+        found = selector.find(expression, page)
     else:
         found = _in_text(expression, page)
     if found is not None and len(found) > LONGEST:
@@ -61,7 +61,7 @@ def _in_json(expression: str, page: str, budget: Budget) -> str | None:
     budget.items(page.count(","))
     try:
         document = json.loads(page, parse_constant=_no_number)
-    except (ValueError, RecursionError):
+    except ValueError:
         raise Unreadable(_("It is not JSON.")) from None
     found: Any = expressions.find(expression, document, budget)
     if found is None or isinstance(found, str):

@@ -57,8 +57,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
+    """`dropped`: how many more entries it has than count."""
+
     title: str
     entries: list[Entry]
+    dropped: int = 0
 
 
 @dataclass(slots=True)
@@ -76,9 +79,9 @@ def read(body: bytes, content_type: str, url: str) -> Feed:
     """Return the feed, whose relative links begin at `url`. Raises NotAFeed."""
     text = decode(body, content_type).lstrip()
     title, items = _of_json(text) if text.startswith("{") else _of_xml(text)
-    return Feed(
-        title, _newest([(item.date, _entry(item, url, shared)) for shared in [_shared(items)] for item in items])
-    )
+    shared = _shared(items)
+    entries = _newest([(item.date, _entry(item, url, shared)) for item in items])
+    return Feed(title, entries[:MOST], len(entries[MOST:]))
 
 
 def _of_xml(text: str) -> tuple[str, list[_Item]]:
@@ -130,7 +133,7 @@ def _excerpt(text: str) -> str:
 def _of_json(text: str) -> tuple[str, list[_Item]]:
     try:
         found = json.loads(text)
-    except (ValueError, RecursionError):
+    except ValueError:
         found = None
     items = found.get("items") if isinstance(found, dict) else None
     if not isinstance(items, list) or not str(found.get("version")).startswith(_JSON_FEED):
@@ -192,4 +195,4 @@ def _newest(dated: list[tuple[str, Entry]]) -> list[Entry]:
     """Each entry once, newest first if all have dates; else as the feed lists them."""
     if all(date for date, _ in dated):
         dated = sorted(dated, key=lambda one: one[0], reverse=True)
-    return list({entry.key: entry for _, entry in reversed(dated)}.values())[::-1][:MOST]
+    return list({entry.key: entry for _, entry in reversed(dated)}.values())[::-1]

@@ -1,69 +1,104 @@
-"""The number in a text from a page: "1.234,56 €", "USD 1,234.56", "−3 %". Pure.
+"""The number in a text from a page, with its unit: "1.234,56 €", "USD 1,234.56", "−3 %". Pure.
 
-- It is the first number in the text. Currencies, units and signs of percent are ignored.
+- It is the first number beside a currency, else the first in the text.
 - A minus counts at the beginning of the text, or where it touches the digits or their currency ("−€3"), not in "A-3".
-- Spaces and apostrophes only group digits: "1 234", "1’234".
-- Where both "." and "," occur, the last one is the decimal mark. One that occurs several times only groups.
-- A lone "." is the decimal mark. So is a lone ",", unless it looks like a thousand: "1,234", not "0,234" or "1,23".
-- A dash for the fraction, "1.299,-", makes its mark the decimal mark. Digits of other scripts count, with their marks.
-- Digits that are grouped in another way are no number: "1.2.3", "22.11.2026".
+- Spaces and apostrophes only group digits: "1 234", "1’234". So does a mark that occurs several times.
+- Where both "." and "," occur, the last one is the decimal mark. A dash for the fraction, "1.299,-", marks it too.
+- A lone mark before three digits may be either: the currency or the page's language decide it. If they do not, a price
+  is in thousands, "1.299 €", other numbers are so by a comma, and the other reading is told too.
+- Digits of other scripts count, with their marks; "1.2k" is 1,200. Digits grouped in another way are no number.
 """
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 
-_LONGEST = 40
+_LONGEST, _SEARCHED = 40, 20_000
 _NUMBER = re.compile(
     r"(?P<minus>(?:\A\s*[-\u2212\u2013]\s*|(?<![\w.,])[-\u2212\u2013])(?:[^\w\s.,]\s?)?)?"
     r"(?P<digits>[0-9]{1,3}(?:[ '\u2019\u00a0\u202f\u2009][0-9]{3})+(?![0-9])(?:[.,][0-9]+)?"
     r"|[0-9]+(?:[.,][0-9]+)*|(?<![\w.,])[.,][0-9]+)"
     r"(?P<exponent>[eE][+-]?[0-9]{1,2}(?!\w))?"
+    r"(?P<times>[kKM](?![\w'])|\s?(?:[Mm]io|mln|[Mm]illion|Mrd|bn|billion|lakh|crore)(?!\w))?"
 )
-_OTHERS = {"\u066b": ".", "\u066c": "\u2019", "\uff0e": ".", "\uff0c": ","}
+_TIMES = {"k": 3, "m": 6, "mio": 6, "mln": 6, "million": 6, "mrd": 9, "bn": 9, "billion": 9, "lakh": 5, "crore": 7}
+_OTHERS = {
+    "\u066b": ".",
+    "\u066c": "\u2019",
+    "\u060c": "\u2019",
+    "\uff0e": ".",
+    "\uff0c": ",",
+    "\u2032": "'",
+    "\u02bc": "'",
+}
 _OTHERS |= dict.fromkeys("\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u200a\u205f\u2060", "\u2009")
-# "1.299,-": a dash stands for the fraction.
-_DASHED = re.compile(r"(?<=[0-9])([.,])\s?[-\u2012\u2013\u2014]{1,2}(?![0-9\w])")
+_DASHED = re.compile(r"(?<![0-9])([0-9][0-9.,' \u2019\u00a0\u202f\u2009]*)[.,]\s?[-\u2012\u2013\u2014]{1,2}(?![0-9\w])")
+_RAISED = re.compile("(?<=[0-9])[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{2}(?![\u2070-\u2079])")
+# "1.299, 50" and "35€99".
+_SPACED = re.compile(r"(?<=[0-9])([.,]) (?=[0-9]{2}(?![0-9]))")
+_CENTS = re.compile(r"(?<![.,])(?<=[0-9])([€$£])([0-9]{2})(?![0-9.,%])")
 _DOUBTFUL = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
-_MARKS_OF_LANGUAGES = dict.fromkeys(
-    ["de", "es", "fr", "it", "nl", "pt", "pl", "da", "nb", "no", "sv", "fi", "cs", "tr", "ru"], ","
-)
-_MARKS_OF_LANGUAGES |= dict.fromkeys(["en", "ja", "zh", "ko", "he", "th"], ".")
-_MARKS_OF_UNITS = dict.fromkeys(["$", "£", "¥", "USD", "GBP", "JPY"], ".")
-_MARKS_OF_UNITS |= dict.fromkeys(["kr", "zł", "PLN", "SEK", "NOK", "DKK", "₽", "TRY", "₺"], ",")
 _SPACES = re.compile("[ '\u2019\u00a0\u202f\u2009]")
-_LIKE_A_THOUSAND = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}")
+
+# The decimal marks of languages, also of a country's where that differs, and of currencies.
+_OF_LANGUAGES = {
+    ",": "de es fr it nl pt pl da nb nn no sv fi cs sk sl hr sr bs mk sq bg ro hu el tr ru uk be kk az ka hy lt lv et "
+    "is id vi ca gl eu af en-za",
+    ".": "en ja zh ko he th hi bn ta te mr gu ur si ne ms tl ga cy mt rm es-mx es-us es-pr es-gt es-hn es-ni es-pa "
+    "es-pe es-sv es-do de-ch de-li it-ch fr-ch",
+}
+_OF_CURRENCIES = {
+    ",": "kr PLN SEK NOK DKK ISK CZK RUB UAH TRY HUF RON BGN BRL IDR VND ARS CLP COP RSD",
+    ".": "$ ¥ USD GBP JPY CNY INR AUD CAD NZD HKD SGD TWD MYR THB PHP ILS KRW MXN PKR BDT LKR NGN",
+}
+_CURRENCIES = {
+    "€": "EUR", "£": "GBP", "₹": "INR", "Rs": "INR", "zł": "PLN", "Kč": "CZK", "₽": "RUB", "руб": "RUB", "₺": "TRY",
+    "TL": "TRY", "₩": "KRW", "₪": "ILS", "₫": "VND", "đ": "VND", "฿": "THB", "₴": "UAH", "грн": "UAH", "₦": "NGN",
+    "₱": "PHP", "₸": "KZT", "тг": "KZT", "Ft": "HUF", "lei": "RON", "лв": "BGN", "R$": "BRL", "US$": "USD", "A$": "AUD",
+    "C$": "CAD", "NZ$": "NZD", "HK$": "HKD", "S$": "SGD", "NT$": "TWD", "Fr.": "CHF", "円": "JPY", "元": "CNY",
+    "원": "KRW", "Rp": "IDR", "RM": "MYR", "৳": "BDT", "so'm": "UZS", "د.إ": "AED", "ر.س": "SAR", "ریال": "IRR",
+    "تومان": "IRT", "eur": "EUR", "usd": "USD", "gbp": "GBP", "chf": "CHF", "kr": "kr", "$": "$", "¥": "¥",
+}  # fmt: skip
+_CODES = (
+    "EUR|USD|GBP|CHF|JPY|CNY|INR|PLN|CZK|RUB|TRY|KRW|ILS|VND|THB|UAH|NGN|PHP|KZT|HUF|RON|BGN|BRL|AUD|CAD|NZD|HKD|SGD|TWD|"
+    "IDR|MYR|SEK|NOK|DKK|ISK|MXN|ARS|CLP|COP|PEN|ZAR|AED|SAR|QAR|KWD|EGP|MAD|PKR|BDT|LKR|RSD|BTC|ETH"
+)
+_NAMES = "|".join([*(re.escape(name) for name in sorted(_CURRENCIES, key=len, reverse=True)), _CODES])
+_BEFORE = re.compile(rf"(?<![A-Za-z])({_NAMES})[\s.:]{{0,2}}[-\u2212\u2013]?\s?\Z")
+_AFTER = re.compile(rf"(?:\s?(?:[-\u2013]|to|bis|a|à)\s?[0-9][0-9.,]*)?\s?({_NAMES})(?![A-Za-z])")
+_OTHER_UNIT = re.compile(r"\s?(%|‰|°[CF]?|[kKMG]?Wh|[kcm]?m|k?g|l|h|min)(?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """`other`: how it may be read as well, None where that is sure. `unit`: a currency's code, or as written, or ""."""
+
+    value: Decimal
+    other: Decimal | None
+    unit: str
+
+
+def read(text: str, mark: str = "", language: str = "") -> Reading | None:
+    """Return the number; None if there is none.
+
+    `mark`: the decimal mark "." or ",", "" to find it out. `language`: of the page, such as "de" or "de-ch".
+    """
+    text = _in_ascii(text)
+    found, unit = _found(text)
+    if found is None or len(found["digits"]) > _LONGEST:
+        return None
+    likely, is_sure = (mark, True) if mark else _mark_of(found["digits"], unit, language)
+    value = _decimal(found, likely)
+    if value is None:
+        return None
+    return Reading(value, None if is_sure else _decimal(found, {".": ",", ",": "."}[likely]), unit)
 
 
 def number(text: str, mark: str = "") -> Decimal | None:
-    """Return the number; None if the text begins with none. `mark`: the decimal mark "." or ",", "" to guess it."""
-    text = _DASHED.sub(r"\g<1>00", _in_ascii(text))
-    found = _NUMBER.search(text)
-    if found is None or len(found["digits"]) > _LONGEST:
-        return None
-    plain = _plain(found["digits"], mark)
-    if plain is None:
-        return None
-    return Decimal(f"{'-' if found['minus'] else ''}{plain}{found['exponent'] or ''}")
-
-
-def mark_of(text: str, language: str) -> str:
-    """The decimal mark of a number whose only mark may group thousands: by its currency, or the page's language."""
-    found = _NUMBER.search(_DASHED.sub(r"\g<1>00", _in_ascii(text)))
-    if found is None or not _DOUBTFUL.fullmatch(found["digits"]):
-        return ""
-    by_unit = (mark for unit, mark in _MARKS_OF_UNITS.items() if unit in text)
-    return next(by_unit, _MARKS_OF_LANGUAGES.get(language, ""))
-
-
-def _in_ascii(text: str) -> str:
-    """Digits of other scripts, and the spaces and marks between digits, as ASCII has them."""
-    if text.isascii():
-        return text
-    return "".join(
-        str(unicodedata.decimal(letter)) if letter > "\x7f" and letter.isdecimal() else _OTHERS.get(letter, letter)
-        for letter in text
-    )
+    found = read(text, mark)
+    return None if found is None else found.value
 
 
 def shown(value: Decimal) -> str:
@@ -72,25 +107,62 @@ def shown(value: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _plain(digits: str, mark: str) -> str | None:
-    """The digits with nothing but a decimal point in them; None if they are not grouped as a number's are."""
-    joined = _SPACES.sub("", digits)
-    mark = _decimal_mark(joined, mark, spaced=joined != digits)
-    whole, point, fraction = joined.rpartition(mark) if mark and mark in joined else (joined, "", "")
+def _found(text: str) -> tuple[re.Match[str] | None, str]:
+    """The match of the number, and its unit."""
+    first = None
+    for match in _NUMBER.finditer(text[:_SEARCHED]):
+        first = first or match
+        before = _BEFORE.search(text[max(0, match.start() - 10) : match.start("digits")])
+        if beside := before or _AFTER.match(text, match.end()):
+            return match, _CURRENCIES.get(beside[1], beside[1])
+    other = _OTHER_UNIT.match(text, first.end()) if first else None
+    return first, other[1] if other else ""
+
+
+def _mark_of(digits: str, unit: str, language: str) -> tuple[str, bool]:
+    """The likely decimal mark, "" to go by the marks themselves, and whether that is sure."""
+    if not _DOUBTFUL.fullmatch(digits):
+        return "", True
+    written = "." if "." in digits else ","
+    thousands = {".": ",", ",": "."}[written]
+    by_language = _known(_OF_LANGUAGES, language) or _known(_OF_LANGUAGES, language[:2])
+    if not re.fullmatch(f"{_CODES}|kr|[$¥]|UZS|IR[RT]", unit):
+        return by_language or (thousands if written == "," else written), bool(by_language)
+    # Prices of three decimals are rare.
+    known = {_known(_OF_CURRENCIES, unit), by_language} - {""}
+    is_fraction = by_language == written and known == {written}
+    return written if is_fraction else thousands, known == {thousands}
+
+
+def _known(marks: Mapping[str, str], name: str) -> str:
+    return next((mark for mark, names in marks.items() if name in names.split()), "")
+
+
+def _in_ascii(text: str) -> str:
+    """Digits of other scripts, and the spaces and marks between digits, as ASCII has them; "1299.00" for "1.299,-"."""
+    text = _RAISED.sub(lambda match: "." + unicodedata.normalize("NFKC", match[0]), text)
+    if not text.isascii():
+        text = "".join(
+            str(unicodedata.decimal(letter)) if letter > "\x7f" and letter.isdecimal() else _OTHERS.get(letter, letter)
+            for letter in text
+        )
+    text = _CENTS.sub(r".\2\1", _SPACED.sub(r"\1", text))
+    return _DASHED.sub(lambda match: f"{re.sub('[^0-9]', '', match[1])}.00", text)
+
+
+def _decimal(found: re.Match[str], mark: str) -> Decimal | None:
+    """None if the digits are not grouped as a number's are."""
+    digits = _SPACES.sub("", found["digits"])
+    if not mark:
+        marks = re.findall("[.,]", digits)
+        mark = marks[-1] if marks and (len(marks) == 1 or marks[-1] != marks[0]) else ""
+    whole, point, fraction = digits.rpartition(mark) if mark and mark in digits else (digits, "", "")
     if re.search("[.,]", whole):
         group = {".": ",", ",": "."}.get(mark) or ("," if "," in whole else ".")
         if not re.fullmatch(rf"[0-9]{{1,3}}([{group}][0-9]{{2,3}})*[{group}][0-9]{{3}}", whole):
             return None
         whole = whole.replace(group, "")
-    return None if point and not fraction.isdigit() else f"{whole or '0'}.{fraction or '0'}"
-
-
-def _decimal_mark(digits: str, known: str, spaced: bool) -> str:
-    """The mark before the fraction; "" where there is none."""
-    marks = re.findall("[.,]", digits)
-    if known or not marks:
-        return known
-    if len(marks) > 1:
-        return marks[-1] if marks[-1] != marks[0] else ""
-    is_group = not spaced and _LIKE_A_THOUSAND.fullmatch(digits)
-    return "" if is_group else marks[0]
+    if point and not fraction.isdigit():
+        return None
+    value = Decimal(f"{'-' if found['minus'] else ''}{whole or '0'}.{fraction or '0'}{found['exponent'] or ''}")
+    return value.scaleb(_TIMES[found["times"].strip().lower()]) if found["times"] else value

@@ -5,22 +5,30 @@ import re
 from common.budget import Budget
 from jobs.reading import extract
 from jobs.reading.charset import decode
-from jobs.reading.numbers import mark_of, number, shown
+from jobs.reading.numbers import read, shown
 
-_LANGUAGE = re.compile(rb"<html[^>]{0,500}?\slang\s*=\s*[\"']?([A-Za-z]{2})", re.IGNORECASE)
+_LANGUAGE = re.compile(
+    rb"<html[^>]{0,500}?\slang\s*=\s*[\"']?([A-Za-z]{2}(?:[-_][A-Za-z]{2}(?![A-Za-z]))?)", re.IGNORECASE
+)
 
 
-def value(body: bytes, content_type: str, how: str, expression: str, mark: str) -> tuple[str, str | None] | None:
-    """Return the text that is found and the number in it; None for nothing. Raises Refusal."""
+def value(body: bytes, content_type: str, how: str, expression: str, mark: str) -> dict[str, str | None] | None:
+    """Return the `text` that is found, the `number` in it, how else that may be read (`other`), and its `unit`.
+
+    None for nothing. Raises Refusal.
+    """
     budget = Budget(seconds=4, characters=20_000_000, items=2_000_000)
     text = extract.find(how, expression, decode(body, content_type), budget)
     if text is None:
         return None
-    found = number(text, mark or mark_of(text, _language(body)))
-    return text, None if found is None else shown(found)
+    found = read(text, mark, _language(body))
+    if found is None:
+        return {"text": text, "number": None, "other": None, "unit": ""}
+    other = None if found.other is None else shown(found.other)
+    return {"text": text, "number": shown(found.value), "other": other, "unit": found.unit}
 
 
 def _language(body: bytes) -> str:
     """Of a page, as its first element declares it."""
     found = _LANGUAGE.search(body[:4_000])
-    return found[1].decode().lower() if found else ""
+    return found[1].decode().lower().replace("_", "-") if found else ""

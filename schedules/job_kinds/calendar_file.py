@@ -165,8 +165,12 @@ class _Reader:
         """Of a task counts when it is due; a repeated one keeps its start, to which its rule belongs."""
         event.is_cancelled = event.is_cancelled or "COMPLETED" in component.properties
         due = self._one(component, "DUE")
-        assert due is not None  # noqa: S101 - other tasks are not read
         start = event.start or due
+        if start is None:
+            raise ValueError("no date")
+        if due is None:
+            length = _duration(component.value("DURATION")) or 0
+            due = Moment(f"{start.civil + timedelta(seconds=length):%Y%m%dT%H%M%S}"[: len(start.at)], start.zone)
         length = _seconds(start, due)
         event.alarms = [one + length if isinstance(one, int) else one for one in self._alarms(component, start, "DUE")]
         event.later = length if "RRULE" in component.properties else 0
@@ -228,7 +232,13 @@ class _Reader:
 
     def _moment(self, parameters: str, value: str) -> Moment:
         value = value.strip().upper()
-        if len(value) in (15, 16) and value[8] == "T" and value[:4] != "0000" and value[15:] in ("", "Z"):
+        if (
+            len(value) in (15, 16)
+            and value[8] == "T"
+            and value[:4] != "0000"
+            and value[13:15] != "60"
+            and value[15:] in ("", "Z")
+        ):
             at = datetime.fromisoformat(value[:15])
             return Moment(value[:15], "UTC") if value[15:] else self._placed(value[:15], _zone_of(parameters), at)
         match = _MOMENT.fullmatch(value)

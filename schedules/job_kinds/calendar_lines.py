@@ -142,7 +142,7 @@ class _Scan:
             self._has_ended = True
 
     def _keep(self, component: Component) -> None:
-        if component.kind == "VTODO" and "DUE" not in component.properties:
+        if component.kind == "VTODO" and "DUE" not in component.properties and "DURATION" not in component.properties:
             return  # a task for some day
         if len(self.found.components) < MOST:
             self.found.components.append(component)

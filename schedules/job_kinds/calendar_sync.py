@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 from common.numbers import grouped_lazy
 from common.parsing import parsed
 from jobs.fetch import Fetch, Later, Refused, problem
+from jobs.kinds import silence
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reasons import Code as JobCode
 from schedules.job_kinds import calendar_file
@@ -34,7 +35,9 @@ _KEPT = timedelta(days=7)
 _NAMED = 20
 
 FORMATS["events"] = lambda count: ngettext("%(count)s event", "%(count)s events", count) % {"count": count}
-FORMATS["causes"] = lambda causes: "; ".join(f"“{one['example']}”: {one['cause'].rstrip('.')}" for one in causes)
+FORMATS["causes"] = lambda causes: "; ".join(
+    f"{one['count']} × {one['cause'].rstrip('.')} (“{one['example']}”)" for one in causes
+)
 
 
 class Code(Codes):
@@ -86,14 +89,16 @@ class CalendarForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the last look left: for each key its digest and when it is over (None: it repeats), and what seemed gone."""
+    """What the last look left: for each key its digest and when it is over (None: it repeats), what seemed gone, and
+    how long it has brought nothing."""
 
     events: Mapping[str, list[Any]]
     gone: str = ""
+    silence: Mapping[str, Any] | None = None
 
     @classmethod
     def read(cls, memory: Any) -> _Known:
-        return cls({}) if memory is None else cls(memory["events"], memory.get("gone", ""))
+        return cls({}) if memory is None else cls(**memory)
 
 
 class CalendarSync(JobKind):
@@ -159,7 +164,8 @@ class CalendarSync(JobKind):
         lost = " ".join(sorted(gone))
         if len(gone) * 2 > alive and known.gone != lost:
             return Nothing(
-                Reason(Code.MANY_GONE, gone=len(gone), known=alive), {"events": dict(known.events), "gone": lost}
+                Reason(Code.MANY_GONE, gone=len(gone), known=alive),
+                {"events": dict(known.events), "gone": lost, "silence": known.silence},
             )
         new = [entry for entry in entries if entry.key not in known.events]
         differ = [
@@ -167,14 +173,20 @@ class CalendarSync(JobKind):
         ]
         # Of an event that repeats, and of whose dates each one has its turn, the next is no news.
         changed = [entry for entry in differ if entry.key not in passed]
-        memory = {"events": kept | {entry.key: [entry.digest, _over_at(entry)] for entry in entries}}
+        # A calendar that is empty from the start is none that brings nothing.
+        silence_before = known.silence or (silence.BROUGHT if value["events"] or known.events else None)
+        memory = {
+            "events": kept | {entry.key: [entry.digest, _over_at(entry)] for entry in entries},
+            "silence": silence.follow(silence_before, ask.now, brings=bool(entries)),
+        }
         changes = Changes(new, differ, [*gone, *old], keys | kept.keys(), ask.memory is None)
         reason = Reason(Code.LOOKED, count=len(entries), new=len(new), changed=len(changed), ended=len(gone))
         if (rest := _not_taken(found.unfit, max(0, len(found.entries) - MOST) + value["dropped"])) is not None:
             reason = reason.then(rest)
         effect = partial(apply, ask, changes, memory) if changes else None
         if not ask.payload.get("tell") or not (new or changed or gone):
-            return Nothing(reason, memory, effect, changes_reminders=effect is not None)
+            decision = Nothing(reason, memory, effect, changes_reminders=effect is not None)
+            return silence.told(decision, silence_before, memory["silence"])
         words = {
             "new": str(len(new)),
             "changed": str(len(changed)),
@@ -201,13 +213,17 @@ def _not_taken(unfit: Sequence[tuple[str, str]], too_many: int) -> Reason | None
         left_out.params["listed"] = [{"cause": str(left_out), "count": too_many, "example": ""}]
     if not unfit:
         return left_out
+    reason = Reason(Code.NOT_TAKEN, count=len(unfit), listed=causes(unfit))
+    return reason.then(left_out) if left_out else reason
+
+
+def causes(unfit: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Of (title, why) each cause with its count and an example, the most frequent first."""
     first = {why: title for title, why in reversed(unfit)}
     counts = Counter(why for _title, why in unfit)
-    listed = [
+    return [
         {"cause": why[:200], "count": count, "example": first[why][:60]} for why, count in counts.most_common(_NAMED)
     ]
-    reason = Reason(Code.NOT_TAKEN, count=len(unfit), listed=listed)
-    return reason.then(left_out) if left_out else reason
 
 
 def _over_at(entry: Entry) -> str | None:

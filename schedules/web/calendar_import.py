@@ -20,7 +20,8 @@ from schedules import calendar_import, rules
 from schedules.calendar_import import LARGEST, MOST, Fate, Item, Refused
 from schedules.firing import fire
 from schedules.job_kinds.calendar_events import Wishes
-from schedules.job_kinds.calendar_sync import CalendarForm
+from schedules.job_kinds.calendar_sync import CalendarForm, causes
+from work.reasons import FORMATS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -138,7 +139,8 @@ def _ask(request: PersonRequest, problem: str = "") -> HttpResponse:
 def _show(request: PersonRequest, form: ImportForm, items: list[Item], taken: Any) -> HttpResponse:
     new = [_row(item, item.key in taken) for item in items if item.fate is Fate.NEW]
     others = [_row(item, False) for item in items if item.fate is not Fate.NEW]
-    context = {"form": form, "new": new, "others": others, "count": len(new)}
+    listed = causes([(row["item"].title or _("Without a title"), row["said"]) for row in others])
+    context = {"form": form, "new": new, "others": others, "count": len(new), "causes": FORMATS["causes"](listed)}
     return render(request, "schedules/import_preview.html", context)
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 from pytest_django import Settings
 
+from common import parsing
 from demo.receivers import HTTPReceiver, Received, Reply
 from jobs.models import Job, Memory, Result
 from notifications.models import Notification
+from people import tokens
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import NINE, look, make_connection, make_job_schedule, make_user
+from tests.make import NINE, look, make_connection, make_job_schedule, make_user, signed_in
 
 
 @pytest.fixture
@@ -66,6 +70,26 @@ def test_a_price_watch_rings_when_the_value_falls_and_once(shop: HTTPReceiver) -
     assert len(shop.requests) == 5
 
 
+def test_a_feed_that_brings_nothing_for_long_is_told_once_and_on_its_page_and_over_the_api(shop: HTTPReceiver) -> None:
+    schedule = watching(shop, "feed")
+    shop.answer = Reply(body=b"<rss><channel><item><guid>1</guid><title>One</title></item></channel></rss>")
+    on_day(0, schedule)
+    on_day(1, schedule)
+    assert told() == []
+    memory = Memory.objects.get(origin_id=schedule.id)
+    since = datetime.fromisoformat(memory.state["silence"]["since"]) - timedelta(days=30)
+    memory.state["silence"]["since"] = since.isoformat()
+    memory.save()
+    on_day(2, schedule)
+    on_day(3, schedule)
+    assert told() == ["has brought nothing for long"]
+    _row, token = tokens.create(schedule.user, "Test", tuple(tokens.SCOPES), None)
+    client = Client(headers={"Authorization": f"Bearer {token}"})
+    items = client.get(f"/api/v1/schedules/{schedule.id}/occurrences").json()["items"]
+    assert datetime.fromisoformat(items[0]["look"]["silent_since"]) == since
+    assert "It has brought nothing since" in signed_in(schedule.user).get(f"/reminders/{schedule.id}/").text
+
+
 def test_a_page_that_alternates_is_told_at_each_change_and_no_change_twice(shop: HTTPReceiver) -> None:
     schedule = watching(shop, condition="changed")
     for day in range(5):
@@ -100,6 +124,49 @@ def test_one_hostile_page_stops_no_other(shop: HTTPReceiver) -> None:
     schedules = [watching(shop) for _ in range(4)]
     assert [on_day(0, schedule).state for schedule in schedules] == ["dead", "dead", "dead", "decided"]
     assert said() == ["90 €"]
+
+
+_ENTITIES = "<!DOCTYPE rss [<!ENTITY a 'xxxxxxxxxx'>" + "".join(
+    f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9)
+)
+_SIBLINGS = "<p>" + "<div></div>" * 170_000
+HOSTILE: dict[str, tuple[str, dict[str, Any], str, list[Any]]] = {
+    "n² by a selector": ("web_value", {"expression": "div:nth-child(999999)"}, _SIBLINGS, ["seconds", 1]),
+    "nested HTML": ("web_value", {}, "<div>" * 400_000, ["depth", 2048]),
+    "nested JSON": ("web_value", {"how": "json", "expression": "a"}, "[" * 1_000_000, ["depth", 1000]),
+    "many JSON values": ("web_value", {"how": "json", "expression": "a"}, "[" + "1," * 990_000 + "1]", []),
+    "copies by JMESPath": (
+        "web_value",
+        {"how": "json", "expression": "[@,@]" + "|[@,@]" * 12},
+        "[" + "1," * 200_000 + "1]",
+        ["seconds", 1],
+    ),
+    "600,000 elements of a feed": ("feed", {}, "<rss>" + "<a/>" * 480_000, []),
+    "a feed of nested JSON": ("feed", {}, '{"a":' * 300_000, ["depth", 1000]),
+    "entities": ("feed", {}, f"{_ENTITIES}]><rss><title>&j;</title></rss>", []),
+    "attributes": ("feed", {}, "<rss " + " ".join(f"xmlns:a{n}='u{n}'" for n in range(90_000)) + ">", ["seconds", 1]),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_costs_too_much_is_dead_at_once_with_its_limit_and_alone(
+    name: str, shop: HTTPReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parsing, "SECONDS", 1)
+    kind, payload, body, limit = HOSTILE[name]
+    shop.answers.append(Reply(body=body.encode()))
+    shop.answer = price("90 €")
+    schedules = [watching(shop, kind, **payload), watching(shop)]
+    hostile, honest = (on_day(0, schedule) for schedule in schedules)
+    assert (hostile.state, hostile.tries, honest.state) == ("dead", 1, "decided")
+    if limit:
+        assert (hostile.reason_code, hostile.reason_params) == ("over-budget", {"limit": limit})
+
+
+def test_a_bomb_of_a_compression_is_dead_at_once(shop: HTTPReceiver) -> None:
+    shop.answer = Reply(headers={"Content-Encoding": "gzip"}, body=gzip.compress(bytes(300_000_000), 1))
+    job = on_day(0, watching(shop))
+    assert (job.state, job.tries, job.reason_code) == ("dead", 1, "source-too-large")
 
 
 def test_an_unchanged_feed_is_not_read_again_and_each_entry_is_told_once(shop: HTTPReceiver) -> None:

@@ -1,10 +1,11 @@
 """The numbers of pages."""
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
-from jobs.reading.numbers import mark_of, number, shown
+from jobs.reading.numbers import number, read, shown
 
 READ = {
     "1.234,56 €": "1234.56",
@@ -76,19 +77,65 @@ def test_a_number_is_shown_without_needless_zeros() -> None:
     ]
 
 
+PRICES = [
+    (line + "\t\t").split("\t")[:3]
+    for line in (Path(__file__).with_name("inputs") / "prices.tsv").read_text().splitlines()
+]
+
+
+@pytest.mark.parametrize(("text", "language", "amount"), PRICES)
+def test_prices_of_many_countries_are_read(text: str, language: str, amount: str) -> None:
+    found = read(text, "", language)
+    assert (found and found.value) == (Decimal(amount) if amount else None)
+
+
 @pytest.mark.parametrize(
-    ("text", "language", "read"),
+    ("text", "language", "value", "other"),
     [
-        ("1.234 €", "de", 1234),
-        ("1.234 €", "en", Decimal("1.234")),
-        ("1.234 €", "", Decimal("1.234")),
-        ("1.234 kr", "", 1234),
-        ("$1,234", "de", 1234),
-        ("1,234 kg", "de", Decimal("1.234")),
-        ("1,5", "en", Decimal("1.5")),
+        ("1.234 €", "de", "1234", None),
+        ("1.234 €", "en", "1.234", "1234"),
+        ("1.234 €", "", "1234", "1.234"),
+        ("1.234 kr", "", "1234", None),
+        ("$1,234", "", "1234", None),
+        ("$1,234", "de", "1234", "1.234"),
+        ("1,234 kg", "de", "1.234", None),
+        ("1,234", "", "1234", "1.234"),
+        ("1.234", "", "1.234", "1234"),
+        ("1.234", "es-mx", "1.234", None),
+        ("1.234", "es", "1234", None),
+        ("1.234", "de-CH".lower(), "1.234", None),
+        ("1,5", "en", "1.5", None),
+        ("1.234,50 €", "", "1234.5", None),
+        ("0.234", "", "0.234", None),
+        ("1'299", "", "1299", None),
     ],
 )
-def test_in_doubt_the_unit_or_the_language_of_the_page_says_which_mark_it_is(
-    text: str, language: str, read: Decimal
+def test_in_doubt_the_unit_or_the_pages_language_helps_and_else_both_readings_are_told(
+    text: str, language: str, value: str, other: str | None
 ) -> None:
-    assert number(text, mark_of(text, language)) == read
+    found = read(text, "", language)
+    assert found is not None
+    assert (shown(found.value), found.other and shown(found.other)) == (value, other)
+
+
+@pytest.mark.parametrize("text", ["1.234", "1,234 €", "1.234,5 €"])
+def test_a_stated_mark_leaves_no_doubt(text: str) -> None:
+    found = read(text, ",")
+    assert found is not None and found.other is None
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("1.299,- €", "EUR"),
+        ("CHF 5", "CHF"),
+        ("5 %", "%"),
+        ("$5", "$"),
+        ("US$5", "USD"),
+        ("12 kr", "kr"),
+        ("3 apples", ""),
+    ],
+)
+def test_a_number_has_its_unit(text: str, unit: str) -> None:
+    found = read(text)
+    assert found is not None and found.unit == unit

@@ -18,7 +18,7 @@ CASES = [case for case in json.loads((INPUTS / "cases.json").read_text()) if cas
 @pytest.mark.parametrize("case", CASES, ids=[f"{case['file']}: {case['why']}" for case in CASES])
 def test_prices_of_the_kinds_that_others_misread(case: dict[str, Any]) -> None:
     found = pages.value((INPUTS / case["file"]).read_bytes(), "text/html", "html", case["selector"], "")
-    assert found is not None and found[1] is not None and Decimal(found[1]) == Decimal(case["number"])
+    assert found is not None and found["number"] is not None and Decimal(found["number"]) == Decimal(case["number"])
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,16 @@ def test_prices_of_the_kinds_that_others_misread(case: dict[str, Any]) -> None:
 )
 def test_raised_cents_are_a_fraction(html: str, number: str) -> None:
     found = pages.value(f"<p class=p>{html}</p>".encode(), "text/html", "html", ".p", "")
-    assert found is not None and found[1] == number
+    assert found is not None and found["number"] == number
 
 
 def test_the_pages_language_helps() -> None:
-    page = '<!doctype html><html class="x" lang="de-AT"><p class=p>1.299 €</p>'
-    assert pages.value(page.encode(), "text/html", "html", ".p", "") == ("1.299 €", "1299")
+    def read(language: str) -> tuple[str | None, str | None]:
+        page = f'<!doctype html><html class="x" lang="{language}"><p class=p>1.299 €</p>'
+        found = pages.value(page.encode(), "text/html", "html", ".p", "")
+        assert found is not None and (found["text"], found["unit"]) == ("1.299 €", "EUR")
+        return found["number"], found["other"]
+
+    assert read("de-AT") == ("1299", None)
+    assert read("es_MX") == ("1.299", "1299")
+    assert read("") == ("1299", "1.299")

@@ -98,6 +98,26 @@ def test_its_words_and_its_evidence_show_the_value_as_it_was_read() -> None:
 
 
 @pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ("<p>1.299,- €", "1.299,- € (read as 1,299.00 EUR)"),
+        ("<p>1.299 €", "1.299 € (read as 1,299.00 EUR, but it may be 1.299 EUR: choose how numbers are written)"),
+        ("<html lang=de><p>1.299 €", "1.299 € (read as 1,299.00 EUR)"),
+        ("<p>1,299", "1,299 (read as 1,299, but it may be 1.299: choose how numbers are written)"),
+        ("<p>90", "90"),
+    ],
+)
+def test_a_number_is_told_as_it_was_read_with_its_unit_and_its_doubt(
+    page: str, said: str, receiver: HTTPReceiver
+) -> None:
+    receiver.answer = Reply(body=page.encode())
+    asked = ask(watch("below", limit="100", how="html", expression="p", url=receiver.url))
+    found = KIND.look(asked, Fetch(5))
+    assert isinstance(found, Found)
+    assert KIND.decide(asked, found.value).reason.params["value"] == said
+
+
+@pytest.mark.parametrize(
     ("payload", "page", "code"),
     [
         (watch("changed", expression="x"), b"nothing", Code.NOT_FOUND),
@@ -166,11 +186,12 @@ FORM = {"url": "https://example.org/", "condition": "below", "limit": "100", "ho
         ({"condition": "never"}, "condition"),
         ({"limit": ""}, "limit"),
         ({"limit": "cheap"}, "limit"),
+        ({"limit": "1.299"}, "limit"),
         ({"condition": "by", "limit": "-5"}, "limit"),
         ({"condition": "contains", "limit": ""}, "limit"),
         ({"how": "pdf"}, "how"),
         ({"expression": ""}, "expression"),
-        ({"expression": "p:last-child"}, "expression"),
+        ({"expression": "p:hover"}, "expression"),
         ({"how": "text", "expression": "("}, "expression"),
         ({"mark": ";"}, "mark"),
     ],

@@ -279,4 +279,5 @@ def test_what_of_a_calendar_is_not_taken_is_told_by_the_api_and_on_its_page(cale
     said = {"cause": "Its time zone is not known.", "count": 2, "example": "Landing"}
     assert [said] in [item["look"]["not_taken"] for item in items if item["look"]]
     page = signed_in(calendar.user).get(f"/reminders/{calendar.schedule.id}/").text
+    assert "2 not taken: 2 × Its time zone is not known (“Landing”)" in page
     assert "2: Its time zone is not known. (“Landing”)" in page

@@ -55,6 +55,8 @@ def test_each_event_says_what_becomes_of_it_and_nothing_is_saved(browser: Client
     page = shown(browser, MIXED).content.decode()
     assert page.count('name="take"') == 3
     assert "Import 3 reminders" in page and "5 events are left out" in page
+    assert '<a href="#left-out">5 events are not taken</a>: 1 ×' in page
+    assert "1 × Its time zone is not known (“Event where”)" in page
     for said in (
         "Every week on Monday",
         "It is over.",
@@ -99,7 +101,7 @@ def test_a_person_without_room_imports_the_soonest(browser: Client, ada: User, s
     settings.MOST_SCHEDULES = 2
     inbox = make_channel(ada)
     page = shown(browser, MIXED)
-    assert page.content.decode().count("as many reminders as one person may have") == 1
+    assert page.content.decode().count("as many reminders as one person may have here.</dd>") == 1
     browser.post(PATH, sent(page, MIXED, [inbox]))
     assert Schedule.objects.count() == 2
 

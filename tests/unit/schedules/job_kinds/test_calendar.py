@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time as clock
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
@@ -259,6 +260,31 @@ def test_events_without_a_calendar_around_them_are_read_if_they_are_whole() -> N
             read(cut)
 
 
+@pytest.mark.parametrize(
+    ("first", "later", "tells"),
+    [
+        ([event()], [], True),
+        ([event("1", "DTSTART:20250105T090000Z")], [event("1", "DTSTART:20250105T090000Z")], True),
+        ([event("1", "DTSTART:nonsense")], [event("1", "DTSTART:nonsense")], True),
+        ([], [], False),
+        ([event("1", "DTSTART:20270105T090000Z")], [event("1", "DTSTART:20270105T090000Z")], False),
+    ],
+)
+def test_a_calendar_that_brings_nothing_for_long_says_so_once_unless_it_is_empty_from_the_start(
+    first: list[str], later: list[str], tells: bool
+) -> None:
+    told, memory = [], None
+    for day in (0, 10, 11, 20, 39, 40, 41, 42, 60):
+        events = read(file(*(first if day < 10 else later)))
+        value = {"events": [one.as_json() for one in events], "dropped": 0}
+        decision = KIND.decide(ask(memory, NOW + timedelta(days=day)), value)
+        assert isinstance(decision, Nothing)
+        if decision.silent_since:
+            told.append(day)
+        memory = json.loads(json.dumps(decision.memory))
+    assert len(told) == tells
+
+
 def test_what_is_not_taken_is_counted_with_each_cause() -> None:
     text = file(
         event("1"),
@@ -276,7 +302,7 @@ def test_what_is_not_taken_is_counted_with_each_cause() -> None:
     ]
     assert not_taken({"listed": "text", "then": []}) == not_taken(None) == []
     assert "1 event to come" in said
-    assert "3 not taken: “Dentist”: Its time zone is not known; “Dentist”: Its date is not in the calendar." in said
+    assert "3 not taken: 2 × Its time zone is not known (“Dentist”); 1 × Its date is not in the calendar (" in said
     assert "7 more are left out" in said
 
 

@@ -1,0 +1,35 @@
+"""How long a source has brought nothing that once brought something. Pure. A kind keeps it in its memory."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from jobs.kinds.base import Nothing
+from jobs.reasons import Code
+from work.reasons import Reason
+
+DAYS = 30
+"""After so many its person is told, once; a source that has come back after a pause may pause for twice as long."""
+BROUGHT: Mapping[str, Any] = {"since": None, "days": DAYS, "told": False}
+
+
+def follow(stored: Mapping[str, Any] | None, now: datetime, *, brings: bool) -> Mapping[str, Any] | None:
+    """What is kept after a check; None for a source that has never brought anything."""
+    if stored is None or stored["since"] is None:
+        if brings:
+            return stored or BROUGHT
+        return stored and {**stored, "since": now.isoformat()}
+    silent = now - datetime.fromisoformat(stored["since"])
+    if brings:
+        return {**BROUGHT, "days": max(stored["days"], 2 * silent.days)}
+    return {**stored, "told": stored["told"] or silent >= timedelta(days=stored["days"])}
+
+
+def told(decision: Nothing, before: Mapping[str, Any] | None, kept: Mapping[str, Any] | None) -> Nothing:
+    """With its record of a silence that is told; the person hears of it once."""
+    if not kept or not kept["told"]:
+        return decision
+    reason = decision.reason.then(Reason(Code.SILENT, silent_since=kept["since"]))
+    is_news = not (before and before["told"])
+    return replace(decision, reason=reason, silent_since=kept["since"] if is_news else None)
