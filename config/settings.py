@@ -227,6 +227,7 @@ ONBOARDING = env.flag("ONBOARDING", True)  # messages to new people about their 
 # An authenticator app, security keys and recovery codes. With https, staff must have a second factor.
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_ADAPTER = "people.second_factor.Adapter"
+MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_ISSUER = "Carillon"
 MFA_TOTP_TOLERANCE = 1  # periods of 30 s on either side, for clocks that differ
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # our form checks this, with an exception for staff

@@ -6,7 +6,7 @@ from api.v1 import api
 from config import admin_site
 from config.health import clock, health, queues
 from jobs.admin import kinds as job_kinds
-from people.views import security_keys
+from people.views import recovery_codes, security_keys
 from schedules.admin import outages, upcoming
 from work.admin import health as health_page
 
@@ -20,6 +20,7 @@ urlpatterns = [
     path("admin/upcoming/", admin.site.admin_view(upcoming.screen), name="upcoming"),
     path("admin/", admin.site.urls),
     path("account/second-factor/webauthn/", security_keys, name="security-keys"),
+    path("account/second-factor/recovery-codes/", recovery_codes, name="mfa_view_recovery_codes"),
     path("account/second-factor/", include("allauth.mfa.urls")),
     path("account/", include("allauth.account.urls")),
     path("healthz", health, name="health"),

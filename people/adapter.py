@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from common import languages
 from common.mail import Mail
-from people import address_undo, devices, mailboxes, security_log
+from people import address_undo, devices, mailboxes, second_factor, security_log
 from people.mailboxes import Purpose
 from people.models import SecurityEvent, User, validate_printable
 
@@ -77,6 +77,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     def post_login(self, request: HttpRequest, user: User, **named: Any) -> HttpResponse:
         response: HttpResponse = super().post_login(request, user, **named)
         devices.remember(request, response, user)
+        if second_factor.lacks_codes(user):
+            messages.warning(request, _("You have no recovery codes left. Create new ones: Settings, Second factor."))
         return response
 
     def can_delete_email(self, email_address: Any) -> bool:

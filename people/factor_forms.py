@@ -59,6 +59,7 @@ class _CountedCode:
     """Refuse codes while Redis cannot count the tries: a code is one of only a million."""
 
     fields: dict[str, Any]
+    cleaned_data: dict[str, Any]
     authenticator: Authenticator
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -72,6 +73,8 @@ class _CountedCode:
             raise ValidationError(
                 _("Carillon cannot check codes right now because Redis does not answer. Try again in a minute.")
             )
+        if len(typed := "".join(filter(str.isalnum, self.cleaned_data["code"]))) != app_settings.TOTP_DIGITS:
+            self.cleaned_data["code"] = second_factor.hash_code(typed)  # allauth compares it with the stored ones
         try:
             code: str = super().clean_code()  # type: ignore[misc]
         except encryption.Unreadable:

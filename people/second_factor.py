@@ -1,10 +1,13 @@
 """The second factor at sign-in: codes of an authenticator app (TOTP, RFC 6238), security keys (WebAuthn), and recovery
 codes for when both are lost.
 
-allauth keeps a row for each (`Authenticator`). The secret in it is sealed; a key's holds a public key. Whether a
-session has shown a factor is asked of the rows that there are now, so that one that was removed opens nothing any more.
+allauth keeps a row for each (`Authenticator`). An app's secret in it is sealed; a key's holds a public key; recovery
+codes are hashed. Whether a session has shown a factor is asked of the rows that there are now, so that one that was
+removed opens nothing any more.
 """
 
+import hashlib
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,9 +24,10 @@ from allauth.account.internal.flows.login import record_authentication
 from allauth.account.models import EmailAddress
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
-from allauth.mfa.signals import authenticator_added
+from allauth.mfa.signals import authenticator_added, authenticator_reset
 from django.conf import settings
 from django.db import transaction
+from django.db.models.signals import pre_save
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.urls import reverse
@@ -33,9 +37,12 @@ from django.utils.translation import gettext_lazy as _
 from common import encryption
 from people.models import User
 
-_SEALED = {Authenticator.Type.TOTP: "secret", Authenticator.Type.RECOVERY_CODES: "seed"}
 _FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 _QUIET_ZONE = 4  # modules around a QR code (ISO/IEC 18004)
+_CODES = 10
+_CODE_DIGITS = 36  # 119 bits: too many to guess by a plain hash (OWASP ASVS 5.0, 6.5.2)
+_HASH = "sha256:"
+_NEW_CODES = "new_recovery_codes"
 
 
 class Adapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth ships no types
@@ -51,8 +58,8 @@ class Adapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth ships no type
         return encryption.seal(text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        """Raises `encryption.Unreadable`."""
-        return encryption.unseal(encrypted_text)
+        """Return a hash as it is. Raises `encryption.Unreadable`."""
+        return encrypted_text if encrypted_text.startswith(_HASH) else encryption.unseal(encrypted_text)
 
     def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:
         count = Authenticator.objects.filter(user=user, type=type).count()
@@ -132,6 +139,43 @@ def remove(user: User) -> bool:
     return bool(Authenticator.objects.filter(user=user).delete()[0])
 
 
+def hash_code(typed: str) -> str:
+    """Return what is stored of a recovery code. Spaces and hyphens in it do not count."""
+    return _HASH + hashlib.sha256("".join(filter(str.isalnum, typed)).encode()).hexdigest()
+
+
+@receiver(pre_save, sender=Authenticator)
+def _hash_codes(instance: Any, **_: object) -> None:
+    """Store hashes of random codes instead of allauth's seed, from which all codes follow.
+
+    allauth takes codes that another library has made from `migrated_codes`, and deletes each when it is used.
+    """
+    if instance.type == Authenticator.Type.RECOVERY_CODES and "migrated_codes" not in instance.data:
+        codes = [f"{secrets.randbelow(10**_CODE_DIGITS):0{_CODE_DIGITS}}" for _ in range(_CODES)]
+        instance.data = {"migrated_codes": [hash_code(code) for code in codes], "viewed_at": time.time()}
+        instance.new_codes = codes
+
+
+@receiver([authenticator_added, authenticator_reset])
+def _keep_new_codes(request: HttpRequest, authenticator: Any, **_: object) -> None:
+    """Until the page that follows has shown them."""
+    if codes := getattr(authenticator, "new_codes", None):
+        request.session[_NEW_CODES] = encryption.seal(" ".join(codes))
+
+
+def take_new_codes(request: HttpRequest) -> list[str]:
+    """Return the codes that were made in this session and not shown yet, in groups of four digits."""
+    sealed = request.session.pop(_NEW_CODES, None)
+    codes = encryption.unseal(sealed).split() if sealed else []
+    return [" ".join(code[start : start + 4] for start in range(0, _CODE_DIGITS, 4)) for code in codes]
+
+
+def lacks_codes(user: User) -> bool:
+    """Whether a person with a second factor has used all recovery codes."""
+    rows = Authenticator.objects.filter(user=user, type=Authenticator.Type.RECOVERY_CODES)
+    return is_set_up(user) and not rows.exclude(data__migrated_codes=[]).exists()
+
+
 @receiver(authenticator_added)
 def _shown_by_setting_up(request: HttpRequest, user: User, authenticator: Any, **_: object) -> None:
     """Setting up an app needs a code, and a key its touch, so it counts as shown in this session."""
@@ -151,8 +195,8 @@ class Rotated:
 def rotate() -> Rotated:
     """Re-encrypt every secret with the first key. Safe to interrupt and repeat."""
     sealed, sealed_before, unreadable = 0, 0, []
-    for pk in Authenticator.objects.filter(type__in=_SEALED).order_by("pk").values_list("pk", flat=True):
-        with transaction.atomic():  # using a recovery code writes the same column
+    for pk in Authenticator.objects.filter(type=Authenticator.Type.TOTP).order_by("pk").values_list("pk", flat=True):
+        with transaction.atomic():
             row = (
                 Authenticator.objects.select_for_update(of=("self",), no_key=True)
                 .select_related("user")
@@ -161,16 +205,15 @@ def rotate() -> Rotated:
             )
             if row is None:
                 continue
-            name = _SEALED[row.type]
             try:
-                plain = encryption.unseal(row.data[name])
+                plain = encryption.unseal(row.data["secret"])
             except encryption.Unreadable:
                 unreadable.append(row.user.email)
                 continue
-            if encryption.sealed_by_first_key(row.data[name]):
+            if encryption.sealed_by_first_key(row.data["secret"]):
                 sealed_before += 1
                 continue
-            row.data[name] = encryption.seal(plain)
+            row.data["secret"] = encryption.seal(plain)
             row.save(update_fields=["data"])
             sealed += 1
     return Rotated(sealed, sealed_before, tuple(unreadable))

@@ -10,10 +10,10 @@ from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from common.request_limiter import by_address, limit_page
-from people import address_undo, mailboxes, themes, tokens
+from people import address_undo, mailboxes, second_factor, themes, tokens
 from people.forms import SettingsForm
 from people.models import Theme, User
 from people.requests import PersonRequest
@@ -45,6 +45,14 @@ def own_settings(request: PersonRequest) -> HttpResponse:
 def security_keys(request: HttpRequest) -> HttpResponse:
     """Instead of allauth's page: the second factor's page lists them."""
     return redirect("mfa_index")
+
+
+@login_required
+@require_GET
+def recovery_codes(request: HttpRequest) -> HttpResponse:
+    """Show new codes, once, instead of allauth's page, which can show them again."""
+    codes = second_factor.take_new_codes(request)
+    return render(request, "mfa/recovery_codes/index.html", {"codes": codes}) if codes else redirect("mfa_index")
 
 
 @csrf_exempt

@@ -38,6 +38,13 @@ def set_up(client: Client) -> str:
     return secret
 
 
+def new_codes(client: Client) -> list[str]:
+    """The recovery codes that the page shows, once."""
+    return re.findall(
+        r"<code>([\d ]{44})</code>", client.get("/account/second-factor/recovery-codes/").content.decode()
+    )
+
+
 def show(client: Client, typed: str) -> str:
     """The second step of signing in: where it leads, or what the page says."""
     answer = client.post("/account/second-factor/authenticate/", {"code": typed})
