@@ -1,15 +1,27 @@
-"""Secrets at rest, encrypted with Fernet (AES-128-CBC and HMAC-SHA256).
+"""Secrets at rest, encrypted with AES-256-GCM.
 
-The first of `settings.ENCRYPTION_KEYS` encrypts and all of them decrypt, so that keys rotate without downtime.
+The first of `settings.ENCRYPTION_KEYS` encrypts and all of them decrypt, so that keys rotate without downtime. A sealed
+text names its cipher, so that another can take its place: what was sealed with Fernet before is read, and rotation
+seals it again.
 """
 
 import json
-from collections.abc import Mapping
+import os
+from base64 import b64decode, b64encode, urlsafe_b64decode
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from uuid import UUID
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.exceptions import InvalidTag
+from cryptography.fernet import Fernet, InvalidToken
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
+
+_CIPHER = "aes-256-gcm:"
+_NONCE = 12  # random bytes; at most 2**32 texts a key (NIST SP 800-38D)
 
 
 class Unreadable(Exception):
@@ -23,32 +35,42 @@ class MissingKey(Unreadable):
 
 
 @lru_cache(maxsize=8)
-def _fernet(keys: tuple[str, ...]) -> MultiFernet:
-    return MultiFernet([Fernet(key) for key in keys])
+def _cipher(key: str) -> AESGCM:
+    derived = HKDF(SHA256(), 32, salt=None, info=b"carillon secrets at rest").derive(urlsafe_b64decode(key))
+    return AESGCM(derived)
 
 
 def seal(text: str) -> str:
-    return _fernet(tuple(settings.ENCRYPTION_KEYS)).encrypt(text.encode()).decode()
+    nonce = os.urandom(_NONCE)
+    encrypted = _cipher(settings.ENCRYPTION_KEYS[0]).encrypt(nonce, text.encode(), None)
+    return _CIPHER + b64encode(nonce + encrypted).decode()
+
+
+def _open(sealed: str, keys: Sequence[str]) -> str | None:
+    """The text if one of the keys decrypts it."""
+    for key in keys:
+        with suppress(InvalidTag, InvalidToken, ValueError):
+            if not sealed.startswith(_CIPHER):
+                return Fernet(key).decrypt(sealed.encode()).decode()
+            data = b64decode(sealed.removeprefix(_CIPHER), validate=True)
+            return _cipher(key).decrypt(data[:_NONCE], data[_NONCE:], None).decode()
+    return None
 
 
 def unseal(sealed: str) -> str:
     """Return the text. Raises MissingKey."""
-    try:
-        return _fernet(tuple(settings.ENCRYPTION_KEYS)).decrypt(sealed.encode()).decode()
-    except InvalidToken:
+    text = _open(sealed, settings.ENCRYPTION_KEYS)
+    if text is None:
         raise MissingKey(
             "The stored secrets cannot be read with the configured encryption keys. "
             "Enter them again, or ask the operator to restore the key."
-        ) from None
+        )
+    return text
 
 
 def sealed_by_first_key(sealed: str) -> bool:
-    """Return whether the first key decrypts it, so that it needs no other key."""
-    try:
-        _fernet((settings.ENCRYPTION_KEYS[0],)).decrypt(sealed.encode())
-    except InvalidToken:
-        return False
-    return True
+    """Return whether the first key decrypts it, by the cipher of today, so that it needs no other."""
+    return sealed.startswith(_CIPHER) and _open(sealed, settings.ENCRYPTION_KEYS[:1]) is not None
 
 
 def seal_secrets(secrets: Mapping[str, str], owner: UUID) -> str:

@@ -59,6 +59,25 @@ def test_a_rotation_covers_every_table_with_secrets(ada: User, settings: Setting
         assert encryption.unseal_secrets(row.sealed_secrets, row.id)
 
 
+def test_what_the_cipher_of_before_has_sealed_is_read_and_sealed_again(ada: User, settings: Settings) -> None:
+    hook = make_channel(ada, "webhook")
+    said = encryption.unseal(hook.sealed_secrets)
+    settings.ENCRYPTION_KEYS = [NEW, OLD]
+    Channel.objects.update(sealed_secrets=Fernet(NEW).encrypt(said.encode()).decode())
+    assert encryption.unseal(Channel.objects.get().sealed_secrets) == said
+    assert "1 sealed with the first key, 0 were already, 0 unreadable" in rotate()
+    assert Channel.objects.get().sealed_secrets.startswith("aes-256-gcm:")
+    assert encryption.unseal(Channel.objects.get().sealed_secrets) == said
+
+
+def test_a_sealed_text_that_was_changed_is_unreadable(ada: User) -> None:
+    cipher, _, data = encryption.seal("a secret").partition(":")
+    for changed in (data[:-4] + "AAA=", "AAAA" + data[4:], data[:8], "", "é", data + "AAAA"):
+        with pytest.raises(encryption.MissingKey):
+            encryption.unseal(f"{cipher}:{changed}")
+    assert encryption.seal("a secret") != encryption.seal("a secret")
+
+
 def test_an_interrupted_rotation_goes_on_where_it_was(ada: User, settings: Settings) -> None:
     hooks = [make_channel(ada, "webhook") for _ in range(5)]
     settings.ENCRYPTION_KEYS = [NEW, OLD]
