@@ -1,4 +1,5 @@
-"""Refuses request bodies that are too large, too slow, or too many at the same time; and requests without a Host.
+"""Refuses request bodies that are too large, too slow, or too many at the same time; requests without a Host; and
+methods that nothing here takes.
 
 The size of a body is checked by Content-Length, else as soon as too much has arrived.
 """
@@ -25,7 +26,8 @@ _ARRIVES_WITHIN = 60.0
 _MOST_AT_ONCE = 256 * 1024 * 1024
 _SMALL = 64 * 1024
 
-_NO_HOST, _TOO_LARGE, _TOO_SLOW, _TOO_MANY = 400, 413, 408, 503
+_NO_HOST, _TOO_LARGE, _TOO_SLOW, _NO_METHOD, _TOO_MANY = 400, 413, 408, 501, 503
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _GONE: Message = {"type": "http.disconnect"}
 
 
@@ -44,6 +46,9 @@ class BodyLimit:
         headers = dict(scope["headers"])
         if sum(name == b"host" for name, _ in scope["headers"]) != 1:  # RFC 9112, 3.2
             await _refuse(scope, receive, send, largest, drain=False, status=_NO_HOST)
+            return
+        if scope["method"] not in _METHODS:
+            await _refuse(scope, receive, send, largest, drain=False, status=_NO_METHOD)
             return
         declared = headers.get(b"content-length", b"0")
         if declared.isdigit() and int(declared) > largest:
@@ -89,6 +94,7 @@ async def _refuse(
         _NO_HOST: "This request has no header Host, or more than one. Send one.\n",
         _TOO_LARGE: f"This request is larger than {largest // 1024 // 1024} MiB, the limit. Send less.\n",
         _TOO_SLOW: f"This request did not arrive within {_ARRIVES_WITHIN:.0f} s. Try again.\n",
+        _NO_METHOD: "Nothing here takes this method.\n",
         _TOO_MANY: "Too much is being sent at the same time. Try again in a minute.\n",
     }[status]
     kind, body = "text/plain; charset=utf-8", text.encode()

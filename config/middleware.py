@@ -90,14 +90,18 @@ class EncryptedOnly(MiddlewareMixin):
 
 
 class PrivatePages(MiddlewareMixin):
-    """Forbid browsers and proxies to store pages. Static files are answered before.
+    """Forbid browsers and proxies to store pages, and clear what a browser has stored when its session ends.
 
-    A calendar's file may be kept by the program that reads it, which asks with its ETag.
+    Static files are answered before. A calendar's file may be kept by the program that reads it, which asks with its
+    ETag.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if response.get("Cache-Control") != "private":
             patch_cache_control(response, private=True, no_store=True)
+        session = response.cookies.get(settings.SESSION_COOKIE_NAME)
+        if session is not None and not session.value:  # Django deletes the cookie
+            response["Clear-Site-Data"] = '"cache"'
         return response
 
 

@@ -13,6 +13,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore as StockStore
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 
 from people.models import MOST_OF_AGENT, Session, User
@@ -70,9 +71,16 @@ class SessionLimits:
             if request.user.is_staff and is_over_for_staff(row, now):
                 request.session.flush()
                 request.user = AnonymousUser()
-            elif now - row.seen_at > _USE_WRITTEN:
+            elif now - row.seen_at > _USE_WRITTEN and not _is_poll(request):
                 request.session.modified = True
         return self.get_response(request)
+
+
+def _is_poll(request: HttpRequest) -> bool:
+    """Whether an open page asks by itself: nobody may be there."""
+    return request.method == "GET" and (
+        request.path == reverse("notifications:state") or "HX-Request" in request.headers
+    )
 
 
 def is_over_for_staff(row: Session, now: datetime) -> bool:

@@ -14,11 +14,17 @@ function showUnread(count) {
   navigator.setAppBadge?.(count).catch(() => {});
 }
 
+// The session has ended, here or elsewhere: leave nothing of it on the screen.
+function leave() {
+  document.body.replaceChildren();
+  location.replace(location.pathname + location.search);
+}
+
 async function look() {
   clearTimeout(timer);
   try {
     const answer = await fetch(document.body.dataset.live, { redirect: "manual" });
-    if (answer.type === "opaqueredirect") return; // signed out
+    if (answer.type === "opaqueredirect") return leave();
     if (answer.ok) follow(await answer.json());
   } catch {
     // No network: try again later.

@@ -38,7 +38,7 @@ SELECT (SELECT count(*) FROM unread) AS unread,
           FROM inbox, LATERAL (SELECT settled_at FROM notifications_delivery
                                 WHERE channel_id = inbox.id AND provider = 'inbox' AND state = 'delivered'
                                 ORDER BY settled_at DESC, id DESC LIMIT 1) newest) AS newest,
-       (SELECT md5(string_agg(recent::text, ',' ORDER BY id)) FROM recent) AS mark,
+       (SELECT sha256(convert_to(string_agg(recent::text, ',' ORDER BY id), 'UTF8')) FROM recent) AS mark,
        (SELECT extract(epoch FROM now() - max(greatest(acknowledged_at, created_at, settled_at)))::float
           FROM recent JOIN notifications_delivery d ON d.notification_id = recent.id) AS changed
 """
@@ -59,8 +59,8 @@ def state(request: PersonRequest) -> HttpResponse:
     `changed`: how many seconds ago, so that a page knows whether it was read before.
     """
     [row] = query(_STATE, {"user": request.user.pk, "most": MOST_UNREAD, "recent": _RECENT})
-    newest = row.newest.isoformat() if row.newest else ""
-    return JsonResponse({"unread": row.unread, "newest": newest, "mark": row.mark or "", "changed": row.changed})
+    newest, mark = row.newest.isoformat() if row.newest else "", (row.mark or b"").hex()
+    return JsonResponse({"unread": row.unread, "newest": newest, "mark": mark, "changed": row.changed})
 
 
 @require_safe

@@ -58,6 +58,7 @@ def test_no_page_of_a_person_holds_anything_inline(story: Story) -> None:
     assert f"/reminders/{story.schedule.id}/" in pages
     assert len(pages) > 20
     assert complaints(pages) == {}
+    assert [path for path, page in pages.items() if "/account/logout/" not in page.actions] == []
 
 
 def test_no_page_of_the_admin_holds_a_script_or_a_style_sheet(operator: Client, story: Story) -> None:
@@ -65,6 +66,7 @@ def test_no_page_of_the_admin_holds_a_script_or_a_style_sheet(operator: Client, 
     assert f"/admin/notifications/delivery/{story.dead.id}/change/" in pages
     assert "/admin/outages/" in pages
     assert len(pages) > 60
+    assert [path for path, page in pages.items() if "/admin/logout/" not in page.actions] == []
     assert complaints(pages, styled=True) == {}
 
 

@@ -12,11 +12,14 @@ _MOST = 400
 
 
 class Page(HTMLParser):
-    """`links` leads on; `inline` is what stands in the page instead of in a file; `foreign` comes from elsewhere."""
+    """`links` leads on; `actions` are of forms; `inline` stands in the page instead of in a file; `foreign` comes from
+    elsewhere.
+    """
 
     def __init__(self, source: str) -> None:
         super().__init__()
         self.links: list[str] = []
+        self.actions: list[str] = []
         self.inline: list[str] = []
         self.styled: list[str] = []
         self.foreign: list[str] = []
@@ -27,6 +30,8 @@ class Page(HTMLParser):
         shown = self.get_starttag_text() or tag
         if tag == "a" and "href" in told:
             self.links.append(told["href"])
+        if tag == "form":
+            self.actions.append(told.get("action", ""))
         runs = tag == "script" and "src" not in told and told.get("type") != "application/json"
         if tag == "style" or runs or any(name.startswith("on") for name in told):
             self.inline.append(shown)

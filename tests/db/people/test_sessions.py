@@ -132,6 +132,41 @@ def test_a_new_password_leaves_no_other_session(anna: User) -> None:
     assert [row.pk for row in Session.objects.filter(user=anna)] == [here.session.session_key]
 
 
+def test_signing_out_ends_the_session_and_clears_what_the_browser_has_stored(anna: User) -> None:
+    client, thief = signed_in(anna), Client()
+    thief.cookies["sessionid"] = client.cookies["sessionid"].value
+    assert not client.get("/settings/").has_header("Clear-Site-Data")
+    assert client.post("/account/logout/")["Clear-Site-Data"] == '"cache"'
+    assert not Session.objects.filter(user=anna).exists()
+    answer = thief.get("/settings/")  # as an open page of another browser
+    assert (answer.status_code, answer["Clear-Site-Data"]) == (302, '"cache"')
+    assert not Client().get("/account/login/").has_header("Clear-Site-Data")
+
+
+def test_what_an_open_page_asks_by_itself_is_no_use(anna: User) -> None:
+    client = signed_in(anna)
+    age(timedelta(hours=11), timedelta(days=1))
+    before = Session.objects.get(user=anna).seen_at
+    client.get("/inbox/state/")
+    client.get("/reminders/", headers={"hx-request": "true"})
+    assert Session.objects.get(user=anna).seen_at == before
+    client.get("/reminders/")
+    assert Session.objects.get(user=anna).seen_at > before
+
+
+def test_a_key_from_before_signing_in_and_one_that_is_made_up_open_nothing(anna: User) -> None:
+    store = sessions.SessionStore()
+    store["planted"] = True
+    store.save()
+    victim, thief, guess = Client(), Client(), Client()
+    victim.cookies["sessionid"] = thief.cookies["sessionid"] = store.session_key
+    guess.cookies["sessionid"] = "a" * 32
+    enter(victim, anna)
+    assert (is_in(victim), is_in(thief), is_in(guess)) == (True, False, False)
+    assert not Session.objects.filter(pk__in=[store.session_key, "a" * 32]).exists()
+    assert len(victim.session.session_key) * 5 >= 128  # letters and digits, 5.1 bits each
+
+
 def test_an_account_that_was_switched_off_and_on_has_no_session_token_or_feed(anna: User) -> None:
     client = signed_in(anna)
     token = tokens.create(anna, "CI", ["read"], None)[1]

@@ -17,6 +17,7 @@ from django.utils import timezone
 from redis import Redis
 
 from notifications.net import address_checks
+from people import tokens
 from tests.make import make_channel, make_schedule, make_user
 from tests.process.web import Web, signed_in
 
@@ -107,6 +108,15 @@ def test_a_request_without_one_host_gets_400(web: Web, hosts: bytes, path: bytes
     assert (b"application/problem+json" in answer) == path.startswith(b"/api/")
 
 
+@pytest.mark.parametrize("method", ["TRACE", "CONNECT", "TRACK", "PROPFIND"])
+def test_a_method_that_nothing_takes_gets_501_and_echoes_nothing(web: Web, method: str) -> None:
+    for path in ("/account/login/", "/static/theme.js", "/api/v1/schedules"):
+        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: a=planted\r\nConnection: close\r\n\r\n"
+        answer = raw(web, head.encode())
+        assert answer.split(b" ", 2)[1] in (b"400", b"501") and b"planted" not in answer, answer
+        assert b"x-content-type-options" in answer.lower()
+
+
 SECURITY = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -161,6 +171,12 @@ def test_a_refused_request_is_one_line_with_its_id_and_person(web: Web) -> None:
     ada = make_user()
     asked = web.ask("GET", "/nowhere/", cookie=signed_in(ada))
     line = f"/nowhere/ [request {asked.headers['X-Request-ID']}, person {ada.pk}]"
+    web.wait_until(lambda: any(line in written for written in web.lines))
+    _, token = tokens.create(ada, "CI", ["schedules"], None)
+    headers = {"Authorization": f"Bearer {token}", "Content_Type": "application/json"}
+    invalid = web.ask("POST", "/api/v1/schedules", b'{"no such field": 1}', **headers)
+    assert invalid.status == 422
+    line = f"/api/v1/schedules [request {invalid.headers['X-Request-ID']}, person {ada.pk}]"
     web.wait_until(lambda: any(line in written for written in web.lines))
     wrong = web.ask("GET", "/nowhere/", Host="elsewhere.example.org").headers["X-Request-ID"]
     web.wait_until(lambda: any(wrong in written for written in web.lines))

@@ -12,7 +12,7 @@ from config import body_limit
 from config.body_limit import BodyLimit
 
 KIB = 1024
-SCOPE = {"type": "http", "headers": [(b"host", b"testserver")]}
+SCOPE = {"type": "http", "method": "POST", "headers": [(b"host", b"testserver")]}
 
 
 async def read_whole(scope: Any, receive: Any, send: Any) -> None:
