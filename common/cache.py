@@ -1,7 +1,7 @@
 """Django's cache on Redis, shared by all web processes. It counts tries to sign in.
 
-While Redis is down it fails open: nobody is limited, rather than everybody locked out. Passwords are slow to check.
-Codes of a second factor are not, so they are refused meanwhile (see `answers`).
+While Redis is down each process counts for itself, rather than nobody or everybody being let in. Codes of a second
+factor are guessed faster than passwords, so they are refused meanwhile (see `answers`).
 """
 
 import json
@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from django.core.cache.backends.locmem import LocMemCache
 from django.core.cache.backends.redis import RedisCache
 from redis.exceptions import RedisError
 
@@ -20,6 +21,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _PAUSE = 5.0  # seconds
+_MOST_HERE = 100_000  # entries: what strangers cause drives out nobody's counts
 
 
 class JSONSerializer:
@@ -37,18 +39,27 @@ class Cache(RedisCache):
         # A page must not wait for a Redis that is down.
         super().__init__(server, params | {"OPTIONS": redis_client.OPTIONS | {"serializer": JSONSerializer}})
         self._asked_again_at = 0.0
+        self._here = LocMemCache(server, {"OPTIONS": {"MAX_ENTRIES": _MOST_HERE}})
 
     def add(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> bool:
-        return self._open(lambda: super(Cache, self).add(key, value, timeout, version), True)
+        return self._open(
+            lambda: super(Cache, self).add(key, value, timeout, version),
+            lambda: self._here.add(key, value, timeout, version),
+        )
 
     def get(self, key: Any, default: Any = None, version: Any = None) -> Any:
-        return self._open(lambda: super(Cache, self).get(key, default, version), default)
+        return self._open(
+            lambda: super(Cache, self).get(key, default, version), lambda: self._here.get(key, default, version)
+        )
 
     def set(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> None:
-        self._open(lambda: super(Cache, self).set(key, value, timeout, version), None)
+        self._open(
+            lambda: super(Cache, self).set(key, value, timeout, version),
+            lambda: self._here.set(key, value, timeout, version),
+        )
 
     def delete(self, key: Any, version: Any = None) -> bool:
-        return self._open(lambda: super(Cache, self).delete(key, version), False)
+        return self._open(lambda: super(Cache, self).delete(key, version), lambda: self._here.delete(key, version))
 
     def seconds_left(self, keys: Sequence[str]) -> list[float | None]:
         """How long each key still lives, in one call; None for one that is not there."""
@@ -59,7 +70,7 @@ class Cache(RedisCache):
                 pipeline.pttl(self.make_and_validate_key(key))
             return [left / 1000 if left >= 0 else None for left in pipeline.execute()]
 
-        return self._open(ask, [None] * len(keys))
+        return self._open(ask, lambda: [None] * len(keys))
 
     def answers(self) -> bool:
         """Whether Redis answers now."""
@@ -72,13 +83,13 @@ class Cache(RedisCache):
         """Refuse: Django's way empties the whole database, including the broker."""
         raise NotImplementedError("The cache shares its Redis with the broker; its keys expire by themselves.")
 
-    def _open(self, ask: Callable[[], T], otherwise: T) -> T:
-        """Return `otherwise` for a while after an error, so that a page waits only once."""
+    def _open(self, ask: Callable[[], T], otherwise: Callable[[], T]) -> T:
+        """Return `otherwise()` for a while after an error, so that a page waits only once."""
         if time.monotonic() < self._asked_again_at:
-            return otherwise
+            return otherwise()
         try:
             return ask()
         except RedisError as error:
-            log.warning("Redis does not answer (%s): tries to sign in are not counted", type(error).__name__)
+            log.warning("Redis does not answer (%s): each process counts tries to sign in alone", type(error).__name__)
             self._asked_again_at = time.monotonic() + _PAUSE
-            return otherwise
+            return otherwise()

@@ -8,7 +8,6 @@ finishes. A second Ctrl-C kills at once.
 
 import http.client
 import os
-import secrets
 import signal
 import socket
 import sys
@@ -25,6 +24,7 @@ _PAUSE, _PAUSES_WITHIN = 1.0, 6.0
 _DEATHS, _WITHIN = 3, 60.0
 # Python uses one core for each; and while one starts again, the other goes on.
 _WORKERS = ("worker1", "worker2")
+_FIRST_ADMIN = "admin@localhost"
 # Seconds. A delivery may take its deadline of 60 s.
 _BEAT_STOPS_WITHIN, _WORKER_STOPS_WITHIN, _WEB_STOPS_WITHIN = 5.0, 65.0, 8.0
 
@@ -57,14 +57,10 @@ class Server:
             for child in self.deaths:
                 child.start()
             ready = self._become_ready()
-            last = []
             if ready:
                 self._await_pause()
-                last = [f"Carillon is ready: {self.address} (admin: {self.address}/admin/). Ctrl-C stops it."]
-            if self.first_admin:  # also if it did not start: it is known nowhere else
-                last.append(self.first_admin)
-            if last:
-                print_line("\n".join(last))
+                last = f"Carillon is ready: {self.address} (admin: {self.address}/admin/). Ctrl-C stops it."
+                print_line("\n".join(filter(None, (last, self.first_admin))))
             return self._watch() if ready else int(not self.signals)
         finally:
             self._stop()
@@ -155,9 +151,8 @@ def _check_port(host: str, port: int) -> None:
 
 
 def _set_up() -> str:
-    """Migrate, and create an admin if there is none. Returns how to sign in as a new one, else an empty text."""
+    """Migrate; return what to say of the first admin."""
     import django
-    from django.contrib.auth import get_user_model
     from django.core.management import call_command
 
     django.setup()
@@ -166,12 +161,22 @@ def _set_up() -> str:
     from config import startup
 
     startup.check()
-    users = get_user_model().objects
-    if users.filter(is_superuser=True).exists():
+    return _invite_first_admin()
+
+
+def _invite_first_admin() -> str:
+    """Create an admin if there is none. Until somebody has chosen the first one's password, return where to."""
+    from django.conf import settings
+    from django.contrib.auth import get_user_model
+
+    from people.address_undo import password_page
+
+    admins = get_user_model().objects.filter(is_superuser=True)
+    first = admins.filter(email=_FIRST_ADMIN).first()
+    if admins.exists() if first is None else first.has_usable_password():
         return ""
-    password = secrets.token_urlsafe(12)
-    users.create_superuser(email="admin@localhost", password=password)
-    return f"Sign in as admin@localhost with the password {password} (shown only this once)."
+    first = first or get_user_model().objects.create_superuser(email=_FIRST_ADMIN, password=None)
+    return f"Choose the password of {_FIRST_ADMIN} within an hour: {settings.BASE_URL}{password_page(first)}"
 
 
 def main() -> int:

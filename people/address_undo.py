@@ -87,5 +87,10 @@ def undo(change: AddressChange, request: HttpRequest) -> str | None:
         user.save(update_fields=["email", "password"])
         sessions.end_others(user, None)
     security_log.record(SecurityEvent.Type.ADDRESS_RESTORED, user, request, email_address=email)
+    return password_page(user)
+
+
+def password_page(user: User) -> str:
+    """Return the page where whoever is given its address chooses the account's password, once, within an hour."""
     token = app_settings.PASSWORD_RESET_TOKEN_GENERATOR().make_token(user)
     return reverse("account_reset_password_from_key", kwargs={"uidb36": user_pk_to_url_str(user), "key": token})

@@ -9,12 +9,12 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 _LEAST = 8  # characters besides the words of the context
-_LEAST_DIGITS = 12
 _SHORTEST_WORD = 4
+_DATE = re.compile(r"(19|20)\d{6}|\d{4}(19|20)\d{2}")
 
 
 class ContextValidator:
-    """Refuse what is little more than the names of the site and of its person, and short numbers."""
+    """Refuse what is little more than the names of the site and of its person, and dates."""
 
     def validate(self, password: str, user: Any = None) -> None:
         lower = rest = password.lower()
@@ -23,9 +23,8 @@ class ContextValidator:
         if rest != lower and len(rest) < _LEAST:
             text = _("Without your name, your address and the name of this site, only %(count)s characters are left.")
             raise ValidationError(f"{text % {'count': len(rest)}} {self.get_help_text()}", code="password_of_context")
-        if password.isdecimal() and len(password) < _LEAST_DIGITS:
-            text = _("A password of digits alone needs %(count)s of them.") % {"count": _LEAST_DIGITS}
-            raise ValidationError(text, code="password_short_number")
+        if _DATE.fullmatch(re.sub(r"[-./ ]", "", password)):
+            raise ValidationError(_("A date is easy to guess. Choose something else."), code="password_date")
 
     def get_help_text(self) -> str:
         return _("Use at least %(count)s others.") % {"count": _LEAST}

@@ -74,7 +74,7 @@ def upload(request: PersonRequest) -> HttpResponse:
     if request.method != "POST":
         return _ask(request)
     file = request.FILES.get("file")
-    if file is None and "content" not in request.POST:
+    if "content" not in request.POST if file is None else not (file.name or "").lower().endswith(".json"):
         return _ask(request, _("Choose a file that Carillon has exported."))
     if file is not None and (file.size or 0) > LARGEST:
         return _ask(request, _("This file is larger than 4 MB. Split it."))

@@ -71,7 +71,7 @@ def upload(request: PersonRequest) -> HttpResponse:
     if request.method != "POST":
         return _ask(request)
     file = request.FILES.get("file")
-    if file is None and "content" not in request.POST:
+    if "content" not in request.POST if file is None else not (file.name or "").lower().endswith(".ics"):
         return _ask(request, _("Choose a file that ends in .ics."))
     try:
         if file is not None and (file.size or 0) > LARGEST:

@@ -59,7 +59,7 @@ def started(executable: str) -> Iterator[Started]:
     # Only a reminder to this machine needs a setting.
     began, server = time.monotonic(), Server(var, ALLOWED_NETWORKS="127.0.0.0/8,::1/128")
     try:
-        wait_until(lambda: server.said("Sign in as"), "the last line", within=180)
+        wait_until(lambda: server.said("Choose the password of"), "the last line", within=180)
         yield Started(began, server.lines, f"http://127.0.0.1:{server.port}", var)
     finally:
         server.process.terminate()
@@ -75,7 +75,8 @@ def test_a_stranger_hears_a_first_reminder_after_five_steps(page: Page, started:
     # 1: script/server. Its last lines say where to go.
     assert not any("superuser privileges" in line for line in started.lines)
     [place] = [place for place, line in enumerate(started.lines) if f"Carillon is ready: {started.url} " in line]
-    assert re.search(r"Sign in as admin@localhost with the password \S{16} ", started.lines[place + 1])
+    link = rf"Choose the password of admin@localhost within an hour: {started.url}/account/password/reset/key/\S+"
+    assert re.search(link, started.lines[place + 1])
     assert not any(re.search(" ready\\.|Starting|Started", line) for line in started.lines[place + 2 :])
 
     # 2: sign up. Nobody can read a mail, so nothing is said of one.

@@ -298,6 +298,13 @@ def test_a_file_that_cannot_be_taken_says_why(browser: Client, ada: User, conten
     assert answer.status_code == 422 and said in answer.content.decode()
 
 
+def test_a_file_of_another_name_is_not_read(browser: Client, ada: User) -> None:
+    answer = browser.post(
+        "/settings/import/", {"file": SimpleUploadedFile("carillon.exe", json.dumps(exported(ada)).encode())}
+    )
+    assert (answer.status_code, "that Carillon has exported" in answer.content.decode()) == (422, True)
+
+
 def uploaded(client: Client, content: bytes) -> HttpResponse:
     return client.post("/settings/import/", {"file": SimpleUploadedFile("carillon.json", content)})
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from statistics import median
 from time import process_time
 
 import pytest
 from allauth.account.models import EmailAddress
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.core import mail
 from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
 
+from config import server
 from people import mailboxes
 from people.models import User
 from tests.make import make_user, signed_in
@@ -38,6 +41,14 @@ def test_after_five_wrong_passwords_the_right_one_is_refused_too(anna: User) -> 
     assert "Too many failed attempts. Wait five minutes, then try again" in sign_in(Client(), PASSWORD)
 
 
+def test_after_ten_wrong_passwords_of_any_accounts_an_ip_address_is_refused(anna: User) -> None:
+    guess, stranger = {"password": "wrong"}, Client(REMOTE_ADDR="192.0.2.1")
+    for number in range(10):
+        stranger.post("/account/login/", guess | {"login": f"somebody{number}@example.org"})
+    assert "Too many failed attempts" in sign_in(stranger, PASSWORD)
+    assert sign_in(Client(REMOTE_ADDR="192.0.2.2"), PASSWORD) == ""
+
+
 def test_a_forgotten_password_is_asked_for_five_times_a_minute(anna: User) -> None:
     asked = [Client().post("/account/password/reset/", {"email": "anna@example.org"}) for _ in range(6)]
     assert [answer.status_code for answer in asked] == [302] * 5 + [429]
@@ -60,6 +71,58 @@ def test_without_redis_people_still_sign_in(anna: User, settings: Settings) -> N
     settings.CACHES = {"default": away}
     assert "wrong" not in sign_in(Client(), PASSWORD)
     assert sign_in(Client(), PASSWORD) == ""
+
+
+def test_without_redis_wrong_passwords_are_counted_by_the_process(anna: User, settings: Settings) -> None:
+    away = settings.CACHES["default"] | {"LOCATION": f"redis://127.0.0.1:{closed_port()}/0"}
+    settings.CACHES = {"default": away}
+    for _ in range(5):
+        assert "wrong" in sign_in(Client(), "wrong")
+    assert "Too many failed attempts" in sign_in(Client(), PASSWORD)
+
+
+def test_the_first_admin_chooses_a_password_by_a_link_that_works_once_within_an_hour(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = server._invite_first_admin()
+    link = said.removeprefix(f"Choose the password of admin@localhost within an hour: {settings.BASE_URL}")
+    root = User.objects.get()
+    assert (root.email, root.is_superuser, root.has_usable_password()) == ("admin@localhost", True, False)
+    with monkeypatch.context() as later:
+        then = PasswordResetTokenGenerator()._now() + timedelta(minutes=61)
+        later.setattr(PasswordResetTokenGenerator, "_now", lambda self: then)
+        assert Client().get(link).status_code == 200  # it does not lead to the form
+    client, new = Client(), {"password1": PASSWORD, "password2": PASSWORD}
+    form = client.get(link)["Location"]
+    assert server._invite_first_admin().startswith("Choose the password")  # nobody has yet
+    assert client.post(form, new).status_code == 302
+    assert server._invite_first_admin() == ""
+    assert Client().get(link).status_code == 200
+    answer = Client().post("/account/login/", {"login": root.email, "password": PASSWORD})
+    assert answer["Location"] == "/reminders/"
+
+
+def test_only_an_installation_without_an_admin_gets_one(settings: Settings) -> None:
+    make_user(email="root@example.org", is_superuser=True, is_staff=True)
+    assert server._invite_first_admin() == ""
+    assert not User.objects.filter(email="admin@localhost").exists()
+
+
+def test_a_forgotten_passwords_link_works_once_within_an_hour(anna: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    Client().post("/account/password/reset/", {"email": anna.email})
+    found = re.search(r"https?://[^/]+(/account/password/reset/key/\S+)", str(mail.outbox[0].body))
+    assert found
+    for minutes, leads in ((59, True), (61, False)):
+        with monkeypatch.context() as later:
+            then = PasswordResetTokenGenerator()._now() + timedelta(minutes=minutes)
+            later.setattr(PasswordResetTokenGenerator, "_now", lambda self, then=then: then)
+            assert Client().get(found[1]).has_header("Location") is leads
+    client, new = Client(), {"password1": "harbour-crane-77", "password2": "harbour-crane-77"}
+    client.post(client.get(found[1])["Location"], new)
+    assert not Client().get(found[1]).has_header("Location")
+    assert client.post(found[1].replace(found[1].split("-", 1)[1], "set-password/"), new).status_code == 200
+    anna.refresh_from_db()
+    assert anna.check_password("harbour-crane-77")
 
 
 def test_the_admin_has_no_door_of_its_own(client: Client, anna: User) -> None:
@@ -177,7 +240,7 @@ def test_with_the_mail_server_away_one_is_told_and_learns_nothing_of_accounts(
     assert "Carillon could not send an email" in pages[0]
 
 
-@pytest.mark.parametrize("password", ["bell-42", "password123", "84029384750", "anna@example"])
+@pytest.mark.parametrize("password", ["bell-42", "password123", "11.03.1984", "anna@example"])
 def test_a_weak_password_is_refused_with_its_reason(password: str) -> None:
     answer = Client().post("/account/signup/", {"email": "anna@example.org", "password1": password})
     assert answer.status_code == 200

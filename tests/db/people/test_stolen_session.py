@@ -80,6 +80,46 @@ def test_the_cookie_of_staff_makes_no_account_and_changes_none(anna: User) -> No
     assert staff.post(f"/admin/people/user/{anna.pk}/change/", fields)["Location"] == "/admin/people/user/"
 
 
+def links(pattern: str) -> list[str]:
+    return re.findall(rf"https?://[^/]+({pattern}\S+)", "".join(str(one.body) for one in mail.outbox))
+
+
+def test_the_cookie_alone_takes_no_step_towards_the_account(anna: User, thief: Client) -> None:
+    for step in ({"action_add": "", "email": THIEFS}, {"action_primary": "", "email": THIEFS}):
+        thief.post(EMAIL, step)
+    thief.post(EMAIL, {"action_remove": "", "email": OWNERS})
+    Client().post("/account/password/reset/", {"email": THIEFS})
+    assert not links("/account/password/reset/key/") and not links("/account/confirm-email/")
+    assert [(row.email, row.primary) for row in EmailAddress.objects.all()] == [(OWNERS, True)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_owner_ends_a_take_over_of_every_step_by_somebody_with_the_password(anna: User, thief: Client) -> None:
+    thief.post(ASKS, {"password": PASSWORD})
+    thief.post(EMAIL, {"action_add": "", "email": THIEFS})
+    Client().post(links("/account/confirm-email/")[0])
+    thief.post(EMAIL, {"action_primary": "", "email": THIEFS})
+    [undo] = links("/address/undo/")
+    thief.post(EMAIL, {"action_remove": "", "email": OWNERS})
+    mail.outbox.clear()
+    Client().post("/account/password/reset/", {"email": THIEFS})
+    browser, new = Client(), {"password1": "thief-harbour-77", "password2": "thief-harbour-77"}
+    browser.post(browser.get(links("/account/password/reset/key/")[0])["Location"], new)
+    signed = Client()
+    assert signed.post("/account/login/", {"login": THIEFS, "password": "thief-harbour-77"}).status_code == 302
+    _, token = tokens.create(anna, "CI", ["read"], None)
+
+    owner, own = Client(), {"password1": "owner-crane-88", "password2": "owner-crane-88"}
+    owner.post(owner.get(owner.post(undo)["Location"])["Location"], own)
+    assert (thief.get("/settings/").status_code, signed.get("/settings/").status_code) == (302, 302)
+    assert tokens.find(token) is None
+    for email, password, status in ((THIEFS, "thief-harbour-77", 200), (OWNERS, "owner-crane-88", 302)):
+        assert Client().post("/account/login/", {"login": email, "password": password}).status_code == status
+    mail.outbox.clear()
+    Client().post("/account/password/reset/", {"email": THIEFS})
+    assert not links("/account/password/reset/key/")
+
+
 def take_over(client: Client, anna: User, new: str = THIEFS) -> str:
     """Change the primary address as somebody who also has the password. Returns the link in the owner's mail."""
     mail.outbox.clear()

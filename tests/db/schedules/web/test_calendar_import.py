@@ -69,6 +69,11 @@ def test_each_event_says_what_becomes_of_it_and_nothing_is_saved(browser: Client
     assert not Schedule.objects.exists()
 
 
+def test_a_file_of_another_name_is_not_read(browser: Client) -> None:
+    page = browser.post(PATH, {"file": SimpleUploadedFile("calendar.html", MIXED)})
+    assert (page.status_code, "Choose a file that ends in .ics." in page.content.decode()) == (422, True)
+
+
 def test_what_is_chosen_is_imported_and_can_be_removed_again(browser: Client, ada: User) -> None:
     inbox, mail = make_channel(ada), make_channel(ada, "email")
     form = sent(shown(browser, MIXED), MIXED, [inbox, mail], urgent="on")
