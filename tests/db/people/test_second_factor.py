@@ -299,7 +299,7 @@ def test_keys_of_second_factors_are_rotated_and_what_no_key_opens_is_named(anna:
     sign_in(client, anna.email)
     assert show(client, code(secret, 1)) == "/reminders/"
     settings.ENCRYPTION_KEYS = [other]
-    with pytest.raises(CommandError, match="1 secret factors"):
+    with pytest.raises(CommandError, match="1 secrets of second factors"):
         call_command("rotate_keys", stdout=out, stderr=out)
     assert "second factor of anna@example.org: no key opens it" in out.getvalue()
 
