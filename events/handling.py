@@ -60,7 +60,7 @@ class Claim(kinds.Claim):
 def handle(event: Claim, rules: Sequence[Rule]) -> None:
     """Apply the rules that are for the event, in a number of statements that does not grow with them."""
     envelope = as_sent(event)
-    rung, budget = _rung_lately(rules), matching.budget_of_event()
+    rung, budget, copy = _rung_lately(rules), matching.budget_of_event(), ""
     effects, gathered, notifications, begun = [], [], [], []
     for rule in rules:
         effect = Effect(event_id=event.id, rule=rule)
@@ -73,15 +73,17 @@ def handle(event: Claim, rules: Sequence[Rule]) -> None:
             gathered.append(effect)
         else:
             effect.outcome, effect.notification_id = Effect.Outcome.NOTIFIED, uuid7()
-            notifications.append(_notification(event, rule, decided, effect.notification_id))
+            copy = copy or copy_of(event)
+            notifications.append(_notification(event, rule, decided, effect.notification_id, copy))
             if rule.series:
                 begun.append(_series(event, rule, envelope))
         effects.append(effect)
     due = digests.add(gathered, event.user_id, envelope, event.claimed_at)
     Effect.objects.bulk_create(effects)
-    stored = sum(map(size_of, notifications)) + sum(map(_size_of_series, begun))
-    usage.count(event.user_id, 0, stored + _ROW * len(effects))
     publish_after_commit([*outbox.record(notifications), *recording.record(begun), *due])
+    stored = sum(map(size_of, notifications)) + sum(map(_size_of_series, begun))
+    # Last: all events of a person lock the same few rows for it.
+    usage.count(event.user_id, 0, stored + _ROW * len(effects))
     fault_points.reach("recorded")
 
 
@@ -170,7 +172,7 @@ def compose(title: str, body: str, envelope: dict[str, Any]) -> text.Text:
     )
 
 
-def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID) -> NewNotification:
+def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID, copy: str) -> NewNotification:
     """Its batch follows from the event and the rule, so that the same event rings once for the same rule."""
     return new_notification(
         rule,
@@ -180,7 +182,7 @@ def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID) -> NewNo
         batch_id=uuid5(event.id, str(rule.id)),
         correlation_id=event.correlation_id,
         hops=event.hops + 1,
-        data=copy_of(event),
+        data=copy,
     )
 
 

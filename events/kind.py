@@ -6,13 +6,16 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from celery import signals
+
 from events import fan_out, handling, subscriptions, types
 from events.envelope import MOST_HOPS
 from events.handling import Claim
-from events.ledger import HANDLE
+from events.ledger import COST, HANDLE
 from events.models import Event, EventAttempt, Rule, Topic
 from events.reasons import Code
 from people import quiet
+from work import fair_queue, load
 from work.answers import Answer, Cancel, Defer, Done, NotStarted
 from work.kinds import Kind
 from work.reasons import Reason
@@ -20,6 +23,8 @@ from work.retry import Policy
 from work.wakes import publish_after_commit
 
 POLICY = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
+AT_ONCE = 16
+"""Events of the bulk queue that a worker with threads has in hand, each with a connection and a hundred rules."""
 
 
 class EventKind(Kind[Claim]):
@@ -30,6 +35,7 @@ class EventKind(Kind[Claim]):
     person = "d.user_id"
     language = "p.language"
     source = "d.source"
+    cost = COST
     columns = """d.user_id, d.key, d.type, d.source, d.occurred_at, d.correlation_id, d.hops, d.data::text AS data,
        d.created_at, d.topic_id, d.audience, d.audience_key, p.quiet_from, p.quiet_until, p.time_zone"""
     joins = "JOIN people_user p ON p.id = d.user_id"
@@ -74,6 +80,12 @@ class EventKind(Kind[Claim]):
 
     def may_repeat(self, handler: str, on_unknown: str) -> bool:
         return True  # what handling does commits with the settlement, or not at all
+
+
+@signals.celeryd_after_setup.connect
+def _limit(instance: Any, **_: Any) -> None:
+    if instance.pool_cls.__module__.endswith(".thread"):
+        load.limit(fair_queue.QUEUE, HANDLE, AT_ONCE)
 
 
 def _handle(event: Claim, rules: Sequence[Rule], topic: Topic | None) -> None:

@@ -15,11 +15,16 @@ from work.models import DEAD_LETTERS
 from work.wakes import Wake, publish_after_commit
 
 HANDLE = "events.handle"
+COST = """(
+    SELECT greatest(1, count(*) / 10)::int FROM events_rule r
+     WHERE r.user_id = d.user_id AND r.enabled AND r.deleted_at IS NULL
+)"""
+"""The SQL of what an event `d` costs: each rule may make a message."""
 _ROW = 500  # bytes of an event beside its data
 
 # `wake_at` also for those with a delay, as everywhere: see `wakes`.
 _RECORD = f"""
-INSERT INTO events_event (id, user_id, key, type, source, occurred_at, correlation_id, hops, data, topic_id,
+INSERT INTO events_event AS d (id, user_id, key, type, source, occurred_at, correlation_id, hops, data, topic_id,
                           audience, audience_key, state, available_at, wake_at, wakes, tries, replays)
 SELECT id, user_id, key, type, source, coalesce(occurred_at, now()), correlation_id, hops, data::jsonb, topic_id,
        audience, audience_key, 'pending', now() + delay * interval '1 second', {wakes.wake_at("delay")}, 0, 0, 0
@@ -29,7 +34,7 @@ SELECT id, user_id, key, type, source, coalesce(occurred_at, now()), correlation
        AS e(id, user_id, key, type, source, occurred_at, correlation_id, hops, data, topic_id, audience, audience_key,
             delay)
 ON CONFLICT (user_id, key) DO NOTHING
-RETURNING id, user_id, key, extract(epoch FROM available_at - now())::float AS wait
+RETURNING id, user_id, key, extract(epoch FROM available_at - now())::float AS wait, {COST} AS cost
 """  # noqa: S608 - constants only
 
 
@@ -75,7 +80,7 @@ def record_all(happened: Sequence[tuple[int, Envelope]]) -> set[tuple[int, UUID]
             **wakes.parameters(),
         },
     ).fetchall()
-    publish_after_commit(Wake(HANDLE, row.id, row.wait, row.user_id) for row in rows)
+    publish_after_commit(Wake(HANDLE, row.id, row.wait, row.user_id, cost=row.cost) for row in rows)
     return {(row.user_id, row.key) for row in rows}
 
 

@@ -1,7 +1,7 @@
 """The text of a reminder: its placeholders, and how it is cut to a service's limit. Pure."""
 
 import re
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +24,8 @@ MAX_PROBLEMS = 10
 MAX_PLACEHOLDERS = 100
 
 ELLIPSIS = "…"
+# Characters before a cut in which the last whole cluster is looked for.
+_NEAR = 100
 
 _LIKE_A_PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_.-]{0,40})\}")
 
@@ -194,11 +196,12 @@ def fit(
         position = next((start for start, end in links if start < position < end and position < 2 * start), position)
         return escape(text[:position].rstrip() + ELLIPSIS) + end
 
-    positions = [0, *(match.end() for match in regex.finditer(r"\X", text[:limit]))]
-    if len(positions) == 2:
-        # One very long cluster, such as a letter with thousands of accents: cut inside it rather than drop it.
-        positions = list(range(positions[1] + 1))
-    # The slice may end inside its last cluster, and the ellipsis needs space: the last position never fits.
-    too_long = bisect_left(positions, True, hi=len(positions) - 1, key=lambda position: measure(cut(position)) > limit)
-    kept = cut(positions[max(0, too_long - 1)])
+    # By characters first: a person's text may have thousands of clusters, and few of them are near its end.
+    fits = max(0, bisect_right(range(limit), limit, key=lambda position: measure(cut(position))) - 1)
+    start = max(0, fits - _NEAR)
+    # A flag is two letters, so a row of flags is counted from its begin.
+    start -= next((count for count in range(start) if not "🇦" <= text[start - 1 - count] <= "🇿"), start) % 2
+    ends = [start, *(start + match.end() for match in regex.finditer(r"\X", text[start : min(limit, fits + _NEAR)]))]
+    # One very long cluster, such as a letter with thousands of accents: cut inside it rather than drop it.
+    kept = cut(fits if len(ends) == 2 else ends[bisect_right(ends, fits) - 1])
     return Fitted(kept, measure(kept), limit, cut=True)

@@ -57,7 +57,7 @@ class Claim(Lease):
 C = TypeVar("C", bound=Claim)
 
 # The attributes of a kind that statements take as they are written.
-_WRITTEN = ("on_unknown", "most_tries", "person", "language", "source", "queue_of", "joins", "follow")
+_WRITTEN = ("on_unknown", "most_tries", "person", "language", "source", "queue_of", "joins", "follow", "cost")
 
 
 class Kind(Generic[C]):
@@ -66,8 +66,9 @@ class Kind(Generic[C]):
     `queue_of` is the SQL of the queue of one row, where not all of a kind have the same (NULL: `queue`).
     `columns` and `joins` are the SQL of what is loaded with a claim; `d` is the claimed row. `handler` is the column
     that names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, `most_tries`
-    the SQL of the tries that they allow (NULL: as many as the policy), and `person` the SQL of whose it is, for the
-    fair queue; `language` that of the language that they read; `source` that of what it comes from, for operators.
+    the SQL of the tries that they allow (NULL: as many as the policy), `person` the SQL of whose it is, and `cost`
+    that of how many usual pieces of work it is like, for the fair queue; `language` that of the language that they
+    read; `source` that of what it comes from, for operators.
     `follow` is the SQL of what else a settlement writes, as CTEs that see `asked` and `settled`; `follow_values` are
     the columns of `asked` that it needs beyond the engine's, with types, and `follow_locks` the foreign keys to the
     rows that it writes to.
@@ -86,6 +87,7 @@ class Kind(Generic[C]):
     language: ClassVar[str] = "''"
     source: ClassVar[str] = "''"
     queue_of: ClassVar[str] = "NULL::text"
+    cost: ClassVar[str] = "1"
     follow: ClassVar[str] = ""
     follow_locks: ClassVar[tuple[str, ...]] = ()
     follow_values: ClassVar[Mapping[str, str]] = {}

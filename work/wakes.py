@@ -34,6 +34,7 @@ class Wake(NamedTuple):
     """Work to publish as a message of `task`, with a countdown of `wait` seconds.
 
     `person_id`: whose it is. `is_bulk`: it goes to the queue that others do not wait for. `queue`: its own, if any.
+    `cost`: see `Kind`.
     """
 
     task: str
@@ -42,6 +43,7 @@ class Wake(NamedTuple):
     person_id: int | None = None
     is_bulk: bool = False
     queue: str | None = None
+    cost: int = 1
 
 
 def is_published(wait: float) -> bool:
@@ -77,7 +79,7 @@ UPDATE $work d
      ORDER BY wake_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
  ))
 RETURNING d.id, extract(epoch FROM greatest(available_at, now()) - now())::float AS wait, $person AS person_id, is_bulk,
-          $queue_of AS queue
+          $queue_of AS queue, $cost AS cost
 """
 
 
@@ -139,7 +141,7 @@ def publish(due: Iterable[Wake]) -> bool:
 def _publish(near: Sequence[Wake]) -> bool:
     queues: dict[tuple[str, str | None], list[tuple[UUID, float]]] = {}
     for wake in near:
-        queue = wake.queue or (fair_queue.QUEUE if wake.is_bulk else fair_queue.queue_for(wake.person_id))
+        queue = wake.queue or (fair_queue.QUEUE if wake.is_bulk else fair_queue.queue_for(wake.person_id, wake.cost))
         queues.setdefault((wake.task, queue), []).append((wake.id, wake.wait))
     try:
         for (task, queue), calls in queues.items():

@@ -41,6 +41,11 @@ def test_many_are_many_in_batches_too_and_few_again_after_a_while(
     assert broker.llen("carillon:deliveries") == fair_queue.FEW + 1
 
 
+def test_what_costs_more_fills_a_persons_share_sooner(ada: User, broker: redis.Redis) -> None:
+    wakes.publish([wakes.Wake(outbox.DELIVER, uuid7(), 0.0, ada.id, cost=fair_queue.FEW // 2) for _ in range(6)])
+    assert (broker.llen("carillon:deliveries"), broker.llen("carillon:bulk")) == (2, 4)
+
+
 def test_what_a_schedule_records_is_rung_by_person_too(ada: User) -> None:
     inbox, other = make_channel(ada), make_channel(make_user())
     sayings = [saying(channel) for channel in (inbox, other)]

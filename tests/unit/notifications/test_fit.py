@@ -47,6 +47,20 @@ def test_a_very_long_cluster_is_cut_inside() -> None:
     assert fitted.text.startswith("e\u0301")
 
 
+@pytest.mark.parametrize("character", ["x", ACCENTED, FLAG, FAMILY])
+def test_the_cut_of_a_long_text_reads_few_of_its_characters(character: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, plain = [], regex.finditer
+
+    def finditer(pattern: str, string: str) -> object:
+        read.append(len(string))
+        return plain(pattern, string)
+
+    monkeypatch.setattr(regex, "finditer", finditer)
+    fitted = fit(character * 10_000, 10_000)
+    assert fitted.text.removesuffix(ELLIPSIS).replace(character, "") == ""
+    assert len(fitted.text) > 9_980 and sum(read) <= 200
+
+
 def test_an_unpaired_surrogate_is_replaced() -> None:
     assert fit("a\ud83db", 100).text == "a\ufffdb"
     assert fit("\ud83d\ude00", 100).text == "😀"

@@ -1,0 +1,77 @@
+"""One person's thousand events with many rules leave room for others."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import redis
+from celery.concurrency import prefork, thread
+from django.db import transaction
+
+from events import kind, ledger
+from events.envelope import MOST_AT_ONCE, Envelope
+from events.kind import EVENT
+from events.ledger import HANDLE
+from events.models import Event
+from people.models import User
+from tests.make import make_channel, make_rule, make_user
+from work import broker as broker_module
+from work import fair_queue, load, rescue
+
+pytestmark = pytest.mark.django_db(transaction=True)
+RULES = 50
+
+
+@pytest.fixture
+def busy(ada: User) -> User:
+    inbox = make_channel(ada)
+    for _ in range(RULES):
+        make_rule(ada, channels=[inbox])
+    make_rule(ada, channels=[inbox], enabled=False)
+    return ada
+
+
+def publish(user: User, count: int) -> None:
+    with transaction.atomic():
+        ledger.record(user.pk, [Envelope("order.paid") for _ in range(count)])
+
+
+def waiting(broker: redis.Redis) -> tuple[int, int]:
+    return broker.llen("carillon:events"), broker.llen("carillon:bulk")
+
+
+def test_events_wait_beside_those_of_others_by_what_their_rules_cost(busy: User, broker: redis.Redis) -> None:
+    for _ in range(1_000 // MOST_AT_ONCE):
+        publish(busy, MOST_AT_ONCE)
+    share = fair_queue.FEW * 10 // RULES
+    assert waiting(broker) == (share, 1_000 - share)
+    other = make_user()
+    make_rule(other)
+    publish(other, fair_queue.FEW)
+    assert waiting(broker) == (share + fair_queue.FEW, 1_000 - share)
+
+
+def test_rescue_publishes_them_by_their_cost_too(busy: User, broker: redis.Redis) -> None:
+    publish(busy, MOST_AT_ONCE)
+    broker.delete("carillon:events", "carillon:bulk")
+    fair_queue._Lately.since = -fair_queue.WITHIN
+    Event.objects.update(wake_at="2026-01-01T00:00Z")
+    broker_module.mark()
+    assert rescue.rescue()["published"] == MOST_AT_ONCE
+    assert waiting(broker)[0] == fair_queue.FEW * 10 // RULES
+
+
+def test_a_worker_holds_few_events_that_cost_much_and_takes_other_work_beside_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(load, "_limits", {})
+    held = [SimpleNamespace(name=HANDLE) for _ in range(kind.AT_ONCE)]
+    monkeypatch.setattr(load.state, "reserved_requests", held)
+    kind._limit(SimpleNamespace(pool_cls=prefork.TaskPool))
+    assert load.room(fair_queue.QUEUE, 16) == 16, "a process has one"
+    kind._limit(SimpleNamespace(pool_cls=thread.TaskPool))
+    assert load.room(fair_queue.QUEUE, 16) == 0
+    assert {load.room(queue, 16) for queue in ("deliveries", EVENT.queue, "maintenance")} == {16}
+    held[:4] = [SimpleNamespace(name="notifications.deliver") for _ in range(4)]
+    assert load.room(fair_queue.QUEUE, 16) == 4
