@@ -213,7 +213,7 @@ def _time(value: Any) -> datetime | None:
         raise problem from None
     if found.tzinfo is None or not 1970 <= found.year < 9000:
         raise problem
-    return found
+    return found.astimezone(UTC)  # PostgreSQL reads no offset of 16 hours, or with parts of a second
 
 
 _READ: dict[str, Any] = {"type": _type, "source": _text, "data": _data, "time": _time, "id": _text}
