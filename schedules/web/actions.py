@@ -1,7 +1,7 @@
 """The buttons of a reminder: pause, skip, snooze, run, copy, delete and their opposites."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import wraps
 from typing import Concatenate
 from uuid import UUID
@@ -196,9 +196,9 @@ def _slot(request: PersonRequest) -> datetime:
     """The slot that the page showed; for an unreadable one, an instant that is no slot."""
     try:
         slot = datetime.fromisoformat(request.POST.get("slot", ""))
-    except ValueError:
+        return slot.astimezone(UTC) if slot.tzinfo else civil.FIRST_INSTANT
+    except (ValueError, OverflowError):
         return civil.FIRST_INSTANT
-    return slot if slot.tzinfo else civil.FIRST_INSTANT
 
 
 def _run_as(request: PersonRequest) -> UUID | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -162,7 +162,8 @@ class Undo:
             found = cls(Action(typed.get("did", "")), at, typed.get("tag_done", "")[:30].replace("\0", ""))
         except ValueError:
             return None
-        return found if at.tzinfo is not None and 2000 <= at.year < 9000 else None
+        # PostgreSQL reads no offset of 16 hours, or with parts of a second.
+        return replace(found, at=at.astimezone(UTC)) if at.tzinfo is not None and 2000 <= at.year < 9000 else None
 
     def count(self, request: PersonRequest) -> int:
         return bulk.changed_by(request.user, self.action, self.at).count()

@@ -21,6 +21,7 @@ from tests.make import make_channel, make_schedule, make_user
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
+ODD = "2026-06-01T09:00:00+01:00:30.5"
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def test_a_skip_can_be_undone_where_it_is_shown(browser: Client, ada: User, now:
     assert "unskip" not in page
 
 
-@pytest.mark.parametrize("slot", ["", "soon", "2026-01-01T09:00:00+00:00", "2999-01-01T09:00:00", "9999-99-99"])
+@pytest.mark.parametrize("slot", ["", "soon", "2026-01-01T09:00:00+00:00", "2999-01-01T09:00:00", "9999-99-99", ODD])
 def test_a_slot_that_was_not_skipped_is_not_undone(browser: Client, ada: User, now: datetime, slot: str) -> None:
     schedule = hourly(ada, now)
     assert "Nothing was done: “Stretch” has changed" in act(browser, schedule, "unskip", slot=slot)
@@ -92,7 +93,7 @@ def test_a_press_with_the_id_of_somebody_elses_run_changes_nothing_of_theirs(
     assert Delivery.objects.count() == 1
 
 
-@pytest.mark.parametrize("slot", ["", "soon", "2026-01-01T09:00:00+00:00", "2026-01-01T09:00:00", "9999-99-99"])
+@pytest.mark.parametrize("slot", ["", "soon", "2026-01-01T09:00:00+00:00", "2026-01-01T09:00:00", "9999-99-99", ODD])
 def test_a_slot_that_is_not_the_next_one_is_not_skipped(browser: Client, ada: User, now: datetime, slot: str) -> None:
     schedule = hourly(ada, now)
     assert "Nothing was done: “Stretch” has changed" in act(browser, schedule, "skip", slot=slot)

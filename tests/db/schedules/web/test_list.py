@@ -146,7 +146,15 @@ def test_nonsense_changes_nothing_and_is_answered(browser: Client, ada: User, ty
     assert not Schedule.objects.exclude(version=1).exists()
 
 
-@pytest.mark.parametrize("query", ["?did=pause", "?did=odd&at=2026-06-01", "?did=pause&at=0001-01-01T00:00:00%2B00:00"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?did=pause",
+        "?did=odd&at=2026-06-01",
+        "?did=pause&at=0001-01-01T00:00:00%2B00:00",
+        "?did=pause&at=2026-06-01T09:00:00%2B01:00:30.5",
+    ],
+)
 def test_an_unreadable_undo_is_not_offered(browser: Client, ada: User, query: str) -> None:
     make_two(ada)
     assert "undo" not in browser.get(f"/reminders/{query}").context
