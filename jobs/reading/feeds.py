@@ -104,8 +104,8 @@ def _of_xml(text: str) -> tuple[str, list[_Item]]:
 
 def _item(entry: Mapping[str, Any], version: str) -> _Item:
     identity, link = str(entry.get("id") or "").strip(), str(entry.get("link") or "").strip()
-    if not link and identity.startswith(("http://", "https://")):
-        link = identity
+    if not link or link == identity:  # a number is no address, whatever `isPermaLink` says
+        link = identity if identity.startswith(("http://", "https://", "/")) else ""
     said = [str(part.get("value") or "") for part in entry.get("content") or ()] or [str(entry.get("summary") or "")]
     dates = (entry[f"{name}_parsed"] for name in _DATES if f"{name}_parsed" in entry.keys())  # noqa: SIM118 - its own
     date = next((f"{datetime(*parsed[:6]):%Y-%m-%dT%H:%M:%S}" for parsed in dates if parsed), "")  # noqa: DTZ001 - UTC

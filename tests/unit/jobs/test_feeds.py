@@ -164,3 +164,92 @@ def test_entries_of_one_guid_are_told_apart_by_their_links_then_by_their_texts()
     assert keys("<title>a</title>", "<title>b</title>") == 2
     assert keys("<description>a</description>", "<description>b</description>") == 2
     assert keys("<link>https://e.org/1</link>", "<link>https://e.org/1</link>") == 1
+
+
+def atom(inner: str, head: str = "") -> str:
+    return f'<feed xmlns="http://www.w3.org/2005/Atom"{head}><title>A</title><entry><id>1</id>{inner}</entry></feed>'
+
+
+def rss(inner: str, head: str = "") -> str:
+    return f"<rss version='2.0'{head}><channel><title>R</title><item>{inner}</item></channel></rss>"
+
+
+BASE = ' xml:base="https://other.example/blog/"'
+# A feed, and the title and link of its first entry.
+KINDS = {
+    "xml:base of the feed": (atom('<title>a</title><link href="x"/>', BASE), "a", "https://other.example/blog/x"),
+    "xml:base of the entry": (
+        atom("<title>a</title>").replace("<entry>", f"<entry{BASE}>").replace("</entry>", '<link href="/x"/></entry>'),
+        "a",
+        "https://other.example/x",
+    ),
+    "no base: the feed's own address": (atom('<title>a</title><link href="x"/>'), "a", "https://example.org/blog/x"),
+    'type="text" names tags': (atom('<title type="text">a &lt;b&gt; c</title>'), "a <b> c", ""),
+    'type="html" has tags': (atom('<title type="html">a &lt;b&gt;b&lt;/b&gt; &amp;amp; c</title>'), "a b & c", ""),
+    "a title without a type": (atom("<title>Vec&lt;T&gt; &amp;amp; co</title>"), "Vec<T> &amp; co", ""),
+    "a namespace by https": (
+        atom('<title>a</title><link href="/x"/>').replace("http://www.w3", "https://www.w3"),
+        "a",
+        "https://example.org/x",
+    ),
+    "RSS 1.0 by https": (
+        '<rdf:RDF xmlns:rdf="https://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="https://purl.org/rss/1.0/">'
+        "<item><title>T</title><link>https://example.org/9</link></item></rdf:RDF>",
+        "T",
+        "https://example.org/9",
+    ),
+    "RSS 1.1 by https": (RSS_11.replace("http://purl", "https://purl"), "One", "https://example.org/1"),
+    "without title, with text": (rss("<description>Hello &lt;b&gt;you&lt;/b&gt;</description>"), "Hello you", ""),
+    "Mastodon": (
+        rss(
+            "<guid isPermaLink='true'>https://m.example/1</guid>"
+            "<description>&lt;p&gt;Hi &lt;a href='x'&gt;#you&lt;/a&gt;</description>"
+        ),
+        "Hi #you",
+        "https://m.example/1",
+    ),
+    "entities of HTML": (rss("<title>caf&eacute; &mdash; &nbsp;x</title>"), "café — x", ""),
+    "a bare &": (rss("<title>a &amp b</title><link>https://e.org/?a=1&b=2</link>"), None, "https://e.org/?a=1&b=2"),
+    "CDATA with tags": (rss("<title><![CDATA[<b>a</b> & b]]></title>"), "a & b", ""),
+    "a prefix": (
+        "<a:feed xmlns:a='http://www.w3.org/2005/Atom'><a:entry><a:title>t</a:title><a:link href='/x'/></a:entry>"
+        "</a:feed>",
+        "t",
+        "https://example.org/x",
+    ),
+    "the alternate of several links": (
+        atom(
+            '<title>a</title><link rel="self" href="/s"/><link rel="alternate" href="/x"/><link rel="edit" href="/e"/>'
+        ),
+        "a",
+        "https://example.org/x",
+    ),
+    "white space around": (
+        rss("<title>\n  a\n  b </title><link>\n https://e.org/1 \n</link>"),
+        "a b",
+        "https://e.org/1",
+    ),
+    "text before it": ("\n\n  " + rss("<title>a</title>"), "a", ""),
+    "cut off": (rss("<title>a</title>").partition("</item>")[0], "a", ""),
+    "JSON Feed without titles": (
+        '{"version": "https://jsonfeed.org/version/1", "items": [{"id": "1", "content_text": "Hello", "url": "/1"}]}',
+        "Hello",
+        "https://example.org/1",
+    ),
+}
+
+
+@pytest.mark.parametrize("why", KINDS)
+def test_feeds_are_read_as_their_authors_mean_them(why: str) -> None:
+    text, title, link = KINDS[why]
+    first = read(text, URL).entries[0]
+    assert first.link == link
+    assert title is None or first.title == title
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "iso-8859-1", "windows-1252"])
+def test_a_feed_has_any_charset(encoding: str) -> None:
+    declared = "" if encoding.startswith("utf") else f'<?xml version="1.0" encoding="{encoding}"?>'
+    raw = (declared + rss("<title>Zahnärztin</title>")).encode(encoding)
+    assert feeds.read(raw, "", URL).entries[0].title == "Zahnärztin"
+    assert feeds.read(raw, "application/rss+xml; charset=utf-8" if "utf-8" in encoding else "", URL).entries

@@ -6,7 +6,7 @@ import hashlib
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -15,19 +15,22 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
+from common import parsing
 from demo.receivers import Received
 from demo.receivers.http import Answer, Reply
 from jobs.models import Job
 from notifications.models import Notification
 from people import tokens
-from schedules import editing, state_changes
+from schedules import calendar_import, editing, state_changes
 from schedules.firing import fire
+from schedules.job_kinds.calendar_events import Wishes
 from schedules.models import Schedule, ScheduleEvent
 from tests.db.locks import locked
 from tests.make import look, make_channel, make_connection, make_job_schedule, make_user, signed_in
 from tests.network import served
 
 pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DENTIST = "DTSTART:20900105T090000Z\r\nSUMMARY:Dentist"
 WEEKLY = "DTSTART;TZID=Europe/Berlin:20900102T090000\r\nRRULE:FREQ=WEEKLY;BYDAY=MO\r\nSUMMARY:Standup"
 
@@ -37,13 +40,13 @@ class Calendar:
 
     def __init__(self) -> None:
         self.events: dict[str, str] = {}
-        self.cut = False
+        self.before, self.cut = "", False
         self.user = make_user()
         self.channels = [make_channel(self.user), make_channel(self.user, "email")]
 
     def answer(self, request: Received) -> Answer:
         events = "".join(f"BEGIN:VEVENT\r\nUID:{uid}\r\n{more}\r\nEND:VEVENT\r\n" for uid, more in self.events.items())
-        body = f"BEGIN:VCALENDAR\r\n{events}{'' if self.cut else 'END:VCALENDAR'}\r\n".encode()
+        body = f"BEGIN:VCALENDAR\r\n{self.before}{events}{'' if self.cut else 'END:VCALENDAR'}\r\n".encode()
         tag = f'"{hashlib.sha256(body).hexdigest()}"'
         if request.headers.get("If-None-Match") == tag:
             return Reply(304)
@@ -199,6 +202,49 @@ def test_one_damaged_event_stops_no_other(calendar: Calendar) -> None:
     assert "Dentist 01-05 08:50" in calendar.reminders()
 
 
+_CHANGES = "BEGIN:{0}\r\nDTSTART:16010101T000000\r\nRRULE:FREQ=SECONDLY\r\n{1}END:{0}\r\n"
+_OFFSETS = "TZOFFSETFROM:+0100\r\nTZOFFSETTO:+0200\r\n"
+# What stands in the calendar beside an honest event, and what becomes of it: the limit, or why it is not taken.
+HOSTILE: dict[str, tuple[str, Any]] = {
+    "600,000 lines": ("X:\n" * 600_000, ["items", 500_000]),
+    "150,000 events": ("BEGIN:VEVENT\r\nEND:VEVENT\r\n" * 150_000, 0),
+    "a zone that changes each second since 1601": (
+        f"BEGIN:VTIMEZONE\r\nTZID:Z\r\n{_CHANGES.format('STANDARD', _OFFSETS)}{_CHANGES.format('DAYLIGHT', _OFFSETS)}"
+        "END:VTIMEZONE\r\nBEGIN:VEVENT\r\nDTSTART;TZID=Z:20900105T090000\r\nEND:VEVENT\r\n",
+        ["seconds", 1],
+    ),
+    "a series each second": (f"BEGIN:VEVENT\r\n{DENTIST}\r\nRRULE:FREQ=SECONDLY\r\nEND:VEVENT\r\n", "SECONDLY"),
+    "a series that never comes": (
+        f"BEGIN:VEVENT\r\n{DENTIST}\r\nRRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30\r\nEND:VEVENT\r\n",
+        None,
+    ),
+    "100,000 single dates": (
+        f"BEGIN:VEVENT\r\n{DENTIST}\r\nRDATE:{','.join(['20900105T090000Z'] * 100_000)}\r\nEND:VEVENT\r\n",
+        "single dates",
+    ),
+    "100,000 dates that are left out": (
+        f"BEGIN:VEVENT\r\n{WEEKLY}\r\nEXDATE:{','.join(['20900109T090000Z'] * 100_000)}\r\nEND:VEVENT\r\n",
+        "single dates",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_a_hostile_calendar_costs_is_bounded_and_said(
+    name: str, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parsing, "SECONDS", 1)
+    inner, expected = HOSTILE[name]
+    calendar.before, calendar.events = inner, {"honest": DENTIST}
+    job = calendar.look()
+    assert job.tries == 1
+    if isinstance(expected, list):
+        assert (job.state, job.reason_code, job.reason_params) == ("dead", "over-budget", {"limit": expected})
+    else:
+        assert job.state == ("dead" if expected == 0 else "decided")
+        assert expected in (0, None) or expected in job.reason
+
+
 def test_it_tells_what_is_new_where_wanted(calendar: Calendar) -> None:
     Schedule.objects.filter(id=calendar.schedule.id).update(
         job_payload={"minutes": 10, "all_day_at": "09:00", "tell": True}, body="{events}"
@@ -267,6 +313,20 @@ def test_a_job_commits_while_its_reminder_is_changed(calendar: Calendar) -> None
         decided.set()
         other.result()
     assert calendar.reminders() == ["Dentist 01-05 08:50"]
+
+
+def test_an_import_and_a_calendar_that_is_followed_read_a_file_alike(calendar: Calendar) -> None:
+    later, older = f"{DENTIST}\r\nSEQUENCE:2", f"{DENTIST.replace('T09', 'T11')}\r\nSEQUENCE:1"
+    for first, second in ((later, older), (older, later)):
+        versions = f"{first}\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\nUID:1\r\n{second}"
+        calendar.events = {"1": versions, "2": WEEKLY}
+        calendar.look()
+        raw = calendar.answer(Received(NOW, "GET", "/", {}, b"", ("", 0))).body  # type: ignore[union-attr]
+        now = fire.read_clock().now
+        wishes = Wishes(before=timedelta(minutes=10), uses_alarms=True, all_day_at=time(9))
+        items = calendar_import.plan(calendar.user, calendar_import.read(calendar.user, raw, now), wishes, now)
+        slots = [f"{item.entry.title} {item.entry.next_slot:%m-%d %H:%M}" for item in items if item.entry]
+        assert slots == calendar.reminders() == ["Standup 01-02 07:50", "Dentist 01-05 08:50"]
 
 
 def test_what_of_a_calendar_is_not_taken_is_told_by_the_api_and_on_its_page(calendar: Calendar) -> None:
