@@ -46,6 +46,18 @@ def test_what_may_mean_two_things_is_refused_with_both(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["dentist 12/24/2031 9am", "meeting 3/4/2031 at 5", "party 2031/03/04 18:00", "trip 7-8-2031 at 6:00"]
+)
+def test_a_date_in_figures_beside_a_time_is_asked_about(api: Api, text: str) -> None:
+    assert wrong_fields(api.post("/schedules/quick-add", {"text": text})) == ["text"]
+
+
+def test_a_span_of_hours_begins_with_its_first(api: Api) -> None:
+    answer = api.post("/schedules/quick-add", {"text": "standup 9-10am tomorrow", "time_zone": "Europe/Berlin"})
+    assert (answer.json()["title"], answer.json()["next_run"]) == ("standup", "2026-06-02T07:00:00Z")
+
+
+@pytest.mark.parametrize(
     ("body", "field"),
     [
         ({"text": "call mum"}, "text"),
