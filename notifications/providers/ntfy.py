@@ -116,8 +116,8 @@ class Ntfy(Provider):
         return {"server": destination.address.get("url", ""), "priority": destination.address.get("priority", 3)}
 
     def summary(self, destination: Destination) -> str:
-        path = str(destination.address.get("url", "")).partition("://")[2].partition("/")[2]
-        return "/".join(filter(None, (self.host(destination), path, f"{destination.address.get('beginning', '')}…")))
+        server = str(destination.address.get("url", "")).partition("://")[2]
+        return f"{server}/{destination.address.get('beginning', '')}…"
 
     def send(self, message: Message, destination: Destination) -> Answer:
         topic, token = destination.secrets.get("topic", ""), destination.secrets.get("token", "")

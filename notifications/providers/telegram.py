@@ -22,8 +22,10 @@ from work.reasons import Reason
 
 _TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{30,60}")
 _CHAT = re.compile(r"(?:-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31})(?:/[0-9]{1,10})?")
+# A chat, with its topic as other programs write it; or the link of one, here and in Telegram's own pages.
 _NAMED = re.compile(
-    rf"{_CHAT.pattern}|(?:https://)?t\.me/(?:c/[0-9]{{1,16}}|[A-Za-z][A-Za-z0-9_]{{3,31}})(?:/[0-9]{{1,10}}){{0,2}}/?"
+    rf"{_CHAT.pattern}|(?:https://web\.telegram\.org/\w/#)?-?[0-9]{{1,20}}(?:[_:][0-9]{{1,10}})?"
+    r"|(?:https://)?t\.me/(?:c/[0-9]{1,16}|[A-Za-z][A-Za-z0-9_]{3,31})(?:/[0-9]{1,10}){0,2}/?"
 )
 
 
@@ -55,11 +57,13 @@ class TelegramForm(forms.Form):
 
     def clean_chat(self) -> str:
         """Return the chat's id or name, and the number of its topic after a slash, if there is one."""
-        chat: str = self.cleaned_data["chat"]
+        chat: str = self.cleaned_data["chat"].rpartition("#")[2]
         if path := chat.partition("t.me/")[2]:
             first, *rest = path.strip("/").split("/")
             name = f"-100{rest.pop(0)}" if first == "c" else f"@{first}"
             chat = "/".join([name, *rest[:1]])
+        elif not chat.startswith("@"):
+            chat = re.sub("[_:]", "/", chat)
         return chat.removesuffix("/1")  # the general topic, which is no topic to the API
 
 

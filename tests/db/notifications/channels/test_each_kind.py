@@ -31,9 +31,20 @@ class Service:
     refusal: str
 
 
+# What else the forms of some kinds take.
+OTHERS = {
+    "telegram, a topic": {"token": telegram.TOKEN, "chat": "https://t.me/c/123/42"},
+    "discord, a thread": {"url": f"https://discord.com/api/webhooks/{discord.WEBHOOK}?thread_id={discord.THREAD}"},
+    "slack, a workflow": {"url": f"https://hooks.slack.com/{slack.WORKFLOW}"},
+    "slack, another chat server": {"url": f"SERVER{slack.MATTERMOST}"},
+    "ntfy, under a path": {"server": "SERVER/ntfy", "topic": ntfy.OPEN},
+}
+
+
 @contextmanager
-def service(kind: str) -> Iterator[Service]:
+def service(name: str) -> Iterator[Service]:
     """A local server that behaves as the documentation of that kind says."""
+    kind = name.partition(",")[0]
     if kind == "email":
         with ExitStack() as broken:
             yield Service(
@@ -60,25 +71,28 @@ def service(kind: str) -> Iterator[Service]:
             "matrix": {"server": receiver.origin, "room": matrix.ROOM, "token": matrix.TOKEN},
             "apprise": {"url": f"gotify://127.0.0.1:{receiver.port}/{gotify.TOKEN}"},
         }[kind]
+        if name in OTHERS:
+            typed = {field: value.replace("SERVER", receiver.origin) for field, value in OTHERS[name].items()}
         with override_settings(SERVICE_URLS=dict.fromkeys(("telegram", "discord", "slack"), receiver.origin)):
             yield Service(
                 typed,
                 lambda: [request.body.decode() for request in receiver.requests],
                 lambda: setattr(receiver, "answer", Reply(400, body=b"{}")),
-                "400 Bad Request",
+                "The workflow refused the message" if "workflow" in name else "400 Bad Request",
             )
 
 
 KINDS = [provider.kind for provider in providers.all() if provider.kind not in ("inbox", "queue", "web_push")]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", [*KINDS, *OTHERS])
 def test_a_person_adds_confirms_and_tries_it(
-    browser: Client, ada: User, kind: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    browser: Client, ada: User, name: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    kind = name.partition(",")[0]
     settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
     monkeypatch.setattr(type(providers.get(kind)), "rates", ())  # nobody is as quick as this test
-    with service(kind) as there:
+    with service(name) as there:
         added = browser.post(f"/channels/new/{kind}/", {**there.typed, "label": "Mine"}, follow=True)
         assert added.status_code == 200
         [channel] = Channel.objects.filter(user=ada, provider=kind)

@@ -27,6 +27,9 @@ LINKS_OF_CHATS = {
     "https://t.me/newsroom/42/7": "@newsroom/42",
     "https://t.me/c/1234567890/1": "-1001234567890",  # the general topic
     "-1001234567890/11": "-1001234567890/11",
+    "-1001234567890:11": "-1001234567890/11",
+    "https://web.telegram.org/a/#-1001234567890_42": "-1001234567890/42",
+    "https://web.telegram.org/k/#-1001234567890": "-1001234567890",
 }
 VALID = [{"token": TOKEN, "chat": chat} for chat in ("123456789", " -1001234567890 ", "@newsroom", *LINKS_OF_CHATS)]
 INVALID = [
