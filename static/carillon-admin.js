@@ -24,3 +24,14 @@ const nameParts = () => {
   }
 };
 new MutationObserver(nameParts).observe(document, { childList: true, subtree: true });
+
+// As in live.js: nothing of a session that has ended stays on the screen.
+async function leaveOnceOver() {
+  if (!document.querySelector('form[action$="/logout/"]')) return; // nobody was signed in
+  const answer = await fetch("/inbox/state/", { redirect: "manual" }).catch(() => null);
+  if (answer?.type !== "opaqueredirect") return;
+  document.body.replaceChildren();
+  location.replace(location.pathname + location.search);
+}
+document.addEventListener("visibilitychange", () => document.hidden || leaveOnceOver());
+setInterval(leaveOnceOver, 60_000);

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from demo.installation import Installation
 from tests.browser.conftest import accessible, fits
+from tests.browser.test_admin import enter
 from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
@@ -21,3 +24,17 @@ def test_recent_activity_lists_this_browser_and_its_sign_in(page: Page, site: In
     expect(main).to_contain_text("Signed in")
     fits(page)
     accessible(page)
+
+
+@pytest.mark.parametrize("path", ["/reminders/", "/admin/"])
+def test_a_page_that_is_open_empties_itself_once_the_session_has_ended(
+    page: Page, site: Installation, path: str
+) -> None:
+    enter(page, site, f"elsewhere{len(path)}@example.org")
+    page.goto(f"{site.url}{path}")
+    other = page.context.new_page()
+    other.goto(f"{site.url}/settings/")
+    other.get_by_role("button", name="Sign out").click()
+    expect(other).to_have_url(re.compile("/account/login/"))
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # somebody looks at it
+    expect(page).to_have_url(re.compile(r"/account/login/\?next="))
