@@ -177,6 +177,13 @@ def _expected(body: str, now: datetime, line: str) -> Value | None:
     is_day = is_implied and not re.search(
         r"noon|(?<!\d)12 ?(?:[ap]m|h|uhr)|midn|mittag|mitternacht|medio|:|\dh|uhr", line, re.IGNORECASE
     )
+    if whole := re.search(r"(?i)^(?:next|kommendes?) (?:(week|woche)|(year|jahr)|quarter|qtr)$", line):
+        # chrono gives the same day of it; each is as good.
+        first = at - timedelta(days=at.weekday()) if whole[1] else at.replace(month=1, day=1)
+        if not (whole[1] or whole[2]):
+            first = at.replace(month=(at.month - 1) // 3 * 3 + 1, day=1)
+        last = first + timedelta(days=6 if whole[1] else 365 if whole[2] else 89)
+        return Value(first.isoformat(" ")[:10], last.isoformat(" ")[:10])
     return Value(at.isoformat(" ")[: 10 if is_day else 19])
 
 
@@ -235,7 +242,9 @@ def _is_same(at: datetime, value: Value, case: Case) -> bool:
         text[:10] == value.text[:10]
         and "DD" not in value.text
         and re.search(
-            r"\b(?:in|en|dentro|hence|now|later|tonight|evening|morning|noche|tarde|mañana|abend|nacht)\b", case.line
+            r"\b(?:in|en|dentro|hence|now|later|tonight|evening|morning|noche|tarde|mañana|abend|nacht)\b",
+            case.line,
+            re.IGNORECASE,
         )
         and not _CLOCK.search(case.line)
     ):

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import date, datetime, time, timedelta
+from datetime import date, timedelta
 from typing import Any
 
-from schedules.quick_add.days import Clock, Day, Piece, Step, Times, checked, feast, later, this_week
+from schedules.quick_add.days import Clock, Day, Piece, Step, Times, checked, feast, this_week
 from schedules.quick_add.hints import NotUnderstood
 
 _SMALLER = {"hours": ("minutes", 60), "minutes": ("seconds", 60), "days": ("hours", 24), "years": ("months", 12)}
@@ -53,8 +53,9 @@ def _nth(number: int, weekday: int, of: Day | None = None) -> Day:
 
 
 def _last_day(of: Day, is_once: int = 0) -> Day:
-    is_yearly = of.every == (12, "months")
-    return Day(day=31, month=12) if is_yearly else replace(of, day=-1, every=None if is_once else of.every)
+    if of.every == (12, "months"):
+        return Day(day=31, month=12)
+    return Day(day=-1, month=of.month, year=of.year) if is_once else replace(of, day=-1)
 
 
 def _weekdays(pieces: list[Piece]) -> Day:
@@ -79,22 +80,38 @@ def _next_unit(unit: str, today: date) -> Day | None:
         "days": today + timedelta(days=1),
         "weeks": this_week(today, 0, 1),
         "months": (today.replace(day=1) + timedelta(days=32)).replace(day=1),
+        "quarters": (today.replace(day=1) + timedelta(days=31 * (3 - (today.month - 1) % 3))).replace(day=1),
         "years": date(today.year + 1, 1, 1),
     }
     return Day(exact=found[unit]) if unit in found else None
 
 
-def _later_day(lengths: list[Step], since: Day, today: date) -> Day | None:
-    first = _coming(1, since.weekdays[0], today).exact if len(since.weekdays) == 1 else since.exact
-    if first is None or any(unit in ("seconds", "minutes", "hours") for _, unit in lengths):
+def _shifted(lengths: list[Step], since: Day, sign: int, today: date) -> Day | None:
+    """Days, weeks … after or before a day."""
+    has_one = since.exact or since.month or since.movable or (len(since.weekdays) == 1 and not since.repeats)
+    # A year after Christmas may be after the one before.
+    units = ("days", "weeks", "months", "workdays", *(["years"] if since.exact else []))
+    is_long = all(unit in units for _, unit in lengths)
+    if not has_one or not is_long or since.every or since.until or since.shift:
         return None
-    return Day(exact=later(datetime.combine(first, time()), lengths).date())
+    if since.weekdays:
+        since = _coming(1, since.weekdays[0], today)
+    return replace(since, shift=tuple((number * sign, unit) for number, unit in lengths))
+
+
+def _next_month(month: int, today: date) -> Day | None:
+    """Later in this year, "next December" may be that of next year."""
+    return _month(month, is_of=False) if month <= today.month else None
+
+
+def _half(times: Times, half: int) -> Times | None:
+    return _minutes(times, times[0].minute, half)
 
 
 def _every(value: Day, number: int | None = None) -> Day | None:
     """A repetition of the day, as in "every Friday" or "every 2nd Tuesday of the month"."""
     number = 1 if number is None else number
-    is_once = value.exact or value.year or value.easter is not None or value.until
+    is_once = value.exact or value.year or value.movable or value.until or value.shift
     if is_once or number < 1 or (number > 1 and not value.weekdays):
         raise NotUnderstood("every")
     if value.nth in (2, 3, 4) and not value.is_of:
@@ -183,13 +200,16 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "in_week": lambda weekday, today, weeks: Day(exact=this_week(today, weekday, weeks)),
     "coming": _coming,
     "next_unit": _next_unit,
-    "next_date": lambda day: day if day.month or day.easter is not None else None,
+    "next_date": lambda day: day if day.month or day.movable else None,
     "days_later": lambda number, today, part="": Day(exact=today + timedelta(days=number), part=part),
     "with_part": lambda day, part: None if day.part else replace(day, part=part),
-    "later_day": _later_day,
-    "later_date": lambda lengths, day, today: (
-        _later_day(lengths, day, today) if day.exact and day.exact >= today else None
+    "shifted": _shifted,
+    "next_month": _next_month,
+    "this_month": lambda month, today: _month(month, today.year, is_of=False) if month > today.month else None,
+    "months_span": lambda first, last, year=None: replace(
+        _month(first, year, is_of=False), until=_date(-1, last, year)
     ),
+    "thousands": lambda thousand, rest=None: 2000 + (rest or 0) if thousand == 2 and (rest or 0) < 100 else None,
     "before_year": lambda year: Day(exact=date(year - 1, 12, 31)),
     "every": _every,
     "each_part": lambda part, number: Day(every=(1 if number is None else number, "days"), part=part, repeats=True),
@@ -197,6 +217,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "past": _past,
     "past_steps": lambda steps, times, sign: _past(steps[0][0], times, sign) if steps[0][1] == "minutes" else None,
     "minutes": _minutes,
+    "half": _half,
     "named": lambda times, number: times if number in (None, 12) else None,
     "first": lambda times: times[0],
     "times": _times,

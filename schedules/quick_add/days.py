@@ -9,18 +9,17 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from schedules.quick_add.hints import NotUnderstood
-
 Step = tuple[int, str]
 MORNING = time(9)
-# The time of a reminder in each part of the day, and the hours that belong to it; from 24 on, of the next day.
+# The time of a reminder in each part of the day, the hours that belong to it (from 24 on, of the next day), and the
+# last hour that it gets by itself.
 _PARTS = {
-    "morning": (MORNING, 0, 12),
-    "afternoon": (time(15), 12, 19),
-    "tarde": (time(15), 12, 21),
-    "evening": (time(19), 16, 25),
-    "night": (time(20), 18, 30),
-    "dawn": (time(5), 0, 7),
+    "morning": (MORNING, 0, 12, 11),
+    "afternoon": (time(15), 12, 19, 16),
+    "tarde": (time(15), 12, 21, 19),
+    "evening": (time(19), 16, 25, 23),
+    "night": (time(20), 18, 30, 23),
+    "dawn": (time(5), 0, 7, 6),
 }
 
 
@@ -44,7 +43,7 @@ class Clock:
 
     def within(self, part: str) -> Clock | None:
         """The time of day in that part; its hour is 24 or more on the next day."""
-        _default, first, last = _PARTS[part]
+        _default, first, last, _own = _PARTS[part]
         hours = {self.hour % 12 + add for add in (0, 12, 24)} if self.is_open else {self.hour, self.hour + 24}
         found = [hour for hour in sorted(hours) if first <= hour < last]
         return replace(self, hour=found[0], is_open=False) if len(found) == 1 else None
@@ -57,8 +56,10 @@ def default_time(part: str) -> time:
     return _PARTS[part][0] if part else MORNING
 
 
-def is_over(part: str, now: datetime) -> bool:
-    return bool(part) and now.hour >= _PARTS[part][2]
+def soon(part: str, now: datetime) -> datetime | None:
+    """A full hour, 15 to 75 minutes ahead, for a part of the day that has begun; None if it is over then."""
+    found = (now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
+    return found if found.date() == now.date() and (not part or found.hour <= _PARTS[part][3]) else None
 
 
 @dataclass
@@ -74,11 +75,11 @@ class Piece:
 
 @dataclass(frozen=True)
 class Day:
-    """One of: `exact`, `weekdays`, `nth` of `weekday`, `day` (-1: the last) of a month, a `month` alone, or `easter`.
+    """One of: `exact`, `weekdays`, `nth` of `weekday`, `day` (-1: the last) of a month, a `month` alone, or `movable`.
 
-    `month` and `year` narrow it; `easter` are the days from Easter Sunday. `every` is a repetition that is part of it,
-    as in "the 15th of every month". `part` is a part of the day, as in "tonight"; `until` is the end of a span, and
-    `said` the weekday that was named beside a date.
+    `month` and `year` narrow it; `movable` is as in movable_day; `shift` counts from the day. `every` is a repetition
+    that is part of it, as in "the 15th of every month". `part` is a part of the day, as in "tonight"; `until` is the
+    end of a span, and `said` the weekday that was named beside a date.
     """
 
     exact: date | None = None
@@ -88,7 +89,8 @@ class Day:
     day: int = 0
     month: int = 0
     year: int = 0
-    easter: int | None = None
+    movable: str = ""
+    shift: tuple[Step, ...] = ()
     every: Step | None = None
     part: str = ""
     repeats: bool = False
@@ -107,15 +109,14 @@ def checked(day: Day) -> Day:
 
 
 def feast(text: str, year: int | None = None) -> Day:
-    """ "12-25", "11-4-3" (the fourth Thursday, 3, of November), "05--1-0" (the last Monday of May) or "easter-2"."""
-    year = year or 0
-    if text.startswith("easter"):
-        return Day(easter=int(text[6:]), year=year)
+    """ "12-25", "11-4-3" (the fourth Thursday, 3, in November), "05--1-0" (the last Monday in May), or movable."""
+    if not text[0].isdigit() or "<" in text:
+        return Day(movable=text, year=year or 0)
     month, rest = int(text[:2]), text[3:]
     nth, dash, weekday = rest.rpartition("-")
     if dash:
-        return Day(nth=int(nth), weekday=int(weekday), month=month, year=year, is_of=True)
-    return Day(day=int(rest), month=month, year=year)
+        return Day(nth=int(nth), weekday=int(weekday), month=month, year=year or 0, is_of=True)
+    return Day(day=int(rest), month=month, year=year or 0)
 
 
 def _easter(year: int) -> date:
@@ -127,12 +128,26 @@ def _easter(year: int) -> date:
     return date(year, shift // 31, shift % 31 + 1)
 
 
-def easter_day(day: Day, since: date) -> date:
-    """The next one from `since` on, or that of its year."""
-    if day.easter is None:
-        raise NotUnderstood("date")
+def _orthodox(year: int) -> date:
+    """Easter Sunday of the Orthodox churches, by the rule of Meeus; from 1900 to 2099."""
+    moon = (19 * (year % 19) + 15) % 30
+    shift = moon + (2 * (year % 4) + 4 * (year % 7) - moon + 34) % 7 + 114
+    return date(year, shift // 31, shift % 31 + 1) + timedelta(days=13)
+
+
+def movable_day(day: Day, since: date) -> date:
+    """The next one from `since` on, or that of its year.
+
+    "easter-2" and "orthodox+1" count the days from Easter; "12-24<6" is the last Sunday (6) until 24 December.
+    """
     years = [day.year] if day.year else [since.year, since.year + 1]
-    found = [_easter(year) + timedelta(days=day.easter) for year in years]
+    latest, _, weekday = day.movable.partition("<")
+    if weekday:
+        ends = [date(year, int(latest[:2]), int(latest[3:])) for year in years]
+        found = [end - timedelta(days=(end.weekday() - int(weekday)) % 7) for end in ends]
+    else:
+        easter = _easter if latest.startswith("easter") else _orthodox
+        found = [easter(year) + timedelta(days=int(latest.lstrip("eastrhodx"))) for year in years]
     return next((one for one in found if one >= since), found[-1])
 
 
@@ -169,9 +184,10 @@ def later(moment: datetime, steps: list[Step]) -> datetime:
         if unit in ("months", "years", "quarters"):
             moment = months_later(moment, number * {"months": 1, "quarters": 3, "years": 12}[unit])
         elif unit == "workdays":
-            while number > 0:
-                moment += timedelta(days=1)
-                number -= moment.weekday() < 5
+            sign = 1 if number > 0 else -1
+            while number:
+                moment += timedelta(days=sign)
+                number -= sign * (moment.weekday() < 5)
         else:
             moment += timedelta(**{unit: number})
     return moment

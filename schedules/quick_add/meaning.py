@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from django.utils.translation import gettext as _
 
-from schedules.quick_add.days import Clock, Day, Piece, default_time, easter_day, in_year, is_over, later
+from schedules.quick_add.days import Clock, Day, Piece, default_time, in_year, later, movable_day, soon
 from schedules.quick_add.hints import NotUnderstood
 from schedules.quick_add.reader import ELAPSED, Said, said
 from schedules.rules import InvalidRule, civil, words
@@ -132,8 +132,9 @@ class _Meaning:
             raise NotUnderstood("two-times")
         clock = self._time()
         found = self._moment(clock.time, clock.hour >= 24)
-        runs = said.day is not None and said.day.until is not None and self._date(said.day.until) < found.date()
-        if found <= self.now or runs:
+        until = said.day.until if said.day is not None else None
+        since = found if said.day is not None and said.day.exact and not said.day.shift else self.now
+        if found <= self.now or (until is not None and self._date(until, since=since) < found.date()):
             raise NotUnderstood("passed", said.timing)
         return self._at(found)
 
@@ -150,25 +151,29 @@ class _Meaning:
         if day.nth and not day.is_of:
             name = words.weekday(day.weekday % 7)
             raise NotUnderstood("past" if day.nth == -1 else "which-weekday", said.spans["day"].text, day=name)
+        if day == Day(day=-1):
+            day = Day(exact=self._date(day))  # of this month, even on its last evening
         found = datetime.combine(self._date(day, at), at)
+        if (day.month, day.day) == (2, 29) and not day.year and found - self.now > timedelta(days=366):
+            raise NotUnderstood("date", said.spans["day"].text)
         if day.said is not None and found.weekday() != day.said:
-            raise self._which_day(found, day.said)
-        begins = found <= self.now and day.exact == self.now.date() and not said.times
-        if begins and not is_over(said.part, self.now):
-            # That part of the day has begun: a full hour, 15 to 75 minutes ahead.
-            soon = (self.now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
-            found = soon if soon.date() == day.exact else found
+            near = found + timedelta(days=(day.said - found.weekday() + 3) % 7 - 3)
+            raise self._which("which-day", found, near)
+        if found <= self.now and day.exact == self.now.date() and not (said.times or day.shift):
+            return soon(said.part, self.now) or found
+        is_plain = day == Day(weekdays=day.weekdays) and not said.times and not said.part
+        if is_plain and found.date() == self.now.date():
+            raise self._which("which-week", found, found + 7 * _DAY)
         return found
 
-    def _which_day(self, found: datetime, weekday: int) -> NotUnderstood:
-        """The weekday that was said is not that of the date."""
-        near = found + timedelta(days=(weekday - found.weekday() + 3) % 7 - 3)
+    def _which(self, code: str, *days: datetime) -> NotUnderstood:
+        """Asks which of the days is meant."""
         span = self.said.spans["day"]
-        dates = [one.date() for one in (found, near) if one > self.now]
+        dates = [one.date() for one in days if one > self.now]
         choices = [
             (f"{words.weekday(one.weekday())}, {words.day(one)}", self._with(span, one.isoformat())) for one in dates
         ]
-        return NotUnderstood("which-day", span.text, choices)
+        return NotUnderstood(code, span.text, choices)
 
     def _with(self, piece: Piece, text: str) -> str:
         return self.said.line[: piece.start] + text + self.said.line[piece.end :]
@@ -220,7 +225,7 @@ class _Meaning:
             raise NotUnderstood("every", said.timing)
         if unit == "seconds":
             raise NotUnderstood("seconds")
-        if said.day is not None and said.day.easter is not None:
+        if said.day is not None and (said.day.movable or said.day.shift):
             raise NotUnderstood("every", said.timing)
         if unit in ("minutes", "hours"):
             return self._within_day(number, unit)
@@ -360,10 +365,13 @@ class _Meaning:
     def _date(self, day: Day, at: time = _LAST_MINUTE, since: datetime | None = None) -> date:
         """The next such day, today included until `at`."""
         since = since or self.now
+        if day.shift:
+            first = self._date(replace(day, shift=()), at, since)
+            return later(datetime.combine(first, time()), list(day.shift)).date()
+        if day.movable:
+            return movable_day(day, since.date())
         if day.exact is not None:
             return day.exact
-        if day.easter is not None:
-            return easter_day(day, since.date())
         if day.year and not day.nth:
             return in_year(day)
         if day.weekdays:

@@ -4,6 +4,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, time
 from functools import cache
@@ -17,6 +18,8 @@ from schedules.rules.cron_text import SHORTHANDS
 DATA = Path(__file__).with_name("data")
 _LONGEST = 6
 _YEARS = range(1900, 2200)
+# From here on, a year of two digits may be of the last century.
+_NEXT_CENTURY = 40
 _UNIT_OF = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _FRACTIONS = {"1/2": 0.5, "1/4": 0.25, "3/4": 0.75}
 
@@ -159,14 +162,16 @@ def _of_token(token: re.Match[str]) -> Mapping[str, Any]:
         raise NotUnderstood("time" if kind in ("half", "clock", "dot") else "date", text) from None
 
 
-def _digits(text: str) -> Mapping[str, Any]:
+def _digits(text: str) -> dict[str, Any]:
     number = int(text) if len(text) < 7 else -1
     found = _number(number, "digits") if number >= 0 else {}
-    return found | ({"year": number} if len(text) == 4 and number in _YEARS else {})
+    found |= {"year": number} if len(text) == 4 and number in _YEARS else {}
+    is_time = 100 <= number < 2400 and number % 100 < 60 and len(text) < 5
+    return found | (_clock(f"{number // 100}:{number % 100}", "hhmm") if is_time else {})
 
 
 def _hms(text: str) -> tuple[int, int, int]:
-    hour, minute, second, *_rest = [*(int(one) for one in re.findall(r"\d+", text)), 0, 0]
+    hour, minute, second, *_rest = [*(int(one) for one in re.findall(r"\d{1,2}(?=(?:\d\d)?(?!\d))", text)), 0, 0]
     time(hour, minute, second)
     return hour, minute, second
 
@@ -178,15 +183,37 @@ def _half(text: str) -> Mapping[str, Any]:
     return {"clock": (Clock(hour % 12 + 12 * ("p" in text.lower()), minute, second, has_half=True),)}
 
 
-def _clock(text: str) -> Mapping[str, Any]:
+def _clock(text: str, kind: str = "clock") -> dict[str, Any]:
     hour, minute, second = _hms(text)
     clock = Clock(hour, minute, second, is_open=1 <= hour <= 12 and text[0] != "0")
-    return {"clock": (clock,)} | ({"hm": hour * 60 + minute} if "h" in text else {})
+    return {kind: (clock,)} | ({"hm": hour * 60 + minute} if "h" in text else {})
 
 
 def _dot(text: str) -> Mapping[str, Any]:
-    is_time = int(text.split(".")[0]) < 24 and int(text[-2:]) < 60
-    return {"dot": _clock(text)["clock"]} if is_time else {"amount": text}
+    """A time of day, a date or an amount."""
+    day, month = (int(one) for one in text.split("."))
+    found = _clock(text, "dot") if day < 24 and month < 60 else {"amount": text}
+    with suppress(ValueError):
+        found = {**found, "dotdate": _ymd(0, month, day)["ymd"]}
+    return found
+
+
+def _slashed(text: str) -> Mapping[str, Any]:
+    """A date that can be read in one way only, or else one to ask about."""
+    numbers = [int(one) for one in re.findall(r"\d+", text)]
+    if len(numbers) == 2 and numbers[1] in _YEARS:
+        return {"ymd": Day(month=numbers[0], year=numbers[1])} if 1 <= numbers[0] <= 12 else {"slashed": text}
+    if numbers[0] > 31:
+        return _ymd(numbers[0], *numbers[1:]) if len(numbers) == 3 else {"slashed": text}
+    if len(numbers) == 3 and _NEXT_CENTURY <= numbers[2] < 100:
+        return {"slashed": text}
+    found = []
+    for month, day in (numbers[:2], numbers[1::-1]):
+        with suppress(ValueError):
+            found.append(_ymd(sum(numbers[2:]), month, day))
+    if len(found) == 1 or (found and found[0] == found[-1]):
+        return found[0]
+    return {"slashed": text} | ({"fraction": _FRACTIONS[text]} if text in _FRACTIONS else {})
 
 
 def _ymd(year: int, month: int, day: int) -> Mapping[str, Any]:
@@ -200,7 +227,7 @@ _READERS: Mapping[str | None, Any] = {
     "zone": lambda text: {"zone": text},
     "offset": lambda text: {"offset": text},
     "iso": lambda text: _ymd(*(int(one) for one in text.rstrip("Tt").split("-"))),
-    "slashed": lambda text: {"slashed": text} | ({"fraction": _FRACTIONS[text]} if text in _FRACTIONS else {}),
+    "slashed": _slashed,
     "dotted": lambda text: _ymd(*(int(one or 0) for one in reversed(text.split(".")))),
     "half": _half,
     "clock": _clock,
@@ -214,6 +241,7 @@ _READERS: Mapping[str | None, Any] = {
 _ALONE = ("shorthand", "zone", "offset", "ymd", "slashed", "clock", "dot", "amount", "decimal", "nth", "count")
 KIND_SETS: list[set[str]] = [
     set(), *({kind} for kind in _ALONE), {"clock", "hm"}, {"slashed", "fraction"},
+    {"dot", "dotdate"}, {"amount", "dotdate"},
     *(set(of) for of in SHORT_UNITS.values()),
-    *(set(_digits(text)) for text in ("0", "1", "10", "13", "24", "32", "60", "2026")),
+    *(set(_digits(text)) for text in ("0", "1", "10", "13", "24", "32", "60", "130", "2026", "2060")),
 ]  # fmt: skip

@@ -22,6 +22,7 @@ _ONCE = {
     "clocks": ("hours", "two-times"),
     "begins": ("starts", "two-days"),
     "ends": ("ends", "two-ends"),
+    "endsat": ("ends", "two-ends"),
     "without": ("without", "two-days"),
 }
 
@@ -85,6 +86,7 @@ class _Reader:
                 getattr(self, f"_take_{kind}")(piece, piece.kinds[kind])
             piece.is_used = True
             said.spans.setdefault(kind, piece)
+        said.spans.setdefault("ends", said.spans.get("endsat", Piece({}, 0, 0)))
         self._keep_repetition()
         if not (said.every or said.repeats or said.shorthand):
             self._keep_start()
@@ -187,6 +189,8 @@ class _Reader:
         if adverbs and not (said.every or said.repeats or said.wait or self._is_once(adverbs[0].kinds["adverb"])):
             said.every, adverbs[0].is_used = adverbs[0].kinds["adverb"], True
         repeats = bool(said.every or said.repeats or said.shorthand)
+        if repeats and "endsat" in said.spans:
+            raise NotUnderstood("until", said.spans["endsat"].text)
         for before, piece in zip([None, *self.pieces], self.pieces, strict=False) if repeats else ():
             follows = piece.text.startswith("for ") or (before is not None and before.is_used)
             if "count" in piece.kinds and said.count is None and follows:
@@ -217,6 +221,10 @@ class _Reader:
             said.spans["day"] = said.spans["begins"]
         elif said.starts is not None or said.day is None:
             return
+        if isinstance(said.ends, Day) and said.day is not None:
+            said.day = replace(said.day, until=said.ends)
         if said.ends:
-            said.body = " ".join(said.spans[kind].text for kind in ("begins" if said.starts else "day", "ends"))
+            first, last = said.spans["begins" if said.starts else "day"], said.spans["ends"]
+            between = (piece for piece in self.pieces if piece.is_used and first.start <= piece.start <= last.start)
+            said.body = " ".join(piece.text for piece in between)
         said.starts = said.ends = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from schedules.quick_add.days import Piece, slashed
@@ -23,6 +24,7 @@ _FUZZY = ("weekday", "month", "rel", "part", "plural", "tonight", "over", "weakm
 _FUNCTION = {"the", "of", "at", "las", "on", "in", "a"}
 _BOUNDS = {"until": "until", "starting": "from", "except": "relative"}
 _FRACTIONS = {"1/2", "1/3", "2/3", "1/4", "3/4"}
+_RELATIVE = {"next", "farnext", "last", "other", "coming", "this"}
 _LONG = 6
 _SHORTEST = 5
 
@@ -109,7 +111,9 @@ def _code_beside(piece: Piece, around: _Around) -> str:
         return "relative"
     if piece.text == "of" and before.is_used:
         return "relative"  # "Monday of the Holy Spirit"
-    if kinds & {"next", "last", "other", "coming", "this"} and (after.is_used or before.is_used or not after.text):
+    if kinds & {"next", "farnext", "last", "other", "coming", "this"} and (
+        after.is_used or before.is_used or not after.text
+    ):
         return "rest"
     if "meal" in kinds and before.kinds.keys() & {"at", "near"}:
         return "relative"
@@ -186,6 +190,9 @@ def title(pieces: list[Piece], known: Lexicon) -> str:
         texts.append(piece.text[1:-1] if is_quoted else piece.text)
         last = piece.end
     found = " ".join("".join(texts).split()).strip(" ,;:–-").removesuffix(" .")
+    found = re.sub(r" (?=[!?])", "", found)
+    if not re.search(r"\w", found):
+        return ""
     for preamble in known.preambles:
         if found.lower().startswith(f"{preamble} "):
             return found[len(preamble) + 1 :]

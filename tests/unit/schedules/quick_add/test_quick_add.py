@@ -131,6 +131,17 @@ def test_what_may_mean_two_things_is_asked() -> None:
             read(choice, WEDNESDAY, BERLIN, language)
 
 
+def test_a_weekday_that_is_today_may_be_in_a_week() -> None:
+    early = WEDNESDAY.replace(hour=6)
+    with pytest.raises(NotUnderstood) as caught:
+        read("call on Wednesday", early, BERLIN)
+    assert caught.value.code == "which-week"
+    lines = [line for _name, line in caught.value.choices]
+    assert lines == ["call 2026-11-18", "call 2026-11-25"]
+    assert [str(read(line, early, BERLIN).timing) for line in lines] == ["2026-11-18 09:00:00", "2026-11-25 09:00:00"]
+    assert str(read("call on Wednesday at 8", early, BERLIN).timing) == "2026-11-18 08:00:00"
+
+
 def test_a_piece_of_a_time_never_slides_into_the_title() -> None:
     lines = (HERE / "causes.tsv").read_text(encoding="utf-8").splitlines()[1:]
     for language, now, zone, line, title, meanings, cause in (row.split("\t") for row in lines):
@@ -166,7 +177,7 @@ def test_an_empty_and_a_long_line_are_refused_and_each_hint_is_used() -> None:
         with pytest.raises(NotUnderstood) as caught:
             read(line, WEDNESDAY, BERLIN)
         codes.add(caught.value.code)
-    assert codes == HINTS.keys() - {"title"}
+    assert codes == HINTS.keys() - {"title", "which-week"}
 
 
 @pytest.mark.parametrize(
