@@ -39,8 +39,7 @@ def authenticate(request: HttpRequest) -> ApiToken:
     kind, _, token = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() != "bearer" or not token:
         raise _unauthorised("Send the header “Authorization: Bearer <token>”. Make a token on the settings page.")
-    found = tokens.find(token.strip())
-    if found is None:
+    if (found := tokens.find(token.strip())) is None:
         raise _unauthorised(
             "This token is not valid: it is unknown, expired or revoked. Make one on the settings page."
         )

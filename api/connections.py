@@ -117,8 +117,7 @@ def list_connection_kinds(request: ApiRequest) -> HttpResponse:
 def add_connection(request: ApiRequest, body: NewConnection) -> HttpResponse:
     """Its source is asked first. With an `Idempotency-Key` it is not, and the connection is `unchecked` until `check`
     or the first look of a reminder."""
-    kind = connections.find(body.kind)
-    if kind is None:
+    if (kind := connections.find(body.kind)) is None:
         raise invalid(FieldError("kind", "There is no such kind. GET /connections/kinds lists them."))
     refuse_unknown(body.fields, kind.form.base_fields)
     form = ConnectionForm(request.auth.user, kind, {**body.fields, "label": body.label})
@@ -137,8 +136,7 @@ def read_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
 def change_connection(request: ApiRequest, connection_id: UUID, body: ConnectionPatch) -> HttpResponse:
     """What is not given stays. Its reminders look through what is new."""
     found = _own(request, connection_id)
-    kind = connections.find(found.kind)
-    if kind is None:
+    if (kind := connections.find(found.kind)) is None:
         raise conflict("This installation has no such kind of connection.")
     fields = body.fields if "fields" in body.model_fields_set else {}
     refuse_unknown(fields, kind.form.base_fields)

@@ -168,8 +168,7 @@ def _who(request: ApiRequest) -> Who:
 
 
 def _one_line(field: str, said: str) -> str:
-    line = " ".join(said.split())
-    if not line:
+    if not (line := " ".join(said.split())):
         raise invalid(FieldError(field, "Write a few words."))
     return line
 

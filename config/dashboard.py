@@ -32,8 +32,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
     """What the page shows; nothing to staff who may not see the page "Health"."""
     if not may_see(request):
         return {"dashboard": None}
-    counted = cache.get(_KEY)
-    if counted is None:
+    if (counted := cache.get(_KEY)) is None:
         counted = _count()
         cache.set(_KEY, counted, _FRESH)
     hours, now = counted["hours"], timezone.now()

@@ -225,8 +225,7 @@ def proxy(value: str) -> str:
 
 def certificates(name: str) -> str:
     """The path of a file with certificates in PEM; empty: none."""
-    path = text(name, "")
-    if path:
+    if path := text(name, ""):
         try:
             ssl.create_default_context(cafile=path)
         except (OSError, ValueError):

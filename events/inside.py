@@ -34,8 +34,7 @@ def _record(rows: Sequence[Any]) -> None:
 
 def _fits(row: Any, data: Any) -> bool:
     """Whether the data fits the schema of its type; else it does not go out."""
-    problem = types.problem(row.type, data)
-    if problem:
+    if problem := types.problem(row.type, data):
         log.error("The change %s does not fit its type %s: %s: %s", row.id, row.type, problem.field, problem.text)
     return problem is None
 

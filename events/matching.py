@@ -108,8 +108,7 @@ def unmet(conditions: Sequence[Condition], envelope: Mapping[str, Any], budget: 
     """
     budget = budget or budget_of_event()
     for condition in conditions:
-        found = find(envelope, condition.field)
-        if found is MISSING:
+        if (found := find(envelope, condition.field)) is MISSING:
             return Reason(Code.MISSING, field=condition.field)
         try:
             holds = _holds(found, condition, budget)

@@ -154,8 +154,7 @@ def standard_key(secret: str) -> bytes:
 
 
 def _header(request: Request, name: str) -> str:
-    found = request.headers.get(name.lower(), "")
-    if not found:
+    if not (found := request.headers.get(name.lower(), "")):
         raise Refused(Code.UNSIGNED, header=name)
     return found
 

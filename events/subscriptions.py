@@ -93,8 +93,7 @@ def add(topic: Topic, address: str) -> Subscription:
     address = User.objects.normalize_email(address)
     Topic.objects.select_for_update(no_key=True).get(id=topic.id)
     added = Subscription.objects.filter(topic=topic).exclude(address="")
-    listed = added.filter(address=address).first()
-    if listed is None:
+    if (listed := added.filter(address=address).first()) is None:
         if added.count() >= settings.MOST_ADDED:
             said = _(
                 "You have added %(most)s addresses, which is the limit. Open the topic, so that others can subscribe."

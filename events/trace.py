@@ -99,8 +99,7 @@ def trace(correlation_id: UUID, user: User | None) -> Trace:
         .order_by("id")[: MOST + 1]
     )
     deliveries = sent[:MOST]
-    began = min((one.created_at for one in (*events, *deliveries)), default=None)
-    if began is None:
+    if (began := min((one.created_at for one in (*events, *deliveries)), default=None)) is None:
         return Trace(correlation_id)
     rows = [_event(one, began) for one in events] + [_delivery(one, began, names) for one in deliveries]
     return Trace(correlation_id, sorted(rows, key=lambda row: row.at), more=len(found) > MOST or len(sent) > MOST)

@@ -189,8 +189,7 @@ class Problem:
 
 def problem(name: str, data: dict[str, Any]) -> Problem | None:
     """The first reason why `data` does not fit its type; None if it does, or nobody knows the type."""
-    known = TYPES.get(name)
-    if known is None:
+    if (known := TYPES.get(name)) is None:
         return None
     try:
         known.schema.model_validate_json(json.dumps(data))

@@ -118,8 +118,7 @@ def tell(batch: Claim) -> Defer | None:
     """Tell those who have not been told. None once it is over; else when to go on."""
     audience = AUDIENCES[batch.handler]
     size = batch_sql.SIZE.replace("$people", audience.people).replace("$nobody", audience.nobody)
-    counted = postgres.query(size, {"id": batch.id, "token": batch.token})
-    if not counted:
+    if not (counted := postgres.query(size, {"id": batch.id, "token": batch.token})):
         return _more(0, 0)  # another worker has taken over, or it was cancelled
     [row] = counted
     if batch.tries + batch.released == 1:

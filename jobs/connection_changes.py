@@ -100,8 +100,7 @@ def check(connection: Connection) -> Reason | None:
 
     Raises TooMany.
     """
-    kind = connections.find(connection.kind)
-    if kind is None:
+    if (kind := connections.find(connection.kind)) is None:
         return Reason(Code.NO_CONNECTION_KIND, kind=connection.kind)
     try:
         found = ask(connection.user, kind, connection.destination())

@@ -93,8 +93,7 @@ class LookKind(Kind[Claim]):
     def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
         if not claim.is_active:
             return Cancel(Reason(Code.SWITCHED_OFF))
-        kind = kinds.find(claim.handler)
-        if kind is None:
+        if (kind := kinds.find(claim.handler)) is None:
             return deciding.failed(claim, Reason(Code.NO_KIND, kind=claim.handler))
         if claim.unusable:
             return deciding.failed(claim, claim.unusable)

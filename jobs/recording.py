@@ -101,8 +101,7 @@ def record(jobs: Iterable[NewJob]) -> list[Wake]:
 
     Leaves out a job whose batch and person have one already.
     """
-    new = list(jobs)
-    if not new:
+    if not (new := list(jobs)):
         return []
     rows = query(
         _RECORD,

@@ -131,8 +131,7 @@ def process(reader: str, found: str, write: Callable[[Sequence[Any]], object]) -
 @transaction.atomic
 def _process_chunk(reader: str, statement: str, write: Callable[[Sequence[Any]], object]) -> int:
     postgres.change(_BEGIN, [reader, *START])
-    position = postgres.query(_TAKE, [reader])
-    if not position:
+    if not (position := postgres.query(_TAKE, [reader])):
         return 0
     rows = postgres.query(statement, {"xact": position[0].xact, "id": position[0].change_id, "limit": CHUNK})
     if not rows:

@@ -64,8 +64,7 @@ def apply(found: QuerySet[Schedule], action: Action, now: datetime, by: User, ta
     """Do `action` to these schedules of one person; those to which it cannot be done are left out."""
     fit, left_out = [], Counter[Obstacle]()
     for schedule in state_changes.lock(found, now):
-        obstacle = _obstacle(schedule, action, tag)
-        if obstacle is None:
+        if (obstacle := _obstacle(schedule, action, tag)) is None:
             fit.append(schedule)
         else:
             left_out[obstacle] += 1
@@ -124,8 +123,7 @@ def changed_by(user: User, action: Action, at: datetime) -> QuerySet[Schedule]:
 @transaction.atomic
 def undo(user: User, action: Action, at: datetime, now: datetime, tag: str = "") -> int:
     """Undo an action, where nobody has changed a schedule since; how many. The caller checks the person's limit."""
-    schedules = state_changes.lock(changed_by(user, action, at), now)
-    if not schedules:
+    if not (schedules := state_changes.lock(changed_by(user, action, at), now)):
         return 0
     if action == Action.PAUSE:
         # Not `resume`: a reminder that was snoozed is snoozed again.

@@ -73,8 +73,7 @@ def read(user: User, raw: bytes, now: datetime) -> list[FileEvent]:
         raise Refused("busy") from None
     except OverBudget as limit:
         raise Refused("too-much", str(limit)) from None
-    events = file.events
-    if not events:
+    if not (events := file.events):
         raise Refused("no-events")
     if file.dropped or len(events) > MOST:
         raise Refused("too-many")

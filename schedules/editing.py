@@ -290,8 +290,7 @@ def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedul
 
 def _lock(schedule_id: UUID, now: datetime, *, deleted: bool = False) -> Schedule:
     """Raises `Conflict` if it is deleted, maybe by another tab at this moment, unless it may be (`deleted`)."""
-    schedules = state_changes.lock(Schedule.objects.filter(id=schedule_id), now)
-    if not schedules:
+    if not (schedules := state_changes.lock(Schedule.objects.filter(id=schedule_id), now)):
         raise Schedule.DoesNotExist
     if schedules[0].deleted_at is not None and not deleted:
         raise Conflict(schedules[0])

@@ -39,8 +39,7 @@ class Slots:
             instant = max(instant, self.snoozed_until - TICK)
         given = 0
         while self.left is None or given < self.left:
-            slot = self.timetable.next_after(instant, work)
-            if slot is None:
+            if (slot := self.timetable.next_after(instant, work)) is None:
                 return
             if slot not in self.settled:
                 yield slot

@@ -176,8 +176,7 @@ class Kind(Generic[C]):
 
     def sql(self, template: str) -> str:
         """A statement of the engine, with the names of this kind."""
-        made = self._statements.get(template)
-        if made is None:
+        if (made := self._statements.get(template)) is None:
             self._names = self._names or self._all_names()
             made = self._statements[template] = Template(template).substitute(self._names)
         return made

@@ -39,8 +39,7 @@ def rescue() -> dict[str, int]:
 
 
 def _publish_due() -> int:
-    found = broker.look({fair_queue.QUEUE}.union(*map(_queues, KINDS.values())))
-    if found is None:
+    if (found := broker.look({fair_queue.QUEUE}.union(*map(_queues, KINDS.values())))) is None:
         return 0  # the rows stay due, and are published as soon as the broker is back
     if found.forgot:
         woken = sum(persist(partial(wakes.wake_all, kind)) for kind in KINDS.values())

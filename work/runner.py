@@ -38,15 +38,13 @@ def run(kind: Kind[Any], work_id: UUID, worker: str) -> None:
 
     Raises `TryAgain` where another try follows.
     """
-    claimed = claim(kind, work_id, worker)
-    if claimed is None:
+    if (claimed := claim(kind, work_id, worker)) is None:
         wait = seconds_until_available(kind, work_id)
         if wait:  # the message came before its time: clocks differ, or the row waits since
             publish([Wake(kind.task, work_id, wait)])
         return
     with languages.override(claimed.language):
-        call = begin(kind, claimed)
-        if call is not None:
+        if (call := begin(kind, claimed)) is not None:
             lend_connection()
             answer = _call(kind, claimed, call)
             if isinstance(answer, Defer):

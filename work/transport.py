@@ -70,8 +70,7 @@ class Channel(redis.Channel):
         if self._closing:  # kombu reads a last answer; its consumers may be gone, and no more messages are wanted
             return True
         queue = self._queue_cycle.items[-1]  # the last one used
-        room = load.room(queue, min(MOST, self.qos.can_consume_max_estimate()))
-        if room:
+        if room := load.room(queue, min(MOST, self.qos.can_consume_max_estimate())):
             # On the connection of the BRPOP, which is idle now.
             for message in self.client.rpop(self._q_for_pri(queue, self.default_priority), room) or ():
                 self.connection._deliver(loads(bytes_to_str(message)), queue)

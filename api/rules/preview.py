@@ -108,8 +108,7 @@ def _envelope(body: PreviewBody, user: User) -> dict[str, Any]:
     if body.event is not None:
         return body.event.model_dump()
     assert body.event_id is not None  # noqa: S101 - `_has_one`
-    event = Event.objects.for_user(user).filter(key=body.event_id).first()
-    if event is None:
+    if (event := Event.objects.for_user(user).filter(key=body.event_id).first()) is None:
         raise invalid(FieldError("event_id", "You have no event with this id. Correct it, or give the event itself."))
     return as_sent(event)
 

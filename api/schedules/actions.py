@@ -124,8 +124,7 @@ def run_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
             editing.run_now(schedule_id, fire.read_clock().now, request.auth.user, batch_id)
         except InvalidRule as error:
             raise conflict(f"The rule of this schedule cannot be read: {error} Change it first.") from None
-        recorded = schedule.occurrences.filter(id=batch_id).first()
-        if recorded is None:
+        if (recorded := schedule.occurrences.filter(id=batch_id).first()) is None:
             raise conflict("This very instant has been recorded already. Try again.")
         look = looks.of_batches(schedule.user_id, [batch_id]).get(batch_id)
         return answer(occurrence(recorded, look), 202)

@@ -58,8 +58,7 @@ class Destinations:
 
     def _connections(self, entry: Entry) -> bool:
         kind_name, label, fields = entries.text(entry, "kind"), entries.text(entry, "label"), entries.fields(entry)
-        kind = connections.find(kind_name)
-        if kind is None:
+        if (kind := connections.find(kind_name)) is None:
             raise invalid(FieldError("kind", _("This installation has no such kind of connection.")))
         for one in Connection.objects.for_user(self.user):
             shown = kind.form_initial(Destination(one.address)) if one.kind == kind_name else None

@@ -296,8 +296,7 @@ class _Loading(Destinations):
     def _stand_in(self) -> str:
         """A channel that works: the form takes no others for something new, and these may not be confirmed yet."""
         own = Channel.objects.for_user(self.user).for_messages()
-        found = own.filter(verified_at__isnull=False, disabled_at=None).first()
-        if found is None:
+        if (found := own.filter(verified_at__isnull=False, disabled_at=None).first()) is None:
             raise invalid(FieldError("channels", _("You have no channel that works. Add one, and import again.")))
         return str(found.id)
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from carillon_client.connection import Connection
+from carillon_client.connection import Resource
 from carillon_client.documents import Channel, NewChannel, NewSecret, TestSent
 
 
-class Channels:
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
+class Channels(Resource):
     def list(self, kind: str | None = None) -> Iterator[Channel]:
         """Newest first, without their secrets."""
         return self._connection.pages("/channels", kind=kind)

@@ -119,8 +119,7 @@ def _login(options: argparse.Namespace) -> None:
 
 def _remind(options: argparse.Namespace) -> None:
     fields: ScheduleFields = {"body": options.body, "category": options.category, "urgent": options.urgent}
-    when = _timing(options)
-    if when is not None:
+    if (when := _timing(options)) is not None:
         fields |= {"title": options.title, "timing": when}
         if options.zone:
             fields["time_zone"] = options.zone

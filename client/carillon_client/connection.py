@@ -112,6 +112,11 @@ class Connection:
         raise AssertionError("unreachable")
 
 
+class Resource:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+
 class _Bearer(requests.auth.AuthBase):
     def __init__(self, token: str) -> None:
         self._token = token

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Unpack, cast
 
-from carillon_client.connection import Connection
+from carillon_client.connection import Resource
 from carillon_client.documents import Event, Rule, RuleFields, RulePreview, Trace
 
 
-class Events:
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
+class Events(Resource):
     def publish(self, *events: Mapping[str, Any], key: str | None = None) -> Sequence[str]:
         """Up to 100, each with its `type`, and `id`, `source`, `time`, `data`, `delay` as wanted. Returns their ids."""
         return cast("Sequence[str]", self._connection.post("/events", list(events), key=key)["ids"])
@@ -33,11 +30,8 @@ class Events:
         return cast(Trace, self._connection.get(f"/trace/{correlation_id}"))
 
 
-class Rules:
+class Rules(Resource):
     """`version` of a change is that of the document that you have read; a newer one is refused with a 412 problem."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def list(self) -> Iterator[Rule]:
         """Newest first."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, cast
 
-from carillon_client.connection import Connection
+from carillon_client.connection import Resource
 from carillon_client.documents import (
     Accepted,
     Batch,
@@ -19,10 +19,7 @@ from carillon_client.documents import (
 from carillon_client.schedules import instant
 
 
-class Notifications:
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
+class Notifications(Resource):
     def send(
         self,
         title: str,
@@ -56,11 +53,8 @@ class Notifications:
         return cast(Notification, self._connection.post(f"/notifications/{notification_id}/cancel"))
 
 
-class Batches:
+class Batches(Resource):
     """All that one cause sent: to you, or by you to an audience."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def read(self, batch_id: str) -> Batch:
         return cast(Batch, self._connection.get(f"/batches/{batch_id}"))
@@ -77,11 +71,8 @@ class Batches:
         return cast(Batch, self._connection.post(f"/batches/{batch_id}/cancel"))
 
 
-class DeadLetters:
+class DeadLetters(Resource):
     """Deliveries that failed for good, or whose outcome is unknown."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def list(self, *, cause: str | None = None, channel: str | None = None) -> Iterator[Delivery]:
         """Newest first."""

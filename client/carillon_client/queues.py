@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from carillon_client.connection import Connection
+from carillon_client.connection import Resource
 from carillon_client.documents import QueueMessage, Settled
 
 
-class Queues:
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
+class Queues(Resource):
     def pull(
         self, channel_id: str, *, batch_size: int = 10, visibility: float = 30.0, wait: float = 0.0
     ) -> Sequence[QueueMessage]:

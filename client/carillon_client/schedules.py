@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Unpack, cast
 
-from carillon_client.connection import Connection
+from carillon_client.connection import Resource
 from carillon_client.documents import (
     Holiday,
     HolidayFields,
@@ -19,11 +19,8 @@ from carillon_client.documents import (
 )
 
 
-class Schedules:
+class Schedules(Resource):
     """`version` of a change is that of the document that you have read; a newer one is refused with a 412 problem."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def list(
         self,
@@ -109,11 +106,8 @@ class Schedules:
         return cast(Schedule, self._connection.post(f"/schedules/{schedule_id}/{verb}", body or None))
 
 
-class Holidays:
+class Holidays(Resource):
     """Times in which schedules send nothing."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def list(self) -> Iterator[Holiday]:
         """Newest first."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Unpack, cast
 
-from carillon_client.connection import Connection
+from carillon_client.connection import Resource
 from carillon_client.documents import AddedAddress, OpenTopic, Subscription, Topic, TopicEvent, TopicFields
 
 
-class Topics:
+class Topics(Resource):
     """An event that names a topic's `slug` as its `topic` goes to everybody who is subscribed."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def list(self) -> Iterator[Topic]:
         """Yours, newest first."""
@@ -49,10 +46,7 @@ class Topics:
         self._connection.change("DELETE", f"/topics/{slug}/subscriptions/{subscription_id}")
 
 
-class Subscriptions:
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
+class Subscriptions(Resource):
     def list(self) -> Iterator[Subscription]:
         """Newest first."""
         return self._connection.pages("/subscriptions")

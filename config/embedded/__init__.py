@@ -67,8 +67,7 @@ def leave() -> None:
     while _used:
         engine, users = _used.popitem()
         os.close(users)
-        alone = exclusive(engine.home / "users")
-        if alone is None:
+        if (alone := exclusive(engine.home / "users")) is None:
             continue
         # The lock is kept meanwhile: a new user waits, then starts the engine again.
         stopping.append((engine.home / "keeper", alone))
@@ -89,8 +88,7 @@ def _bring_up(engine: Engine) -> bool:
     if engine not in _used:
         # Waits only while a keeper stops the engine: it holds the lock until then.
         _used[engine] = shared(engine.home / "users", within=60.0)
-    lock = exclusive(engine.home / "keeper")
-    if lock is None:
+    if (lock := exclusive(engine.home / "keeper")) is None:
         return False
     try:
         engine.failure.unlink(missing_ok=True)

@@ -50,8 +50,7 @@ class Keeper:
                 _note(f"{self.engine.title} has died; starting it again")
                 with suppress(EngineFailed):  # logged; tried again while there are users
                     self._start()
-            users = exclusive(self.engine.home / "users")
-            if users is None:
+            if (users := exclusive(self.engine.home / "users")) is None:
                 used_at = time.monotonic()
             elif time.monotonic() - used_at > _GRACE:
                 break  # the lock is kept: a new user waits until the engine has stopped

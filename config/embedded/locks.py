@@ -34,8 +34,7 @@ def exclusive(path: Path) -> int | None:
 
 def is_free(path: Path) -> bool:
     """Whether nobody holds a lock on `path` now."""
-    descriptor = exclusive(path)
-    if descriptor is None:
+    if (descriptor := exclusive(path)) is None:
         return False
     os.close(descriptor)
     return True

@@ -103,8 +103,7 @@ class Series(JobKind):
         given = _steps(ask.payload)
         if given is None or not series.is_step(ask.payload, len(given)):
             return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("its steps are damaged")))
-        ends_on = ask.payload.get("ends_on")
-        if not ends_on:
+        if not (ends_on := ask.payload.get("ends_on")):
             return Found({"ended": ""})
         begun = datetime.fromisoformat(ask.payload["begun"]) if "begun" in ask.payload else ask.slot
         happened = Event.objects.filter(user=ask.user_id, type=str(ends_on), id__gte=first_of(begun)).order_by("-id")

@@ -63,11 +63,9 @@ def edit(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     if form.change_rows(request.POST):
         return _with_other_rows(request, form, rule)
     differences = None
-    if form.is_valid():
-        differences = form.change(rule)
-        if differences is None:
-            messages.success(request, _("“%(name)s” is saved.") % {"name": form.cleaned_data["name"]})
-            return redirect("events:rule", rule.id)
+    if form.is_valid() and (differences := form.change(rule)) is None:
+        messages.success(request, _("“%(name)s” is saved.") % {"name": form.cleaned_data["name"]})
+        return redirect("events:rule", rule.id)
     return _page(request, form, rule, differences)
 
 

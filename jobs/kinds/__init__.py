@@ -52,8 +52,7 @@ def find(name: str) -> JobKind | None:
 
 def summary(name: str, payload: object) -> str:
     """Return one line that says what is looked at, also for a damaged payload: "commits of ada"."""
-    kind = find(name)
-    if kind is None:
+    if (kind := find(name)) is None:
         return _("%(name)s, which is not available here") % {"name": name}
     try:
         return kind.summary(payload if isinstance(payload, dict) else {})[:_LONGEST_SUMMARY]

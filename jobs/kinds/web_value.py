@@ -205,8 +205,7 @@ def _decide_state(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Not
 
 def _decide_change(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Nothing:
     """Against the look before; "by at least", against the value that was last told, so that small steps add up."""
-    base = ask.memory
-    if base is None:
+    if (base := ask.memory) is None:
         return Nothing(_reason(Code.FIRST, ask, value), value)
     previous = _short(base["text"])
     if watch.condition == "changed":

@@ -36,8 +36,7 @@ def choose(request: PersonRequest) -> HttpResponse:
 
 @login_required
 def add(request: PersonRequest, source: str) -> HttpResponse:
-    kind = connections.find(source)
-    if kind is None:
+    if (kind := connections.find(source)) is None:
         raise Http404
     form = ConnectionForm(request.user, kind, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():

@@ -263,8 +263,7 @@ def replace_secret(channel_id: UUID, seen: str, by: User, now: datetime) -> bool
             _("%(count)s secrets sign each message already. The oldest expires %(end)s. Try again after that.")
             % {"count": MOST_OLD_SECRETS + 1, "end": dates.hour_of_week(end)}
         )
-    successor = provider.rotate(destination, now)
-    if successor is None:
+    if (successor := provider.rotate(destination, now)) is None:
         return False
     sealed = encryption.seal_secrets(successor.secrets, channel.id)
     Channel.objects.filter(id=channel.id).update(sealed_secrets=sealed)

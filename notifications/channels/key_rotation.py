@@ -65,8 +65,7 @@ def remember_keys() -> None:
 
 def keys_fit() -> bool:
     """Whether a key has sealed the known text; before there is one, whether a key reads the secrets that are stored."""
-    known = KeyCheck.objects.values_list("sealed", flat=True).first()
-    if known is not None:
+    if (known := KeyCheck.objects.values_list("sealed", flat=True).first()) is not None:
         return _is_readable(known)
     newest = [
         sealed

@@ -126,8 +126,7 @@ def advance(limit: int = BATCH) -> int:
     commit, and wait for the end of quiet hours like all others.
     """
     with transaction.atomic():
-        taken = query(_TAKE, [limit], Standing)
-        if not taken:
+        if not (taken := query(_TAKE, [limit], Standing)):
             return 0
         steps = [(standing, decide(standing)) for standing in taken]
         rows = query(

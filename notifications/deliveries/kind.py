@@ -253,8 +253,7 @@ def _until_quiet_hours_end(claim: Claim, wait: float) -> Defer | None:
     """Until the quiet hours end that a try in `wait` seconds falls into; None where it may disturb."""
     if not providers.disturbs(claim.handler):
         return None
-    found = quiet.wait(claim.claimed_at + timedelta(seconds=wait), claim.quiet)
-    if found is None:
+    if (found := quiet.wait(claim.claimed_at + timedelta(seconds=wait), claim.quiet)) is None:
         return None
     return Defer((found.until - claim.claimed_at).total_seconds(), Reason(Code.QUIET_HOURS, until=found.shown))
 

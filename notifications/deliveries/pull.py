@@ -123,8 +123,7 @@ SELECT id FROM notifications_delivery WHERE {_DUE} AND (NOT %(again)s OR tries >
 @transaction.atomic
 def _claim(channel_id: UUID, batch_size: int, seconds: float, worker: str) -> list[object]:
     channel = Channel.objects.select_for_update(no_key=True).filter(id=channel_id, removed_at=None, disabled_at=None)
-    address = channel.values_list("address", flat=True).first()
-    if address is None:
+    if (address := channel.values_list("address", flat=True).first()) is None:
         return []
     settings = Settings.read(address)
     most = min(batch_size, settings.batch_size, settings.concurrency)

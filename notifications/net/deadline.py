@@ -76,8 +76,7 @@ def has_deadline() -> bool:
 
 
 def _running() -> Deadline:
-    deadline = _current.get()
-    if deadline is None:
+    if (deadline := _current.get()) is None:
         raise RuntimeError("call this inside deadline.within()")
     return deadline
 
@@ -86,8 +85,7 @@ class _DeadlineMixin:
     """Sockets that are used outside `within` keep their own timeout."""
 
     def _apply(self, sends: bool = False) -> None:
-        deadline = _current.get()
-        if deadline:
+        if deadline := _current.get():
             self.limit(deadline.remaining())
             deadline.sent = deadline.sent or sends
 

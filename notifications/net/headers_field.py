@@ -46,8 +46,7 @@ class HeadersField(forms.CharField):
             )
         headers: dict[str, str] = {}
         for number, line in enumerate(lines, 1):
-            found = _HEADER.fullmatch(line)
-            if found is None:
+            if (found := _HEADER.fullmatch(line)) is None:
                 raise forms.ValidationError(
                     _("Line %(number)s is not a header. Write one like Authorization: Bearer …") % {"number": number}
                 )

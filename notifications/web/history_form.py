@@ -95,8 +95,7 @@ class HistoryForm(forms.Form):
     @property
     def channel_ids(self) -> list[UUID]:
         """Those whose deliveries are asked for. Status webhooks are told of each change; only their failures show."""
-        chosen = self.asked("channel")
-        if chosen:
+        if chosen := self.asked("channel"):
             return [UUID(chosen)]
         return [one.id for one in (self.channels if self.asked("state") == FAILED else self.offered)]
 

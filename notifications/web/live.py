@@ -72,8 +72,7 @@ def offline(request: HttpRequest) -> HttpResponse:
 @require_safe
 def service_worker(request: HttpRequest) -> HttpResponse:
     """The script, at the root: a worker controls no page above its own address."""
-    found = finders.find("service_worker.js")
-    if found is None:
+    if (found := finders.find("service_worker.js")) is None:
         raise Http404
     with open(found, encoding="utf-8") as script:
         return HttpResponse(script.read(), content_type="text/javascript; charset=utf-8")

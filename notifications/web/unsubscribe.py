@@ -34,8 +34,7 @@ def remove(request: HttpRequest, link_id: UUID) -> HttpResponse:
     channel_id = _channel_id(link_id)
     if request.method == "POST":
         unsubscribe.remove(channel_id)
-    found = Channel.objects.filter(id=channel_id, removed_at=None).exists()
-    if not found:
+    if not Channel.objects.filter(id=channel_id, removed_at=None).exists():
         return redirect("notifications:unsubscribe", UNSUBSCRIBE.token(link_id))
     return _show(request, channel_id, "notifications/unsubscribe_remove.html")
 

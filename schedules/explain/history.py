@@ -92,8 +92,7 @@ def coming(schedule: Schedule, now: datetime, limit: int = 10) -> list[Explained
             continue
         note = words.notes(words.clock_note(timetable, slot, work), held.get(slot, ""))
         found[slot] = ExplainedSlot(slot, "coming", note=note)
-    shown = sorted(found)[:limit]
-    if not shown:
+    if not (shown := sorted(found)[:limit]):
         return []
     since = max(now, schedule.snoozed_until or now)
     with suppress(InvalidRule):

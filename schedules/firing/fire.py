@@ -212,8 +212,7 @@ def _plan(
         decisions += [Decision(slot, False, Occurrence.Reason.HOLIDAY) for slot in silent]
         decisions.sort(key=attrgetter("slot"))
     error_text = "" if unreadable is None else quarantine.describe(unreadable)
-    left = slots.left(schedule.max_count, schedule.fired_count)
-    if left is not None:
+    if (left := slots.left(schedule.max_count, schedule.fired_count)) is not None:
         decisions = _up_to(left, decisions)
         if sum(decision.fire for decision in decisions) >= left:
             next_slot, error_text = None, ""

@@ -73,8 +73,7 @@ def _suggestion(name: str) -> str:
     by_lower = {known.lower(): known for known in sorted(zones.known())}
     wanted = name.strip().lower().replace(" ", "_")
     cities = {known.rpartition("/")[2]: known for known in reversed(by_lower)}
-    close = difflib.get_close_matches(wanted, [*by_lower, *cities], n=1)
-    if not close:
+    if not (close := difflib.get_close_matches(wanted, [*by_lower, *cities], n=1)):
         return _("Use a name of the IANA database, such as Europe/Berlin or UTC.")
     return _("Did you mean %(name)s?") % {"name": by_lower[cities.get(close[0], close[0])]}
 

@@ -229,8 +229,7 @@ def _check_zone(name: str, parameters: str, timezone: str) -> None:
 
 def _civil(value: str, timezone: str, of_a_date: time) -> datetime:
     """A DATE-TIME or DATE as a civil time of the zone; one in UTC (…Z) as the clock there shows it."""
-    match = _MOMENT.fullmatch(value.strip().upper())
-    if not match:
+    if not (match := _MOMENT.fullmatch(value.strip().upper())):
         raise _wrong(
             _("“%(value)s” is no date and time: 09:00 on 5 January 2026 is 20260105T090000.") % {"value": value[:40]}
         )
@@ -252,8 +251,7 @@ def _civil(value: str, timezone: str, of_a_date: time) -> datetime:
 def _by_day(value: str, frequency: str) -> tuple[tuple[int, int], ...]:
     days = []
     for written in value.split(","):
-        match = _BYDAY.fullmatch(written.strip())
-        if not match:
+        if not (match := _BYDAY.fullmatch(written.strip())):
             raise _wrong(
                 _(
                     "BYDAY has “%(written)s”: write days such as MO,TH, or 1MO, -1FR for the first Monday, the last "

@@ -119,8 +119,7 @@ class CivilRule(Rule):
         if not civil.FIRST_INSTANT < slot < civil.LAST_INSTANT:
             return None
         shown = civil.local(self.zone, slot)
-        gap = civil.gap_before(self.zone, slot)
-        if gap:
+        if gap := civil.gap_before(self.zone, slot):
             return self._gap(*gap)
         if civil.happens_twice(self.zone, shown) and self.next_civil(shown - civil.TICK, Work()) == shown:
             return ClockChange("once", [shown], shown, self.timezone)

@@ -183,8 +183,7 @@ def _rows(entries: list[Entry], user: User, now: datetime) -> dict[int, Row]:
 
 
 def _row(entry: Entry, now: datetime, arrived: set[UUID], holidays: Holidays) -> Row:
-    schedule = entry.schedule
-    if schedule is None:
+    if (schedule := entry.schedule) is None:
         state = "saved" if entry.state == "fired" and entry.notification_id not in arrived else entry.state
         return Row(entry, state, [], "", "", False, False)
     is_coming = not entry.state

@@ -130,8 +130,7 @@ def act(request: PersonRequest) -> HttpResponse:
 @with_user_lock
 def undo(request: PersonRequest) -> HttpResponse:
     back = redirect(f"{reverse('schedules:list')}?{_kept(request.GET).urlencode()}")
-    found = Undo.read(request.POST)
-    if found is None:
+    if (found := Undo.read(request.POST)) is None:
         messages.error(request, _("Nothing was undone: this page is too old."))
         return back
     if found.action == Action.DELETE and editing.room(request.user) < found.count(request):

@@ -63,10 +63,8 @@ def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     posted = request.POST if request.method == "POST" else None
     form = ReminderForm(posted, user=request.user, now=now, schedule=schedule)
     differences = None
-    if form.is_valid():
-        differences = form.reschedule(schedule, now, request.user)
-        if differences is None:
-            messages.success(request, _("“%(title)s” is saved.") % {"title": form.cleaned_data["title"]})
-            return redirect("schedules:detail", schedule.id)
+    if form.is_valid() and (differences := form.reschedule(schedule, now, request.user)) is None:
+        messages.success(request, _("“%(title)s” is saved.") % {"title": form.cleaned_data["title"]})
+        return redirect("schedules:detail", schedule.id)
     context = {"form": form, "schedule": schedule, "differences": differences, "presets": quick_add.PRESETS}
     return render(request, "schedules/form.html", context, status=409 if differences else 200)

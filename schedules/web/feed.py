@@ -51,8 +51,7 @@ def remove(request: PersonRequest) -> HttpResponse:
 @conditional_page
 def read(request: HttpRequest, secret: str) -> HttpResponse:
     """The calendar of the person whose address it is. The address itself is the permission: no session."""
-    found = feed.find(secret)
-    if found is None:
+    if (found := feed.find(secret)) is None:
         return limit_page(by_address(request), lambda: render(request, "404.html", status=404))
     user = found.user
 
