@@ -47,8 +47,7 @@ def _compiled(expression: str) -> ParsedResult:
         raise Invalid(_("This is no JMESPath expression: %(error)s"), error=str(error).splitlines()[0]) from None
     except RecursionError:
         raise Invalid(_("This expression is nested too deeply.")) from None
-    nodes = list(_nodes(found.parsed))
-    if len(nodes) > _MOST_NODES:
+    if len(nodes := list(_nodes(found.parsed))) > _MOST_NODES:
         raise Invalid(_("This expression is too complex. Make it shorter."))
     for node in nodes:
         if node["type"] == "function_expression" and node["value"] not in _FUNCTIONS:

@@ -122,8 +122,7 @@ class _Child:
         return kind, answer
 
     def _why_it_ended(self) -> Exception:
-        code = self.end()
-        if code in _TIMERS:
+        if (code := self.end()) in _TIMERS:
             return ParsingEnded("seconds", SECONDS)
         if code == OUT_OF_MEMORY:
             return ParsingEnded("megabytes", MEGABYTES)

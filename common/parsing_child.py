@@ -80,8 +80,7 @@ def _peak() -> int:
 
 def _pickled(kind: str, answer: Any) -> tuple[bytes, bool]:
     goes_on = _peak() < _LARGEST_KEPT
-    raw = pickle.dumps((kind, answer, goes_on))
-    if len(raw) > _LARGEST_ANSWER:
+    if len(raw := pickle.dumps((kind, answer, goes_on))) > _LARGEST_ANSWER:
         return _pickled("refused", ParsingEnded("megabytes", _LARGEST_ANSWER // 1024 // 1024))
     return raw, goes_on
 

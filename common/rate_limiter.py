@@ -276,8 +276,7 @@ def take(
             arguments += [limit.amount, seconds, seconds / limit.amount * _SLACK, 0]
         else:
             arguments += [limit.amount, limit.seconds, 0, int(limit.rests)]
-    answer = _run(_Request("take", keys, arguments))
-    if not answer or not answer[0]:
+    if not (answer := _run(_Request("take", keys, arguments))) or not answer[0]:
         return None
     full, wait, resting = answer
     return Reservation(float(wait), limits[full - 1], bool(resting))

@@ -45,8 +45,7 @@ def check(value: Any) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    if len(found := dict(pairs)) < len(pairs):
         seen: set[str] = set()
         for name, _value in pairs:
             if name in seen:

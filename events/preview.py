@@ -80,8 +80,7 @@ def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
 
     Raises ValueError with a sentence for people.
     """
-    raw = text.encode()
-    if len(raw) > LARGEST_DATA:
+    if len(raw := text.encode()) > LARGEST_DATA:
         said = _("This is larger than %(most)s KiB, which no event is. Paste less.")
         raise ValueError(said % {"most": LARGEST_DATA // 1024})
     try:

@@ -46,8 +46,7 @@ def lines(steps: Sequence[Mapping[str, Any]]) -> str:
 
 def _step(line: str, check: Callable[[str], list[str]]) -> dict[str, Any]:
     after, title, body = (part.strip() for part in f"{line} | | ".split("|", 3)[:3])
-    match = _AFTER.fullmatch(after.lower())
-    if match is None or not title:
+    if (match := _AFTER.fullmatch(after.lower())) is None or not title:
         raise ValidationError(
             _("“%(line)s” is no step. Write when (or now), title and text, such as: %(example)s")
             % {"line": line[:60], "example": EXAMPLE}

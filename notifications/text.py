@@ -66,8 +66,7 @@ def replace(pattern: re.Pattern[str], template: str, value: Callable[[re.Match[s
 
 def too_many(pattern: re.Pattern[str], template: str) -> list[str]:
     """Return a sentence if the text has more placeholders than one may have."""
-    count = sum(1 for _match in pattern.finditer(template))
-    if count <= MAX_PLACEHOLDERS:
+    if (count := sum(1 for _match in pattern.finditer(template))) <= MAX_PLACEHOLDERS:
         return []
     said = _("This text has %(count)s placeholders; at most %(most)s are possible. Remove some.")
     return [said % {"count": count, "most": MAX_PLACEHOLDERS}]

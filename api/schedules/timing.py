@@ -97,8 +97,7 @@ _FRIENDLY = {
 
 def read(timing: Timing, time_zone: str) -> Typed:
     """Raises a 422 problem unless there is exactly one."""
-    given = sorted(timing.model_fields_set)
-    if len(given) != 1:
+    if len(given := sorted(timing.model_fields_set)) != 1:
         raise _not_one(given)
     [name] = given
     value = getattr(timing, name)

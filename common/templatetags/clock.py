@@ -99,8 +99,7 @@ def date_and_time(when: datetime) -> str:
 def relative(when: datetime) -> str:
     """ "in 3 h", "5 min ago", "in 2 days", "now"."""
     distance = (when - timezone.now()).total_seconds()
-    size = abs(distance)
-    if size < 1:
+    if (size := abs(distance)) < 1:
         return _("now")
     unit, ahead, past = next(step[1:] for step in _STEPS if size < step[0])
     count = round(size / unit)

@@ -127,8 +127,7 @@ def _chosen(request: PersonRequest, events: list[Event]) -> tuple[Event | None, 
             return None, preview.read_sample(sample, *typed), ""
         except ValueError as error:
             return None, None, str(error)
-    event = _event(request.user, request.POST.get("event", ""))
-    if event is None and events:
+    if (event := _event(request.user, request.POST.get("event", ""))) is None and events:
         event = Event.objects.get(id=events[0].id)
     return event, None if event is None else as_sent(event), ""
 

@@ -66,7 +66,6 @@ class SecondsField(forms.IntegerField):
         if not isinstance(value, list):
             return super().to_python(value)
         amount, unit = value
-        number = super().to_python(amount)
-        if number is not None and unit not in _UNITS:
+        if (number := super().to_python(amount)) is not None and unit not in _UNITS:
             raise ValidationError(self.error_messages["invalid"], code="invalid")
         return None if number is None else number * int(unit)

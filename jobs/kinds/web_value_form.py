@@ -84,8 +84,7 @@ class WebValueForm(AddressForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
-        condition = cleaned.get("condition", "")
-        if condition in WITH_LIMIT and "limit" in cleaned:
+        if (condition := cleaned.get("condition", "")) in WITH_LIMIT and "limit" in cleaned:
             self._check_limit(condition, cleaned["limit"], cleaned.get("mark", ""))
         if condition and condition != "unreachable" and "expression" in cleaned:
             self._check_expression(cleaned.get("how") or "html", cleaned["expression"])

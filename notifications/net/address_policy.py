@@ -121,8 +121,7 @@ def check_url(url: str) -> str:
 
     The host may still resolve to a private address; that is checked when we connect.
     """
-    url = url.strip()
-    if len(url) > MAX_LENGTH:
+    if len(url := url.strip()) > MAX_LENGTH:
         raise RefusedURL(_("The address is longer than %(most)s characters.") % {"most": MAX_LENGTH})
     if re.search(r"[\x00-\x20\x7f\\]", url):
         raise RefusedURL(

@@ -224,8 +224,7 @@ def _line(parts: _Parts) -> Iterator[_GuardedHTTP]:
     try:
         yield line
     finally:
-        answer = line.answer
-        if not answer or not answer.isclosed() or answer.length:
+        if not (answer := line.answer) or not answer.isclosed() or answer.length:
             line.close()
             line = None
         pool._put_conn(line)

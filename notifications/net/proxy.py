@@ -45,8 +45,7 @@ def _open_tunnel(tunnel: DeadlineSocket, proxy: SplitResult, target: str) -> Non
         user = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
         lines.append(f"Proxy-Authorization: Basic {b64encode(user.encode()).decode()}")
     tunnel.send_to_proxy("\r\n".join([*lines, "", ""]).encode())
-    status = _read_reply(tunnel).split(b" ")[1:2]
-    if status != [b"200"]:
+    if (status := _read_reply(tunnel).split(b" ")[1:2]) != [b"200"]:
         raise ProxyRefused(status[0][:3].decode("ascii", "replace") if status else "something that is not HTTP")
 
 

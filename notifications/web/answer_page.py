@@ -52,8 +52,7 @@ def own(request: PersonRequest, notification_id: UUID) -> HttpResponse:
 
 
 def _act(request: HttpRequest, found: Notification, now: datetime) -> None:
-    answer = request.POST.get("answer", "")
-    if answer == "acknowledge":
+    if (answer := request.POST.get("answer", "")) == "acknowledge":
         done, text = acknowledge.acknowledge(found.id), _("“%(subject)s” is done.") % {"subject": found.subject}
     elif answer in _LENGTHS or answer == "tomorrow":
         until = now + _LENGTHS[answer] if answer in _LENGTHS else _tomorrow(now, found.user)

@@ -155,8 +155,7 @@ class ChannelsForm(forms.Form):
     def _refuse_duplicate_positions(self, chosen: list[Channel]) -> None:
         counts = Counter(self.cleaned_data.get(_name(channel)) for channel in chosen)
         for channel in chosen:
-            position = self.cleaned_data.get(_name(channel))
-            if position and counts[position] > 1:
+            if (position := self.cleaned_data.get(_name(channel))) and counts[position] > 1:
                 self.add_error(
                     _name(channel),
                     _("Two channels have position %(position)s. Use each number once.") % {"position": position},

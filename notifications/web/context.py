@@ -12,8 +12,7 @@ from people.models import User
 
 def unread(request: HttpRequest) -> dict[str, Any]:
     """`unread`: the number of unread inbox messages as people read it, "" for none; read only if a page shows it."""
-    user = getattr(request, "user", None)
-    if user is None or not user.is_authenticated:
+    if (user := getattr(request, "user", None)) is None or not user.is_authenticated:
         return {"unread": ""}
     return {"unread": SimpleLazyObject(lambda: _counted(user))}
 

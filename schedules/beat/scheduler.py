@@ -138,8 +138,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         clock = fire.read_clock()
         if stock_entries.Clock.set(clock.now):
             self._reload()
-        left = clock.seconds_to_next
-        if left is None or left > 0:
+        if (left := clock.seconds_to_next) is None or left > 0:
             self._log.count_look()
             self._heartbeat.count(0)
             return LONGEST_SLEEP if left is None else min(left, LONGEST_SLEEP)

@@ -84,8 +84,7 @@ def _recompute_alone(schedule: Schedule, settled: Collection[datetime], now: dat
 
 
 def _recompute(schedule: Schedule, settled: Collection[datetime], now: datetime) -> Moved | None:
-    old = schedule.next_fire_at
-    if old is None or _stays(schedule, settled, now):
+    if (old := schedule.next_fire_at) is None or _stays(schedule, settled, now):
         return None
     # With the new data, a slot may already have passed that was still ahead with the old: it fires late.
     set_next_slot_or_break(schedule, min(now, _settled_until(schedule)))

@@ -97,8 +97,7 @@ class CalendarRule:
             count = len(days) * len(clock)
             work.spend(len(self.positions))
             for index in _indexes(self._period_positions, count):
-                day = days[index // len(clock)]
-                if day not in self.excluded_days:
+                if (day := days[index // len(clock)]) not in self.excluded_days:
                     yield datetime.combine(day, clock[index % len(clock)])
 
     def _period(self, day: date) -> int:

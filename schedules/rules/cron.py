@@ -73,8 +73,7 @@ class Cron(CivilRule):
         zone, instant = self.zone, max(instant, civil.FIRST_INSTANT).astimezone(UTC)
         here = instant.astimezone(zone)
         shown = here.replace(tzinfo=None, fold=0)
-        due = self.next_civil(shown, work)
-        if due is not None and due - shown < _DAY:
+        if (due := self.next_civil(shown, work)) is not None and due - shown < _DAY:
             slot = instant + (due - shown)
             if slot.astimezone(zone).utcoffset() == here.utcoffset():
                 return slot  # no clock is changed within hours of the last change
@@ -82,11 +81,9 @@ class Cron(CivilRule):
         if again is not None and (due is None or instant + (due - shown) >= again):
             due = self.next_civil(civil.local(zone, again) - civil.TICK, work)
         while due is not None:
-            slot = civil.first_instant(zone, due)
-            if slot <= instant:
+            if (slot := civil.first_instant(zone, due)) <= instant:
                 slot = due.replace(tzinfo=zone, fold=1).astimezone(UTC)
-            shown = civil.local(zone, slot)
-            if shown == due:
+            if (shown := civil.local(zone, slot)) == due:
                 return slot
             due = self.next_civil(shown - civil.TICK, work)  # the clock skips it
         return None

@@ -82,8 +82,7 @@ def read(text: str) -> CronText:
             _("“%(canonical)s” is not taken: %(shorthands)s are. %(example)s")
             % {"canonical": canonical, "shorthands": ", ".join(SHORTHANDS), "example": EXAMPLE},
         )
-    parts = SHORTHANDS.get(shorthand, canonical).split()
-    if len(parts) != len(_FIELDS):
+    if len(parts := SHORTHANDS.get(shorthand, canonical).split()) != len(_FIELDS):
         said = ngettext("“%(text)s” has one field.", "“%(text)s” has %(count)s fields.", len(parts))
         raise InvalidRule("expression", f"{said % {'text': canonical, 'count': len(parts)}} {EXAMPLE}")
     read_parts = []
@@ -116,8 +115,7 @@ def _read(number: int, part: str) -> tuple[str, str]:
         raise ValueError(part)
     terms, described = [], []
     for written in part.upper().split(","):
-        special = _SPECIAL.get(field.name)
-        if special and special.fullmatch(written):
+        if (special := _SPECIAL.get(field.name)) and special.fullmatch(written):
             day, nth, which = written.partition("#")
             term = f"{_number(field, day)}#{which}" if nth else written
             terms.append(term)

@@ -28,14 +28,12 @@ class Monthly(DatedRule):
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
         at = fields.time_of_day(data)
-        day = data.get("day")
-        if day == "last":
+        if (day := data.get("day")) == "last":
             day = None
         else:
             example = _("Choose a day of the month from 1 to 31, or “last”.")
             day = fields.whole_number(day, "day", 1, 31, example)
-        short = data.get("short", "last")
-        if short not in ("last", "skip"):
+        if (short := data.get("short", "last")) not in ("last", "skip"):
             raise InvalidRule("short", _("Choose what a month without that day does: “last” (its last day) or “skip”."))
         return cls(timezone, at, day, short)
 
@@ -45,10 +43,9 @@ class Monthly(DatedRule):
     def next_civil(self, after: datetime, work: Work) -> datetime:
         year, month = after.year, after.month
         while True:
-            if (day := self._day_in(year, month)) is not None:
-                due = datetime.combine(date(year, month, day), self.time)
-                if due > after:
-                    return due
+            day = self._day_in(year, month)
+            if day is not None and (due := datetime.combine(date(year, month, day), self.time)) > after:
+                return due
             year, month = (year, month + 1) if month < 12 else (year + 1, 1)
 
     def is_on(self, day: date) -> bool:
@@ -56,8 +53,7 @@ class Monthly(DatedRule):
 
     def _day_in(self, year: int, month: int) -> int | None:
         """Its day of this month; None if it skips the month."""
-        day = self.day
-        if day is None or day > _SHORTEST:
+        if (day := self.day) is None or day > _SHORTEST:
             length = monthrange(year, month)[1]
             if day is not None and day > length and self.short == "skip":
                 return None

@@ -163,15 +163,13 @@ def _ahead(value: str) -> timedelta:
 
 def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> CalendarRule:
     """The rule of these parts. A COUNT becomes UNTIL, the time of its last slot."""
-    frequency = given.pop("FREQ", "")
-    if frequency == "SECONDLY":
+    if (frequency := given.pop("FREQ", "")) == "SECONDLY":
         raise _wrong(_("FREQ=SECONDLY is too often: once a minute, FREQ=MINUTELY, is the most."))
     if frequency not in _FREQUENCIES:
         raise _wrong(_("FREQ must be one of %(frequencies)s.") % {"frequencies": ", ".join(_FREQUENCIES)})
     if "COUNT" in given and "UNTIL" in given:
         raise _wrong(_("COUNT and UNTIL exclude each other: keep one."))
-    week_start = given.pop("WKST", "MO")
-    if week_start not in WEEKDAYS:
+    if (week_start := given.pop("WKST", "MO")) not in WEEKDAYS:
         raise _wrong(_("WKST must be a day such as MO."))
     until = _civil(given.pop("UNTIL"), timezone, time.max) if "UNTIL" in given else civil.LAST
     count = _number("COUNT", given.pop("COUNT"), 1, _LONGEST_COUNT) if "COUNT" in given else None
@@ -185,8 +183,7 @@ def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> 
     )
     if count is None:
         return rule
-    times = list(islice(rule.after(civil.FIRST, work), count))
-    if times and len(times) < count:
+    if (times := list(islice(rule.after(civil.FIRST, work), count))) and len(times) < count:
         raise _wrong(
             _(
                 "COUNT=%(count)s is not reached before the year %(year)s: there are %(fewer)s until then. Choose a "

@@ -109,8 +109,7 @@ class CivilRule(Rule):
         shown = civil.high_water(self.zone, max(instant, civil.FIRST_INSTANT))
         if shown >= civil.LAST:
             return None
-        due = self.next_civil(shown, work or Work())
-        if due is None or due >= civil.LAST:
+        if (due := self.next_civil(shown, work or Work())) is None or due >= civil.LAST:
             return None
         return civil.first_instant(self.zone, due)
 

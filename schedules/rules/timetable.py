@@ -80,8 +80,7 @@ class Timetable:
         few, step = end, timedelta(hours=1)
         while True:
             many = begin if end - begin <= step else end - step
-            found = self._walk(many, end, work)
-            if len(found) > _WALK:
+            if len(found := self._walk(many, end, work)) > _WALK:
                 break
             if len(found) >= count or many == begin:
                 return found[-count:]

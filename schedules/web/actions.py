@@ -44,8 +44,7 @@ class SnoozeForm(forms.Form):
             once = rules.parse("once", {"at": self.cleaned_data["until"]}, get_current_timezone_name())
         except rules.InvalidRule as error:
             raise forms.ValidationError(str(error)) from None
-        until = once.next_after(civil.FIRST_INSTANT)
-        if until is None or until <= timezone.now():
+        if (until := once.next_after(civil.FIRST_INSTANT)) is None or until <= timezone.now():
             raise forms.ValidationError(_("This time has passed. Choose a later one."))
         return until
 

@@ -29,8 +29,7 @@ def pulse(request: HttpRequest) -> dict[str, Any]:
 
 def attention(request: HttpRequest) -> dict[str, Any]:
     """`attention`: the number of the person's reminders that need attention, read only if a page shows it."""
-    user = getattr(request, "user", None)
-    if user is None or not user.is_authenticated:
+    if (user := getattr(request, "user", None)) is None or not user.is_authenticated:
         return {"attention": 0}
     return {
         "attention": SimpleLazyObject(

@@ -19,12 +19,10 @@ class DatesField(forms.CharField):
     """Dates separated by commas or blanks, cleaned to a sorted list without duplicates."""
 
     def to_python(self, value: Any) -> list[date]:  # type: ignore[override]  # as Django's own fields do
-        typed = str(super().to_python(value) or "")
-        if len(typed) > _LONGEST:
+        if len(typed := str(super().to_python(value) or "")) > _LONGEST:
             raise ValidationError(_("This is too long; at most %(most)s dates can be left out.") % {"most": MOST})
         words = [word for word in re.split(r"[\s,;]+", typed) if word]
-        days = sorted({self._date(word) for word in words})
-        if len(days) > MOST:
+        if len(days := sorted({self._date(word) for word in words})) > MOST:
             raise ValidationError(
                 _("These are %(count)s dates; at most %(most)s can be left out.") % {"count": len(days), "most": MOST}
             )

@@ -131,8 +131,7 @@ class JobForm(EditForm):
         cleaned = super().clean() or self.cleaned_data
         if self._keeps:
             return cleaned
-        name = cleaned.get("job_kind")
-        if name and self.job is None:
+        if (name := cleaned.get("job_kind")) and self.job is None:
             self.add_error(
                 "job_kind", _("The kind of job “%(name)s” is not available here. Choose another one.") % {"name": name}
             )

@@ -22,8 +22,7 @@ class TagsField(forms.CharField):
                 raise ValidationError(_("“%(tag)s” contains a comma. Leave it out.") % {"tag": with_comma[:60]})
             typed = value
         else:
-            text = str(super().to_python(value) or "")
-            if len(text) > _LONGEST:
+            if len(text := str(super().to_python(value) or "")) > _LONGEST:
                 raise ValidationError(_("This is too long; at most %(most)d tags fit.") % {"most": tags.MOST})
             typed = text.split(",")
         return [self._checked(tag) for tag in self._few(tags.without_repeats(typed))]
@@ -52,7 +51,6 @@ class OneTagField(TagsField):
     """A single tag."""
 
     def to_python(self, value: Any) -> Any:
-        found = super().to_python(value)
-        if len(found) > 1:
+        if len(found := super().to_python(value)) > 1:
             raise ValidationError(_("Give one tag, without a comma."))
         return found[0] if found else ""

@@ -255,8 +255,7 @@ class TimingForm(RepeatForm):
         return kind, values
 
     def _refuse_what_never_fires(self, timetable: Timetable) -> None:
-        most = self.cleaned_data.get("max_count")
-        if most is not None and most <= self.fired:
+        if (most := self.cleaned_data.get("max_count")) is not None and most <= self.fired:
             self._refuse(
                 "max_count",
                 _("It was already sent %(count)s times. Enter more than that, or leave this empty.")
