@@ -140,7 +140,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
         _page(_("Kinds of job"), "category", "job-kinds", job_kinds.may_see),
         _page(_("Health"), "monitor_heart", "work-health", health.may_see),
         _page(_("Upcoming"), "schedule", "upcoming", upcoming.may_see),
-        _page(_("Outages"), "emergency_home", "outages", _may_decide_outages),
+        _page(_("Outages"), "emergency_home", "outages", lambda by: by.user.has_perm("schedules.change_schedule")),
     ]
     return [{"items": screens}, {"separator": True, "items": [_list(*page) for page in _MORE_PAGES]}]
 
@@ -155,10 +155,6 @@ def _page(
 ) -> dict[str, Any]:
     """An entry for the page with the URL name `name`; without `may_see`, all staff have it."""
     return {"title": title, "icon": icon, "link": reverse(name), "permission": may_see}
-
-
-def _may_decide_outages(request: HttpRequest) -> bool:
-    return request.user.has_perm("schedules.change_schedule")
 
 
 def _may_see(model: str) -> Callable[[HttpRequest], bool]:

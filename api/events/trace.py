@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.access import ApiRequest, Bearer
 from api.answers import answer, fields_of
 from api.fields import Instant
-from events.trace import Row, trace
+from events.trace import trace
 
 router = Router(tags=["events"], auth=Bearer("events"))
 
@@ -84,9 +84,5 @@ def read_trace(request: ApiRequest, correlation_id: UUID) -> HttpResponse:
     found = trace(correlation_id, request.auth.user)
     if not found.rows:
         raise Http404
-    rows = [_document(row) for row in found.rows]
+    rows = [fields_of(RowDocument, row, tries=[fields_of(TryDocument, one) for one in row.tries]) for row in found.rows]
     return answer({"correlation_id": str(correlation_id), "rows": rows, "more": found.more})
-
-
-def _document(row: Row) -> dict[str, Any]:
-    return fields_of(RowDocument, row, tries=[fields_of(TryDocument, one) for one in row.tries])

@@ -105,7 +105,7 @@ def send(claim: Claim, provider: Provider, destination: Destination) -> Answer:
     try:
         with chain.within(claim.message.correlation_id or claim.message.key, claim.message.hops):
             answer = provider.send(claim.message, destination)
-        answered = not _timed_out(answer)
+        answered = isinstance(answer, Done) or answer.reason.code != Code.TIMEOUT
         return answer
     finally:
         if _is_limited(claim):
@@ -117,10 +117,6 @@ def send(claim: Claim, provider: Provider, destination: Destination) -> Answer:
 
 def _is_limited(claim: Claim) -> bool:
     return not claim.unusable and providers.disturbs(claim.provider)
-
-
-def _timed_out(answer: Answer) -> bool:
-    return not isinstance(answer, Done) and answer.reason.code == Code.TIMEOUT
 
 
 def _deferral(found: Reservation, rates: dict[Window, Rate], provider: Provider, claim: Claim) -> tuple[float, Reason]:

@@ -49,13 +49,10 @@ class HeartbeatWriter:
         self._work += work
         if time.monotonic() < self._next:
             return
-        self._row = self._extend() or self._begin()
+        rows = query(_EXTEND, [self._work, self._work, self._row, GAP])
+        self._row = rows[0].id if rows else self._begin()
         self._work = 0
         self._next = time.monotonic() + EVERY
-
-    def _extend(self) -> int | None:
-        rows = query(_EXTEND, [self._work, self._work, self._row, GAP])
-        return rows[0].id if rows else None
 
     def _begin(self) -> int:
         change("DELETE FROM schedules_heartbeat WHERE last_seen_at < now() - %s * interval '1 day'", [KEPT_DAYS])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -115,7 +114,7 @@ def act(request: PersonRequest) -> HttpResponse:
         chosen = list(_ids(request.POST.getlist("chosen")))
     done = bulk.apply(mine.filter(id__in=chosen), action, fire.read_clock().now, request.user, tag)
     if done.left_out:
-        messages.warning(request, " ".join(_left_out(done.left_out)))
+        messages.warning(request, " ".join(str(_LEFT_OUT[one] % {"count": n}) for one, n in done.left_out.items()))
     if not done.changed:
         if not done.left_out:
             messages.error(request, _("Nothing was done: choose reminders first."))
@@ -206,8 +205,3 @@ def _ids(given: list[str]) -> Iterator[UUID]:
             yield UUID(one)
         except ValueError:
             continue
-
-
-def _left_out(counts: Counter[Obstacle]) -> Iterator[str]:
-    for obstacle, count in counts.items():
-        yield str(_LEFT_OUT[obstacle] % {"count": count})

@@ -34,7 +34,8 @@ class Command(BaseCommand):
         zone, now = _zone(found), fire.read_clock().now
         begin = now - timedelta(days=_DAYS) if since is None else _instant(since, zone)
         self.stdout.write(f"{found.title}: {found.when}")
-        self.stdout.write(f"It is {found.state}. Times are those of {_clock(found, zone)}.\n\n")
+        clock = "each reader’s clock" if found.local_time else zone.key
+        self.stdout.write(f"It is {found.state}. Times are those of {clock}.\n\n")
         for slot in _all(found, begin, now):
             self._write(slot, zone)
         coming = history.coming(found, now)
@@ -66,10 +67,6 @@ def _zone(schedule: Schedule) -> ZoneInfo:
         return civil.zone(schedule.time_zone)
     except InvalidRule:
         return ZoneInfo("UTC")
-
-
-def _clock(schedule: Schedule, zone: ZoneInfo) -> str:
-    return "each reader’s clock" if schedule.local_time else zone.key
 
 
 def _instant(written: str, zone: ZoneInfo) -> datetime:
