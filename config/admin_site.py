@@ -1,9 +1,7 @@
 """Access to the admin, its navigation and its theme."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from allauth.account.decorators import secure_admin_login
@@ -18,15 +16,13 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common.texts import StrOrPromise
 from config import dashboard
 from jobs.admin import kinds as job_kinds
 from people import second_factor, themes
 from people.models import Theme, User
 from schedules.admin import upcoming
 from work.admin import health
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 # (title, model, icon)
 _PAGES = [

@@ -4,8 +4,6 @@ GitHub: docs.github.com, "Validating webhook deliveries". Stripe: docs.stripe.co
 Standard Webhooks: www.standardwebhooks.com.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib
@@ -14,16 +12,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from common.texts import StrOrPromise
 from events.reasons import Code
 from work.reasons import Reason
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 TOLERANCE = 300
 """Seconds by which the time of a signature may differ from ours."""

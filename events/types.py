@@ -3,11 +3,9 @@
 Producers may publish any other type; its data is then not checked.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.utils.text import get_text_list
@@ -15,8 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+from common.texts import StrOrPromise
 
 SOURCE = "carillon"
 """The source of the events that only Carillon emits."""

@@ -12,11 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common.postgres import query
+from common.texts import StrOrPromise
 from jobs import connections
 
 if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
     from people.models import User
 
 Keys = Sequence[tuple[str, str]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 from uuid import UUID
 
 import pgtrigger
@@ -23,11 +23,8 @@ from jobs import kinds
 from jobs.models import Connection
 from jobs.models.job import OnError
 from notifications.models import Channel, change, sort_channels
-from people.models import READABLE
+from people.models import READABLE, User
 from schedules import rules
-
-if TYPE_CHECKING:
-    from people.models import User
 
 
 def speaks(job_kind: str) -> bool:

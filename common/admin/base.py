@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 from uuid import UUID
 
 from django.contrib.admin import ShowFacets
@@ -23,9 +23,7 @@ from unfold.admin import ModelAdmin, TabularInline
 
 from common.admin import rights
 from common.numbers import grouped
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+from common.texts import StrOrPromise
 
 MOST = 10_000
 

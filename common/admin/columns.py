@@ -1,12 +1,10 @@
 """Columns of admin lists: links by name (no app imports one above it), instants, coloured badges."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -18,9 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from common import dates
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+from common.texts import StrOrPromise
 
 NONE = "–"
 

@@ -1,21 +1,17 @@
 """The form of an inbound address; the API validates with it, too."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common import expressions, strict_json
+from common.texts import StrOrPromise
 from events import schemes
 from events.models import InboundAddress
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 _FIELDS = ("type", "source", "data", "time", "id")
 _OPTIONS = ("header", "algorithm", "encoding", "prefix")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 from uuid import UUID
 
 from django.conf import settings
@@ -16,12 +16,9 @@ from events.models.digest import Digest
 from events.models.rule import Rule
 from events.models.topic import Topic
 from jobs.models import Batch
-from people.models import READABLE
+from people.models import READABLE, User
 from work.models import Attempt, Words, Work
 from work.reasons import sentence
-
-if TYPE_CHECKING:
-    from people.models import User
 
 WORDS = Words(working="handling", done="handled", key="event")
 

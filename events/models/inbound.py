@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -12,10 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from common import encryption
 from common.uuid7 import uuid7
 from events import schemes
+from people.models import User
 from work.reasons import sentence
-
-if TYPE_CHECKING:
-    from people.models import User
 
 
 class InboundAddressQuerySet(models.QuerySet["InboundAddress"]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import time
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import pgtrigger
 from django.conf import settings
@@ -17,9 +17,7 @@ from common.triggers import update_of
 from common.uuid7 import uuid7
 from events import types
 from notifications.models import Channel, sort_channels
-
-if TYPE_CHECKING:
-    from people.models import User
+from people.models import User
 
 
 def _conditions(condition: str) -> models.Func:

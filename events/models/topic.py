@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -12,10 +12,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from common.uuid7 import uuid7
-from people.models import READABLE
-
-if TYPE_CHECKING:
-    from people.models import User
+from people.models import READABLE, User
 
 
 class TopicQuerySet(models.QuerySet["Topic"]):

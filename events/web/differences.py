@@ -1,21 +1,17 @@
 """Compare two versions of a rule or of a topic, field by field."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common.texts import StrOrPromise
 from events import words
 from events.models import Rule, Topic
 from events.rules import PLAIN, Draft
 from events.topics import TopicForm
 from notifications.web.channels_form import channel_names
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 
 def differences(rule: Rule, draft: Draft) -> list[tuple[str, str, str]]:

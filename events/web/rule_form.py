@@ -1,10 +1,8 @@
 """The form of a rule: what it listens to, conditions, texts, channels, how often it rings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -17,6 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from common.edit_form import EditForm
 from common.numbers import grouped_lazy
+from common.texts import StrOrPromise
 from common.uuid7 import uuid7
 from events import matching, rules, steps, words
 from events.job_kinds.series import too_long
@@ -29,9 +28,6 @@ from events.web.seconds_field import SecondsField
 from notifications.web.channels_form import ChannelsForm
 from notifications.web.text_fields import BodyField, TitleField
 from people.models import User
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 _DAY = 86_400
 _MOST_THROTTLED = _MOST_GATHERED = 1_000

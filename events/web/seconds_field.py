@@ -1,8 +1,6 @@
 """A field for a length of time: a number and its unit on a page, seconds from a program."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -10,10 +8,8 @@ from django.utils.functional import lazy
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
+from common.texts import StrOrPromise
 from work.reasons import FORMATS
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 _HOUR = "3600"
 _UNITS = {

@@ -1,17 +1,13 @@
 """The interface of a kind of connection: its form, and how it is checked."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from common.texts import StrOrPromise
 from jobs.fetch import Fetch, Later, Refused
 from notifications.message import Destination
 from notifications.providers.base import HasForm
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 
 class ConnectionKind(HasForm):

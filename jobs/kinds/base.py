@@ -13,13 +13,12 @@ from zoneinfo import ZoneInfo
 from django import forms
 
 from common.budget import Budget
+from common.texts import StrOrPromise
 from jobs.fetch import Fetch, Later, Refused
 from work.reasons import Reason
 from work.retry import Policy
 
 if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
     from people.models import User
 
 KEEP: Final = object()

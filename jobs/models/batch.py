@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -11,10 +11,8 @@ from django.db.models.functions import JSONObject, Now
 from django.utils.translation import gettext_lazy as _
 
 from jobs.models.job import OnError
+from people.models import User
 from work.models import Attempt, Words, Work
-
-if TYPE_CHECKING:
-    from people.models import User
 
 WORDS = Words(working="telling", done="told", key="batch")
 COUNTED = ("completed", "processing", "pending", "failed", "dropped")

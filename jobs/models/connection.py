@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -14,10 +14,8 @@ from common import encryption
 from common.uuid7 import uuid7
 from jobs import connections
 from notifications.message import Destination
+from people.models import User
 from work.reasons import Reason, sentence
-
-if TYPE_CHECKING:
-    from people.models import User
 
 
 class ConnectionQuerySet(models.QuerySet["Connection"]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -20,11 +20,8 @@ from notifications import providers
 from notifications.change_types import STATUS
 from notifications.message import Destination
 from notifications.models import change
-from people.models import READABLE
+from people.models import READABLE, User
 from work.reasons import sentence
-
-if TYPE_CHECKING:
-    from people.models import User
 
 Item = TypeVar("Item")
 

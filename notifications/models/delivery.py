@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import pgtrigger
 from django.db import models
@@ -18,12 +18,9 @@ from notifications.models import change
 from notifications.models.channel import Channel
 from notifications.models.notification import Notification
 from notifications.reasons import Code
+from people.models import User
 from work import models as work
 from work.reasons import sentence
-
-if TYPE_CHECKING:
-    from people.models import User
-
 
 WORDS = work.Words(working="sending", done="delivered", key="delivery")
 

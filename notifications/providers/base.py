@@ -1,26 +1,22 @@
 """The interface of a provider, and what several providers share."""
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from common.texts import StrOrPromise
 from notifications.message import Destination, Message
 from notifications.text import Fitted, fit, utf8
 from work import retry
 from work.answers import Answer
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)

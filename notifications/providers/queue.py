@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common.texts import StrOrPromise
 from notifications.message import Destination, Message, Rejected
 from notifications.providers.base import Provider
 from notifications.reasons import Code
 from work.answers import Answer
 from work.reasons import Reason
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 
 class _Number(forms.IntegerField):

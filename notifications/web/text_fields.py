@@ -1,9 +1,7 @@
 """Fields for the texts of a notification, with placeholders."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -11,10 +9,8 @@ from django.core.validators import MaxLengthValidator
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from common.texts import StrOrPromise
 from notifications import text
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 Check = Callable[[str], list[str]]
 

@@ -1,10 +1,8 @@
 """Periodic tasks of the stock loop: on the database's clock, and a damaged one is disabled alone."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Concat, Now
@@ -15,8 +13,7 @@ from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from django_celery_beat.schedulers import ModelEntry
 from kombu.utils.json import loads
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+from common.texts import StrOrPromise
 
 _JSON: tuple[tuple[str, type, StrOrPromise], ...] = (
     ("args", list, gettext_lazy('Write a JSON list, such as [] or ["a", 1].')),

@@ -1,20 +1,15 @@
 """Read a cron expression in the syntax of Vixie's cron, Debian's and Quartz, and translate it for cronsim."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from common.texts import StrOrPromise
 from schedules.rules import words
 from schedules.rules.invalid import InvalidRule
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 EXAMPLE = gettext_lazy("Write five fields (minute, hour, day of month, month, day of week), such as 0 9 * * mon-fri.")
 SHORTHANDS = {

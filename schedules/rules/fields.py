@@ -1,19 +1,15 @@
 """Read the parameters that several kinds of rule share. Each function raises InvalidRule."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from datetime import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.utils.translation import gettext as _
 
 from common.numbers import grouped
+from common.texts import StrOrPromise
 from schedules.rules.invalid import InvalidRule
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 _TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 

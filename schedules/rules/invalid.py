@@ -1,13 +1,8 @@
 """The error for a rule that is refused, and the budget of work beyond which one is."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from django.utils.translation import gettext as _
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+from common.texts import StrOrPromise
 
 # One unit takes just under a microsecond. Counted, not timed: a slow machine takes the same rules as a fast one.
 BUDGET = 40_000

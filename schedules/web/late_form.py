@@ -1,8 +1,6 @@
 """The late section of the form: missed slots, spread, maximum age."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.utils.text import format_lazy
@@ -10,10 +8,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common.numbers import grouped, grouped_lazy
+from common.texts import StrOrPromise
 from schedules.models import Schedule
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 LONGEST_GRACE = 7 * 24 * 3600  # seconds
 LONGEST_SPREAD = 24 * 3600  # seconds

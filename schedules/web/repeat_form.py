@@ -1,10 +1,8 @@
 """The fields of what repeats by the calendar: daily, weekly, monthly, yearly, and every so many of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime, time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.utils.dates import MONTHS, WEEKDAYS
@@ -13,12 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from common.numbers import grouped
+from common.texts import StrOrPromise
 from schedules.rules import InvalidRule, Rule, fields, repetition, words
 from schedules.rules.repetition import WORKDAY, Repetition
 from schedules.rules.rrule import RRule
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 _FREQUENCIES = {"daily": "DAILY", "weekly": "WEEKLY", "monthly": "MONTHLY", "yearly": "YEARLY"}
 _KINDS = {frequency: kind for kind, frequency in _FREQUENCIES.items()}

@@ -1,11 +1,9 @@
 """The timing section of the form: kind, its fields, time zone and window."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import forms
@@ -13,6 +11,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from common.texts import StrOrPromise
 from schedules import rules
 from schedules.forecast import Coming, Forecast, Silent
 from schedules.models import Schedule
@@ -22,9 +21,6 @@ from schedules.slots import Slots, left, settled
 from schedules.web import repeat_form
 from schedules.web.dates_field import DatesField
 from schedules.web.repeat_form import RepeatForm, number
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 KINDS = [
     ("once", gettext_lazy("Once")),

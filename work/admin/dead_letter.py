@@ -1,10 +1,8 @@
 """The base of the admin of a kind's dead letters: its list and its causes, to replay, discard, or mark as fixed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from django.contrib import admin, messages
 from django.contrib.admin import helpers
@@ -21,15 +19,13 @@ from common.admin.base import as_uuid
 from common.admin.filters import Period, newest_filter
 from common.numbers import grouped
 from common.state_words import labelled
+from common.texts import StrOrPromise
 from work import dead_letters
 from work.admin import causes
 from work.admin.intervention import intervene
 from work.admin.rows import WorkAdmin
 from work.dead_letters import Done, Who
 from work.models import DEAD_LETTERS, Intervention, Words
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 # The actions that ask for a reason, and what the operator is told of so many.
 _ENDS = {
