@@ -17,8 +17,7 @@ from api.channels.document import FieldDocument, field_documents
 from api.fields import Body, FewNames, Instant, Search, example, limited
 from api.idempotency import HEADER
 from api.problems import FieldError, Problem, conflict, errors, invalid
-from jobs import connection_changes as changes
-from jobs import connections
+from jobs import connection_changes as changes, connections
 from jobs.connection_form import ConnectionForm, LabelForm
 from jobs.models import Connection
 from notifications.message import Destination

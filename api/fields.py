@@ -16,9 +16,9 @@ from pydantic import (
     FailFast,
     PlainSerializer,
     StringConstraints,
+    WithJsonSchema as Shown,
     model_validator,
 )
-from pydantic import WithJsonSchema as Shown
 
 _SHAPE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 _EXAMPLE = "Write an instant with its offset from UTC, such as 2026-03-15T14:00:00Z."

@@ -13,8 +13,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from ninja import Router
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from pydantic import WithJsonSchema as Shown
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema as Shown
 
 from api import paging, versions
 from api.access import ApiRequest, Bearer

@@ -19,15 +19,12 @@ from api import (
     subscriptions,
     topics,
 )
-from api.channels import actions as channel_actions
-from api.channels import collection as channels
-from api.events import collection as events
-from api.events import inbound, trace
+from api.channels import actions as channel_actions, collection as channels
+from api.events import collection as events, inbound, trace
 from api.notifications import send as notifications
 from api.openapi import Api
 from api.problems import Problem
-from api.rules import collection as rules
-from api.rules import preview as rule_preview
+from api.rules import collection as rules, preview as rule_preview
 from api.schedules import actions, collection, history, holidays, looking, quick_add
 from common import strict_json
 

@@ -5,8 +5,7 @@ Spend before a copy is made, not after it. The same object goes through everythi
 
 import time
 
-from common.refusal import Refusal
-from common.refusal import noop as _
+from common.refusal import Refusal, noop as _
 
 _CLOCK_EVERY = 256  # items
 

@@ -15,8 +15,7 @@ from jmespath.parser import ParsedResult
 from jmespath.visitor import TreeInterpreter
 
 from common.budget import Budget
-from common.refusal import Refusal
-from common.refusal import noop as _
+from common.refusal import Refusal, noop as _
 
 LONGEST = 500
 _MOST_NODES = 60

@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from common.refusal import Refusal
-from common.refusal import noop as _
+from common.refusal import Refusal, noop as _
 
 DEEPEST = 32
 # PostgreSQL writes out a greater one with all its digits, more than `_integer` reads.

@@ -1,7 +1,6 @@
 """The codes of events and of what follows from them, and their sentences. Pure."""
 
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy as _, gettext_noop
 
 from work.reasons import FORMATS, Codes
 

@@ -6,8 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from jobs.series import LONGEST, MOST_STEPS
 from notifications import text

@@ -11,8 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from common import languages
 from common.numbers import grouped

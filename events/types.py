@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.utils.text import get_text_list
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
 from common.texts import StrOrPromise

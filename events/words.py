@@ -1,8 +1,7 @@
 """The sentences of rules: what a rule listens to, how often it rings, and the limit of a person."""
 
 from django.conf import settings
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from events import matching
 from events.matching import Condition

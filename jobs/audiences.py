@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.contrib.auth.models import Group
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from common.postgres import query
 from common.texts import StrOrPromise

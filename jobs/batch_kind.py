@@ -20,8 +20,7 @@ from django.db import transaction
 
 from common import civil_time, fault_points, postgres, zones
 from common.postgres import column, persist
-from jobs import batch_sql
-from jobs import kinds as job_kinds
+from jobs import batch_sql, kinds as job_kinds
 from jobs.audiences import AUDIENCES
 from jobs.batches import TELL
 from jobs.models import Batch, BatchAttempt

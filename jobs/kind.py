@@ -20,8 +20,7 @@ from jobs.recording import LOOK, SendAs
 from people import quiet
 from work.answers import Answer, Cancel, Defer
 from work.kinds import Kind
-from work.reasons import Code as Engine
-from work.reasons import Reason
+from work.reasons import Code as Engine, Reason
 from work.retry import Policy
 
 log = logging.getLogger(__name__)

@@ -5,8 +5,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from common import dates
 from work.reasons import Reason

@@ -4,8 +4,7 @@ import os
 from http import HTTPStatus
 from typing import Any
 
-from django.utils.translation import gettext, ngettext, pgettext, pgettext_lazy
-from django.utils.translation import gettext_noop as _
+from django.utils.translation import gettext, gettext_noop as _, ngettext, pgettext, pgettext_lazy
 
 from common.numbers import grouped
 from work.reasons import FORMATS, Codes

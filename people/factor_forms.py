@@ -19,8 +19,7 @@ from allauth.mfa.webauthn.forms import (
 from django import forms
 from django.core.cache import cache
 from django.forms import ValidationError
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from fido2.utils import websafe_decode
 
 from common import encryption

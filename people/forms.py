@@ -6,8 +6,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.http import HttpRequest
-from django.utils.translation import get_language, gettext_lazy
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from common import zones
 from people import themes, tokens

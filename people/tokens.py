@@ -9,8 +9,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import F, Q
 from django.db.models.functions import Now
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from common import postgres
 from common.uuid7 import uuid7

@@ -7,8 +7,7 @@ from itertools import count
 
 from django.conf import settings
 from django.utils.formats import date_format
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from common import durations
 from notifications import providers

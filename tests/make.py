@@ -33,8 +33,7 @@ from people.sessions import SessionStore
 from schedules import editing
 from schedules.firing import fire
 from schedules.models import Schedule
-from work import claim as claiming
-from work import runner, settlement
+from work import claim as claiming, runner, settlement
 from work.answers import Answer
 from work.decision import Decision
 from work.reasons import Reason, cause_of

@@ -15,8 +15,7 @@ from enum import StrEnum
 from string import Formatter
 from typing import Any
 
-from django.utils.translation import gettext
-from django.utils.translation import gettext_noop as _
+from django.utils.translation import gettext, gettext_noop as _
 
 from common.numbers import grouped
 

@@ -9,8 +9,7 @@ from celery import Task, shared_task
 from celery.exceptions import Retry
 from django.utils import timezone
 
-from work import operator_summary, runner, wakes
-from work import rescue as rescuing
+from work import operator_summary, rescue as rescuing, runner, wakes
 from work.kinds import Kind
 from work.runner import TryAgain
 

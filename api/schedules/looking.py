@@ -19,8 +19,7 @@ from api.schedules import body as bodies
 from api.schedules.access import own
 from api.schedules.body import LookBody
 from api.schedules.job import NotTaken, default_of
-from jobs import kinds
-from jobs import look_now as looks
+from jobs import kinds, look_now as looks
 from jobs.kinds.base import JobKind
 from jobs.look_now import Looked
 from jobs.looks import not_taken, silent_since

@@ -4,9 +4,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from api.events.inbound import InboundBody
-from api.events.inbound import document as inbound_document
-from api.events.inbound import form_of as inbound_form
+from api.events.inbound import InboundBody, document as inbound_document, form_of as inbound_form
 from api.problems import FieldError, errors, invalid, require_valid
 from api.transfer import entries
 from api.transfer.entries import Entry, Outcome

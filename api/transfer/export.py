@@ -19,8 +19,7 @@ from api.rules import document as rules
 from api.rules.body import RuleBody
 from api.schedules import document as schedules
 from api.schedules.body import ScheduleBody
-from api.schedules.holidays import HolidayBody
-from api.schedules.holidays import document as holiday_document
+from api.schedules.holidays import HolidayBody, document as holiday_document
 from api.topics import TopicBody
 from events.models import InboundAddress, Rule, Subscription, Topic
 from jobs.models import Connection

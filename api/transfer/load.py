@@ -13,17 +13,13 @@ from uuid import UUID, uuid5
 from django import forms
 from django.core.exceptions import ValidationError as InvalidField
 from django.db import transaction
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from pydantic import BaseModel
 
 from api.problems import FieldError, Problem, errors, invalid, require_valid
-from api.rules import body as rule_bodies
-from api.rules import document as rule_documents
+from api.rules import body as rule_bodies, document as rule_documents
 from api.rules.body import RuleBody
-from api.schedules import body as schedule_bodies
-from api.schedules import document as schedule_documents
-from api.schedules import holidays
+from api.schedules import body as schedule_bodies, document as schedule_documents, holidays
 from api.schedules.body import ScheduleBody
 from api.topics import TopicBody
 from api.transfer import entries, export
@@ -31,8 +27,7 @@ from api.transfer.destinations import Destinations
 from api.transfer.entries import Body, Entry, Outcome, Snoozed, Trouble
 from common.budget import Budget, OverBudget
 from common.numbers import grouped
-from events import rules, subscriptions, topics
-from events import words as event_words
+from events import rules, subscriptions, topics, words as event_words
 from events.inbound import addresses
 from events.models import Rule, Subscription, Topic
 from events.topics import TopicForm
@@ -44,8 +39,7 @@ from notifications.web.channels_form import ChannelsForm
 from people.forms import SettingsForm
 from people.models import User
 from people.user_lock import Busy, dry_run, is_dry_run, lock_in_transaction
-from schedules import editing
-from schedules import words as schedule_words
+from schedules import editing, words as schedule_words
 from schedules.firing import fire
 from schedules.models import Holiday, Schedule
 

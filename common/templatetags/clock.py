@@ -10,8 +10,7 @@ from django import template
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext_lazy
+from django.utils.translation import gettext as _, ngettext_lazy
 
 from common import dates, durations, zones
 from common.state_words import state_word

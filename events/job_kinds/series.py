@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.conf import settings
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, ngettext
 
 from common.postgres import persist
 from common.uuid7 import first_of

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.utils import formats
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop, ngettext, pgettext
+from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, ngettext, pgettext
 
 from common import civil_time
 from jobs.connections import github

@@ -7,8 +7,7 @@ import re2
 
 from common import expressions
 from common.budget import Budget
-from common.refusal import Refusal
-from common.refusal import noop as _
+from common.refusal import Refusal, noop as _
 from jobs.reading import selector
 from jobs.reading.charset import storable
 

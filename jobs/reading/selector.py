@@ -7,8 +7,7 @@ from cssselect import ExpressionError, HTMLTranslator, SelectorError, parse
 from cssselect.parser import FunctionalPseudoElement, parse_series
 from lxml import etree
 
-from common.refusal import Refusal
-from common.refusal import noop as _
+from common.refusal import Refusal, noop as _
 from jobs.reading import plain
 
 LONGEST = 500

@@ -5,8 +5,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.utils.translation import get_language, gettext_lazy
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from notifications.change_types import STATUS
 from notifications.message import Destination

@@ -5,8 +5,7 @@ from django.conf import settings
 from django.db import models
 
 from common.triggers import update_of
-from common.uuid7 import SQL as UUID7
-from common.uuid7 import uuid7
+from common.uuid7 import SQL as UUID7, uuid7
 from notifications.change_types import STATUS
 
 KEPT_DAYS = 7

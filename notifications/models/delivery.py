@@ -8,8 +8,7 @@ from typing import ClassVar
 import pgtrigger
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from common.triggers import update_of
 from notifications import providers

@@ -17,8 +17,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.template.loader import render_to_string
 from django.utils.encoding import punycode
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop, pgettext
+from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, pgettext
 
 from common.mail import Mail
 from notifications.message import Delivered, Destination, Message, Rejected

@@ -8,8 +8,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post

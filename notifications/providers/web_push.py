@@ -12,8 +12,7 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop, pgettext
+from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, pgettext
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post

@@ -13,8 +13,7 @@ import standardwebhooks
 from django import forms
 from django.conf import settings
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post

@@ -11,8 +11,7 @@ from django.core.exceptions import ValidationError
 from django.forms import BoundField
 from django.forms.models import ModelChoiceIteratorValue
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from common import postgres
 from notifications.change_types import STATUS

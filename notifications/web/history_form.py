@@ -8,8 +8,7 @@ from uuid import UUID
 from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from notifications.change_types import STATUS
 from notifications.history import Period

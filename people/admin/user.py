@@ -5,15 +5,13 @@ from typing import Any
 from allauth.account.signals import user_signed_up
 from django import forms
 from django.contrib import admin
-from django.contrib.auth.admin import GroupAdmin as StockGroupAdmin
-from django.contrib.auth.admin import UserAdmin as StockUserAdmin
+from django.contrib.auth.admin import GroupAdmin as StockGroupAdmin, UserAdmin as StockUserAdmin
 from django.contrib.auth.models import Group
 from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Lower
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 

@@ -12,8 +12,7 @@ from django.db.models import Model, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from django_celery_beat import admin as stock
 from django_celery_beat.models import CrontabSchedule, PeriodicTask, cronexp
 from kombu.exceptions import OperationalError

@@ -7,8 +7,7 @@ from typing import Any
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Concat, Now
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from django_celery_beat.schedulers import ModelEntry
 from kombu.utils.json import loads

@@ -5,8 +5,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from common.budget import Budget
-from common.refusal import Refusal
-from common.refusal import noop as _
+from common.refusal import Refusal, noop as _
 from jobs.reading import charset
 
 MOST = 2_000

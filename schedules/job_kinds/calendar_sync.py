@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, ngettext
 
 from common.numbers import grouped_lazy
 from common.parsing import parsed

@@ -9,8 +9,7 @@ from uuid import UUID, uuid5
 from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 
 from common.postgres import persist, query
 from jobs import recording, series

@@ -12,8 +12,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.utils.text import get_text_list
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from common import zones
 from common.civil_time import TICK, first_instant, gap_before, happens_twice, high_water, local, turned_back_over

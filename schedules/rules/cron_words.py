@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from datetime import time
 
 from cronsim.explain import Expression
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _
 
 from schedules.rules import words
 

@@ -4,8 +4,7 @@ from calendar import monthrange
 from dataclasses import dataclass, replace
 from datetime import datetime, time
 
-from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
+from django.utils.translation import gettext as _, pgettext
 
 from schedules.rules import rrule_text, words
 from schedules.rules.calendar_rule import CalendarRule

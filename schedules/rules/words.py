@@ -5,8 +5,7 @@ from datetime import date, datetime
 
 from django.utils import dates, formats
 from django.utils.text import get_text_list
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, ngettext_lazy, pgettext, pgettext_lazy
+from django.utils.translation import gettext as _, ngettext, ngettext_lazy, pgettext, pgettext_lazy
 
 # As people type them, in every language.
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

@@ -4,8 +4,7 @@ from copy import copy
 from typing import Any, cast
 
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from common.numbers import grouped
 from common.zones import FIRST_ZONE

@@ -14,8 +14,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, ngettext_lazy
+from django.utils.translation import gettext as _, ngettext, ngettext_lazy
 from django.views.decorators.http import require_POST
 
 from people.requests import PersonRequest

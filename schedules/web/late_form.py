@@ -4,8 +4,7 @@ from typing import Any
 
 from django import forms
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from common.numbers import grouped, grouped_lazy
 from common.texts import StrOrPromise

@@ -7,8 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.dates import MONTHS, WEEKDAYS
 from django.utils.functional import lazy
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from common.numbers import grouped
 from common.texts import StrOrPromise

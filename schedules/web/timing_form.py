@@ -8,8 +8,7 @@ from zoneinfo import ZoneInfo
 
 from django import forms
 from django.http import QueryDict
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from common.texts import StrOrPromise
 from schedules import rules

@@ -26,8 +26,7 @@ from jobs.reasons import Code
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user, send_now
-from work import broker as broker_module
-from work import recovery, rescue, runner, wakes
+from work import broker as broker_module, recovery, rescue, runner, wakes
 from work.reasons import NO_REASON
 
 

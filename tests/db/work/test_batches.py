@@ -21,8 +21,7 @@ from notifications.message import Delivered
 from notifications.models import Attempt, Channel, Delivery, Notification
 from tests.db.locks import wait_for_a_lock
 from tests.make import make_channel, make_delivery, make_user, noted, take
-from work import claim as claiming
-from work import manual, settlement
+from work import claim as claiming, manual, settlement
 from work.decision import Decision
 from work.kinds import Lease
 from work.shared_connection import SharedConnection

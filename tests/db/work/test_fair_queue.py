@@ -13,8 +13,7 @@ from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import NOON, make_channel, make_delivery, make_user
-from work import broker as broker_module
-from work import fair_queue, rescue, wakes
+from work import broker as broker_module, fair_queue, rescue, wakes
 
 pytestmark = pytest.mark.django_db
 

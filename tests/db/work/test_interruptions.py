@@ -16,8 +16,7 @@ from notifications.message import Delivered, Destination, Message
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox
 from tests.make import make_channel, make_delivery, make_user, noted, send_now, settle, take, taken
-from work import claim as claiming
-from work import settlement
+from work import claim as claiming, settlement
 from work.reasons import Code
 
 

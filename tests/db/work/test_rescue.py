@@ -22,8 +22,7 @@ from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery, Notification
 from tests.make import NOON, make_channel, make_delivery, make_user
-from work import broker as broker_module
-from work import rescue, wakes
+from work import broker as broker_module, rescue, wakes
 
 pytestmark = pytest.mark.django_db
 

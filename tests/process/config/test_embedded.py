@@ -21,8 +21,7 @@ import pytest
 import redis
 
 from config import embedded
-from config.embedded import postgres as postgres_module
-from config.embedded import redis as redis_module
+from config.embedded import postgres as postgres_module, redis as redis_module
 from config.embedded.account import account_for, run_as
 from config.embedded.locks import is_free
 from config.embedded.postgres import Postgres, as_superuser

@@ -14,8 +14,7 @@ from celery import Celery
 from celery.schedules import crontab
 from cronsim import CronSim
 from dateutil.rrule import rrulestr
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from schedules.rules import InvalidRule, civil, parse
 

@@ -6,8 +6,7 @@ import os
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from schedules.rules import KINDS, InvalidRule, parse
 

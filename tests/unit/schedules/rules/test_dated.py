@@ -6,8 +6,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from schedules.rules import DatedRule, parse
 from schedules.rules.civil import TICK, local, zone
