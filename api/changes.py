@@ -44,12 +44,7 @@ class Changes(BaseModel):
     more: bool
 
 
-@router.get(
-    "",
-    response=Changes,
-    summary="Follow what changes",
-    openapi_extra={"responses": {410: _GONE}},
-)
+@router.get("", response=Changes, summary="Follow what changes", openapi_extra={"responses": {410: _GONE}})
 def list_changes(
     request: ApiRequest,
     after: Annotated[str | None, Query(description="`next` of the last answer; the oldest change without it.")] = None,

@@ -53,10 +53,7 @@ class Problem(Exception):
         if self.errors:
             document["errors"] = [{"field": error.field, "detail": error.detail} for error in self.errors]
         response = HttpResponse(
-            json.dumps(document | self.more),
-            status=self.status,
-            content_type=CONTENT_TYPE,
-            headers=self.headers,
+            json.dumps(document | self.more), status=self.status, content_type=CONTENT_TYPE, headers=self.headers
         )
         response.kept = self.kept  # type: ignore[attr-defined]
         return response

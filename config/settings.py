@@ -173,9 +173,9 @@ TEMPLATES = [
                 "people.themes.context",
                 "schedules.web.context.pulse",
                 "schedules.web.context.attention",
-            ],
+            ]
         },
-    },
+    }
 ]
 
 STATIC_URL = "static/"

@@ -110,8 +110,7 @@ def compose(rule: Rule, envelopes: Sequence[Mapping[str, Any]], gathered: int) -
         more = gathered - len(lines)
         body = "\n".join([*lines, _("and %(count)s more") % {"count": more}] if more > 0 else lines)
     return text.Text(
-        text.fit(" ".join(subject.split()), text.MAX_SUBJECT).text or rule.name,
-        text.fit(body, text.MAX_BODY).text,
+        text.fit(" ".join(subject.split()), text.MAX_SUBJECT).text or rule.name, text.fit(body, text.MAX_BODY).text
     )
 
 

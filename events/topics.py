@@ -43,10 +43,7 @@ class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
     class Meta:
         model = Topic
         fields = ["name", "slug", "description", "title", "body", "is_open"]
-        labels = {
-            "slug": gettext_lazy("Short name"),
-            "is_open": gettext_lazy("Anybody with an account may subscribe"),
-        }
+        labels = {"slug": gettext_lazy("Short name"), "is_open": gettext_lazy("Anybody with an account may subscribe")}
         help_texts = {
             "slug": gettext_lazy("Letters, digits, “-” and “_”. Programs publish to it by this name."),
             "is_open": gettext_lazy("If not, only people whom you add."),

@@ -33,11 +33,7 @@ class AddAddressForm(_NewAddress, AddEmailForm):  # type: ignore[misc]  # allaut
     pass
 
 
-_LABELS = {
-    "oldpassword": _("Current password"),
-    "password1": _("New password"),
-    "password2": _("New password (again)"),
-}
+_LABELS = {"oldpassword": _("Current password"), "password1": _("New password"), "password2": _("New password (again)")}
 
 
 class _NewPassword:

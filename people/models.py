@@ -153,7 +153,7 @@ class User(AbstractUser):
                 END IF;
                 RETURN NULL;
                 """,
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -144,12 +144,7 @@ class Schedule(models.Model):
     fired_count = models.PositiveIntegerField(default=0)
     # Named: the default, "schedule", would hide the property of that name on PeriodicTask.
     periodic_task = models.OneToOneField(
-        PeriodicTask,
-        null=True,
-        blank=True,
-        on_delete=models.SET_NULL,
-        related_name="mirrored_schedule",
-        editable=False,
+        PeriodicTask, null=True, blank=True, on_delete=models.SET_NULL, related_name="mirrored_schedule", editable=False
     )
     # The reminder whose job keeps it: one that reads a calendar.
     made_by = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, db_index=False, editable=False)

@@ -59,12 +59,7 @@ def discard(model: type[Work], ids: Iterable[UUID], reason: Reason) -> int:
 
 
 def cancelled(reason: Reason) -> dict[str, Any]:
-    return {
-        "state": "cancelled",
-        "reason_code": reason.code,
-        "reason_params": reason.params,
-        "settled_at": Now(),
-    }
+    return {"state": "cancelled", "reason_code": reason.code, "reason_params": reason.params, "settled_at": Now()}
 
 
 def _locked(model: type[Work], ids: Iterable[UUID]) -> QuerySet[Any]:

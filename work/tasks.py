@@ -50,11 +50,7 @@ def rescue() -> dict[str, int]:
 
 
 @shared_task(
-    name="work.tell_operators",
-    autoretry_for=(OSError,),
-    retry_backoff=60,
-    retry_backoff_max=300,
-    max_retries=9,
+    name="work.tell_operators", autoretry_for=(OSError,), retry_backoff=60, retry_backoff_max=300, max_retries=9
 )
 def tell_operators() -> int:
     return operator_summary.send(timezone.now())

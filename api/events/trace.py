@@ -14,14 +14,7 @@ from events.trace import trace
 
 router = Router(tags=["events"], auth=Bearer("events"))
 
-_TRY: Any = {
-    "number": 1,
-    "seconds": 0.02,
-    "ended": 0.05,
-    "worker": "worker1:4711",
-    "outcome": "handled",
-    "reason": "",
-}
+_TRY: Any = {"number": 1, "seconds": 0.02, "ended": 0.05, "worker": "worker1:4711", "outcome": "handled", "reason": ""}
 _ROW: Any = {
     "kind": "event",
     "id": "0f0c2a52-6f0f-4f2a-9d0e-3b0f4b5e6a71",

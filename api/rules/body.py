@@ -60,22 +60,15 @@ class RuleBody(Body):
     channels: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
     in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
     escalate_after: int | None = Field(
-        None,
-        description="With in_order: minutes without an acknowledgement until the next channel is tried.",
+        None, description="With in_order: minutes without an acknowledgement until the next channel is tried."
     )
     urgent: bool = Field(False, description="Also sent during your quiet hours.")
     throttle_count: int | None = Field(None, description="Ring at most so often in `throttle_seconds`.")
     throttle_seconds: int | None = Field(None)
     digest_seconds: int | None = Field(None, description="One message for all events of so long.")
     digest_at: str | None = Field(None, description="One message a day, at this time in your time zone: `09:00`.")
-    digest_count: int | None = Field(
-        None,
-        description="With one of these: not more events in a message.",
-    )
-    digest_key: str = Field(
-        "",
-        description="With one of these: a message for each value of this field.",
-    )
+    digest_count: int | None = Field(None, description="With one of these: not more events in a message.")
+    digest_key: str = Field("", description="With one of these: a message for each value of this field.")
     series: str = Field(
         "",
         description="Steps that follow the message, one a line, each `when | title | text`: "

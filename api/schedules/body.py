@@ -65,8 +65,7 @@ class ScheduleBody(Body):
     local_time: bool = Field(False, description="With an audience: at this time on each reader's clock, in any zone.")
     in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
     escalate_after: int | None = Field(
-        None,
-        description="With in_order: minutes without an acknowledgement until the next channel is tried.",
+        None, description="With in_order: minutes without an acknowledgement until the next channel is tried."
     )
     urgent: bool = Field(False, description="Also sent during your quiet hours.")
     starts_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires before it.")
@@ -79,10 +78,7 @@ class ScheduleBody(Body):
         json_schema_extra={"enum": [*Schedule.Misfire.values]},
     )
     grace: int = Field(60, description="Seconds of delay that do not count as missed.")
-    spread: int = Field(
-        0,
-        description="Maximum delay in seconds, so that not everything is sent at once.",
-    )
+    spread: int = Field(0, description="Maximum delay in seconds, so that not everything is sent at once.")
     stale_after: int | None = Field(None, description="Seconds after which it is not sent any more.")
     category: str = Field(
         "",

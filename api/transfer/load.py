@@ -61,13 +61,7 @@ SECTIONS = {
 """In their order, with their names."""
 _NAMESPACE = UUID("0d1f2b64-52a8-5c0f-8a0e-6f0f7b6b6c21")
 # What operations refuse; the message is for the person.
-_REFUSALS = (
-    changes.Refused,
-    verification.Refused,
-    connection_changes.TooMany,
-    addresses.TooMany,
-    topics.Refused,
-)
+_REFUSALS = (changes.Refused, verification.Refused, connection_changes.TooMany, addresses.TooMany, topics.Refused)
 # A finished reminder has no time to come, and is valid as it was then.
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 

@@ -135,12 +135,7 @@ def _shown(outcome: Outcome) -> dict[str, Any]:
         if outcome.added[section] or outcome.known[section]
     ]
     troubles = [(load.SECTIONS[one.section], one, _where(one)) for one in outcome.troubles]
-    return {
-        "rows": rows,
-        "added": outcome.added.total(),
-        "troubles": troubles,
-        "to_confirm": outcome.to_confirm,
-    }
+    return {"rows": rows, "added": outcome.added.total(), "troubles": troubles, "to_confirm": outcome.to_confirm}
 
 
 def _where(trouble: Trouble) -> str:

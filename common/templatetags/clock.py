@@ -80,12 +80,7 @@ def instant(when: datetime | None, seconds: bool = False, readers: bool = False)
             said,
             _("on each reader’s clock"),
         )
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        when.isoformat(),
-        dates.in_full(shown),
-        said,
-    )
+    return format_html('<time datetime="{}" title="{}">{}</time>', when.isoformat(), dates.in_full(shown), said)
 
 
 @register.filter

@@ -115,12 +115,7 @@ class Postgres(Engine):
         self._remove_stale_locks()
         if not self._has_role.exists():
             account = account_for(self.data, lambda _: None)
-            self._run(
-                [*_SINGLE, "-D", str(self.data), _DATABASE],
-                self.data,
-                account,
-                _HAND_OVER,
-            )
+            self._run([*_SINGLE, "-D", str(self.data), _DATABASE], self.data, account, _HAND_OVER)
             self._has_role.touch()
             self._remember()
         settings = {

@@ -39,13 +39,7 @@ class EventRecord(OwnedWorkAdmin):
     """The common part of events and dead letters."""
 
     kind = EVENT
-    about = (
-        ("type", "source"),
-        ("person", "occurred"),
-        "trace",
-        "topic",
-        "data",
-    )
+    about = (("type", "source"), ("person", "occurred"), "trace", "topic", "data")
     technical = (("key", "hops"), "cause")
     search_ids = ("correlation_id",)
     search_help_text = _("A correlation id, or an idempotency key.")

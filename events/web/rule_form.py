@@ -160,12 +160,7 @@ class RuleForm(EditForm, ChannelsForm):
     )
 
     def __init__(
-        self,
-        data: Mapping[str, Any] | None = None,
-        *,
-        user: User,
-        rule: Rule | None = None,
-        event: Event | None = None,
+        self, data: Mapping[str, Any] | None = None, *, user: User, rule: Rule | None = None, event: Event | None = None
     ) -> None:
         """For a new rule, or to change `rule`; a new one may start from an `event`."""
         if rule is None:
@@ -209,9 +204,7 @@ class RuleForm(EditForm, ChannelsForm):
     def draft(self) -> Draft:
         """The draft that a valid form describes."""
         return Draft(
-            channels=self.ordered(),
-            in_order=self.in_order(),
-            **{name: self.cleaned_data[name] for name in PLAIN},
+            channels=self.ordered(), in_order=self.in_order(), **{name: self.cleaned_data[name] for name in PLAIN}
         )
 
     def change(self, rule: Rule) -> list[tuple[str, str, str]] | None:

@@ -15,13 +15,7 @@ class JobRecord(OwnedWorkAdmin):
     """The common part of jobs and dead letters."""
 
     kind = JOB
-    about = (
-        ("kind_label", "queue"),
-        ("person", "due"),
-        ("connection", "notification"),
-        "on_error",
-        "payload",
-    )
+    about = (("kind_label", "queue"), ("person", "due"), ("connection", "notification"), "on_error", "payload")
     technical = ("batch_id", "cause")
     search_ids = ("origin_id", "batch_id")
     search_help_text = _("The id of a reminder, of a batch, or an idempotency key.")

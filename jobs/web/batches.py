@@ -46,8 +46,7 @@ def batch(request: PersonRequest, batch_id: UUID) -> HttpResponse:
 def progress(request: PersonRequest, batch_id: UUID) -> HttpResponse:
     """The part of the page that asks for itself while something waits."""
     return limit_page(
-        f"progress:{request.user.pk}",
-        lambda: render(request, "jobs/_progress.html", _context(request, batch_id)),
+        f"progress:{request.user.pk}", lambda: render(request, "jobs/_progress.html", _context(request, batch_id))
     )
 
 

@@ -8,13 +8,4 @@ from notifications.models.channel import Channel, sort_channels
 from notifications.models.delivery import Attempt, Delivery
 from notifications.models.notification import Notification
 
-__all__ = [
-    "Attempt",
-    "Change",
-    "Channel",
-    "Delivery",
-    "FeedPosition",
-    "Follower",
-    "Notification",
-    "sort_channels",
-]
+__all__ = ["Attempt", "Change", "Channel", "Delivery", "FeedPosition", "Follower", "Notification", "sort_channels"]

@@ -120,9 +120,7 @@ class Notification(models.Model):
             # the history's codes and tests
             models.Index(fields=["user", "-id"], condition=Q(origin__in=["test", "code"]), name="notification_tests"),
             models.Index(
-                fields=["origin_id", "-id"],
-                condition=Q(origin_id__isnull=False),
-                name="notification_of_origin",
+                fields=["origin_id", "-id"], condition=Q(origin_id__isnull=False), name="notification_of_origin"
             ),
             # fallback: whose next channel is to be tried
             models.Index(fields=["advance_at"], condition=Q(advance_at__isnull=False), name="notification_to_advance"),
@@ -132,14 +130,10 @@ class Notification(models.Model):
             ),
             # the admin's list of what did not arrive everywhere, newest first
             models.Index(
-                fields=["outcome", "-id"],
-                condition=Q(outcome__in=["partial", "failed"]),
-                name="notification_outcome",
+                fields=["outcome", "-id"], condition=Q(outcome__in=["partial", "failed"]), name="notification_outcome"
             ),
         ]
-        constraints = [
-            models.UniqueConstraint(fields=["batch_id", "user"], name="notification_once_per_person"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["batch_id", "user"], name="notification_once_per_person")]
 
     def __str__(self) -> str:
         return self.subject

@@ -51,7 +51,7 @@ class WebhookForm(forms.Form):
         help_text=gettext_lazy("Leave it empty and Carillon creates one, shown to you once."),
     )
     headers = HeadersField(
-        help_text=gettext_lazy("Headers that the receiver requires, one per line, such as Authorization: Bearer …"),
+        help_text=gettext_lazy("Headers that the receiver requires, one per line, such as Authorization: Bearer …")
     )
 
     def clean_secret(self) -> str:

@@ -179,10 +179,7 @@ def remove(request: PersonRequest, channel_id: UUID) -> HttpResponse:
 
 
 # What sends to channels: the relation, the page of one, and what has ended.
-_SENDERS = (
-    ("schedules", "schedules:detail", Q(state="finished")),
-    ("rules", "events:rule", Q(enabled=False)),
-)
+_SENDERS = (("schedules", "schedules:detail", Q(state="finished")), ("rules", "events:rule", Q(enabled=False)))
 
 
 def _uses(channel: Channel) -> dict[str, Any]:

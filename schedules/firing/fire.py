@@ -81,10 +81,7 @@ def read_clock() -> Clock:
 
 
 def fire_due(
-    now: datetime,
-    only: Collection[UUID] | None = None,
-    limit: int = BATCH,
-    policy: Schedule.Misfire | None = None,
+    now: datetime, only: Collection[UUID] | None = None, limit: int = BATCH, policy: Schedule.Misfire | None = None
 ) -> int:
     """Fire up to `limit` schedules whose next slot is at or before `now`, oldest first; returns how many.
 

@@ -35,9 +35,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
         help_text=_("Placeholders: {name}, {schedule} (the title), {slot}, {date} and {time} (when it was due)."),
     )
     tags = TagsField(
-        label=_("Tags"),
-        required=False,
-        help_text=_("Words to find it by, separated by commas, such as home, health."),
+        label=_("Tags"), required=False, help_text=_("Words to find it by, separated by commas, such as home, health.")
     )
     category = forms.SlugField(
         label=_("Category"),

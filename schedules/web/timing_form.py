@@ -97,11 +97,7 @@ class TimingForm(RepeatForm):
         label=gettext_lazy("Calendar rule"),
         required=False,
         widget=forms.Textarea(
-            attrs={
-                "rows": 3,
-                "placeholder": "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TH",
-                "spellcheck": "false",
-            }
+            attrs={"rows": 3, "placeholder": "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,TH", "spellcheck": "false"}
         ),
         help_text=gettext_lazy("RRULE as calendars write it (RFC 5545). Without DTSTART it counts from now."),
     )

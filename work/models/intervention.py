@@ -41,7 +41,7 @@ class Intervention(models.Model):
         ordering = ["-id"]
         indexes = [
             # what has been done about one cause
-            models.Index(fields=["cause", "-id"], condition=~models.Q(cause=""), name="intervention_of_cause"),
+            models.Index(fields=["cause", "-id"], condition=~models.Q(cause=""), name="intervention_of_cause")
         ]
         triggers = [
             # `by` may become null: an account can be deleted.

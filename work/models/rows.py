@@ -151,8 +151,7 @@ class Words:
         return [
             models.UniqueConstraint(fields=[self.key, "replay", "number"], name="%(class)s_number_once"),
             _check(
-                "closed_with_outcome",
-                Q(finished_at=None, outcome="") | (Q(finished_at__isnull=False) & ~Q(outcome="")),
+                "closed_with_outcome", Q(finished_at=None, outcome="") | (Q(finished_at__isnull=False) & ~Q(outcome=""))
             ),
             _check("ends_after_start", Q(finished_at=None) | Q(finished_at__gte=F("started_at"))),
         ]
