@@ -47,7 +47,7 @@ class Keeper:
         while not self.asked_to_stop:
             time.sleep(_LOOK_EVERY)
             if not self._runs():
-                _note(f"{self.engine.title} has died; starting it again")
+                print(f"keeper: {self.engine.title} has died; starting it again", file=sys.stderr, flush=True)  # noqa: T201
                 with suppress(EngineFailed):  # logged; tried again while there are users
                     self._start()
             if (users := exclusive(self.engine.home / "users")) is None:
@@ -92,11 +92,6 @@ class Keeper:
                 os.kill(pid, by)
             while self._runs() and time.monotonic() < deadline:
                 time.sleep(0.02)
-
-
-def _note(line: str) -> None:
-    sys.stderr.write(f"keeper: {line}\n")
-    sys.stderr.flush()
 
 
 if __name__ == "__main__":
