@@ -334,30 +334,22 @@ def _every(seconds: float, task: str, expires: int) -> dict[str, Any]:
 
 CELERY_BEAT_SCHEDULE = {
     "rescue": _every(5.0, "work.rescue", expires=30),
-    # Tell owners about channels that do not work, several in one message.
     "tell-owners": _every(300.0, "notifications.tell_owners", expires=300),
-    # Tell operators about waiting dead letters.
     "tell-operators": {"task": "work.tell_operators", "schedule": crontab(hour="7", minute="0")},
-    # Send changes to status webhooks.
     "send-changes": _every(2.0, "notifications.send_changes", expires=10),
-    # Record changes for which somebody has a rule as events.
     "record-changes": _every(2.0, "events.record_changes", expires=10),
     "prune-events": _every(3600.0, "events.prune", expires=3600),
     "count-batches": _every(2.0, "jobs.count", expires=10),
     "prune-jobs": _every(3600.0, "jobs.prune", expires=3600),
     "prune-memories": _every(3600.0, "schedules.prune", expires=3600),
     "prune-changes": _every(3600.0, "notifications.prune_changes", expires=3600),
-    # Delete the answers of idempotency keys that are older than a day.
     "forget-answers": _every(3600.0, "api.forget_answers", expires=3600),
-    # Delete the accounts whose people have asked for it.
     "delete-accounts": _every(30.0, "people.delete_accounts", expires=30),
-    # Delete the results of tasks that are older than a week.
     "celery.backend_cleanup": {
         "task": "celery.backend_cleanup",
         "schedule": crontab(hour="4", minute="0"),
         "options": {"expire_seconds": 12 * 3600},
     },
-    # Delete sessions that have expired, and old events of security.
     "prune-people": _every(3600.0, "people.prune", expires=3600),
     # For the stock scheduler; with our own it finds nothing to do.
     "sweep": _every(5.0, "schedules.sweep", expires=30),
