@@ -6,8 +6,7 @@ from typing import Any
 
 from django import forms
 from django.utils.text import format_lazy
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop, pgettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, pgettext_lazy
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 from django import forms
 from django.conf import settings
 from django.utils.text import format_lazy
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy as _, gettext_noop
 
 from notifications.message import Delivered, Destination, Message, Rejected
 from notifications.net import post

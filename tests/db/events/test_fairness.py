@@ -16,8 +16,7 @@ from events.ledger import HANDLE
 from events.models import Event
 from people.models import User
 from tests.make import make_channel, make_rule, make_user
-from work import broker as broker_module
-from work import fair_queue, load, rescue
+from work import broker as broker_module, fair_queue, load, rescue
 
 pytestmark = pytest.mark.django_db(transaction=True)
 RULES = 50

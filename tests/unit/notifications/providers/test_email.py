@@ -18,8 +18,7 @@ from hypothesis import strategies
 from pytest_django.fixtures import Settings
 
 from demo.receivers import DROP, HANG, SMTPReceiver
-from notifications import links as links_of
-from notifications import providers
+from notifications import links as links_of, providers
 from notifications.message import Delivered, Destination, Rejected
 from notifications.providers import email
 from notifications.reasons import Code
