@@ -44,7 +44,8 @@ class BodyLimit:
             return
         largest: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         headers = dict(scope["headers"])
-        if sum(name == b"host" for name, _ in scope["headers"]) != 1:  # RFC 9112, 3.2
+        hosts = [value.strip() for name, value in scope["headers"] if name == b"host"]
+        if len(hosts) != 1 or not hosts[0]:  # RFC 9112, 3.2
             await _refuse(scope, receive, send, largest, drain=False, status=_NO_HOST)
             return
         if scope["method"] not in _METHODS:

@@ -99,7 +99,7 @@ def test_a_head_without_end_is_refused_and_holds_up_nobody(web: Web) -> None:
         assert sent.result().startswith(b"HTTP/1.1 431 ")
 
 
-@pytest.mark.parametrize("hosts", [b"", b"Host: 127.0.0.1\r\nHost: 127.0.0.1\r\n"])
+@pytest.mark.parametrize("hosts", [b"", b"Host:  \r\n", b"Host: 127.0.0.1\r\nHost: 127.0.0.1\r\n"])
 @pytest.mark.parametrize("path", [b"/account/login/", b"/healthz", b"/static/theme.js", b"/api/v1/schedules"])
 @pytest.mark.parametrize("version", [b"1.1", b"1.0"])
 def test_a_request_without_one_host_gets_400(web: Web, hosts: bytes, path: bytes, version: bytes) -> None:
