@@ -32,17 +32,16 @@ _CHARSET = re.compile(
     r"ascii|utf-(8|16|32)(-le|-be)?|iso8859-\d{1,2}|cp125\d|koi8-[ru]|shift_jis|euc_(jp|kr)|gb2312|gbk|gb18030|big5"
 )
 _XML_CHARSET = re.compile(rb"<\?xml[^>]{1,100}?encoding=[\"']([A-Za-z0-9._-]{1,40})[\"']")
-_MARKED = ("utf-8-sig", "utf-16", "utf-32")  # with a byte order mark, which decides
 
 
 def text_of(headers: Mapping[str, str], body: bytes) -> str:
-    """The body as text: by its byte order mark, by its Content-Type, by what it says itself. Raises Bad.
+    """The body as text: by its byte order mark or NULs, by its Content-Type, by what it says itself. Raises Bad.
 
     What is valid UTF-8 is UTF-8, whatever it claims to be: hardly any text in another charset is. The bytes of a form's
     files become lone surrogates where they are no UTF-8.
     """
     charset: str = json.detect_encoding(body)
-    if charset not in _MARKED:
+    if charset == "utf-8":
         declared = _XML_CHARSET.match(body)
         charset = _content_type(headers)[1].get("charset") or (declared[1].decode() if declared else charset)
     try:

@@ -53,6 +53,15 @@ def test_no_process_starts_with_a_key_that_reads_nothing(command: list[str]) -> 
     assert line.startswith("Carillon cannot start: ENCRYPTION_KEYS cannot read the secrets that are stored here")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("BASE_URL", "https://example.org/carillon"), ("MAIL_RETURN_PATH", "Nobody <nobody>")]
+)
+def test_a_wrong_address_stops_the_start_with_one_line(name: str, value: str) -> None:
+    status, line = start([sys.executable, "manage.py", "check"], **{name: value})
+    assert status == 1
+    assert line.startswith(f"Carillon cannot start: {name} ")
+
+
 def test_a_process_starts_while_the_database_is_away() -> None:
     status, line = start([sys.executable, "-c", WEB], DATABASE_URL="postgresql://me@127.0.0.1:1/carillon")
     assert (status, "cannot start" in line) == (0, False)
