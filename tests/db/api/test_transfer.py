@@ -407,6 +407,13 @@ def free(user: User) -> None:
         connection.close()
 
 
+def test_very_many_unknown_fields_within_an_entry_are_one_fault(newcomer: User) -> None:
+    many = {f"{number:x}": 0 for number in range(20_000)}
+    entry = {"title": "Rent", "channels": [], "id": "1", "timing": {"daily": many}, "job": many}
+    outcome = load.load(newcomer, {"format": export.FORMAT, "version": export.VERSION, "reminders": [entry]})
+    assert sorted(one.field for one in outcome.troubles) == ["job", "timing.daily"]
+
+
 def test_an_import_stops_after_fifty_faults_and_says_so(newcomer: User) -> None:
     entries = [{"title": "", "channels": [], "id": str(number)} for number in range(200)]
     file = {
