@@ -8,6 +8,7 @@ import re
 import ssl
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -141,16 +142,14 @@ def url(name: str, default: str) -> str:
 
 def origin(name: str, default: str) -> str:
     """A web address of a host alone, without a final slash: pages are served from its root."""
-    value = url(name, default).rstrip("/")
+    value = url(name, default).rstrip("/").lower()
     parts = urlsplit(value)
-    try:
-        punycode(parts.hostname or "")
-    except UnicodeError:
-        raise Misconfigured(name, "has no valid host name", "https://carillon.example.org") from None
-    if parts.path or parts.query or parts.fragment or "@" in parts.netloc:
-        problem = "must be a host alone, without a path: Carillon serves its pages from the root"
-        raise Misconfigured(name, problem, "https://carillon.example.org")
-    return value
+    with suppress(UnicodeError):
+        if punycode(parts.hostname or "") and parts.netloc == value.partition("://")[2] and "@" not in value:
+            return value
+    raise Misconfigured(
+        name, "must name a host without a path, because pages are served from its root", "https://carillon.example.org"
+    )
 
 
 def mailbox(name: str) -> str:

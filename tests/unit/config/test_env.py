@@ -255,3 +255,9 @@ def test_a_short_signing_key_is_refused_unless_errors_are_debugged() -> None:
 )
 def test_a_host_is_this_machine_or_another(host: str, local: bool) -> None:
     assert env.is_local(host) is local
+
+
+@pytest.mark.parametrize("value", ["https://example.org/", "HTTPS://Example.org"])
+def test_the_public_address_is_read_in_one_form(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BASE_URL", value)
+    assert env.origin("BASE_URL", "") == "https://example.org"
