@@ -23,8 +23,9 @@ from work.retry import Policy
 from work.wakes import publish_after_commit
 
 POLICY = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
-AT_ONCE = 16
-"""Events of the bulk queue that a worker with threads has in hand, each with a connection and a hundred rules."""
+AT_ONCE = 4
+"""Events of the bulk queue that a worker with threads has in hand. Each may make a hundred messages, in a transaction:
+sixteen would hold all its connections and its CPU."""
 
 
 class EventKind(Kind[Claim]):

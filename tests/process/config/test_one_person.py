@@ -13,9 +13,11 @@ from uuid import uuid4
 import pytest
 
 from api.transfer import export
+from common.request_slots import AT_ONCE
+from demo.receivers.http import Hang, HTTPReceiver
 from schedules.models import Schedule
 from tests.db.locks import locked
-from tests.make import make_channel, make_schedule, make_user
+from tests.make import make_channel, make_connection, make_schedule, make_user
 from tests.process.web import Answer, Web, signed_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -83,3 +85,16 @@ def test_a_third_change_waits_for_its_turn_and_is_done() -> None:
             for _ in range(6)
         ]
         assert [one.result().status for one in asked] == [302] * 6
+
+
+def test_checks_at_a_source_that_never_answers_hold_two_threads() -> None:
+    person, other = make_user(), make_user()
+    cookie, others = signed_in(person), signed_in(other)
+    with HTTPReceiver(Hang()) as source, Web() as web, ThreadPoolExecutor(8) as pool:
+        made = [make_connection(person, "address", address={"url": source.url}, secrets={}) for _ in range(8)]
+        asked = [pool.submit(web.ask, "POST", f"/connections/{one.id}/check/", {}, cookie) for one in made]
+        web.wait_until(lambda: sum(one.done() for one in asked) >= len(made) - AT_ONCE)
+        assert len(source.requests) == AT_ONCE
+        assert web.ask("GET", "/reminders/", cookie=others).status == 200
+        answers = sorted(one.result().status for one in asked)
+    assert answers == [302] * AT_ONCE + [409] * (len(made) - AT_ONCE)
