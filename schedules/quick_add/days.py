@@ -18,7 +18,7 @@ _PARTS = {
     "afternoon": (time(15), 12, 19, 16),
     "tarde": (time(15), 12, 21, 19),
     "evening": (time(19), 16, 25, 23),
-    "night": (time(20), 18, 30, 23),
+    "night": (time(20), 18, 29, 23),
     "dawn": (time(5), 0, 7, 6),
 }
 

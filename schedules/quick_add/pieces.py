@@ -1,5 +1,6 @@
 """A line as pieces: words, numbers and phrases, each with what it can be."""
 
+import itertools
 import re
 import tomllib
 import unicodedata
@@ -71,16 +72,17 @@ def _entries(data: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
     for kind, table in tables.items():
         for value, words in table.items():
             for word in words.split():
-                endings = data["endings"].split() if word.endswith("~") else [""]
-                yield from ((kind, _value(value), word.rstrip("~") + ending) for ending in endings)
+                endings = data["endings"].split() if word[1:].endswith("~") else ["~"]
+                yield from ((kind, _value(value), word[:-1] + end if end != "~" else word) for end in endings)
     numbers, ordinals = tables["num"], tables["ord"]
     for ten in (str(ten) for ten in range(20, 100, 10) if str(ten) in numbers):
         for unit in (str(unit) for unit in range(1, 10) if str(unit) in numbers):
-            for pattern in data["compounds"].split():
-                first, number = numbers[ten].split()[0], int(ten) + int(unit)
-                yield "num", number, pattern.format(ten=first, unit=numbers[unit].split()[-1])
-                if pattern.startswith("{ten}") and unit in ordinals:
-                    yield "ord", number, pattern.format(ten=first, unit=ordinals[unit].split()[0])
+            for pattern, name in itertools.product(data["compounds"].split(), numbers[unit].split()):
+                yield "num", int(ten) + int(unit), pattern.format(ten=numbers[ten].split()[0], unit=name)
+            for pattern in data["compounds"].split() if unit in ordinals else ():
+                if pattern.startswith("{ten}"):
+                    name = ordinals[unit].split()[0]
+                    yield "ord", int(ten) + int(unit), pattern.format(ten=numbers[ten].split()[0], unit=name)
     for words in joined.values():
         for names in tables["weekday"].values():
             yield from (("joined", len(name), name + word) for name in names.split() for word in words.split())

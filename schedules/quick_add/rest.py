@@ -51,9 +51,15 @@ class _Around:
         self.piece = pieces[at]
         self.before = pieces[at - 1] if at else nothing
         self.after = pieces[at + 1] if at + 1 < len(pieces) else nothing
+        self.next = [one for one in pieces[at + 1 : at + 3] if not one.is_used]
         # Behind words such as "the".
         later = (piece for piece in pieces[at + 1 :] if piece.is_used or not piece.kinds.keys() & _FUNCTION)
         self.ahead = next(later, nothing)
+
+    @property
+    def names_zone(self) -> bool:
+        """As in "9:00 Tokio time", of a city that is not known."""
+        return self.piece.text[0].isupper() and any("zoneword" in one.kinds for one in self.next)
 
     def text(self, line: str) -> str:
         end = self.after.end if self.after.text and self.piece.kinds.keys() & {"every", "near"} else self.piece.end
@@ -105,6 +111,9 @@ def _code(piece: Piece, around: _Around, said: Said) -> str:
 def _code_beside(piece: Piece, around: _Around) -> str:
     """The hint for a word that means something only beside a day or time."""
     kinds, before, after = piece.kinds.keys(), around.before, around.after
+    follows_time = before.is_used and not before.kinds.keys().isdisjoint({"time", "clocks"})
+    if follows_time and ("zonelike" in kinds or around.names_zone):
+        return "zone"
     if kinds & {"near", "ago", "agobefore"} and around.ahead.is_used:
         return "relative"
     if "of" in kinds and after.is_used and after.kinds.keys() & {"time", "clocks"}:

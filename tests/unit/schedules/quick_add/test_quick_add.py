@@ -88,6 +88,7 @@ def test_english_is_understood_beside_another_language(language: str) -> None:
         ("jeden Monat am Freitag", "which-weekday", "Freitag"),
         ("letzter Freitag Bier", "past", "Freitag"),
         ("vor Freitag Bericht", "relative", "vor Freitag"),
+        ("Webinar Freitag 9 Uhr New Yorker Zeit", "zone", "New"),
         ("32. Dezember Feier", "date", "32. Dezember"),
         ("Mama anrufen", "nothing", "Mama anrufen"),
     ],
