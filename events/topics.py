@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.admin.base import AtLeast
 from events import matching
 from events.models import Subscription, Topic
-from notifications.web.text_fields import BodyField, TitleField
+from notifications.inputs.text_fields import BodyField, TitleField
 from people.models import User, validate_printable
 from people.user_lock import lock_user
 

@@ -19,7 +19,7 @@ from api.schedules.body import may_not_announce
 from events import ledger, usage
 from events.models import Effect, Event, Topic
 from jobs import audiences
-from schedules.web.audience_form import MOST_UNCONFIRMED
+from schedules.inputs.audience_form import MOST_UNCONFIRMED
 
 router = Router(tags=["events"], auth=Bearer("events"))
 

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.answers import fields_of
 from api.fields import Instant, example
+from notifications.channels.text_preview import Reading
 from notifications.models import Attempt, Delivery, Notification
-from notifications.web.text_preview import Reading
 from work.reasons import sentence
 
 _REASON: Any = {"code": "http", "params": {"service": "the receiver", "status": 404}, "text": "The receiver …"}

@@ -18,10 +18,10 @@ from api.notifications.status import router
 from api.problems import FieldError, Problem, invalid, require_valid
 from notifications import text
 from notifications.deliveries import send
+from notifications.inputs.channels_form import ChannelsField
 from notifications.models import Channel
-from notifications.web.channels_form import ChannelsField
 from people.models import User
-from schedules.web.reminder_form import ReminderForm
+from schedules.inputs.reminder_form import ReminderForm
 
 __all__ = ["router"]
 

@@ -8,11 +8,11 @@ from api.fields import Body, Texts, in_order, limited
 from api.problems import FieldError, invalid
 from api.rules import document
 from events import matching
+from events.inputs.conditions_field import LONGEST_VALUE, MOST_CONDITIONS
+from events.inputs.rule_form import RuleForm
 from events.models import Rule
 from events.reasons import OPERATORS
 from events.rules import PLAIN, Draft
-from events.web.conditions_field import LONGEST_VALUE, MOST_CONDITIONS
-from events.web.rule_form import RuleForm
 from notifications import text
 from people.models import User
 

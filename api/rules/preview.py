@@ -22,7 +22,7 @@ from events import preview
 from events.envelope import as_sent
 from events.matching import Condition
 from events.models import Event
-from notifications.web import text_preview
+from notifications.channels import text_preview
 from people.models import User
 from work.reasons import Reason
 

@@ -21,9 +21,9 @@ from people.user_lock import lock_user
 from schedules import bulk, editing
 from schedules.bulk import Action
 from schedules.firing import fire
+from schedules.inputs.tags_field import OneTagField
 from schedules.models import Schedule
 from schedules.rules import InvalidRule
-from schedules.web.tags_field import OneTagField
 
 router = Router(tags=["schedules"], auth=Bearer("schedules"))
 

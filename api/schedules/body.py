@@ -17,8 +17,8 @@ from jobs import audiences, kinds
 from notifications import text
 from people.models import User
 from schedules.editing import Draft
+from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
-from schedules.web.reminder_form import ReminderForm
 
 _EXAMPLE: Any = {
     "title": "Water the plants",

@@ -21,8 +21,8 @@ from api.schedules.job import LookDocument, look_document
 from jobs import audiences, kinds, looks
 from jobs.looks import Look
 from notifications import text
+from notifications.channels import text_preview
 from notifications.models import Notification
-from notifications.web import text_preview
 from schedules import forecast, rules, words
 from schedules.explain import history
 from schedules.explain.history import ExplainedSlot

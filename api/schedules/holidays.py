@@ -13,12 +13,11 @@ from api.access import ApiRequest, Bearer
 from api.answers import answer, fields_of
 from api.fields import Body, Instant, Texts, limited
 from api.idempotency import transaction_of
-from api.problems import FieldError, invalid, require_valid
+from api.problems import require_valid
 from people.models import User
 from people.user_lock import lock_in_transaction
+from schedules.inputs.holiday_form import HolidayForm
 from schedules.models import Holiday
-from schedules.web import holidays
-from schedules.web.holidays import HolidayForm
 
 router = Router(tags=["holidays"], auth=Bearer("schedules"))
 
@@ -65,8 +64,6 @@ def make(user: User, body: HolidayBody) -> Holiday:
     """The caller's transaction holds the person's lock. Raises a 422 problem."""
     form = HolidayForm(body.model_dump(), user=user, today=timezone.localdate(timezone=user.zone))
     require_valid(form)
-    if holidays.too_many(user):
-        raise invalid(FieldError("(body)", holidays.refused()))
     saved: Holiday = form.save()
     return saved
 

@@ -13,8 +13,8 @@ from api.problems import FieldError, invalid
 from jobs import kinds
 from jobs.looks import Look
 from jobs.models.job import OnError
+from schedules.inputs.job_form import PREFIX, JobForm, initial_of
 from schedules.models import Schedule
-from schedules.web.job_form import PREFIX, JobForm, initial_of
 
 _EXAMPLE: Any = {
     "kind": "web_value",

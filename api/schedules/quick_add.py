@@ -13,9 +13,9 @@ from api.problems import FieldError, invalid
 from api.schedules import timing
 from api.schedules.timing import Timing
 from schedules.firing import fire
+from schedules.inputs import quick_add
 from schedules.quick_add.meaning import LONGEST
 from schedules.rules import InvalidRule, civil
-from schedules.web import quick_add
 
 router = Router(tags=["schedules"], auth=Bearer("read"))
 

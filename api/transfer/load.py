@@ -34,8 +34,8 @@ from events.topics import TopicForm
 from jobs import connection_changes
 from notifications.change_types import STATUS
 from notifications.channels import changes, verification
+from notifications.inputs.channels_form import ChannelsForm
 from notifications.models import Channel
-from notifications.web.channels_form import ChannelsForm
 from people.forms import SettingsForm
 from people.models import User
 from people.user_lock import Busy, dry_run, is_dry_run, lock_in_transaction

@@ -18,8 +18,8 @@ from common.admin.base import ReadOnlyInline, as_uuid
 from common.admin.columns import badge
 from common.state_words import labelled
 from events import rules, words
+from events.inputs.rule_form import RuleForm
 from events.models import Effect, Rule
-from events.web.rule_form import RuleForm
 from jobs.admin.owned import OwnedAdmin, to_notification, to_person
 from notifications.admin import cells
 

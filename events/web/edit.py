@@ -16,13 +16,13 @@ from common.admin.base import as_uuid
 from common.request_limiter import limit_page
 from events import matching, preview, rules, types, words
 from events.envelope import as_sent
+from events.inputs.rule_form import ConditionRow, RuleForm
 from events.matching import Condition
 from events.models import Event, Rule
 from events.preview import Outcome
-from events.web.rule_form import ConditionRow, RuleForm
+from notifications.channels import text_preview
+from notifications.inputs.channels_form import channel_names
 from notifications.text import Text
-from notifications.web import text_preview
-from notifications.web.channels_form import channel_names
 from people.models import User
 from people.requests import PersonRequest
 from people.user_lock import with_user_lock

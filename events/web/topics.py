@@ -11,9 +11,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from common import paging
 from events import subscriptions, topics
+from events.inputs import differences
 from events.models import Subscription, Topic
 from events.topics import AddressForm, TopicForm
-from events.web import differences
 from people.requests import PersonRequest
 
 _EVENTS = 5

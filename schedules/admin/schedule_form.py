@@ -16,8 +16,8 @@ from people.models import User
 from people.user_lock import lock_user
 from schedules import editing
 from schedules.firing import fire
+from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
-from schedules.web.reminder_form import ReminderForm
 
 
 class OwnerForm(forms.Form):

@@ -22,9 +22,9 @@ from people.user_lock import with_user_lock
 from schedules import bulk, editing, words
 from schedules.bulk import Action, Obstacle
 from schedules.firing import fire
+from schedules.inputs.tags_field import OneTagField
 from schedules.models import Schedule
 from schedules.web.list_filter import ListFilter
-from schedules.web.tags_field import OneTagField
 
 _DONE = {
     Action.PAUSE: ngettext_lazy("%(count)d reminder is paused.", "%(count)d reminders are paused.", "count"),

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from common.request_slots import TooManyImports, one_import
-from notifications.web.channels_form import ChannelsForm
+from notifications.inputs.channels_form import ChannelsForm
 from people.models import User
 from people.requests import PersonRequest
 from schedules import calendar_import, rules

@@ -11,15 +11,26 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.views.decorators.http import require_safe
 
+from common.request_limiter import limit_page
 from people.requests import PersonRequest
 from people.user_lock import with_user_lock
 from schedules import editing
 from schedules.firing import fire
+from schedules.inputs import quick_add
+from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
 from schedules.rules import civil
-from schedules.web import quick_add
-from schedules.web.reminder_form import ReminderForm
+
+# Lines that a person can choose for a reminder that comes once.
+PRESETS = {
+    "in 1 hour": gettext_lazy("In an hour"),
+    "tonight": gettext_lazy("Tonight"),
+    "tomorrow morning": gettext_lazy("Tomorrow morning"),
+    "next monday": pgettext_lazy("preset", "Monday"),
+}
 
 
 @login_required
@@ -41,7 +52,7 @@ def new(request: PersonRequest) -> HttpResponse:
             return redirect("schedules:detail", form.cleaned_data["made_as"])
         messages.success(request, _("“%(title)s” is created.") % {"title": schedule.title})
         return redirect("schedules:detail", schedule.id)
-    context = {"form": form, "reading": reading, "presets": quick_add.PRESETS}
+    context = {"form": form, "reading": reading, "presets": PRESETS}
     return render(request, "schedules/form.html", context)
 
 
@@ -66,5 +77,18 @@ def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     if form.is_valid() and (differences := form.reschedule(schedule, now, request.user)) is None:
         messages.success(request, _("“%(title)s” is saved.") % {"title": form.cleaned_data["title"]})
         return redirect("schedules:detail", schedule.id)
-    context = {"form": form, "schedule": schedule, "differences": differences, "presets": quick_add.PRESETS}
+    context = {"form": form, "schedule": schedule, "differences": differences, "presets": PRESETS}
     return render(request, "schedules/form.html", context, status=409 if differences else 200)
+
+
+@login_required
+@require_safe
+def understand(request: PersonRequest) -> HttpResponse:
+    """The fields for `?quick=`, or why there are none."""
+
+    def answer() -> HttpResponse:
+        zone = request.GET.get("time_zone", request.user.time_zone)
+        reading = quick_add.read(request.GET.get("quick", ""), zone, fire.read_clock().now)
+        return render(request, "schedules/_understood.html", {"reading": reading})
+
+    return limit_page(f"preview:{request.user.pk}", answer)

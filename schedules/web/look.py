@@ -12,10 +12,10 @@ from jobs.models import Job
 from people.requests import PersonRequest
 from schedules import look_now
 from schedules.firing import fire
+from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
-from schedules.web import quick_add
+from schedules.web.edit import PRESETS
 from schedules.web.preview import edited
-from schedules.web.reminder_form import ReminderForm
 from schedules.web.reminders import detail_page
 
 
@@ -67,7 +67,7 @@ def found(request: PersonRequest, look_id: UUID) -> HttpResponse:
 
 
 def _page(request: PersonRequest, form: ReminderForm, schedule: Schedule | None, **looked: object) -> HttpResponse:
-    context = {"form": form, "schedule": schedule, "presets": quick_add.PRESETS} | looked
+    context = {"form": form, "schedule": schedule, "presets": PRESETS} | looked
     return render(request, "schedules/form.html", context)
 
 

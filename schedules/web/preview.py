@@ -14,18 +14,18 @@ from django.views.decorators.http import require_POST
 from common.request_limiter import limit_page
 from jobs import kinds
 from notifications import text
+from notifications.channels import text_preview
+from notifications.channels.text_preview import Reading
 from notifications.models import Channel
-from notifications.web import text_preview
-from notifications.web.text_preview import Reading
 from people.requests import PersonRequest
 from schedules import forecast, tags, words
 from schedules.firing import fire
 from schedules.forecast import Coming, Silent
 from schedules.holidays import Holidays
+from schedules.inputs.audience_form import AudienceForm
 from schedules.models import Schedule
 from schedules.quiet_hours import QuietHours
 from schedules.rules import InvalidRule
-from schedules.web.audience_form import AudienceForm
 
 _SHOWN = 5
 _LOOK = 60

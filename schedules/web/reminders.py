@@ -26,12 +26,12 @@ from schedules import words
 from schedules.explain import history
 from schedules.firing import fire
 from schedules.holidays import Holidays
+from schedules.inputs.differences import on_error
 from schedules.models import Schedule
 from schedules.quiet_hours import QuietHours
 from schedules.reach import Reach
 from schedules.rules import civil
 from schedules.web import bulk
-from schedules.web.differences import on_error
 from schedules.web.explain import with_notifications
 from schedules.web.list_filter import ATTENTION, ListFilter
 

@@ -11,7 +11,6 @@ from schedules.web import (
     holidays,
     look,
     preview,
-    quick_add,
     reminders,
 )
 
@@ -23,7 +22,7 @@ urlpatterns = [
     path("reminders/job/", look.choose, name="job"),
     path("reminders/look/", look.typed, name="look-typed"),
     path("reminders/look/<uuid:look_id>/", look.found, name="look-found"),
-    path("reminders/quick/", quick_add.understand, name="quick"),
+    path("reminders/quick/", edit.understand, name="quick"),
     path("reminders/bulk/", bulk.act, name="bulk"),
     path("reminders/bulk/undo/", bulk.undo, name="bulk-undo"),
     path("holidays/", holidays.collection, name="holidays"),

@@ -10,10 +10,10 @@ from pytest_django import Settings
 
 from events import ledger, rules
 from events.envelope import Envelope
+from events.inputs.rule_form import RuleForm
 from events.job_kinds.series import SeriesForm
 from events.kind import EVENT
 from events.models import Rule
-from events.web.rule_form import RuleForm
 from jobs.models import Job
 from notifications.models import Notification
 from schedules import editing

@@ -11,8 +11,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from common.uuid7 import first_of, uuid7
+from events.inputs.rule_form import RuleForm
 from events.models import Rule
-from events.web.rule_form import RuleForm
 from people.models import User
 from tests.make import happen, make_channel, make_rule, make_user
 

@@ -17,7 +17,7 @@ from demo.receivers import HTTPReceiver, Reply
 from notifications import owner_notices, status_webhooks
 from notifications.models import Change, Channel, Delivery, Notification
 from people.models import User
-from schedules.web.reminder_form import ReminderForm
+from schedules.inputs.reminder_form import ReminderForm
 from tests.db.notifications.conftest import send_all
 from tests.make import NOON, make_channel, make_delivery, make_user, settle, signed_in, taken
 

@@ -15,8 +15,8 @@ from jobs import audiences
 from jobs.models import Batch
 from people.models import User
 from schedules.firing import fire
+from schedules.inputs import audience_form
 from schedules.models import Schedule
-from schedules.web import audience_form
 from tests.db.api.conftest import Api
 from tests.make import NINE, make_channel, make_connection, make_schedule, make_user, signed_in
 

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from people.models import User
 from schedules.firing import fire
+from schedules.inputs.timing_form import TimingForm
 from schedules.models import Schedule
-from schedules.web.timing_form import TimingForm
 from tests.db.schedules.web.typed import typed
 from tests.make import NOON, make_channel, make_schedule, make_user
 

@@ -12,7 +12,7 @@ from django.test import Client
 
 from people.models import User
 from schedules.models import Schedule
-from schedules.web.quick_add import PRESETS
+from schedules.web.edit import PRESETS
 from tests.db.api.conftest import clock_at
 from tests.make import NOON, make_channel
 

@@ -10,8 +10,8 @@ from django.test import Client
 
 from notifications.models import Channel
 from people.models import User
+from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
-from schedules.web.reminder_form import ReminderForm
 from tests.db.schedules.web.typed import typed
 from tests.make import NOON, make_channel, make_schedule, make_user
 

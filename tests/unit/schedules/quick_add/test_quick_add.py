@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from django.utils.translation import override
 
+from schedules.inputs.quick_add import fields
+from schedules.inputs.timing_form import TimingForm
 from schedules.quick_add import NotUnderstood, read
 from schedules.quick_add.hints import HINTS
 from schedules.quick_add.pieces import lexicon
 from schedules.rules import InvalidRule, civil, parse
-from schedules.web.quick_add import fields
-from schedules.web.timing_form import TimingForm
 
 HERE = Path(__file__).parent
 WEDNESDAY = datetime(2026, 11, 18, 9, 7, 20, tzinfo=UTC)

@@ -17,15 +17,15 @@ from common.numbers import grouped_lazy
 from common.texts import StrOrPromise
 from common.uuid7 import uuid7
 from events import matching, rules, steps, words
+from events.inputs.conditions_field import MOST_CONDITIONS, ConditionsField, check_field
+from events.inputs.differences import differences
+from events.inputs.seconds_field import SecondsField
 from events.job_kinds.series import too_long
 from events.models import Event, Rule
 from events.reasons import OPERATORS
 from events.rules import PLAIN, Draft
-from events.web.conditions_field import MOST_CONDITIONS, ConditionsField, check_field
-from events.web.differences import differences
-from events.web.seconds_field import SecondsField
-from notifications.web.channels_form import ChannelsForm
-from notifications.web.text_fields import BodyField, TitleField
+from notifications.inputs.channels_form import ChannelsForm
+from notifications.inputs.text_fields import BodyField, TitleField
 from people.models import User
 
 _DAY = 86_400

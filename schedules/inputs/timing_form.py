@@ -13,13 +13,13 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.texts import StrOrPromise
 from schedules import rules
 from schedules.forecast import Coming, Forecast, Silent
+from schedules.inputs import repeat_form
+from schedules.inputs.dates_field import DatesField
+from schedules.inputs.repeat_form import RepeatForm, number
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, Timetable, Work, civil, rrule_text
 from schedules.rules.once import Once
 from schedules.slots import Slots, left, settled
-from schedules.web import repeat_form
-from schedules.web.dates_field import DatesField
-from schedules.web.repeat_form import RepeatForm, number
 
 KINDS = [
     ("once", gettext_lazy("Once")),

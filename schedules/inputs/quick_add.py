@@ -1,34 +1,20 @@
-"""Quick add: one line fills the form of a reminder."""
+"""Quick add: the values of a reminder's form from one line."""
 
 import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
-from django.shortcuts import render
 from django.utils.text import get_text_list
-from django.utils.translation import get_language, gettext_lazy as _, pgettext_lazy
-from django.views.decorators.http import require_safe
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
 
-from common.request_limiter import limit_page
-from people.requests import PersonRequest
 from schedules import quick_add
-from schedules.firing import fire
+from schedules.inputs import repeat_form
+from schedules.inputs.timing_form import TimingForm
 from schedules.quick_add import NotUnderstood, Understood
 from schedules.quick_add.meaning import Interval
 from schedules.rules import InvalidRule, Timetable, civil
-from schedules.web import repeat_form
-from schedules.web.timing_form import TimingForm
-
-# Lines that a person can choose for a reminder that comes once.
-PRESETS = {
-    "in 1 hour": _("In an hour"),
-    "tonight": _("Tonight"),
-    "tomorrow morning": _("Tomorrow morning"),
-    "next monday": pgettext_lazy("preset", "Monday"),
-}
 
 
 @dataclass(frozen=True)
@@ -89,16 +75,3 @@ def fields(understood: Understood) -> dict[str, Any]:
 
 def _written(moment: datetime | None) -> str:
     return "" if moment is None else moment.isoformat(timespec="minutes")
-
-
-@login_required
-@require_safe
-def understand(request: PersonRequest) -> HttpResponse:
-    """The fields for `?quick=`, or why there are none."""
-
-    def answer() -> HttpResponse:
-        zone = request.GET.get("time_zone", request.user.time_zone)
-        reading = read(request.GET.get("quick", ""), zone, fire.read_clock().now)
-        return render(request, "schedules/_understood.html", {"reading": reading})
-
-    return limit_page(f"preview:{request.user.pk}", answer)

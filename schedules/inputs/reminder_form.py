@@ -11,18 +11,18 @@ from django.utils.translation import gettext_lazy as _
 from common.edit_form import SharedFields
 from common.uuid7 import uuid7
 from notifications import text
-from notifications.web.channels_form import ChannelsForm
-from notifications.web.text_fields import BodyField, TitleField
+from notifications.inputs.channels_form import ChannelsForm
+from notifications.inputs.text_fields import BodyField, TitleField
 from people.models import User
 from schedules import editing, tags, words
 from schedules.editing import Draft
+from schedules.inputs.audience_form import AudienceForm
+from schedules.inputs.differences import differences
+from schedules.inputs.job_form import JobForm
+from schedules.inputs.late_form import LateForm
+from schedules.inputs.tags_field import TagsField
+from schedules.inputs.timing_form import first_values, typed
 from schedules.models import Schedule
-from schedules.web.audience_form import AudienceForm
-from schedules.web.differences import differences
-from schedules.web.job_form import JobForm
-from schedules.web.late_form import LateForm
-from schedules.web.tags_field import TagsField
-from schedules.web.timing_form import first_values, typed
 
 # Fields that a form, a draft and a schedule hold alike.
 _PLAIN = ("title", "body", "category", "tags", "urgent", "escalate_after", "grace", "spread", "stale_after")

@@ -10,8 +10,8 @@ from common.numbers import grouped
 from common.zones import FIRST_ZONE
 from jobs import audiences
 from people.models import User
+from schedules.inputs.timing_form import TimingForm
 from schedules.models import Schedule
-from schedules.web.timing_form import TimingForm
 
 MOST_UNCONFIRMED = 100
 """A new announcement to more people than this is asked for twice."""

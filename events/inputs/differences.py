@@ -10,7 +10,7 @@ from events import words
 from events.models import Rule, Topic
 from events.rules import PLAIN, Draft
 from events.topics import TopicForm
-from notifications.web.channels_form import channel_names
+from notifications.inputs.channels_form import channel_names
 
 
 def differences(rule: Rule, draft: Draft) -> list[tuple[str, str, str]]:

@@ -7,10 +7,10 @@ from django.utils.translation import gettext as _
 
 from jobs import audiences
 from jobs.models.job import OnError
-from notifications.web.channels_form import channel_names
+from notifications.inputs.channels_form import channel_names
 from schedules.editing import Draft
+from schedules.inputs.dates_field import written
 from schedules.models import Schedule
-from schedules.web.dates_field import written
 
 # What the rows below are made of.
 _SHOWN = (

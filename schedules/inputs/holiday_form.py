@@ -1,0 +1,99 @@
+"""The input of a holiday, for its page and the API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from people.models import User
+from schedules import holidays, tags
+from schedules.inputs.tags_field import TagsField
+from schedules.models import Holiday
+
+_FIRST_DATE = date(1900, 1, 1)
+_LAST_DATE = date(8999, 12, 31)
+
+
+def _day(label: Any) -> forms.DateField:
+    said = gettext_lazy("Choose a date.")
+    wrong = gettext_lazy("Enter a date such as 2026-08-03.")
+    widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    errors = {"required": said, "invalid": wrong}
+    return forms.DateField(label=label, widget=widget, input_formats=["%Y-%m-%d"], error_messages=errors)
+
+
+class HolidayForm(forms.Form):
+    """The dates are those of the person's clock. `tags` are some that their reminders have; none: all reminders."""
+
+    first = _day(gettext_lazy("Nothing from"))
+    last = _day(gettext_lazy("To and including"))
+    tags = TagsField(
+        label=gettext_lazy("Only reminders with these tags"),
+        required=False,
+        help_text=gettext_lazy("Separated by commas. Empty: all reminders."),
+    )
+    urgent_rings = forms.BooleanField(label=gettext_lazy("Urgent reminders still ring"), required=False, initial=True)
+    note = forms.CharField(
+        label=gettext_lazy("Note"),
+        required=False,
+        max_length=200,
+        error_messages={
+            "max_length": gettext_lazy("This note is %(show_value)d characters long; at most %(limit_value)d fit.")
+        },
+    )
+
+    def __init__(
+        self, data: Mapping[str, Any] | None = None, *, user: User, today: date, holiday: Holiday | None = None
+    ) -> None:
+        self.user, self.today, self.holiday = user, today, holiday
+        names = ("first", "last", "tags", "urgent_rings", "note")
+        super().__init__(data, initial={} if holiday is None else {name: getattr(holiday, name) for name in names})
+
+    @property
+    def own_tags(self) -> list[str]:
+        return tags.own(self.user)
+
+    def clean_tags(self) -> list[str]:
+        """A tag that no reminder has would silence nothing, unseen."""
+        typed: list[str] = self.cleaned_data["tags"]
+        kept = [] if self.holiday is None else self.holiday.tags
+        known = {tags.key(tag) for tag in [*tags.spellings(self.user), *kept]} if typed else set()
+        for tag in typed:
+            if tags.key(tag) not in known:
+                raise forms.ValidationError(
+                    _("None of your reminders has the tag “%(tag)s”. Add it to one first.") % {"tag": tag}
+                )
+        return typed
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        first, last = cleaned.get("first"), cleaned.get("last")
+        if (
+            self.holiday is None
+            and Holiday.objects.filter(user=self.user, last__gte=self.today).count() >= holidays.MOST
+        ):
+            raise forms.ValidationError(
+                _("You have %(most)d holidays to come, as many as one person may have here. Delete one first.")
+                % {"most": holidays.MOST}
+            )
+        if first is not None and last is not None:
+            if last < first:
+                self.add_error("last", _("This is before the first day. Choose that day or a later one."))
+            elif last < self.today:
+                self.add_error("last", _("This day has passed. Choose today or a later one."))
+            elif first < _FIRST_DATE or last > _LAST_DATE:
+                self.add_error("last", _("Choose dates in the years 1900 to 8999."))
+        return cleaned
+
+    def save(self) -> Holiday:
+        holiday = self.holiday or Holiday(user=self.user)
+        for name, value in self.cleaned_data.items():
+            setattr(holiday, name, value)
+        holiday.ended_at = None
+        holiday.save()
+        return holiday
