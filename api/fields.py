@@ -90,12 +90,6 @@ def limited(form: type[forms.Form] | type[forms.ModelForm[Any]], *examples: Any)
     return ConfigDict(json_schema_extra=complete)
 
 
-def in_order(channels: list[str]) -> dict[str, Any]:
-    """What a page sends to have these channels tried one after the other."""
-    positions = {f"position_{key.replace('-', '').lower()}": number for number, key in enumerate(channels, 1)}
-    return {"one_by_one": "order"} | positions
-
-
 def written(instant: datetime | None) -> str | None:
     """An aware instant as RFC 3339 in UTC."""
     return None if instant is None else instant.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,10 +1,12 @@
 """The body of a rule: its shape here, its validity by the form that the pages use."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any
+from uuid import UUID
 
 from pydantic import FailFast, Field
 
-from api.fields import Body, Texts, in_order, limited
+from api.fields import Body, Texts, limited
 from api.problems import FieldError, invalid
 from api.rules import document
 from events import matching
@@ -14,6 +16,7 @@ from events.models import Rule
 from events.reasons import OPERATORS
 from events.rules import PLAIN, Draft
 from notifications import text
+from notifications.inputs.channels_form import IN_ORDER
 from people.models import User
 
 _EXAMPLE: Any = {
@@ -89,12 +92,12 @@ class RulePatch(RuleBody):
     channels: Texts = Field(None)  # type: ignore[arg-type]
 
 
-def draft(body: RuleBody, user: User, rule: Rule | None = None, place: str = "") -> Draft:
+def draft(body: RuleBody, user: User, rule: Rule | None = None, place: str = "", also: Iterable[UUID] = ()) -> Draft:
     """What the body describes, for a new rule or to replace `rule`. Raises a 422 problem.
 
-    `place` stands before the names of fields in errors.
+    `place` stands before the names of fields in errors; channels in `also` may be used before they are confirmed.
     """
-    form = RuleForm(_fields(body), user=user, rule=rule)
+    form = RuleForm(_fields(body), user=user, rule=rule, also=also)
     if not form.is_valid():
         raise invalid(*_errors(form, place))
     return form.draft()
@@ -108,8 +111,7 @@ def patched_draft(patch: RulePatch, user: User, rule: Rule) -> Draft:
 
 
 def _fields(body: RuleBody) -> dict[str, Any]:
-    """As a page would send them."""
-    return body.model_dump(include={*PLAIN, "channels"}) | (in_order(body.channels) if body.in_order else {})
+    return body.model_dump(include={*PLAIN, "channels"}) | ({"one_by_one": IN_ORDER} if body.in_order else {})
 
 
 def _errors(form: RuleForm, place: str) -> list[FieldError]:
@@ -119,7 +121,5 @@ def _errors(form: RuleForm, place: str) -> list[FieldError]:
             path = {"one_by_one": "in_order", "__all__": "(body)"}.get(name, name)
             if name == "conditions" and "." in (error.code or ""):
                 path = f"conditions.{error.code}"
-            elif name.startswith("position_"):
-                path = "channels"
             found += [FieldError(place + path, said) for said in error.messages]
     return found

@@ -1,20 +1,22 @@
 """The body of a schedule: its shape here, its validity by the form that the pages use."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from api.fields import Body, Data, Texts, in_order, limited
+from api.fields import Body, Data, Texts, limited
 from api.problems import FieldError, Problem, errors, invalid, require_valid
 from api.schedules import document, job, timing
 from api.schedules.job import JobBody
 from api.schedules.timing import Timing
 from jobs import audiences, kinds
 from notifications import text
+from notifications.inputs.channels_form import IN_ORDER
 from people.models import User
 from schedules.editing import Draft
 from schedules.inputs.reminder_form import ReminderForm
@@ -110,26 +112,36 @@ class SchedulePatch(ScheduleBody):
 
 
 def draft(
-    body: ScheduleBody, user: User, now: datetime, schedule: Schedule | None = None, keeps_job: bool = False
+    body: ScheduleBody,
+    user: User,
+    now: datetime,
+    schedule: Schedule | None = None,
+    kept: Collection[str] = (),
+    also: Iterable[UUID] = (),
 ) -> Draft:
-    """What the body describes, for a new schedule or to replace `schedule`. Raises a 422 problem."""
+    """What the body describes, for a new schedule or to replace `schedule`. Raises a 422 problem.
+
+    Fields in `kept` are those of `schedule`; channels in `also` may be used before they are confirmed.
+    """
     if body.audience is not None and not audiences.may_announce(user):
         raise may_not_announce()
     time_zone = user.time_zone if body.time_zone is None else body.time_zone
-    typed = timing.read(body.timing, time_zone)
-    fields = _fields(body) | typed.fields | {"time_zone": time_zone} | ({} if keeps_job else job.fields(body.job))
-    form = ReminderForm(fields, user=user, now=now, schedule=schedule)
+    typed = timing.stored(schedule) if schedule and "timing" in kept else timing.read(body.timing, time_zone)
+    fields = _fields(body) | {"kind": typed.kind, "anchor": typed.parameters.get("anchor"), "time_zone": time_zone}
+    fields |= {name: getattr(schedule, name) for name in ("starts_at", "ends_at") if name in kept}
+    fields |= {} if "job" in kept else job.fields(body.job)
+    form = ReminderForm(fields, user=user, now=now, schedule=schedule, parameters=typed.parameters, also=also)
     require_valid(form, partial(_called, typed.paths))
     return replace(form.draft(), data=body.data)
 
 
 def patched_draft(patch: SchedulePatch, user: User, now: datetime, schedule: Schedule) -> Draft:
     """What the patch makes of the schedule. Raises a 422 problem."""
-    made = draft(_patched(schedule, patch), user, now, schedule, keeps_job="job" not in patch.model_fields_set)
-    if patch.model_fields_set & {"timing", "time_zone", "starts_at", "ends_at"}:
-        return made
-    # Written as a civil time and read again, an instant in a repeated hour would move to the first one.
-    return replace(made, rule=schedule.rule, starts_at=schedule.starts_at, ends_at=schedule.ends_at)
+    given = patch.model_fields_set
+    moves = given & {"time_zone", "audience", "local_time"} and patch.time_zone != schedule.time_zone
+    # On another clock it keeps the civil times, else the instants: one of a repeated hour is not always the first.
+    kept = {"job"} if moves else {"job", "timing", "starts_at", "ends_at"}
+    return draft(_patched(schedule, patch), user, now, schedule, kept - given)
 
 
 def _patched(schedule: Schedule, patch: SchedulePatch) -> ScheduleBody:
@@ -156,16 +168,16 @@ def refused(detail: str, field: str = "(body)") -> Problem:
 
 
 # Fields of the body that the form has in another way, or not at all.
-_OTHERWISE = {"timing", "time_zone", "job", "audience", "in_order", "excluded", "data"}
+_OTHERWISE = {"timing", "time_zone", "job", "audience", "in_order", "data"}
 
 
 def _fields(body: ScheduleBody) -> dict[str, Any]:
-    """As a browser would send them, except for the timing."""
-    fields = body.model_dump(exclude=_OTHERWISE) | {"excluded": ", ".join(body.excluded)}
+    """The fields of the form, except for the timing."""
+    fields = body.model_dump(exclude=_OTHERWISE)
     if body.audience is not None:
         chosen = f"{body.audience.kind}:{body.audience.key}"
         fields |= {"audience": chosen, "confirmed": chosen if body.audience.confirmed else ""}
-    return fields | (in_order(body.channels) if body.in_order else {})
+    return fields | ({"one_by_one": IN_ORDER} if body.in_order else {})
 
 
 def _called(paths: Mapping[str, str], name: str) -> str:
@@ -174,6 +186,4 @@ def _called(paths: Mapping[str, str], name: str) -> str:
         return of_job
     if name in ScheduleBody.model_fields:
         return name
-    if name.startswith("position_"):
-        return "channels"
     return paths.get(name) or {"one_by_one": "in_order", "__all__": ""}.get(name, "timing")

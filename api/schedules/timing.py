@@ -1,4 +1,4 @@
-"""The timing in a body: exactly one of the friendly ones or of our own kinds, as the fields of the reminder's form."""
+"""The timing in a body: exactly one of the friendly ones or of our own kinds."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,6 +8,8 @@ from pydantic import ConfigDict, FailFast, Field
 
 from api.fields import Body, Instant
 from api.problems import FieldError, Problem, invalid
+from schedules import rules
+from schedules.models import Schedule
 from schedules.rules import InvalidRule, Rule, civil
 
 Hour = Annotated[int, Field(ge=0, le=23)]
@@ -79,13 +81,17 @@ class Timing(Body):
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """The timing as it is typed into the form. `paths` are the names of the form's fields in the body."""
+    """The kind and the parameters of a rule. `paths` are the names of the parameters in the body.
 
-    fields: dict[str, Any]
+    The `anchor` of an interval is a civil time, or a stored instant.
+    """
+
+    kind: str
+    parameters: dict[str, Any]
     paths: dict[str, str]
 
 
-# The fields of the form that each friendly timing fills in, with their names in the body.
+# The parameters that each friendly timing gives, with their names in the body.
 _FRIENDLY = {
     "intervalMinutes": {"every": ""},
     "dailyTime": {"time": ""},
@@ -102,10 +108,21 @@ def read(timing: Timing, time_zone: str) -> Typed:
     [name] = given
     value = getattr(timing, name)
     if name in _FRIENDLY:
-        fields = _friendly(name, value, time_zone)
-        return Typed(fields, {field: f"timing.{name}{inner}" for field, inner in _FRIENDLY[name].items()})
-    fields = {"kind": name} | {field: _typed(one) for field, one in value.model_dump(exclude_none=True).items()}
-    return Typed(fields, {field: f"timing.{name}.{field}" for field in type(value).model_fields})
+        paths = {field: f"timing.{name}{inner}" for field, inner in _FRIENDLY[name].items()}
+        return Typed(*_friendly(name, value, time_zone), paths)
+    return Typed(name, value.model_dump(exclude_none=True), _paths(name))
+
+
+def stored(schedule: Schedule) -> Typed:
+    """The timing that a schedule has, for a patch that leaves it alone."""
+    parameters = dict(schedule.rule)
+    if "anchor" in parameters:
+        parameters["anchor"] = datetime.fromisoformat(parameters["anchor"])
+    return Typed(schedule.kind, parameters, _paths(schedule.kind))
+
+
+def _paths(name: str) -> dict[str, str]:
+    return {field: f"timing.{name}.{field}" for field in rules.KINDS[name].parameters}
 
 
 def _not_one(given: list[str]) -> Problem:
@@ -115,21 +132,17 @@ def _not_one(given: list[str]) -> Problem:
     return invalid(*(FieldError(f"timing.{name}", said) for name in given))
 
 
-def _typed(value: Any) -> Any:
-    return [str(one) for one in value] if isinstance(value, list) else str(value)
-
-
-def _friendly(name: str, value: Any, time_zone: str) -> dict[str, Any]:
+def _friendly(name: str, value: Any, time_zone: str) -> tuple[str, dict[str, Any]]:
     if name == "intervalMinutes":
-        return {"kind": "interval", "every": str(value), "unit": "minutes"}
+        return "interval", {"every": value, "unit": "minutes"}
     if name == "onceAt":
-        return {"kind": "once", "at": _civil(value, time_zone)}
+        return "once", {"at": _civil(value, time_zone)}
     time = {"time": f"{value.hour:02}:{value.minute:02}"}
     if name == "dailyTime":
-        return {"kind": "daily"} | time
+        return "daily", time
     if name == "weeklyTime":
-        return {"kind": "weekly", "days": [str((value.dayOfWeek + 6) % 7)]} | time
-    return {"kind": "monthly", "day": str(value.day), "short": "last"} | time
+        return "weekly", time | {"days": [(value.dayOfWeek + 6) % 7]}
+    return "monthly", time | {"day": value.day, "short": "last"}
 
 
 def _civil(instant: Any, time_zone: str) -> str:

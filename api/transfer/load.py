@@ -4,14 +4,11 @@ An entry's new id follows from the person and its id in the file, so that a file
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 from uuid import UUID, uuid5
 
-from django import forms
-from django.core.exceptions import ValidationError as InvalidField
 from django.db import transaction
 from django.utils.translation import gettext as _, gettext_lazy
 from pydantic import BaseModel
@@ -34,7 +31,6 @@ from events.topics import TopicForm
 from jobs import connection_changes
 from notifications.change_types import STATUS
 from notifications.channels import changes, verification
-from notifications.inputs.channels_form import ChannelsForm
 from notifications.models import Channel
 from people.forms import SettingsForm
 from people.models import User
@@ -197,9 +193,8 @@ class _Loading(Destinations):
         if self._compared(entry, RuleBody) in self._own_rules:
             return False
         self._require_room_for_rules()  # before the work of reading it
-        body = entries.read(RuleBody, entry)
-        draft = rule_bodies.draft(self._with_stand_in(body, chosen), self.user)
-        draft = replace(draft, channels=chosen, **_order(body, chosen))
+        body = _with_channels(entries.read(RuleBody, entry), chosen)
+        draft = rule_bodies.draft(body, self.user, also=[one.id for one in chosen])
         lock_in_transaction(self.user)
         self._require_room_for_rules()
         rule_id = rules.create(self.user, draft, self._new_id(entry)).id
@@ -239,11 +234,11 @@ class _Loading(Destinations):
             said = _("Announcements are not imported, because they would be sent to others. Make it again.")
             raise invalid(FieldError("audience", said))
         self._require_room()  # before the work of reading it
-        body = entries.read(ScheduleBody, entries.with_rest(entry))
+        body = _with_channels(entries.read(ScheduleBody, entries.with_rest(entry)), chosen)
         until = entries.read(Snoozed, entry).snoozed_until
         finished = entry.get("state") in (Schedule.State.FINISHED, Schedule.State.ARCHIVED)
-        draft = schedule_bodies.draft(self._with_stand_in(body, chosen), self.user, _LONG_AGO if finished else self.now)
-        draft = replace(draft, channels=chosen, **_order(body, chosen))
+        since = _LONG_AGO if finished else self.now
+        draft = schedule_bodies.draft(body, self.user, since, also=[one.id for one in chosen])
         lock_in_transaction(self.user)
         self._require_room()
         made = editing.create(self.user, draft, self.now, key)
@@ -279,18 +274,6 @@ class _Loading(Destinations):
             said = _("None of its channels could be imported. Add one of the same name and address, and import again.")
             raise invalid(FieldError("channels", said))
         return found
-
-    @cached_property
-    def _stand_in(self) -> str:
-        """A channel that works: the form takes no others for something new, and these may not be confirmed yet."""
-        own = Channel.objects.for_user(self.user).for_messages()
-        if (found := own.filter(verified_at__isnull=False, disabled_at=None).first()) is None:
-            raise invalid(FieldError("channels", _("You have no channel that works. Add one, and import again.")))
-        return str(found.id)
-
-    def _with_stand_in(self, body: Body, chosen: list[Channel]) -> Body:
-        channels = [self._stand_in] if chosen else []
-        return body.model_copy(update={"channels": channels, "in_order": False, "escalate_after": None})
 
     def _compared(self, entry: Mapping[str, Any], body: type[BaseModel]) -> str:
         """What makes two entries the same: all that a body says, with our channels."""
@@ -338,12 +321,7 @@ def _own(document: Mapping[str, Any], body: type[BaseModel]) -> str:
     return entries.canonical(said | {"channels": sorted(document["channels"])})
 
 
-def _order(body: Any, chosen: list[Channel]) -> dict[str, Any]:
-    """Whether the channels are tried in order, and how long each waits."""
-    if not body.in_order or len(chosen) < 2:
-        return {"in_order": False, "escalate_after": None}
-    wait: forms.Field = ChannelsForm.base_fields["escalate_after"]
-    try:
-        return {"in_order": True, "escalate_after": wait.clean(body.escalate_after)}
-    except InvalidField as error:
-        raise invalid(FieldError("escalate_after", " ".join(error.messages))) from None
+def _with_channels(body: Body, chosen: list[Channel]) -> Body:
+    """The body with our channels; a single one that is left has no order."""
+    update: dict[str, Any] = {"channels": [str(one.id) for one in chosen]}
+    return body.model_copy(update=update | ({} if len(chosen) > 1 else {"in_order": False, "escalate_after": None}))

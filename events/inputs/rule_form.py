@@ -1,8 +1,9 @@
 """The form of a rule: what it listens to, conditions, texts, channels, how often it rings."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.conf import settings
@@ -160,9 +161,15 @@ class RuleForm(EditForm, ChannelsForm):
     )
 
     def __init__(
-        self, data: Mapping[str, Any] | None = None, *, user: User, rule: Rule | None = None, event: Event | None = None
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        user: User,
+        rule: Rule | None = None,
+        event: Event | None = None,
+        also: Iterable[UUID] = (),
     ) -> None:
-        """For a new rule, or to change `rule`; a new one may start from an `event`."""
+        """For a new rule, or to change `rule`; a new one may start from an `event`. `also`: see `offer_channels`."""
         if rule is None:
             initial: dict[str, Any] = {"made_as": uuid7()} | ({} if event is None else _from_event(event))
         else:
@@ -170,7 +177,8 @@ class RuleForm(EditForm, ChannelsForm):
         super().__init__(data, initial=initial)
         self.is_new = rule is None
         attached = None if rule is None else list(rule.channels.values_list("id", flat=True))
-        self._rules = self.offer_channels(user, attached, [] if rule is None else rule.channel_order, "events_rule")
+        order = [] if rule is None else rule.channel_order
+        self._rules = self.offer_channels(user, attached, order, "events_rule", also)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

@@ -1,7 +1,7 @@
 """The channel section of a form: which channels, all at once or in order."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, cast
 from uuid import UUID
@@ -18,7 +18,7 @@ from notifications.change_types import STATUS
 from notifications.models import Channel
 from people.models import User
 
-_AT_ONCE, _IN_ORDER = "", "order"
+_AT_ONCE, IN_ORDER = "", "order"
 _LAST = 1_000  # after every position that can be typed
 LONGEST_WAIT = 7 * 24 * 60  # minutes
 
@@ -47,7 +47,7 @@ def channel_names(channels: Sequence[Channel], in_order: bool) -> str:
 
 
 class ChannelsField(forms.MultipleChoiceField):
-    """Some of the channels in `own`."""
+    """Some of the channels in `own`, in the order in which they are given."""
 
     own: Sequence[Channel] = ()
 
@@ -66,13 +66,13 @@ class ChannelsField(forms.MultipleChoiceField):
         self.choices = [(ModelChoiceIteratorValue(channel.pk, channel), channel.label) for channel in own]
 
     def clean(self, value: Any) -> list[Channel]:  # Django's own gives the ids
-        chosen = {str(one).lower().replace("-", "") for one in value or ()}
+        chosen = dict.fromkeys(str(one).lower().replace("-", "") for one in value or ())
         if not chosen and self.required:
             raise ValidationError(self.error_messages["required"], code="required")
-        found = [channel for channel in self.own if channel.id.hex in chosen]
-        if len(found) < len(chosen):
+        own = {channel.id.hex: channel for channel in self.own}
+        if not chosen.keys() <= own.keys():
             raise ValidationError(self.error_messages["invalid_choice"], code="invalid_choice")
-        return found
+        return [own[key] for key in chosen]
 
 
 class ChannelsForm(forms.Form):
@@ -84,7 +84,7 @@ class ChannelsForm(forms.Form):
     )
     one_by_one = forms.ChoiceField(
         label=gettext_lazy("Order"),
-        choices=[(_AT_ONCE, gettext_lazy("All at once")), (_IN_ORDER, gettext_lazy("In order, until one arrives"))],
+        choices=[(_AT_ONCE, gettext_lazy("All at once")), (IN_ORDER, gettext_lazy("In order, until one arrives"))],
         required=False,
         widget=forms.RadioSelect,
         error_messages={"invalid_choice": gettext_lazy("Choose “All at once” or “In order”.")},
@@ -103,12 +103,20 @@ class ChannelsForm(forms.Form):
         },
     )
 
-    def offer_channels(self, user: User, attached: Collection[UUID] | None, order: Sequence[UUID], table: str) -> int:
+    def offer_channels(
+        self,
+        user: User,
+        attached: Collection[UUID] | None,
+        order: Sequence[UUID],
+        table: str,
+        also: Iterable[UUID] = (),
+    ) -> int:
         """Offer the person's channels with a position field for each; `attached` are chosen (None: those for new ones).
 
-        Returns how many rows of `table` the person has that are not deleted.
+        `also` are offered even if they do not work yet. Returns how many rows of `table` the person has that are not
+        deleted.
         """
-        values = {"user": user.pk, "status": STATUS, "attached": list(attached or ())}
+        values = {"user": user.pk, "status": STATUS, "attached": [*(attached or ()), *also]}
         rows = postgres.execute(_OFFERED.format(table=table), values).fetchall()
         own = [postgres.instance(Channel, row) for row in rows]
         # The forms of a class may share their fields.
@@ -117,7 +125,7 @@ class ChannelsForm(forms.Form):
         field.offer(own)
         usual = [channel.id for channel in own if channel.use_for_new]
         self.initial["channels"] = usual if attached is None else attached
-        self.initial["one_by_one"] = _IN_ORDER if order else _AT_ONCE
+        self.initial["one_by_one"] = IN_ORDER if order else _AT_ONCE
         self._add_positions(own, order)
         return rows[0].rows if rows else 0
 
@@ -138,7 +146,7 @@ class ChannelsForm(forms.Form):
         return (self[name] for name in self.fields if name.startswith("position_"))
 
     def in_order(self) -> bool:
-        return bool(self.cleaned_data.get("one_by_one") == _IN_ORDER)
+        return bool(self.cleaned_data.get("one_by_one") == IN_ORDER)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -161,6 +169,6 @@ class ChannelsForm(forms.Form):
                 )
 
     def ordered(self) -> list[Channel]:
-        """The chosen channels of a valid form, by position."""
+        """The chosen channels of a valid form, by position; without positions, as they were given."""
         chosen = list(self.cleaned_data["channels"])
         return sorted(chosen, key=lambda channel: self.cleaned_data.get(_name(channel)) or _LAST)

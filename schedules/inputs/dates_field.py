@@ -16,13 +16,18 @@ _LONGEST = 6_000
 
 
 class DatesField(forms.CharField):
-    """Dates separated by commas or blanks, cleaned to a sorted list without duplicates."""
+    """Dates separated by commas or blanks, or a list of them, cleaned to a sorted list without duplicates."""
 
     def to_python(self, value: Any) -> list[date]:  # type: ignore[override]  # as Django's own fields do
-        if len(typed := str(super().to_python(value) or "")) > _LONGEST:
-            raise ValidationError(_("This is too long; at most %(most)s dates can be left out.") % {"most": MOST})
-        words = [word for word in re.split(r"[\s,;]+", typed) if word]
-        if len(days := sorted({self._date(word) for word in words})) > MOST:
+        if isinstance(value, list):
+            words = value
+        else:
+            typed = str(super().to_python(value) or "")
+            if len(typed) > _LONGEST:
+                raise ValidationError(_("This is too long; at most %(most)s dates can be left out.") % {"most": MOST})
+            words = [word for word in re.split(r"[\s,;]+", typed) if word]
+        days = sorted({self._date(word) for word in words})
+        if len(days) > MOST:
             raise ValidationError(
                 _("These are %(count)s dates; at most %(most)s can be left out.") % {"count": len(days), "most": MOST}
             )

@@ -1,14 +1,11 @@
 """The input of a holiday, for its page and the API."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from people.models import User
 from schedules import holidays, tags

@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.text import get_text_list
-from django.utils.translation import get_language
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import get_language, gettext_lazy as _
 
 from schedules import quick_add
 from schedules.inputs import repeat_form

@@ -1,8 +1,9 @@
 """The form of a reminder: text, what it looks at, timing, channels."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.conf import settings
@@ -56,8 +57,13 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
         now: datetime,
         schedule: Schedule | None = None,
         filled: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        also: Iterable[UUID] = (),
     ) -> None:
-        """`filled` are values of a new form, as from quick add."""
+        """`filled` are values of a new form, as from quick add. `parameters`: see `TimingForm`.
+
+        `also` are channels that may be chosen although they do not work yet.
+        """
         attached = None
         if schedule is None:
             initial: dict[str, Any] = {"time_zone": user.time_zone, "made_as": uuid7()}
@@ -67,12 +73,13 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
         else:
             initial = typed(schedule, now) | {name: getattr(schedule, name) for name in (*_PLAIN, "misfire", "version")}
             attached = list(schedule.channels.values_list("id", flat=True))
-        super().__init__(data, now=now, fired=0 if schedule is None else schedule.fired_count, initial=initial)
+        fired = 0 if schedule is None else schedule.fired_count
+        super().__init__(data, now=now, fired=fired, parameters=parameters, initial=initial)
         self.user = user
         self.is_new = schedule is None
         self._stored_data = None if schedule is None else schedule.data
         order = [] if schedule is None else schedule.channel_order
-        self._schedules = self.offer_channels(user, attached, order, "schedules_schedule")
+        self._schedules = self.offer_channels(user, attached, order, "schedules_schedule", also)
         self.offer_audiences(user, schedule)
         stored = "" if schedule is None else schedule.audience
         self.offer_jobs(user, schedule, self.is_for_audience if self.is_bound else bool(stored))

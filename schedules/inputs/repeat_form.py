@@ -14,6 +14,7 @@ from common.texts import StrOrPromise
 from schedules.rules import InvalidRule, Rule, fields, repetition, words
 from schedules.rules.repetition import WORKDAY, Repetition
 from schedules.rules.rrule import RRule
+from schedules.rules.weekly import read_days
 
 _FREQUENCIES = {"daily": "DAILY", "weekly": "WEEKLY", "monthly": "MONTHLY", "yearly": "YEARLY"}
 _KINDS = {frequency: kind for kind, frequency in _FREQUENCIES.items()}
@@ -34,6 +35,16 @@ _MONTHS = [(str(number), name) for number, name in MONTHS.items()]
 _MOST = 1_000
 
 
+class _Days(forms.MultipleChoiceField):
+    """Whole numbers, or texts that the rule refuses."""
+
+    def valid_value(self, value: Any) -> bool:
+        return True
+
+    def clean(self, value: Any) -> list[Any]:
+        return [number(day) for day in super().clean(value)]
+
+
 class RepeatForm(forms.Form):
     """Where a plain rule says it all, it is one of our own kinds; otherwise it is a calendar rule."""
 
@@ -42,15 +53,7 @@ class RepeatForm(forms.Form):
         required=False,
         widget=forms.NumberInput(attrs={"min": 1, "max": _MOST, "inputmode": "numeric", "placeholder": "1"}),
     )
-    days = forms.MultipleChoiceField(
-        label=gettext_lazy("Days"),
-        choices=_DAYS,
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        error_messages={
-            "invalid_choice": gettext_lazy("“%(value)s” is no day of the week. Choose from Monday to Sunday.")
-        },
-    )
+    days = _Days(label=gettext_lazy("Days"), choices=_DAYS, required=False, widget=forms.CheckboxSelectMultiple)
     month = forms.CharField(
         label=gettext_lazy("Month"), required=False, initial="1", widget=forms.Select(choices=_MONTHS)
     )
@@ -135,7 +138,7 @@ def _read(cleaned: dict[str, Any]) -> Repetition:
     )
     found: dict[str, Any] = {"frequency": _FREQUENCIES[kind], "interval": every, "time": fields.time_of_day(cleaned)}
     if kind == "weekly":
-        found["days"] = tuple(sorted({int(day) for day in cleaned.get("days", [])}))
+        found["days"] = read_days(cleaned.get("days"))
     if kind == "yearly":
         found["month"] = _chosen(cleaned, "month", _MONTHS, _("Choose a month."))
     if kind in ("daily", "weekly"):

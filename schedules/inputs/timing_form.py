@@ -45,15 +45,23 @@ _MISSING = {
 }
 
 
-def _moment(label: StrOrPromise, help_text: StrOrPromise = "") -> forms.CharField:
+class _Moment(forms.CharField):
+    """A civil time as text; an instant stays what it is."""
+
     widget = forms.DateTimeInput(attrs={"type": "datetime-local", "autocomplete": "off"})
-    return forms.CharField(label=label, required=False, widget=widget, help_text=help_text)
+
+    def __init__(self, label: StrOrPromise, help_text: StrOrPromise = "") -> None:
+        super().__init__(label=label, required=False, help_text=help_text)
+
+    def to_python(self, value: Any) -> Any:
+        return value if isinstance(value, datetime) else super().to_python(value)
 
 
 class TimingForm(RepeatForm):
     """Accept any text, so that only `schedules.rules` validates and writes the messages.
 
-    `now` is aware. `timetable` is set after a successful `is_valid()`.
+    `now` is aware. `timetable` is set after a successful `is_valid()`. `parameters` are those of the rule, where they
+    are known already: then the fields of the rule are not read, but for `kind` and `anchor`.
     """
 
     kind = forms.ChoiceField(
@@ -72,7 +80,7 @@ class TimingForm(RepeatForm):
             ),
         },
     )
-    at = _moment(gettext_lazy("Date and time"))
+    at = _Moment(gettext_lazy("Date and time"))
     every = forms.CharField(
         label=gettext_lazy("Every"),
         required=False,
@@ -86,7 +94,7 @@ class TimingForm(RepeatForm):
         widget=forms.Select(choices=_UNITS),
         help_text=gettext_lazy("For weeks, months or years: Weekly, Monthly or Yearly."),
     )
-    anchor = _moment(gettext_lazy("Counting from"), gettext_lazy("Empty: from now."))
+    anchor = _Moment(gettext_lazy("Counting from"), gettext_lazy("Empty: from now."))
     expression = forms.CharField(
         label=gettext_lazy("Cron expression"),
         required=False,
@@ -106,8 +114,8 @@ class TimingForm(RepeatForm):
         required=False,
         widget=forms.TextInput(attrs={"list": "zones", "data-guess-zone": True, "autocomplete": "off"}),
     )
-    starts_at = _moment(gettext_lazy("Not before"))
-    ends_at = _moment(gettext_lazy("Not after"))
+    starts_at = _Moment(gettext_lazy("Not before"))
+    ends_at = _Moment(gettext_lazy("Not after"))
     excluded = DatesField(
         label=gettext_lazy("Not on"),
         required=False,
@@ -128,9 +136,17 @@ class TimingForm(RepeatForm):
         },
     )
 
-    def __init__(self, data: Mapping[str, Any] | None = None, *, now: datetime, fired: int = 0, **options: Any) -> None:
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        now: datetime,
+        fired: int = 0,
+        parameters: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(data, **options)
-        self.now, self.fired = now, fired
+        self.now, self.fired, self.parameters = now, fired, parameters
         self.timetable: Timetable | None = None
         # Limits the computation for this form.
         self.work = Work()
@@ -195,7 +211,8 @@ class TimingForm(RepeatForm):
             return "UTC"
 
     def _read(self, cleaned: dict[str, Any], zone: str) -> Timetable | None:
-        if (missing := _MISSING.get(cleaned["kind"])) and not cleaned.get(missing[0]):
+        given = cleaned if self.parameters is None else self.parameters
+        if (missing := _MISSING.get(cleaned["kind"])) and not given.get(missing[0]):
             self._refuse(*missing)
             return None
         try:
@@ -214,6 +231,8 @@ class TimingForm(RepeatForm):
         """The instant of a typed civil time, parsed by the rule `once`."""
         if not (written := self.cleaned_data.get(name)):
             return None
+        if isinstance(written, datetime):
+            return written
         try:
             once = rules.parse("once", {"at": written}, zone)
         except InvalidRule as error:
@@ -225,22 +244,24 @@ class TimingForm(RepeatForm):
         """Kind and data of the rule."""
         kind = cleaned["kind"]
         shown = civil.local(civil.zone(zone), self.now)
-        if repeat_form.is_calendar_rule(cleaned):
+        given = cleaned if self.parameters is None else self.parameters
+        if self.parameters is None and repeat_form.is_calendar_rule(cleaned):
             anchor = cleaned["anchor"] and civil.local(civil.zone(zone), cleaned["anchor"])
             return "rrule", {"rule": repeat_form.calendar_rule(cleaned, shown, anchor)}
         if kind == "rrule":
-            written = cleaned.get("rule", "").strip()
+            written = given.get("rule", "").strip()
             return (
                 ("cron", {"expression": written})
                 if written.startswith("@")
                 else (kind, {"rule": rrule_text.with_start(written, shown)})
             )
-        values = {name: cleaned.get(name) for name in rules.KINDS[kind].parameters}
+        values = {name: given.get(name) for name in rules.KINDS[kind].parameters}
+        if kind == "interval":
+            values["anchor"] = (cleaned["anchor"] or self.now.replace(second=0, microsecond=0)).isoformat()
+        if self.parameters is not None:
+            return kind, values
         if kind == "interval":
             values["every"] = number(cleaned.get("every", ""))
-            values["anchor"] = (cleaned["anchor"] or self.now.replace(second=0, microsecond=0)).isoformat()
-        elif kind == "weekly":
-            values["days"] = [int(day) for day in cleaned.get("days", [])]
         elif kind == "monthly":
             values["day"], values["short"] = number(cleaned.get("day", "")), cleaned.get("short") or "last"
         return kind, values

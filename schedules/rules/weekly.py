@@ -15,6 +15,13 @@ _WEEKDAYS = (0, 1, 2, 3, 4)
 _EXAMPLE = gettext_lazy("Choose at least one day of the week, from 0 for Monday to 6 for Sunday, such as [0, 3].")
 
 
+def read_days(days: object) -> tuple[int, ...]:
+    """Days of the week, 0 for Monday, sorted, without repeats. Raises InvalidRule."""
+    if not isinstance(days, list | tuple) or not days:
+        raise InvalidRule("days", _EXAMPLE)
+    return tuple(sorted({fields.whole_number(day, "days", 0, 6, _EXAMPLE) for day in days}))
+
+
 @dataclass(frozen=True)
 class Weekly(DatedRule):
     """`days` of the week, 0 for Monday, sorted, without repeats, at `time`."""
@@ -27,11 +34,7 @@ class Weekly(DatedRule):
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
         at = fields.time_of_day(data)
-        days = data.get("days")
-        if not isinstance(days, list | tuple) or not days:
-            raise InvalidRule("days", _EXAMPLE)
-        chosen = {fields.whole_number(day, "days", 0, 6, _EXAMPLE) for day in days}
-        return cls(timezone, at, tuple(sorted(chosen)))
+        return cls(timezone, at, read_days(data.get("days")))
 
     def data(self) -> dict[str, Any]:
         return {"time": f"{self.time:%H:%M}", "days": list(self.days)}
