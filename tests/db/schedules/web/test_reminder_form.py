@@ -105,7 +105,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("anchor", {"kind": "interval", "every": "1", "unit": "hours", "anchor": "soon"}, "no date and time"),
     ("time", {"time": "25:00"}, "00:00 to 23:59"),
     ("days", {"kind": "weekly", "days": []}, "at least one day"),
-    ("days", {"kind": "weekly", "days": ["7"]}, "no day of the week"),
+    ("days", {"kind": "weekly", "days": ["7"]}, "day of the week, from 0 for Monday"),
     ("day", {"kind": "monthly", "day": "32"}, "1 to 31"),
     ("short", {"kind": "monthly", "day": "31", "short": "perhaps"}, "a month without that day"),
     ("expression", {"kind": "cron", "expression": "61 * * * *"}, "minutes go from 0 to 59"),
