@@ -19,13 +19,10 @@ class DatesField(forms.CharField):
     """Dates separated by commas or blanks, or a list of them, cleaned to a sorted list without duplicates."""
 
     def to_python(self, value: Any) -> list[date]:  # type: ignore[override]  # as Django's own fields do
-        if isinstance(value, list):
-            words = value
-        else:
-            typed = str(super().to_python(value) or "")
-            if len(typed) > _LONGEST:
-                raise ValidationError(_("This is too long; at most %(most)s dates can be left out.") % {"most": MOST})
-            words = [word for word in re.split(r"[\s,;]+", typed) if word]
+        typed = value if isinstance(value, list) else [str(super().to_python(value) or "")]
+        if sum(map(len, typed)) > _LONGEST:
+            raise ValidationError(_("This is too long; at most %(most)s dates can be left out.") % {"most": MOST})
+        words = value if isinstance(value, list) else [word for word in re.split(r"[\s,;]+", typed[0]) if word]
         days = sorted({self._date(word) for word in words})
         if len(days) > MOST:
             raise ValidationError(
