@@ -13,15 +13,18 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from icalendar import vDuration
+
 from common.budget import Budget, OverBudget
 from jobs.reading import plain
 from schedules.job_kinds import calendar_lines, calendar_rules
-from schedules.job_kinds.calendar_lines import Component, Lines, NotACalendar
+from schedules.job_kinds.calendar_lines import Component, NotACalendar
 from schedules.job_kinds.calendar_zones import HOMELESS, Zones
 
 __all__ = ["File", "FileEvent", "Moment", "NotACalendar", "read"]
 
-MOST_TEXT = 1_000
+MOST, MOST_TEXT = 2_000, 1_000
+"""Events that are read, and characters of a text."""
 _MOST_DATES = 2_000
 """Single dates, and dates that are left out, of all events of a file."""
 _MOST_ALARMS = 10
@@ -29,7 +32,6 @@ _LONGEST_TEXT = 20_000
 _ZONE = re.compile(r';\s*TZID=(?:"([^"]*)"|([^;]*))', re.IGNORECASE)
 _ESCAPED = re.compile(r"\\([\\;,nN])")
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-_DURATION = re.compile(r"([+-]?)P(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,7})M)?(?:(\d{1,8})S)?)?")
 _MOMENT = re.compile(
     r"(\d{4}|--)-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)(?::?(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?)?(?:/.*)?", re.ASCII
 )
@@ -112,23 +114,28 @@ class File:
 
 def read(raw: bytes, content_type: str, now: datetime) -> File:
     """Raises NotACalendar, and OverBudget for a file that costs too much. `now`: which years matter."""
-    lines = calendar_lines.read(raw, content_type)
-    reader = _Reader(lines, now)
-    found = [(reader.event(component), component) for component in lines.components]
-    return File(_current(found), lines.dropped)
+    parts = [*calendar_lines.read(raw, content_type).walk()]
+    events = [
+        one
+        for one in parts
+        if one.kind == "VEVENT" or (one.kind == "VTODO" and {"DUE", "DURATION"} & one.properties.keys())
+    ]
+    reader = _Reader(parts, now)
+    return File(_current([(reader.event(one), one) for one in events[:MOST]]), len(events[MOST:]))
 
 
 class _Reader:
-    def __init__(self, lines: Lines, now: datetime) -> None:
-        self._zones, self._now, self._is_cancelled = Zones(lines.zones, now), now, lines.is_cancelled
-        self._zone = self._zones.name(lines.zone) if lines.zone else None
-        self._dates = Budget(seconds=4, items=_MOST_DATES)
+    def __init__(self, parts: Sequence[Component], now: datetime) -> None:
+        self._zones = Zones({one.value("TZID"): one for one in reversed(parts) if one.kind == "VTIMEZONE"}, now)
+        self._now, self._dates = now, Budget(seconds=4, items=_MOST_DATES)
+        named = next(filter(None, (one.value("X-WR-TIMEZONE") for one in parts)), "")
+        self._zone = self._zones.name(named) if named else None
+        self._is_cancelled = any(one.value("METHOD").upper() == "CANCEL" for one in parts)
 
     def event(self, component: Component) -> FileEvent:
         event = FileEvent()
         for name, target in _TEXTS.items():
-            if name in component.properties:
-                setattr(event, target, _text(component.properties[name][-1][1])[:MOST_TEXT].strip())
+            setattr(event, target, _text(component.last(name)[1])[:MOST_TEXT].strip())
         event.text = _description(component)
         status = component.value("STATUS").upper()
         event.is_cancelled = self._is_cancelled or status in ("CANCELLED", "COMPLETED")
@@ -147,8 +154,7 @@ class _Reader:
     def _time(self, event: FileEvent, component: Component) -> None:
         """Raises ValueError for no date."""
         event.instance = self._one(component, "RECURRENCE-ID")
-        if event.instance is not None:
-            event.from_here = "THISANDFUTURE" in component.properties["RECURRENCE-ID"][-1][0].upper()
+        event.from_here = "THISANDFUTURE" in component.last("RECURRENCE-ID")[0].upper()
         event.start = self._one(component, "DTSTART")
         if component.kind == "VTODO":
             self._due(event, component)
@@ -181,7 +187,7 @@ class _Reader:
         assert start is not None  # noqa: S101 - it has raised
         year = start.civil.year
         rules = [value for _, value in component.properties.get("RRULE", ()) if value.strip(" ;")]
-        if _is_yearless(component) and not rules:
+        if not rules and _start_of(component)[1].strip().startswith(("--", "0000", "1604")):
             rules = ["FREQ=YEARLY"]
         event.left_out, event.dates = self._many(component, "EXDATE"), self._many(component, "RDATE")
         if "EXRULE" in component.properties:
@@ -204,7 +210,7 @@ class _Reader:
         assert start is not None  # noqa: S101 - it has raised
         where: tzinfo | None = None
         if start.zone == HOMELESS:
-            where = self._zones.own(_zone_of(component.properties[_start_of(component)][-1][0]))
+            where = self._zones.own(_zone_of(_start_of(component)[0]))
             rules, event.rules = [*rules, *event.rules], []
         first = start.civil if where is None else start.utc.astimezone(where)
         self._dates.clock()
@@ -216,10 +222,7 @@ class _Reader:
 
     def _one(self, component: Component, name: str) -> Moment | None:
         """Raises ValueError for what is no date."""
-        if name not in component.properties:
-            return None
-        parameters, value = component.properties[name][-1]
-        return self._moment(parameters, value)
+        return self._moment(*component.last(name)) if name in component.properties else None
 
     def _many(self, component: Component, name: str) -> list[Moment]:
         found = []
@@ -231,26 +234,16 @@ class _Reader:
         return found
 
     def _moment(self, parameters: str, value: str) -> Moment:
-        value = value.strip().upper()
-        if (
-            len(value) in (15, 16)
-            and value[8] == "T"
-            and value[:4] != "0000"
-            and value[13:15] != "60"
-            and value[15:] in ("", "Z")
-        ):
-            at = datetime.fromisoformat(value[:15])
-            return Moment(value[:15], "UTC") if value[15:] else self._placed(value[:15], _zone_of(parameters), at)
-        match = _MOMENT.fullmatch(value)
+        match = _MOMENT.fullmatch(value.strip().upper())
         if match is None:
             raise ValueError("no date")
-        year = "1604" if match[1] in ("--", "0000") else match[1]
-        day = date(int(year), int(match[2]), int(match[3]))
+        year = 1604 if match[1] in ("--", "0000") else int(match[1])
+        day = date(year, int(match[2]), int(match[3]))
         if match[4] is None:
-            return Moment(f"{day:%Y%m%d}" if day.year >= 1000 else f"{day.year:04}{day:%m%d}")
+            return Moment(f"{year:04}{day:%m%d}")
         second = min(59, int(match[6] or 0))  # 60 is a leap second
-        at = datetime(day.year, day.month, day.day, int(match[4]), int(match[5]), second)  # noqa: DTZ001 - civil
-        written = f"{at.year:04}{at:%m%dT%H%M%S}"
+        at = datetime(year, day.month, day.day, int(match[4]), int(match[5]), second)  # noqa: DTZ001 - civil
+        written = f"{year:04}{at:%m%dT%H%M%S}"
         if match[7] == "Z":
             return Moment(written, "UTC")
         return self._placed(written, match[7] or _zone_of(parameters), at)
@@ -268,10 +261,10 @@ class _Reader:
     def _alarms(self, component: Component, start: Moment, end: str) -> list[int | str]:
         """Seconds before the start, or UTC times. `end` names the property of its end."""
         found: list[int | str] = []
-        for alarm in component.alarms:
-            if "TRIGGER" not in alarm or alarm.get("ACTION", ("", ""))[1].strip().upper() == "NONE":
+        for alarm in component.inside:
+            if alarm.kind != "VALARM" or alarm.value("ACTION").upper() == "NONE":
                 continue
-            parameters, value = alarm["TRIGGER"]
+            parameters, value = alarm.last("TRIGGER")
             if (after := _duration(value)) is not None:
                 if "RELATED=END" in parameters.upper():
                     until = self._one(component, end)
@@ -287,35 +280,33 @@ class _Reader:
         return list(dict.fromkeys(found))[:_MOST_ALARMS]
 
 
-def _current(found: Sequence[tuple[FileEvent, Component]]) -> list[FileEvent]:
+def _current(found: Iterable[tuple[FileEvent, Component]]) -> list[FileEvent]:
     """Of each event its latest version. Several of one UID that are no versions of each other are several events."""
-    alike: dict[tuple[str, ...], list[tuple[FileEvent, Component]]] = defaultdict(list)
-    events = []
+    alike: dict[Any, list[tuple[int, datetime, FileEvent]]] = defaultdict(list)
     for event, component in found:
-        events.append(event)
-        if event.uid:
-            alike[tuple(event.key)].append((event, component))
-    old: set[int] = set()
-    for several in alike.values():
-        if len(several) > 1:
-            versions = [(_number(one.value("SEQUENCE")), _stamp(one), event) for event, one in several]
-            sequence = max(version[0] for version in versions)
-            stamp = max(version[1] for version in versions if version[0] == sequence)
-            latest = [one for number, at, one in versions if number == sequence and stamp - at <= _SAME_EXPORT]
-            old |= {id(event) for event, _ in several} - {id(event) for event in latest}
-            _tell_apart(latest)
-    components = {id(event): component for event, component in found}
-    current = [event for event in events if id(event) not in old]
+        version = int(component.value("SEQUENCE")) if re.fullmatch(r"[0-9]{1,9}", component.value("SEQUENCE")) else 0
+        alike[tuple(event.key) if event.uid else id(event)].append((version, _stamp(component), event))
+    current, sequences = [], {}
+    for versions in alike.values():
+        sequence = max(version for version, _at, _event in versions)
+        stamp = max(at for version, at, _event in versions if version == sequence)
+        latest = [event for version, at, event in versions if version == sequence and stamp - at <= _SAME_EXPORT]
+        starts = [event.start.at if event.start else "" for event in latest]
+        if len(set(starts)) > 1 and latest[0].instance is None:
+            for event, start in zip(latest, starts, strict=True):
+                event.key.append(start)
+        sequences |= {id(event): sequence for event in latest}
+        current += latest
     masters = {event.uid: event for event in current if event.uid and event.instance is None}
-    left_out = {uid: _moments(master.left_out) for uid, master in masters.items()}
-    return [event for event in current if event.instance is None or _counts(event, masters, left_out, components)]
+    left_out = {uid: {name for one in master.left_out for name in _names(one)} for uid, master in masters.items()}
+    return [event for event in current if event.instance is None or _counts(event, masters, left_out, sequences)]
 
 
 def _counts(
     event: FileEvent,
     masters: Mapping[str, FileEvent],
     left_out: Mapping[str, set[str | datetime]],
-    components: Mapping[int, Component],
+    sequences: Mapping[int, int],
 ) -> bool:
     """Whether a change of one date counts: not where a series of the same version or a later one leaves it out.
 
@@ -328,21 +319,14 @@ def _counts(
             event.instance, event.from_here = None, False
         return True
     event.rules, event.dates, event.left_out = [], [], []
-    if not _moments([event.instance]) & left_out[event.uid]:
-        return True
-    sequence, of_series = (_number(components[id(one)].value("SEQUENCE")) for one in (event, master))
-    return sequence > of_series
+    day = event.instance.at[:8]
+    named = {day, f"of {day}"} if event.instance.is_date else {day, event.instance.utc}
+    return not named & left_out[event.uid] or sequences[id(event)] > sequences[id(master)]
 
 
-def _moments(moments: Iterable[Moment]) -> set[str | datetime]:
-    return {moment.at if moment.is_date else moment.utc for moment in moments}
-
-
-def _tell_apart(events: list[FileEvent]) -> None:
-    starts = [event.start.at if event.start else "" for event in events]
-    if len(set(starts)) > 1 and events[0].instance is None:
-        for event, start in zip(events, starts, strict=True):
-            event.key.append(start)
+def _names(moment: Moment) -> tuple[str | datetime, ...]:
+    """What a date that is left out may be called: a day names all its times, a time its day."""
+    return (moment.at,) if moment.is_date else (moment.utc, f"of {moment.at[:8]}")
 
 
 def _stamp(component: Component) -> datetime:
@@ -354,12 +338,9 @@ def _stamp(component: Component) -> datetime:
 
 def _description(component: Component) -> str:
     for name in ("DESCRIPTION", "X-ALT-DESC"):
-        if name in component.properties:
-            text = _text(component.properties[name][-1][1][:_LONGEST_TEXT])
-            if plain.is_html(text):
-                text = plain.of_html(text)
-            if text.strip():
-                return text[:MOST_TEXT].strip()
+        text = _text(component.last(name)[1][:_LONGEST_TEXT])
+        if text.strip():
+            return (plain.of_html(text) if plain.is_html(text) else text)[:MOST_TEXT].strip()
     return ""
 
 
@@ -371,13 +352,8 @@ def _is_all_day(component: Component, start: Moment, end: Moment | None) -> bool
     return end is not None and end.at.endswith("T000000") and (days > 0 and rest in (0, 3_600, 82_800))
 
 
-def _start_of(component: Component) -> str:
-    return "DTSTART" if "DTSTART" in component.properties else "DUE"
-
-
-def _is_yearless(component: Component) -> bool:
-    _parameters, value = component.properties[_start_of(component)][-1]
-    return value.strip().startswith(("--", "0000", "1604"))
+def _start_of(component: Component) -> tuple[str, str]:
+    return component.last("DTSTART" if "DTSTART" in component.properties else "DUE")
 
 
 def _seconds(start: Moment, end: Moment) -> int:
@@ -388,21 +364,15 @@ def _seconds(start: Moment, end: Moment) -> int:
 
 def _duration(value: str) -> int | None:
     """Seconds, of a DURATION; None for what is none."""
-    match = _DURATION.fullmatch(value.strip().upper())
-    if match is None or not any(match.groups()[1:]):
+    try:
+        return int(vDuration.from_ical(value.strip().upper()).total_seconds())
+    except (ValueError, OverflowError):
         return None
-    weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:])
-    total = (((weeks * 7 + days) * 24 + hours) * 60 + minutes) * 60 + seconds
-    return -total if match[1] == "-" else total
 
 
 def _zone_of(parameters: str) -> str:
     found = _ZONE.search(parameters)
     return (found[1] or found[2] or "").strip() if found else ""
-
-
-def _number(value: str) -> int:
-    return int(value) if re.fullmatch(r"[0-9]{1,9}", value) else 0
 
 
 def _text(value: str) -> str:

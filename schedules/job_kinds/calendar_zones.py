@@ -15,9 +15,11 @@ from dateutil import tz
 from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
 from common.zone_names import known
+from schedules.job_kinds.calendar_lines import Component
 
 HOMELESS = "*"
 """Of a time whose clock no zone of the database shows: it stands in UTC."""
+_WANTED = ("DTSTART", "RRULE", "RDATE", "TZOFFSETFROM", "TZOFFSETTO")
 _OFFSET = re.compile(r"(?:UTC|GMT|Z)?\s*([+-])(\d{1,2})(?::?([0-5]\d))?", re.IGNORECASE)
 _DISPLAYED = re.compile(r"\((?:UTC|GMT)[^)]*\)\s*(.+)", re.IGNORECASE)
 # Asked in this order, so that New York's clock is New York and not Detroit.
@@ -35,7 +37,7 @@ _SPAN = range(-1, 4)  # years from now in which clocks are compared
 class Zones:
     """The zones of one file. `definitions` are its VTIMEZONEs by name, `now` tells which years matter."""
 
-    def __init__(self, definitions: Mapping[str, str], now: datetime) -> None:
+    def __init__(self, definitions: Mapping[str, Component], now: datetime) -> None:
         self._definitions, self._now = definitions, now
         self._names: dict[str, str | None] = {}
         self._own: dict[str, tzinfo | None] = {}
@@ -49,7 +51,7 @@ class Zones:
     def own(self, written: str) -> tzinfo | None:
         """The zone as the file defines it, or as an offset in its name says."""
         if written not in self._own:
-            self._own[written] = _offset(written) or _defined(self._definitions.get(written, ""))
+            self._own[written] = _offset(written) or _defined(self._definitions.get(written))
         return self._own[written]
 
     def _find(self, written: str) -> str | None:
@@ -108,26 +110,25 @@ def _offset(written: str) -> tzinfo | None:
     return timezone(ahead if match[1] == "+" else -ahead)
 
 
-def _defined(text: str) -> tzinfo | None:
+def _defined(written: Component | None) -> tzinfo | None:
     """The zone of a VTIMEZONE. What some calendars add, dateutil refuses: it is left out."""
-    wanted = re.compile(r"(BEGIN|END|TZID|DTSTART|RRULE|RDATE|TZOFFSETFROM|TZOFFSETTO)[;:]", re.IGNORECASE)
-    lines = [_plain_line(line) for line in text.splitlines() if wanted.match(line)]
+    if written is None:
+        return None
+    lines = ["BEGIN:VTIMEZONE", "TZID:zone"]
+    for one in written.inside:
+        values = [(name, value.strip()) for name in _WANTED for _parameters, value in one.properties.get(name, ())]
+        lines += [f"BEGIN:{one.kind}", *(f"{name}:{_plain(value)}" for name, value in values), f"END:{one.kind}"]
     try:
-        zone: tzinfo | None = tz.tzical(io.StringIO("\n".join(lines))).get()
+        zone: tzinfo | None = tz.tzical(io.StringIO("\n".join([*lines, "END:VTIMEZONE"]))).get()
     except (ValueError, KeyError, TypeError, IndexError, OverflowError):
         return None
     return zone
 
 
-def _plain_line(line: str) -> str:
-    name, _, value = line.partition(":") if not line.upper().startswith("TZID") else ("TZID", ":", "zone")
-    name = name.partition(";")[0].upper()
-    if name == "DTSTART" and len(value) == len("20260101"):
-        value += "T000000"
-    if name == "RRULE":
-        # A rule without an end is walked from its start, for Outlook 1601.
-        value = re.sub(r";?(?:WKST|X-[A-Z-]+)=[^;]*", "", value.strip(), flags=re.IGNORECASE)
-    return f"{name}:{value.strip()}"
+def _plain(value: str) -> str:
+    """A date as a midnight; a rule without what dateutil does not know in a zone."""
+    value = f"{value}T000000" if re.fullmatch(r"\d{8}", value) else value
+    return re.sub(r";?(?:WKST|X-[A-Z-]+)=[^;]*", "", value, flags=re.IGNORECASE)
 
 
 def _alike(own: tzinfo, now: datetime) -> str | None:

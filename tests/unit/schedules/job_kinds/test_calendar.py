@@ -16,7 +16,7 @@ from common.parsing import parsed
 from jobs.kinds.base import Ask, Nothing, Say
 from jobs.looks import not_taken
 from jobs.reading import feeds
-from schedules.job_kinds import calendar_file, calendar_lines
+from schedules.job_kinds import calendar_file
 from schedules.job_kinds.calendar_events import Wanted, Wishes, wanted
 from schedules.job_kinds.calendar_file import FileEvent
 from schedules.job_kinds.calendar_sync import MOST, CalendarSync
@@ -153,7 +153,7 @@ def test_half_an_answer_is_no_calendar(text: str) -> None:
 def test_hostile_rules_share_a_budget_and_stop_no_plain_event() -> None:
     costly = [
         event(str(number), "DTSTART:20250105T090000Z", "RRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30")
-        for number in range(calendar_lines.MOST - 1)
+        for number in range(calendar_file.MOST - 1)
     ]
     began = clock.process_time()
     assert len(found(*costly, event("good", "DTSTART:20260105T090000Z")).entries) == 1

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from schedules.job_kinds.calendar_events import Entry, Wanted, Wishes, wanted
+from schedules.job_kinds.calendar_file import NotACalendar
 from tests.unit.schedules.job_kinds.test_calendar import BERLIN, NOW, file, read, time
 from tests.unit.schedules.job_kinds.test_calendar_inputs import slots as slots_of
 
@@ -68,6 +69,8 @@ SERIES = {
     "this and future with one date of it moved": ([one(Z, DAILY), one("RECURRENCE-ID;RANGE=THISANDFUTURE:20260106T090000Z", "DTSTART:20260106T110000Z"), one("RECURRENCE-ID:20260107T090000Z", "DTSTART:20260107T200000Z")], "01-05 09:00 01-06 11:00 01-07 20:00 01-08 11:00"),
     "this and future, cancelled": ([one(Z, DAILY), one("RECURRENCE-ID;RANGE=THISANDFUTURE:20260107T090000Z", "DTSTART:20260107T090000Z", "STATUS:CANCELLED")], "01-05 09:00 01-06 09:00"),
     "a change after the series' end": ([one(Z, "RRULE:FREQ=DAILY;UNTIL=20260106T090000Z"), one("RECURRENCE-ID:20260108T090000Z", "DTSTART:20260109T100000Z")], "01-05 09:00 01-06 09:00 01-09 10:00"),
+    "EXDATE as a date of a date that was moved": ([one(Z, DAILY, "EXDATE;VALUE=DATE:20260106"), one("RECURRENCE-ID:20260106T090000Z", "DTSTART:20260106T150000Z")], "01-05 09:00 01-07 09:00 01-08 09:00"),
+    "EXDATE as a time of a date that was moved by its day": ([one(Z, DAILY, "EXDATE:20260106T090000Z"), one("RECURRENCE-ID;VALUE=DATE:20260106", "DTSTART:20260106T150000Z")], "01-05 09:00 01-07 09:00 01-08 09:00"),
     "BYSECOND=0": ([one(Z, "RRULE:FREQ=DAILY;COUNT=2;BYHOUR=9;BYMINUTE=0;BYSECOND=0")], "01-05 09:00 01-06 09:00"),
     "COUNT=-1 beside UNTIL": ([one(Z, "RRULE:FREQ=DAILY;COUNT=-1;UNTIL=20260106T090000Z")], "01-05 09:00 01-06 09:00"),
     "COUNT and UNTIL, whichever is first": ([one(Z, "RRULE:FREQ=DAILY;COUNT=2;UNTIL=20260108T090000Z")], "01-05 09:00 01-06 09:00"),
@@ -222,8 +225,9 @@ TITLE = "SUMMARY:Dentist"
         ((file(one(Z)) + "\r\n\r\n<!-- cached -->\r\nThank you").encode(), "Dentist"),
         (("\r\n\r\n" + file(one(Z))).encode(), "Dentist"),
         ((file(one(Z)) + file()).encode(), "Dentist"),
+        (file(one(Z)).partition("VERSION:2.0\r\n")[2].partition("END:VCALENDAR")[0].encode(), "Dentist"),
     ],
-    ids=range(15),
+    ids=range(16),
 )  # fmt: skip
 def test_text_is_read_whatever_its_bytes(raw: bytes, title: str) -> None:
     [entry] = found(raw).entries
@@ -238,6 +242,14 @@ def test_a_description_in_html_is_text_with_its_links() -> None:
     assert entry.body.endswith("Join here (https://meet.example.org/x)\nand be on time & ready")
     [entry] = found(file(one(Z, "DESCRIPTION:if a<b and c>d"))).entries
     assert entry.body.endswith("if a<b and c>d")
+
+
+@pytest.mark.parametrize(
+    "raw", ["BEGIN:VCARD\r\nFN:Ada\r\nEND:VCARD\r\n", "BEGIN:X\nEND:X", file(one(Z))[:-9], file()[:-9]]
+)
+def test_another_kind_of_file_is_no_calendar(raw: str) -> None:
+    with pytest.raises(NotACalendar):
+        read(raw)
 
 
 def task(*lines: str) -> str:
