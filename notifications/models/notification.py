@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
 from uuid import UUID
@@ -12,6 +13,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.html import urlize
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
@@ -148,8 +150,8 @@ class Notification(models.Model):
         return self.correlation_id or self.batch_id
 
     def linked_body(self) -> SafeString:
-        """Its text for a page, with the web addresses in it as links."""
-        return as_html(self.body)
+        """Its text for a page, with its web addresses as links, also those without a scheme, and those of mail."""
+        return as_html(self.body, partial(urlize, autoescape=True))
 
     def ordered_deliveries(self) -> list[Delivery]:
         """Its deliveries, in the order of their channels if there is one."""

@@ -199,6 +199,12 @@ def test_each_address_stays_a_link_whatever_stands_around_it(service: str) -> No
     assert [link for message in messages for link in SERVICES[service](message)] == expected
 
 
+def test_pages_link_addresses_of_mail_and_hosts_without_a_scheme_too() -> None:
+    page = Notification(body="www.example.org/a <b> ada@example.org https://example.org/b_(c).").linked_body()
+    assert anchors(page) == ["http://www.example.org/a", "mailto:ada@example.org", "https://example.org/b_(c)"]
+    assert "&lt;b&gt;" in page
+
+
 def test_what_is_no_web_address_is_none() -> None:
     text = "https:// http://. ftp://example.org mailto:ada@example.org xhttps://example.org @https://example.org"
     assert list(addresses(text)) == []
