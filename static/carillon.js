@@ -178,7 +178,7 @@ const tellFailure = ({ detail: { elt, target, xhr } }) => {
   const { lost, failed } = document.body.dataset;
   const told = failures.get(elt) ?? document.createElement("p");
   told.className = "message error";
-  told.role = "alert";
+  told.setAttribute("role", "alert");
   told.textContent = said.join(". ") || (xhr.status ? failed : lost);
   if (told.isConnected) return;
   failures.set(elt, told);
