@@ -6,7 +6,9 @@ import pytest
 from django.template.loader import render_to_string
 from django.test import Client
 
+from people import tokens
 from people.models import User
+from tests.make import signed_in
 
 
 def test_an_unknown_address_has_a_page_of_ours(client: Client) -> None:
@@ -27,3 +29,22 @@ def test_a_form_without_its_token_is_refused_in_words(ada: User) -> None:
 def test_an_error_page_needs_no_request_and_no_database(template: str) -> None:
     page = render_to_string(template)
     assert page.count("<h1>") == 1 and "carillon.css" in page
+
+
+def broken(*_: object, **__: object) -> None:
+    raise RuntimeError("a planted secret")
+
+
+def test_an_error_of_ours_shows_nothing_of_itself_and_is_in_the_log(
+    ada: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = signed_in(ada)
+    client.raise_request_exception = False
+    monkeypatch.setattr(tokens, "valid_tokens", broken)
+    monkeypatch.setattr(tokens, "find", broken)
+    page = client.get("/settings/")
+    problem = client.get("/api/v1/schedules", headers={"authorization": "Bearer carillon_nonsense"})
+    assert (page.status_code, problem.status_code, problem["Content-Type"]) == (500, 500, "application/problem+json")
+    for answer in (page, problem):
+        assert not any(word in answer.content.decode() for word in ("planted", "Traceback", "RuntimeError", ".py"))
+    assert caplog.text.count("RuntimeError: a planted secret") == 2
