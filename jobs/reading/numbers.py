@@ -21,9 +21,10 @@ _NUMBER = re.compile(
     r"(?P<digits>[0-9]{1,3}(?:[ '\u2019\u00a0\u202f\u2009][0-9]{3})+(?![0-9])(?:[.,][0-9]+)?"
     r"|[0-9]+(?:[.,][0-9]+)*|(?<![\w.,])[.,][0-9]+)"
     r"(?P<exponent>[eE][+-]?[0-9]{1,2}(?!\w))?"
-    r"(?P<times>[kKM](?![\w'])|\s?(?:[Mm]io|mln|[Mm]illion|Mrd|bn|billion|lakh|crore)(?!\w))?"
+    r"(?P<times>[kKM](?![\w'])|\s?k(?=[€$£])|[万亿億]|\s?(?:[Mm]io|mln|[Mm]illion|Mrd|bn|billion|lakh|crore)(?!\w))?"
 )
 _TIMES = {"k": 3, "m": 6, "mio": 6, "mln": 6, "million": 6, "mrd": 9, "bn": 9, "billion": 9, "lakh": 5, "crore": 7}
+_TIMES |= {"万": 4, "亿": 8, "億": 8}
 _OTHERS = {
     "\u066b": ".",
     "\u066c": "\u2019",
@@ -35,9 +36,9 @@ _OTHERS = {
 }
 _OTHERS |= dict.fromkeys("\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u200a\u205f\u2060", "\u2009")
 _DASHED = re.compile(r"(?<![0-9])([0-9][0-9.,' \u2019\u00a0\u202f\u2009]*)[.,]\s?[-\u2012\u2013\u2014]{1,2}(?![0-9\w])")
-_RAISED = re.compile("(?<=[0-9])[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{2}(?![\u2070-\u2079])")
+_RAISED = re.compile("(?<=[0-9])[.,]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{2}(?![\u2070-\u2079])")
 # "1.299, 50" and "35€99".
-_SPACED = re.compile(r"(?<=[0-9])([.,]) (?=[0-9]{2}(?![0-9]))")
+_SPACED = re.compile(r"(?<=[0-9]) ?([.,]) (?=[0-9]{2}(?![0-9]))")
 _CENTS = re.compile(r"(?<![.,])(?<=[0-9])([€$£])([0-9]{2})(?![0-9.,%])")
 _DOUBTFUL = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
 _SPACES = re.compile("[ '\u2019\u00a0\u202f\u2009]")
@@ -67,7 +68,7 @@ _CODES = (
 )
 _NAMES = "|".join([*(re.escape(name) for name in sorted(_CURRENCIES, key=len, reverse=True)), _CODES])
 _BEFORE = re.compile(rf"(?<![A-Za-z])({_NAMES})[\s.:]{{0,2}}[-\u2212\u2013]?\s?\Z")
-_AFTER = re.compile(rf"(?:\s?(?:[-\u2013]|to|bis|a|à)\s?[0-9][0-9.,]*)?\s?({_NAMES})(?![A-Za-z])")
+_AFTER = re.compile(rf"(?:(?:-|\s?(?:\u2013|to|bis|a|à)\s?)[0-9][0-9.,]*)?\s?({_NAMES})(?![A-Za-z])")
 _OTHER_UNIT = re.compile(r"\s?(%|‰|°[CF]?|[kKMG]?Wh|[kcm]?m|k?g|l|h|min)(?!\w)")
 
 
@@ -140,7 +141,7 @@ def _known(marks: Mapping[str, str], name: str) -> str:
 
 def _in_ascii(text: str) -> str:
     """Digits of other scripts, and the spaces and marks between digits, as ASCII has them; "1299.00" for "1.299,-"."""
-    text = _RAISED.sub(lambda match: "." + unicodedata.normalize("NFKC", match[0]), text)
+    text = _RAISED.sub(lambda match: "." + unicodedata.normalize("NFKC", match[0][-2:]), text)
     if not text.isascii():
         text = "".join(
             str(unicodedata.decimal(letter)) if letter > "\x7f" and letter.isdecimal() else _OTHERS.get(letter, letter)

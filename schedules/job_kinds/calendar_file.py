@@ -286,7 +286,8 @@ def _current(found: Iterable[tuple[FileEvent, Component]]) -> list[FileEvent]:
     for event, component in found:
         version = int(component.value("SEQUENCE")) if re.fullmatch(r"[0-9]{1,9}", component.value("SEQUENCE")) else 0
         alike[tuple(event.key) if event.uid else id(event)].append((version, _stamp(component), event))
-    current, sequences = [], {}
+    current: list[FileEvent] = []
+    sequences: dict[int, int] = {}
     for versions in alike.values():
         sequence = max(version for version, _at, _event in versions)
         stamp = max(at for version, at, _event in versions if version == sequence)
@@ -348,8 +349,8 @@ def _is_all_day(component: Component, start: Moment, end: Moment | None) -> bool
     """Whether it is written as midnight, but means the day."""
     if any(component.value(name).upper() in ("TRUE", "1") for name in _ALL_DAY):
         return True
-    days, rest = divmod(_seconds(start, end) if end else 0, 86_400)
-    return end is not None and end.at.endswith("T000000") and (days > 0 and rest in (0, 3_600, 82_800))
+    days, rest = divmod(_seconds(start, end) if end else _duration(component.value("DURATION")) or 0, 86_400)
+    return (end is None or end.at.endswith("T000000")) and days > 0 and rest in (0, 3_600, 82_800)
 
 
 def _start_of(component: Component) -> tuple[str, str]:
@@ -365,7 +366,7 @@ def _seconds(start: Moment, end: Moment) -> int:
 def _duration(value: str) -> int | None:
     """Seconds, of a DURATION; None for what is none."""
     try:
-        return int(vDuration.from_ical(value.strip().upper()).total_seconds())
+        return int(vDuration.from_ical(value.strip().upper()).total_seconds())  # type: ignore[no-untyped-call]
     except (ValueError, OverflowError):
         return None
 

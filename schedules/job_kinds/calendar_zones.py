@@ -38,7 +38,7 @@ class Zones:
     """The zones of one file. `definitions` are its VTIMEZONEs by name, `now` tells which years matter."""
 
     def __init__(self, definitions: Mapping[str, Component], now: datetime) -> None:
-        self._definitions, self._now = definitions, now
+        self._definitions, self._now = {_key(name): zone for name, zone in definitions.items()}, now
         self._names: dict[str, str | None] = {}
         self._own: dict[str, tzinfo | None] = {}
 
@@ -51,7 +51,7 @@ class Zones:
     def own(self, written: str) -> tzinfo | None:
         """The zone as the file defines it, or as an offset in its name says."""
         if written not in self._own:
-            self._own[written] = _offset(written) or _defined(self._definitions.get(written))
+            self._own[written] = _offset(written) or _defined(self._definitions.get(_key(written)))
         return self._own[written]
 
     def _find(self, written: str) -> str | None:
@@ -84,8 +84,8 @@ def _resembling(written: str) -> str | None:
     return next((_cities()[key] for city in re.split(r"[,/]", shown) if (key := _key(city)) in _cities()), None)
 
 
-def _key(city: str) -> str:
-    return city.strip().replace(" ", "_").lower()
+def _key(name: str) -> str:
+    return name.strip(' "').replace(" ", "_").lower()
 
 
 def _of_tzdata(name: str) -> str | None:

@@ -99,6 +99,8 @@ VERSIONS = {
     "a cancelled series": ([one(Z, DAILY, "STATUS:CANCELLED")], ""),
     "a day written as midnight to midnight": ([one("DTSTART:20260105T000000", "DTEND:20260106T000000")], "01-05 08:00"),
     "a day written as midnight in a zone": ([one("DTSTART;TZID=Europe/Berlin:20260105T000000", "DTEND;TZID=Europe/Berlin:20260106T000000")], "01-05 08:00"),
+    "a day written as midnight and a length": ([one("DTSTART:20260105T000000", "DURATION:P1D")], "01-05 08:00"),
+    "days written as midnight and hours": ([one("DTSTART;TZID=Europe/Berlin:20260105T000000", "DURATION:PT48H")], "01-05 08:00"),
     "a day by Outlook's own property": ([one("DTSTART:20260105T000000", "X-MICROSOFT-CDO-ALLDAYEVENT:TRUE")], "01-05 08:00"),
     "midnight for an hour is a time": ([one("DTSTART:20260105T000000Z", "DTEND:20260105T010000Z")], "01-05 00:00"),
 }  # fmt: skip
@@ -186,6 +188,11 @@ def test_a_zone_is_what_the_file_says(name: str) -> None:
     dates = one(f"DTSTART;TZID={quoted}:20260105T090000"), "UID:2\n" + f"DTSTART;TZID={quoted}:20260705T090000"
     assert rings(*dates, head=vtimezone(name)) == "01-05 08:00 07-05 07:00"
     assert rings(dates[0]) != rings(dates[0], head=vtimezone(name))
+
+
+def test_a_zone_of_the_file_is_known_whatever_its_quotes_and_capitals() -> None:
+    for written, defined in (('"My Zone"', '"My Zone"'), ("MY ZONE", "My Zone"), ("My Zone", "My Zone ")):
+        assert rings(one(f"DTSTART;TZID={written}:20260105T090000"), head=vtimezone(defined)) == "01-05 08:00"
 
 
 def test_a_zone_of_the_file_with_one_fixed_offset() -> None:
