@@ -80,13 +80,19 @@ def _lacking(waiting: Mapping[str, int]) -> dict[Kind[Any], int]:
 
 
 def _publish(kind: Kind[Any], room: int, queue: str | None, is_bulk: bool = False) -> int:
-    """Publish what is due, at most `room`, to `queue` or (None) where each belongs. Returns how much."""
-    published = 0
-    while published < room:
-        limit = min(room - published, BATCH)
-        due = persist(partial(wakes.take_due, kind, limit, is_bulk))
+    """Publish what is due, at most `room`, to `queue` or (None) where each belongs. Returns how much.
+
+    To the queue of the kind goes only what belongs there: where the bulk queue is full, a person's many wait for a
+    later round, and nobody else behind them.
+    """
+    published = taken = 0
+    while taken < room:
+        limit = min(room - taken, BATCH)
+        due = found = persist(partial(wakes.take_due, kind, limit, is_bulk))
+        if queue == kind.queue:
+            due = [wake for wake in found if fair_queue.queue_for(wake.person_id, wake.cost) is None]
         wakes.publish(due if queue is None else [wake._replace(queue=wake.queue or queue) for wake in due])
-        published += len(due)
-        if len(due) < limit:
+        published, taken = published + len(due), taken + len(found)
+        if len(found) < limit:
             break
     return published

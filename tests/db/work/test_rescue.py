@@ -22,7 +22,7 @@ from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery, Notification
 from tests.make import NOON, make_channel, make_delivery, make_user
-from work import broker as broker_module, rescue, wakes
+from work import broker as broker_module, fair_queue, rescue, wakes
 
 pytestmark = pytest.mark.django_db
 
@@ -114,7 +114,7 @@ def test_a_kind_whose_messages_wait_is_not_published_again(broker: redis.Redis, 
     assert rescue.rescue()["published"] == 50
 
 
-def test_a_full_bulk_queue_is_made_no_deeper(
+def test_a_full_bulk_queue_is_made_no_deeper_and_nobody_waits_behind_what_belongs_there(
     broker: redis.Redis, channel: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rescue, "ENOUGH", 60)
@@ -122,8 +122,14 @@ def test_a_full_bulk_queue_is_made_no_deeper(
     fill(broker, "bulk", 60)
     for _ in range(100):
         make_delivery(channel, wake_at=timezone.now() - timedelta(hours=1))
-    assert rescue.rescue()["published"] == 60
-    assert (broker.llen(QUEUE), broker.llen("carillon:bulk")) == (60, 60)
+    other = make_delivery(make_channel(make_user()), wake_at=timezone.now() - timedelta(hours=2))
+    assert rescue.rescue()["published"] == fair_queue.FEW + 1
+    assert (broker.llen(QUEUE), broker.llen("carillon:bulk")) == (fair_queue.FEW + 1, 60)
+    assert other.id in published(broker, QUEUE)
+    broker.delete("carillon:bulk")
+    fair_queue._Lately.since = -fair_queue.WITHIN
+    Delivery.objects.update(wake_at=timezone.now() - timedelta(hours=1))
+    assert rescue.rescue()["published"] == 60 - fair_queue.FEW - 1
 
 
 def test_what_a_broker_forgot_is_rung_again_at_once(broker: redis.Redis, channel: Channel) -> None:
