@@ -59,8 +59,7 @@ def _open(sealed: str, keys: Sequence[str]) -> str | None:
 
 def unseal(sealed: str) -> str:
     """Return the text. Raises MissingKey."""
-    text = _open(sealed, settings.ENCRYPTION_KEYS)
-    if text is None:
+    if (text := _open(sealed, settings.ENCRYPTION_KEYS)) is None:
         raise MissingKey(
             "The stored secrets cannot be read with the configured encryption keys. "
             "Enter them again, or ask the operator to restore the key."

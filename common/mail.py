@@ -1,7 +1,5 @@
 """A mail as every part of Carillon sends it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from email.header import Header
 from email.utils import parseaddr

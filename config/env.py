@@ -154,8 +154,7 @@ def origin(name: str, default: str) -> str:
 
 def mailbox(name: str) -> str:
     """An email address without a name; empty: none."""
-    value = text(name, "")
-    if value and re.fullmatch(r"[!-;=?A-~]+@[A-Za-z0-9.-]+", value) is None:
+    if (value := text(name, "")) and re.fullmatch(r"[!-;=?A-~]+@[A-Za-z0-9.-]+", value) is None:
         raise Misconfigured(name, f"is “{value}”, which is not an email address", "bounces@example.org")
     return value
 

@@ -56,8 +56,7 @@ class Server:
         try:
             for child in self.deaths:
                 child.start()
-            ready = self._become_ready()
-            if ready:
+            if ready := self._become_ready():
                 self._await_pause()
                 last = f"Carillon is ready: {self.address} (admin: {self.address}/admin/). Ctrl-C stops it."
                 print_line("\n".join(filter(None, (last, self.first_admin))))

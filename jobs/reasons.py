@@ -51,10 +51,7 @@ class Code(Codes):
     MOVED_NOWHERE = "source-moved-nowhere", _("{service:service} redirects to something that is no address.")
     OVER_BUDGET = "over-budget", _("What the source answered costs too much to read. {limit:limit}")
     PARSERS_BUSY = "parsers-busy", _("Much is being read at the moment; this one follows.")
-    TOO_OFTEN = (
-        "looked-too-often",
-        _("You looked {most} times within a minute, which is the limit. Wait a minute."),
-    )
+    TOO_OFTEN = ("looked-too-often", _("You looked {most} times within a minute, which is the limit. Wait a minute."))
     SILENT = "source-silent", _("It has brought nothing since {silent_since:day}.")
     # What follows where it could not look.
     SENT_ANYWAY = "sent-anyway", _("It could not look, and was sent anyway as you wished: {why}")

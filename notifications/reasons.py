@@ -59,10 +59,7 @@ class Code(Codes):
     CHAT_DELETED = "chat-deleted", _("The webhook's channel was deleted in {service:service}.")
     CHAT_ARCHIVED = "chat-archived", _("The webhook's channel was archived in {service:service}.")
     RECIPIENT_LEFT = "recipient-left", _("The webhook's recipient is no longer in the workspace.")
-    WORKFLOW = (
-        "workflow",
-        _("The workflow refused the message. It needs one variable of the type Text, called text."),
-    )
+    WORKFLOW = ("workflow", _("The workflow refused the message. It needs one variable of the type Text, called text."))
     PROHIBITED = "prohibited", _("An administrator of the workspace does not allow this webhook to post.")
     PROHIBITED_GENERAL = "prohibited-general", _("The workspace does not let this webhook post to its general channel.")
     FORUM = (

@@ -99,8 +99,7 @@ def _delete_rows(key: Key, parents: Sequence[Any], deadline: float) -> None:
                 return
             continue
         rows = model._base_manager.filter(**{f"{key.attname}__in": parents}).order_by()
-        ids = list(rows.values_list("pk", flat=True)[:CHUNK])
-        if not ids:
+        if not (ids := list(rows.values_list("pk", flat=True)[:CHUNK])):
             return
         for child in apart:
             _delete_rows(child, ids, deadline)

@@ -31,8 +31,7 @@ def write(user: User, file: IO[bytes]) -> None:
 
 def _write(archive: zipfile.ZipFile, name: str, batches: Iterator[list[str]]) -> None:
     """No file for nothing."""
-    first = next(batches, None)
-    if not first:
+    if not (first := next(batches, None)):
         return
     with archive.open(name, "w", force_zip64=True) as member:
         batch: list[str] | None = first

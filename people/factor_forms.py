@@ -138,8 +138,7 @@ class AddKeyForm(AddWebAuthnForm):  # type: ignore[misc]  # allauth ships no typ
     credential = _KeyField()
 
     def clean(self) -> dict[str, Any]:
-        answer = self.cleaned_data.get("credential")
-        if not answer:
+        if not (answer := self.cleaned_data.get("credential")):
             return self.cleaned_data
         if Authenticator.objects.filter(user=self.user, type=Authenticator.Type.WEBAUTHN).count() >= MOST_KEYS:
             raise ValidationError(_("You have %(most)s security keys. Remove one first.") % {"most": MOST_KEYS})

@@ -36,8 +36,7 @@ def sign_out(request: PersonRequest) -> HttpResponse:
     """End the session with the posted handle; without one, all but this one."""
     if request.method != "POST":  # after confirming who they are
         return redirect("people:activity")
-    wanted = request.POST.get("session")
-    if wanted is None:
+    if (wanted := request.POST.get("session")) is None:
         count = sessions.end_others(request.user, request)
     else:
         rows = [row for row in sessions.of_person(request.user) if sessions.handle(row.pk) == wanted]

@@ -74,8 +74,7 @@ def find(token: str) -> ApiToken | None:
 
     A token of staff who must have a second factor and have none is not valid: it would be a way around it.
     """
-    row = postgres.execute(_FIND, {"hashed": _hash(token)}).fetchone()
-    if row is None:
+    if (row := postgres.execute(_FIND, {"hashed": _hash(token)}).fetchone()) is None:
         return None
     found = postgres.instance(ApiToken, row)
     found.user = postgres.instance(User, row[len(ApiToken._meta.concrete_fields) :])

@@ -79,8 +79,7 @@ def undo_address(request: HttpRequest, key: str) -> HttpResponse:
     """Undo a change of the primary address, by the link in the email to the former one. A GET changes nothing."""
 
     def answer() -> HttpResponse:
-        change = address_undo.find(key)
-        if change is None:
+        if (change := address_undo.find(key)) is None:
             return render(request, "404.html", status=404)
         if request.method != "POST":
             return render(request, "people/address_undo.html", {"change": change})
@@ -96,8 +95,7 @@ def refuse_address(request: HttpRequest, key: str) -> HttpResponse:
 
     A GET changes nothing, because programs open the links in emails.
     """
-    confirmation = EmailConfirmationHMAC.from_key(key)
-    if confirmation is None:
+    if (confirmation := EmailConfirmationHMAC.from_key(key)) is None:
         return limit_page(by_address(request), lambda: render(request, "404.html", status=404))
     email = confirmation.email_address.email
     return limit_page(f"refuse:{confirmation.email_address.pk}", lambda: _refuse(request, email))

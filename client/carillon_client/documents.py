@@ -117,7 +117,9 @@ class NotTaken(TypedDict):
 
 
 class Look(TypedDict):
-    """One look. `code` is its evidence, or why it could not look; `at`: when it looks, if it waits."""
+    """One look. `code` is its evidence, or why it could not look; `at`: when it looks, if it waits.
+
+    `silent_since`: since when its source has brought nothing, once that is 30 days or more."""
 
     kind: str
     outcome: Literal["waiting", "spread", "looking", "retrying", "spoke", "silent", "failed", "dropped"]
@@ -126,6 +128,7 @@ class Look(TypedDict):
     at: str | None
     notification_id: str | None
     not_taken: list[NotTaken]
+    silent_since: str | None
 
 
 class Occurrence(TypedDict):

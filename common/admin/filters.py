@@ -65,8 +65,7 @@ class Newest(SimpleListFilter):
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        value = self.value()
-        if value is None:
+        if (value := self.value()) is None:
             return queryset
         queryset = queryset.filter(self.implied.get(value, Q()), **{str(self.parameter_name): value})
         return queryset if value in self.indexed else newest(queryset)

@@ -51,8 +51,7 @@ def check_owners(**_: object) -> list[Error]:
     errors = []
     for model, model_admin in admin.site._registry.items():
         of_people = [field.name for field in model._meta.fields if field.related_model is get_user_model()]
-        owner = getattr(model_admin, "owner", None)
-        if owner is None:
+        if (owner := getattr(model_admin, "owner", None)) is None:
             errors.append(Error(f"{model_admin} names no owner.", hint=_HINT, obj=model, id="common.E001"))
         elif owner == "" and of_people:
             text = f"{model_admin} says that its rows are nobody's, but they have a {of_people[0]}."

@@ -75,8 +75,7 @@ def _no_number(name: str) -> Any:
 def _in_text(expression: str, page: str) -> str | None:
     """The group of the pattern, where it has one, else all that matches."""
     pattern = _pattern(expression)
-    found = pattern.search(page)
-    if found is None:
+    if (found := pattern.search(page)) is None:
         return None
     text: str | None = found.group(min(pattern.groups, 1))
     return text

@@ -91,8 +91,7 @@ def read(text: str, mark: str = "", language: str = "") -> Reading | None:
     if found is None or len(found["digits"]) > _LONGEST:
         return None
     likely, is_sure = (mark, True) if mark else _mark_of(found["digits"], unit, language)
-    value = _decimal(found, likely)
-    if value is None:
+    if (value := _decimal(found, likely)) is None:
         return None
     return Reading(value, None if is_sure else _decimal(found, {".": ",", ",": "."}[likely]), unit)
 

@@ -18,11 +18,9 @@ def value(body: bytes, content_type: str, how: str, expression: str, mark: str) 
     None for nothing. Raises Refusal.
     """
     budget = Budget(seconds=4, characters=20_000_000, items=2_000_000)
-    text = extract.find(how, expression, decode(body, content_type), budget)
-    if text is None:
+    if (text := extract.find(how, expression, decode(body, content_type), budget)) is None:
         return None
-    found = read(text, mark, _language(body))
-    if found is None:
+    if (found := read(text, mark, _language(body))) is None:
         return {"text": text, "number": None, "other": None, "unit": ""}
     other = None if found.other is None else shown(found.other)
     return {"text": text, "number": shown(found.value), "other": other, "unit": found.unit}

@@ -47,8 +47,7 @@ def tree(html: str) -> Any:
         root = etree.HTML(html.encode("utf-8", "replace"), parser)
     except etree.LxmlError:
         return None
-    last = parser.error_log.last_error
-    if last is not None and "depth" in last.message:
+    if (last := parser.error_log.last_error) is not None and "depth" in last.message:
         raise OverBudget("depth", _DEEPEST)
     return root
 

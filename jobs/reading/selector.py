@@ -64,8 +64,7 @@ def compiled(selector: str) -> tuple[etree.XPath, str]:
 def find(selector: str, page: str) -> str | None:
     """Return the text of the first element that matches, or its attribute; None where none does. Raises Invalid."""
     path, attribute = compiled(selector)
-    root = plain.tree(page)
-    if root is None:
+    if (root := plain.tree(page)) is None:
         return None
     for table in root.iter("table"):  # as browsers do, whose selectors people copy
         if rows := table.xpath("tr"):

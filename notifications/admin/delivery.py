@@ -34,8 +34,7 @@ class DeliveryRecord(WorkAdmin):
         return rows
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        if key is not None:
+        if (key := as_uuid(term)) is not None:
             return rows.filter(pk=key)
         return rows.filter(notification__user__in=person_ids(term))
 

@@ -80,8 +80,7 @@ class NotificationAdmin(ReadOnlyAdmin):
     empty_text = _("No notifications yet. Each reminder that is due records one.")
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        if key is None:
+        if (key := as_uuid(term)) is None:
             return rows.filter(user__in=person_ids(term))
         same = Notification.objects.filter(pk=key).union(Notification.objects.filter(batch_id=key))
         return rows.filter(pk__in=[row.pk for row in same])

@@ -45,8 +45,7 @@ class AppriseForm(forms.Form):
 
     def clean_url(self) -> str:
         url: str = self.cleaned_data["url"]
-        scheme = _scheme(url)
-        if scheme in _OWN:
+        if (scheme := _scheme(url)) in _OWN:
             raise forms.ValidationError(
                 _("Use Carillon's own kind of channel for %(scheme)s:// instead.") % {"scheme": scheme}
             )
@@ -62,8 +61,7 @@ class AppriseForm(forms.Form):
                 else _("This is not an Apprise URL. One looks like %(example)s")
             )
             raise forms.ValidationError(said % {"scheme": scheme, "example": EXAMPLE})
-        service = _service(url)
-        if service is None:
+        if (service := _service(url)) is None:
             template = apprise_requests.load(scheme).templates[0].replace("{schema}", scheme)
             raise forms.ValidationError(
                 _("This is not a complete URL of %(name)s. Enter one like %(template)s")
@@ -107,8 +105,7 @@ class Apprise(Provider):
 
     def send(self, message: Message, destination: Destination) -> Answer:
         """Send the message, cut to the service's limits."""
-        service = _service(destination.secrets.get("url", ""))
-        if service is None:
+        if (service := _service(destination.secrets.get("url", ""))) is None:
             return post.damaged("URL")
         rendered = _render(message, service)
         title, body = rendered.subject.text, rendered.body.text

@@ -104,8 +104,7 @@ def _request(
     allow_redirects: object = False,
 ) -> requests.Response:
     """Make the request; `verify`, `timeout` and `allow_redirects` are ignored."""
-    calls = _current.get()
-    if calls is None:
+    if (calls := _current.get()) is None:
         raise requests.ConnectionError("call this inside guarded()")
     prepared = requests.Request(method, url, headers, files, data, params, auth, json=json).prepare()
     url, left = prepared.url or "", max(0.0, calls.expires - time.monotonic())

@@ -93,8 +93,7 @@ class PatternField(forms.CharField):
         typed: str = super().clean(value)
         if not typed:
             return typed
-        found = self._pattern.fullmatch(typed)
-        if found is None:
+        if (found := self._pattern.fullmatch(typed)) is None:
             raise forms.ValidationError(self._invalid)
         return found[1] if self._pattern.groups else typed
 

@@ -47,8 +47,7 @@ def read_public_key(point: bytes) -> ec.EllipticCurvePublicKey:
 
 def read_private_key(text: str) -> ec.EllipticCurvePrivateKey:
     """Return the key whose 32 bytes are given in base64url. Raises ValueError."""
-    scalar = decode(text)
-    if len(scalar) != 32:
+    if len(scalar := decode(text)) != 32:
         raise ValueError("32 bytes expected")
     return ec.derive_private_key(int.from_bytes(scalar), _CURVE)
 

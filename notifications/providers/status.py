@@ -61,7 +61,6 @@ class Status(Webhook):
 
     def document(self, message: Message, now: datetime) -> dict[str, Any]:
         """Return the change; a test or a code, which has none, is written as a webhook's message."""
-        change = message.data
-        if change is None:
+        if (change := message.data) is None:
             return super().document(message, now)
         return {"id": change["id"], "type": change["type"], "timestamp": change["time"], "data": change["data"]}

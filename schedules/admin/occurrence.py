@@ -56,8 +56,7 @@ class OccurrenceAdmin(ReadOnlyAdmin):
         return rows
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        if key is None:
+        if (key := as_uuid(term)) is None:
             return rows.none()
         return rows.filter(pk=key) if Occurrence.objects.filter(pk=key).exists() else rows.filter(schedule=key)
 

@@ -206,8 +206,7 @@ class PeriodicTaskAdmin(BaseAdmin):
 
     @admin.display(description=gettext_lazy("schedule"))
     def to_schedule(self, task: PeriodicTask) -> SafeString:
-        schedule = _schedule(task)
-        if schedule is None:
+        if (schedule := _schedule(task)) is None:
             return SafeString(columns.NONE)
         return columns.to_row("schedules.schedule", schedule.pk, columns.short(schedule.title))
 

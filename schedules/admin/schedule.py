@@ -109,8 +109,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
         return rows
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        if key is not None:
+        if (key := as_uuid(term)) is not None:
             return rows.filter(pk=key)
         if "@" in term:
             return rows.filter(user__in=person_ids(term))

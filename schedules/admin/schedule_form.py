@@ -37,8 +37,7 @@ class OwnerForm(forms.Form):
 
 def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
     """Choose the owner, then, with `?owner=<id>`, enter the schedule."""
-    owner = _owner(request)
-    if owner is None:
+    if (owner := _owner(request)) is None:
         owner_form = OwnerForm(request.GET if "email" in request.GET else None)
         if owner_form.is_valid():
             return redirect(f"{request.path}?owner={owner_form.cleaned_data['email'].pk}")

@@ -28,8 +28,7 @@ def screen(request: HttpRequest) -> HttpResponse:
     """The slots of the next `?hours=`, at most `MOST`."""
     if not may_see(request):
         raise PermissionDenied
-    hours = request.GET.get("hours", "1")
-    if hours not in _HOURS:
+    if (hours := request.GET.get("hours", "1")) not in _HOURS:
         hours = "1"
     now = fire.read_clock().now
     found, more = upcoming(now, now + timedelta(hours=int(hours)), MOST)

@@ -63,8 +63,7 @@ def recompute(zones: Collection[str] | None = None) -> Iterator[list[Moved]]:
             ahead = Schedule.objects.filter(id__gt=last, next_fire_at__gt=now).order_by("id")
             if zones is not None:
                 ahead = ahead.filter(time_zone__in=zones)
-            batch = list(ahead.select_for_update(no_key=True)[:BATCH])
-            if not batch:
+            if not (batch := list(ahead.select_for_update(no_key=True)[:BATCH])):
                 return
             last = batch[-1].id
             settled = slots.settled([schedule.id for schedule in batch], now)

@@ -23,8 +23,7 @@ class DatesField(forms.CharField):
         if sum(map(len, typed)) > _LONGEST:
             raise ValidationError(_("This is too long; at most %(most)s dates can be left out.") % {"most": MOST})
         words = value if isinstance(value, list) else [word for word in re.split(r"[\s,;]+", typed[0]) if word]
-        days = sorted({self._date(word) for word in words})
-        if len(days) > MOST:
+        if len(days := sorted({self._date(word) for word in words})) > MOST:
             raise ValidationError(
                 _("These are %(count)s dates; at most %(most)s can be left out.") % {"count": len(days), "most": MOST}
             )

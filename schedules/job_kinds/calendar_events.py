@@ -173,8 +173,7 @@ def _repeating(
     event: FileEvent, key: str, lead: timedelta, series: Series, now: datetime, work: Work, day_at: time | None
 ) -> Entry | None:
     rule, canonical, where = series.read(event, lead, work, day_at)
-    following = next(rule.after(civil_time.high_water(where, now), work), None)
-    if following is None:
+    if (following := next(rule.after(civil_time.high_water(where, now), work), None)) is None:
         return None
     return _entry(event, key, series, "rrule", {"rule": canonical}, civil_time.first_instant(where, following))
 

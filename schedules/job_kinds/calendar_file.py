@@ -234,8 +234,7 @@ class _Reader:
         return found
 
     def _moment(self, parameters: str, value: str) -> Moment:
-        match = _MOMENT.fullmatch(value.strip().upper())
-        if match is None:
+        if (match := _MOMENT.fullmatch(value.strip().upper())) is None:
             raise ValueError("no date")
         year = 1604 if match[1] in ("--", "0000") else int(match[1])
         day = date(year, int(match[2]), int(match[3]))
@@ -252,8 +251,7 @@ class _Reader:
         if not named:
             zone = self._zone
             return Moment(written, "" if zone in (None, HOMELESS) else zone)
-        zone = self._zones.name(named)
-        if zone != HOMELESS:
+        if (zone := self._zones.name(named)) != HOMELESS:
             return Moment(written, zone)
         own = self._zones.own(named)
         return Moment(f"{at.replace(tzinfo=own).astimezone(UTC):%Y%m%dT%H%M%S}", HOMELESS)
@@ -314,8 +312,7 @@ def _counts(
     Its own rule counts only where the file does not have the series.
     """
     assert event.instance is not None  # noqa: S101 - its callers ask
-    master = masters.get(event.uid)
-    if master is None:
+    if (master := masters.get(event.uid)) is None:
         if event.rules or event.dates:
             event.instance, event.from_here = None, False
         return True

@@ -60,8 +60,7 @@ def read(raw: bytes, content_type: str) -> Component:
         budget.items()
         if (match := _NAME.match(line)) is None:
             continue
-        name = match[0].upper()
-        if name == "BEGIN":
+        if (name := match[0].upper()) == "BEGIN":
             one = Component(line.partition(":")[2].strip().upper())
             begun[-1].inside.append(one)
             begun.append(one)

@@ -43,8 +43,7 @@ def apply(ask: Ask, changes: Changes, memory: Mapping[str, Any]) -> dict[str, An
     """
     own = Schedule.objects.filter(user=ask.user_id, deleted_at=None, audience="")
     found = own.filter(id=ask.origin_id) if ask.origin_id else own.none()
-    calendar = found.select_related("user").prefetch_related("channels").first()
-    if calendar is None:
+    if (calendar := found.select_related("user").prefetch_related("channels").first()) is None:
         return None
     now = lock_at_once(ask.user_id)
     entries = {uuid5(calendar.id, entry.key): entry for entry in [*changes.new, *changes.changed]}

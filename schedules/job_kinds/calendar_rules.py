@@ -58,8 +58,7 @@ def _is_endless(parts: dict[str, str]) -> bool:
 
 def _skip(parts: dict[str, str], start: datetime) -> None:
     """RFC 7529: what becomes of a day that a month does not have. By itself, it is left out."""
-    skip = parts.get("SKIP")
-    if skip is None:
+    if (skip := parts.get("SKIP")) is None:
         return
     days = parts.get("BYMONTHDAY", str(start.day))
     if skip == "OMIT" or parts.get("FREQ") not in ("MONTHLY", "YEARLY") or "BYDAY" in parts or _are_short(days):

@@ -89,8 +89,7 @@ class Grammar:
             at = 0
             while found := pattern.search(signs, at):
                 begin, end = found.span()
-                value = rule.value(found, pieces, line, today)
-                if value is None:
+                if (value := rule.value(found, pieces, line, today)) is None:
                     at = begin + 1
                     continue
                 start, stop = pieces[begin].start, pieces[end - 1].end

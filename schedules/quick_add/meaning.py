@@ -49,8 +49,7 @@ def read(line: str, instant: datetime, zone: str, language: str = "en") -> Under
 
     Raises NotUnderstood, with choices where several meanings are sensible, or InvalidRule for a zone that there is not.
     """
-    line = " ".join(line.split())
-    if not line:
+    if not (line := " ".join(line.split())):
         raise NotUnderstood("empty")
     if len(line) > LONGEST:
         raise NotUnderstood("long", f"{LONGEST}")
@@ -236,8 +235,7 @@ class _Meaning:
         return self._repetition(number, unit, self._time().time)
 
     def _implied_unit(self) -> str:
-        day = self.said.day
-        if day is None:
+        if (day := self.said.day) is None:
             return "days"
         if day.weekdays:
             return "weeks"

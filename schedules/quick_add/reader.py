@@ -202,8 +202,7 @@ class _Reader:
 
     def _is_once(self, step: Step) -> bool:
         """Whether the day is one that `step` does not go with, as in "monthly report on Friday"."""
-        day = self.said.day
-        if day is None:
+        if (day := self.said.day) is None:
             return False
         return day.exact is not None or day.year > 0 or (bool(day.weekdays) and step[1] != "weeks")
 

@@ -35,8 +35,7 @@ def check(pieces: list[Piece], said: Said, known: Lexicon) -> None:
         if piece.is_used or piece.text[:1] in '"“„«':
             continue
         around = _Around(pieces, at)
-        code = _code(piece, around, said)
-        if code:
+        if code := _code(piece, around, said):
             choices = _dates(piece, said) if code == "slashes" else ()
             raise NotUnderstood(code, around.text(said.line), choices)
         if not piece.kinds and (meant := _misspelt(piece.text, known)):
@@ -94,8 +93,7 @@ def _is_ordinary(piece: Piece) -> bool:
 def _code(piece: Piece, around: _Around, said: Said) -> str:
     """The hint for a piece that is left; "" for a word of the title."""
     kinds = piece.kinds.keys()
-    code = _code_beside(piece, around)
-    if code:
+    if code := _code_beside(piece, around):
         return code
     if said.repeats and around.before.is_used and (found := next((one for one in _BOUNDS if one in kinds), "")):
         return _BOUNDS[found]
@@ -163,8 +161,7 @@ def _dates(piece: Piece, said: Said) -> list[tuple[str, str]]:
 
 def _misspelt(text: str, known: Lexicon) -> str:
     """The word of time that is one letter from this one."""
-    word = fold(text)
-    if len(word) < _SHORTEST or not word.isalpha() or word in known.ordinary:
+    if len(word := fold(text)) < _SHORTEST or not word.isalpha() or word in known.ordinary:
         return ""
     targets = (phrase[0] for phrase, kinds in known.phrases.items() if len(phrase) == 1 and kinds.keys() & set(_FUZZY))
     return next(

@@ -20,8 +20,7 @@ class Command(BaseCommand):
             verbs.add_parser(verb, help=does).add_argument("email", help="the address that they sign in with")
 
     def handle(self, *args: Any, verb: str, email: str, **options: Any) -> None:
-        user = User.objects.filter(email__iexact=email.strip()).first()
-        if user is None:
+        if (user := User.objects.filter(email__iexact=email.strip()).first()) is None:
             raise CommandError(f"Nobody signs in as {email}.")
         if verb == "show":
             self.stdout.write(f"{user.email} has {'a' if second_factor.is_set_up(user) else 'no'} second factor.")
