@@ -48,7 +48,7 @@ class OpenTopic(BaseModel):
 class SubscriptionBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"channels": [_CHANNEL]}]})
 
-    channels: list[str] = Field(description="Ids of your channels; none means all that work.")
+    channels: list[str] = Field(description="Ids of your channels; none means all that work, less queues.")
 
 
 class SubscriptionDocument(BaseModel):
@@ -56,7 +56,7 @@ class SubscriptionDocument(BaseModel):
 
     id: UUID
     topic: OpenTopic
-    channels: list[UUID] = Field(description="Empty: all that work.")
+    channels: list[UUID] = Field(description="Empty: all that work, less queues.")
     joined: Instant
 
 

@@ -44,7 +44,7 @@ class ChannelsForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
         label=gettext_lazy("Where its messages go"),
-        help_text=gettext_lazy("None chosen: to all channels that work."),
+        help_text=gettext_lazy("None chosen: to all channels that work, less queues."),
         error_messages=dict.fromkeys(
             ("invalid_choice", "invalid_pk_value"),
             gettext_lazy("This is not one of your channels. Choose from those listed."),
