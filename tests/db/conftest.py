@@ -16,6 +16,7 @@ from pytest_django import Settings
 from events.models import Rule
 from jobs import kinds, look_now
 from notifications.models import Channel, Delivery, Notification
+from people import security_log
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
@@ -25,8 +26,12 @@ from tests.make import NOON, make_channel, make_rule, make_schedule, make_user, 
 
 @pytest.fixture(autouse=True)
 def quick(db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test of this lane has a database. Hashing passwords is slow by design; no worker runs for “Check now”."""
+    """Every test of this lane has a database. Hashing passwords is slow by design; no worker runs for “Check now”.
+
+    All tests share an address, whose events of security would reach the limit of a minute on a fast machine.
+    """
     monkeypatch.setattr(look_now, "WAIT", 0.0)
+    monkeypatch.setattr(security_log, "counts", security_log._Counts())
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
