@@ -16,9 +16,9 @@ from api.fields import Body, Instant, Search
 from api.notifications.document import DeliveryDocument, ReasonDocument, delivery_document, reason
 from api.problems import FieldError, conflict, invalid
 from notifications import dead_letters
+from notifications.dead_letters import What
 from notifications.models import Channel, Delivery
-from work.dead_letters import Done, Group, Who, discard, replay, stale
-from work.models import Intervention
+from work.dead_letters import Group, Who, replay, stale
 
 router = Router(tags=["dead letters"], auth=Bearer("notifications"))
 
@@ -108,77 +108,53 @@ def replay_dead_letters(request: ApiRequest, body: Replay) -> HttpResponse:
     which = "own dead letters" + (f" of the cause {cause}" if cause else "")
     which += f" of the channel {body.channel}" if body.channel else ""
     skip = stale(None if body.max_age_days is None else timedelta(days=body.max_age_days))
-    done = replay(rows, which, _who(request), cause=cause, per_minute=body.per_minute, skip=skip)
+    done = replay(rows, which, Who(user.pk, user.email), cause=cause, per_minute=body.per_minute, skip=skip)
     return answer({"replayed": len(done.changed), "stale": done.stale}, 202)
 
 
 @router.post("/{uuid:delivery_id}/replay", response={202: DeliveryDocument}, summary="Replay a dead letter")
 def replay_dead_letter(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
     """Now, under the same idempotency key, also if it is stale. What is `unknown` may arrive twice."""
-    letter = _sendable(request, delivery_id)
-    return _done(letter, replay(_rows(letter), _WHICH, _who(request), cause=letter.cause))
+    return _act(request, delivery_id, What.REPLAYED)
 
 
 @router.post("/{uuid:delivery_id}/replay-as-new", response={202: DeliveryDocument}, summary="Send a dead letter as new")
 def send_as_new(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
     """Under a new idempotency key, for a receiver that ignores the old one. The answer is the new delivery, of a new
     notification; the old delivery is cancelled."""
-    letter = _sendable(request, delivery_id)
-    return _done(letter, dead_letters.send_as_new(_rows(letter), _WHICH, _who(request), cause=letter.cause))
+    return _act(request, delivery_id, What.AS_NEW)
 
 
 @router.post("/{uuid:delivery_id}/discard", response=DeliveryDocument, summary="Discard a dead letter")
 def discard_dead_letter(request: ApiRequest, delivery_id: UUID, body: Discard) -> HttpResponse:
     """Nothing more is sent; the delivery is cancelled, with the reason."""
-    letter = _own(request, delivery_id)
-    said = _one_line("reason", body.reason)
-    return _done(letter, discard(_rows(letter), _WHICH, _who(request), said, cause=letter.cause), 200)
+    return _act(request, delivery_id, What.DISCARDED, _one_line("reason", body.reason))
 
 
 @router.post("/{uuid:delivery_id}/fixed", response=DeliveryDocument, summary="Mark a dead letter as fixed")
 def mark_fixed(request: ApiRequest, delivery_id: UUID, body: Note) -> HttpResponse:
     """It was dealt with otherwise. Nothing more is sent; the delivery is cancelled, with the note."""
-    letter, note = _own(request, delivery_id), _one_line("note", body.note)
-    done = discard(_rows(letter), _WHICH, _who(request), note, cause=letter.cause, what=Intervention.What.FIXED)
-    return _done(letter, done, 200)
+    return _act(request, delivery_id, What.FIXED, _one_line("note", body.note))
 
 
-_WHICH = "own dead letter"
-
-
-def _own(request: ApiRequest, delivery_id: UUID) -> Delivery:
-    mine = Delivery.objects.for_user(request.auth.user).select_related("channel", "notification")
-    return get_object_or_404(mine, id=delivery_id)
-
-
-def _sendable(request: ApiRequest, delivery_id: UUID) -> Delivery:
-    """Raises problems 404 and 409."""
-    letter = _own(request, delivery_id)
-    if obstacle := dead_letters.obstacle(letter):
+def _act(request: ApiRequest, delivery_id: UUID, what: What, note: str = "") -> HttpResponse:
+    """The delivery as it is now, or the new one. Raises problems 404 and 409."""
+    user = request.auth.user
+    mine = Delivery.objects.for_user(user).select_related("channel", "notification")
+    letter, sends = get_object_or_404(mine, id=delivery_id), what in (What.REPLAYED, What.AS_NEW)
+    if sends and (obstacle := dead_letters.obstacle(letter)):
         raise conflict(obstacle)
-    return letter
-
-
-def _rows(letter: Delivery) -> Any:
-    return Delivery.objects.filter(pk=letter.pk)
-
-
-def _who(request: ApiRequest) -> Who:
-    return Who(request.auth.user.pk, request.auth.user.email)
+    done = dead_letters.act(letter, what, user, note)
+    if not done.changed:
+        raise conflict("It is not a dead letter. Nothing changed.")
+    [key] = done.new or done.changed
+    return answer(delivery_document(Delivery.objects.select_related("channel").get(id=key)), 202 if sends else 200)
 
 
 def _one_line(field: str, said: str) -> str:
     if not (line := " ".join(said.split())):
         raise invalid(FieldError(field, "Write a few words."))
     return line
-
-
-def _done(letter: Delivery, done: Done, status: int = 202) -> HttpResponse:
-    """The delivery as it is now, or the new one. Raises a 409 problem if it was no dead letter any more."""
-    if not done.changed:
-        raise conflict("It is not a dead letter. Nothing changed.")
-    [key] = done.new or done.changed
-    return answer(delivery_document(Delivery.objects.select_related("channel").get(id=key)), status)
 
 
 def _group(group: Group) -> dict[str, Any]:

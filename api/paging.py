@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from api.answers import to_json
 from api.problems import FieldError, invalid
+from common.damaged import readable
 
 T = TypeVar("T")
 Row = TypeVar("Row", bound=Model)
@@ -39,7 +40,7 @@ def answer_page(
     key: str = "pk",
     beside: Callable[[Sequence[Row]], object] | None = None,
 ) -> HttpResponse:
-    """The rows after `cursor`, the greatest `key` first, which is unique among them; with the `Link` header.
+    """The readable rows after `cursor`, the greatest `key` first, which is unique among them; with the `Link` header.
 
     They are read in chunks; `beside` reads what `show` needs beside the rows of one. No further one is read once the
     page has `_LONG_PAGE` characters: an item can have 128 KiB.
@@ -50,8 +51,8 @@ def answer_page(
     while more and len(items) < limit and sum(map(len, items)) < _LONG_PAGE:
         behind = rows if last is None else rows.filter(**{f"{key}__lt": last})
         chunk = min(SIZE, limit - len(items))
-        found = list(behind.order_by(f"-{key}")[: chunk + 1])
-        more = len(found) > chunk
+        found, damaged = readable(behind.order_by(f"-{key}")[: chunk + 1])
+        more = bool(found) and len(found) + len(damaged) > chunk
         if beside is not None:
             beside(found[:chunk])
         items += [to_json(show(row)) for row in found[:chunk]]

@@ -9,6 +9,8 @@ from uuid import UUID
 from django.db.models import Model, Q, QuerySet
 from django.http import QueryDict
 
+from common.damaged import readable
+
 SIZE = 25
 WINDOW = 10_000
 """A page looks at so many rows for a condition that no index has."""
@@ -51,7 +53,7 @@ class _Key(NamedTuple):
 def page(
     rows: QuerySet[Row], query: QueryDict, size: int = SIZE, by: str = "", among: QuerySet[Row] | None = None
 ) -> Page[Row]:
-    """The rows that `?before=` or `?after=` ask for; the newest rows if both are missing or invalid.
+    """The readable rows that `?before=` or `?after=` ask for; the newest ones if both are missing or invalid.
 
     Rows are ordered by their time-ordered ids, or by the instant in the field `by`. With `among`, `rows` are those of
     it that meet a condition without an index: the next `WINDOW` of `among` are looked at, and links lead on from there.
@@ -64,12 +66,13 @@ def page(
     further = _beyond(rows, by, start, newer).order_by(*order)
     for most in (0,) if among is None else (min(_FIRST, WINDOW), WINDOW):
         edge = None if among is None else _edge(among, by, start, order, most)
-        found = list(_beyond(further, by, edge, not newer, inclusive=True)[: size + 1])
-        if edge is None or len(found) > size:
+        found, damaged = readable(_beyond(further, by, edge, not newer, inclusive=True)[: size + 1])
+        is_full = len(found) + len(damaged) > size
+        if edge is None or is_full:
             break
     shown = found[:size]
-    is_cut = edge is not None and len(found) <= size
-    last = edge if is_cut else _key(shown[-1], by) if len(found) > size else None
+    is_cut = edge is not None and not is_full
+    last = edge if is_cut else _key(shown[-1], by) if is_full and shown else None
     if newer:
         back = _key(shown[0], by) if shown else None
         return Page(shown[::-1], _link(query, "after", last), _link(query, "before", back), is_cut)

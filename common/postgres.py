@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar, overload
 from uuid import UUID
@@ -103,15 +103,14 @@ def execute(statement: str, values: Mapping[str, Any], on: BaseDatabaseWrapper |
         return psycopg.Cursor(own, row_factory=namedtuple_row).execute(statement, values)
 
 
-def columns(model: type[Model], alias: str, without: Collection[str] = ()) -> str:
-    """The columns of `model` for a SELECT, as `instance` takes them, but for those that are not read."""
-    fields = (field for field in model._meta.concrete_fields if field.name not in without)
-    return ", ".join(f"{alias}.{field.column} AS {alias}_{field.column}" for field in fields)
+def columns(model: type[Model], alias: str) -> str:
+    """The columns of `model` for a SELECT, as `instance` takes them."""
+    return ", ".join(f"{alias}.{field.column} AS {alias}_{field.column}" for field in model._meta.concrete_fields)
 
 
-def instance(model: type[M], values: Sequence[Any], without: Collection[str] = ()) -> M:
+def instance(model: type[M], values: Sequence[Any]) -> M:
     """The instance of a row that begins with `columns`. Faster than a queryset, which writes its SQL each time."""
-    fields = [field for field in model._meta.concrete_fields if field.name not in without]
+    fields = model._meta.concrete_fields
     read = [
         json.loads(one) if isinstance(one, str) and type(field) is JSONField else one
         for field, one in zip(fields, values, strict=False)

@@ -1,6 +1,5 @@
 """The first page of the admin: what was sent and failed, what waits and is late, beat, workers, dead letters."""
 
-import json
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,7 +17,7 @@ from schedules.models import Heartbeat
 from work import health
 from work.admin.health import may_see
 from work.kinds import KINDS
-from work.reasons import sentence
+from work.reasons import Reason
 
 _KEY = "admin-dashboard"
 _FRESH = 10  # seconds
@@ -61,7 +60,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
                     "link": reverse(f"{KINDS[cause['kind']].dead_letters}_cause", args=[cause["cause"]]),
                     "name": _name(cause["kind"], cause["count"]),
                     "count": _said(cause["count"]),
-                    "reason": sentence(cause["code"], json.loads(cause["params"])) or _("No reason"),
+                    "reason": str(Reason.read(cause["code"], cause["params"])) or _("No reason"),
                     "last": datetime.fromisoformat(cause["last"]),
                 }
                 for cause in counted["causes"]

@@ -157,6 +157,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "people.middleware.FewChangesAtOnce",
+    "common.admin.damaged.DamagedRows",
 ]
 TEMPLATES = [
     {

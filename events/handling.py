@@ -99,10 +99,8 @@ def _size_of_series(begun: NewJob) -> int:
 
 
 # Every event pays for it: its plan is kept, and Django does not write its text again.
-# Without what handling does not need: an instant that cannot be read would make all events of its person dead letters.
-_UNREAD = ("created_at", "updated_at", "deleted_at")
 _RULES = f"""
-SELECT {columns(Rule, "r", _UNREAD)},
+SELECT {columns(Rule, "r")},
        ARRAY(SELECT ARRAY[c.id::text, c.provider] FROM events_rule_channels l JOIN notifications_channel c
                  ON c.id = l.channel_id WHERE l.rule_id = r.id AND c.removed_at IS NULL) AS sends_to
   FROM events_rule r
@@ -115,7 +113,7 @@ def rules_for(event: Claim) -> list[Rule]:
     """The enabled rules of the event's person whose type and source fit, with their channels prefetched."""
     found = []
     for row in execute(_RULES, {"user": event.user_id, "source": event.source}).fetchall():
-        rule = instance(Rule, row, _UNREAD)
+        rule = instance(Rule, row)
         if matching.fits_pattern(rule.type_pattern, event.type):
             channels = [Channel(id=UUID(key), provider=provider) for key, provider in row.sends_to]
             rule._prefetched_objects_cache = {"channels": channels}  # type: ignore[attr-defined]

@@ -1,11 +1,11 @@
 """Carillon's own events: the changes of states that a rule of their person is for."""
 
-import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
+from common.damaged import object_of
 from events import ledger, types
 from events.envelope import Envelope
 from events.models.rule import is_for
@@ -26,7 +26,7 @@ def record_changes() -> int:
 
 
 def _record(rows: Sequence[Any]) -> None:
-    wanted = [(row, json.loads(row.data)) for row in rows if row.wanted and types.is_reserved(row.type)]
+    wanted = [(row, object_of(row.data)) for row in rows if row.wanted and types.is_reserved(row.type)]
     found = [(row, data) for row, data in wanted if _fits(row, data)]
     hops = _hops(data["notification_id"] for _, data in found if "notification_id" in data)
     ledger.record_all([(row.user_id, _envelope(row, data, hops)) for row, data in found])

@@ -4,7 +4,6 @@ A change is read once no transaction that is still running can have an older one
 change that they have read misses nothing, however late a transaction commits.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +13,7 @@ from uuid import UUID
 from django.db import transaction
 
 from common import postgres
+from common.damaged import object_of
 from notifications.models.change import KEPT_DAYS
 
 _CHUNK = 10_000
@@ -85,7 +85,7 @@ def read(user_id: int, after: Position, limit: int, types: Sequence[str] | None 
     horizon, newest = rows[0].horizon, rows[0].newest
     if after.xact > newest:
         raise Foreign
-    found = [Entry(row.xact, row.id, row.type, row.at, json.loads(row.data)) for row in rows if row.xact is not None]
+    found = [Entry(row.xact, row.id, row.type, row.at, object_of(row.data)) for row in rows if row.xact is not None]
     changes = found[:limit]
     if len(found) > limit:
         return Page(changes, Position(changes[-1].xact, changes[-1].id), more=True)

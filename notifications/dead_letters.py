@@ -19,6 +19,8 @@ from work.models import Intervention
 from work.reasons import Reason
 from work.wakes import publish_after_commit
 
+What = Intervention.What
+
 
 def own(owner: User, cause: str = "", channel_id: UUID | None = None) -> QuerySet[Delivery]:
     """The dead letters of a person, of this cause and channel where they are given."""
@@ -59,6 +61,20 @@ def sendable(rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
     return usable.exclude(notification__origin__in=Notification.OF_CHANNELS)
 
 
+_WHICH = "own dead letter"
+_NOTES = {What.DISCARDED: "its owner does not need it any more.", What.FIXED: "its owner says so."}
+
+
+def act(letter: Delivery, what: What, owner: User, note: str = "") -> Done:
+    """Replay it, send it as new, discard it, or mark it as fixed. The caller refuses to send one with an `obstacle`."""
+    rows, who = Delivery.objects.filter(pk=letter.pk), Who(owner.pk, owner.email)
+    if what == What.REPLAYED:
+        return dead_letters.replay(rows, _WHICH, who, cause=letter.cause)
+    if what == What.AS_NEW:
+        return send_as_new(rows, _WHICH, who, cause=letter.cause)
+    return dead_letters.discard(rows, _WHICH, who, note or _NOTES[what], cause=letter.cause, what=what)
+
+
 @transaction.atomic
 def send_as_new(rows: QuerySet[Delivery], which: str, who: Who, *, cause: str = "") -> Done:
     """Send them under new idempotency keys, for receivers that noted the old key before they failed.
@@ -73,7 +89,7 @@ def send_as_new(rows: QuerySet[Delivery], which: str, who: Who, *, cause: str = 
     manual.discard(Delivery, held, reason)
     new = [wake.id for wake in due]
     publish_after_commit(due[:PUBLISHED_AT_ONCE])
-    made = Intervention(what=Intervention.What.AS_NEW, which=which, cause=cause, reason=str(reason))
+    made = Intervention(what=What.AS_NEW, which=which, cause=cause, reason=str(reason))
     return Done(held, 0, dead_letters.record(made, who, DELIVERY, held, new), new)
 
 

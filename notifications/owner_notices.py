@@ -4,7 +4,6 @@ A task looks for them again and again. The id of a notice's batch follows from i
 What is not sent yet is dropped once its channel works again.
 """
 
-import json
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,7 +21,7 @@ from common import languages
 from common.postgres import blames_no_row, column, query
 from notifications import providers
 from notifications.deliveries import outbox, withdrawal
-from notifications.models import Channel, Delivery, Notification
+from notifications.models import Channel, Notification
 from notifications.reasons import Code
 from people import quiet
 from work import reasons
@@ -140,13 +139,16 @@ def _chosen(notice: Notice, working: Sequence[Channel]) -> list[Channel]:
 def _deaths() -> Iterable[Notice]:
     history = f"{settings.BASE_URL}{reverse('notifications:history')}?state=failed"
     for row in query(_DIED, [NEWS.total_seconds(), _OWN]):
-        letter = Delivery(state=row.state, reason_code=row.reason_code, reason_params=json.loads(row.reason_params))
         with languages.override(row.language):
             subject = _("“%(channel)s” does not work") % {"channel": row.label}
             body = _(
                 "“%(subject)s” did not arrive there. %(reason)s\n\n"
                 "You get this once a day, however many there are. All of them: %(url)s"
-            ) % {"subject": row.subject, "reason": letter.reason, "url": history}
+            ) % {
+                "subject": row.subject,
+                "reason": reasons.Reason.read(row.reason_code, row.reason_params),
+                "url": history,
+            }
         yield Notice(
             row.user_id,
             uuid5(_NOTICES, f"{row.id} {row.cause} {row.day}"),

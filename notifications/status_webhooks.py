@@ -6,6 +6,7 @@ from datetime import UTC
 from typing import Any
 from uuid import UUID
 
+from common.damaged import object_of
 from notifications import change_feed
 from notifications.change_types import STATUS
 from notifications.deliveries import outbox
@@ -38,7 +39,7 @@ def _send(rows: Sequence[Any]) -> None:
 def _notification(row: Any) -> outbox.NewNotification:
     """The batch is the change, so that a reader gets one notification of it, on all of their status webhooks."""
     channels: list[UUID] = row.channels
-    data = json.loads(row.data)
+    data = object_of(row.data)
     chain = data.get("correlation_id")
     return outbox.NewNotification(
         user_id=row.reader_id,

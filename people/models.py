@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time
+from datetime import time
 from importlib import import_module
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
@@ -19,12 +19,10 @@ from django.db.models.functions import Lower, Now
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common import zones
+from common import checks, zones
 from common.triggers import changed, update_of
 from common.uuid7 import uuid7
 
-# Instants that Python can show in any zone; PostgreSQL also has years before 1, after 9999 and "infinity".
-READABLE = (datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
 MOST_OF_AGENT = 200  # characters of what a browser says of itself
 
 
@@ -132,9 +130,8 @@ class User(AbstractUser):
                 condition=Q(quiet_until__isnull=True) | Q(quiet_until__lte=time.max), name="people_user_quiet_until"
             ),
             models.CheckConstraint(
-                condition=Q(date_joined__range=READABLE)
-                & (Q(last_login=None) | Q(last_login__range=READABLE))
-                & (Q(deletion_asked_at=None) | Q(deletion_asked_at__range=READABLE)),
+                condition=checks.instants("date_joined")
+                & checks.instants(nullable=("last_login", "deletion_asked_at")),
                 name="people_user_readable_instants",
             ),
         ]

@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _, gettext_lazy
 from django_celery_beat.models import PeriodicTask
 
+from common import checks
 from common.storage import BUSY
 from common.triggers import update_of
 from common.uuid7 import uuid7
@@ -22,7 +23,7 @@ from jobs import kinds
 from jobs.models import Connection
 from jobs.models.job import OnError
 from notifications.models import Channel, change, sort_channels
-from people.models import READABLE, User
+from people.models import User
 from schedules import rules
 
 
@@ -30,10 +31,6 @@ def speaks(job_kind: str) -> bool:
     """Whether what looks at this kind of job may say something, so that it needs a channel."""
     kind = kinds.find(job_kind)
     return kind is None or kind.speaks
-
-
-def _sql(field: str, condition: str) -> models.Func:
-    return models.Func(models.F(field), template=condition, output_field=models.BooleanField())
 
 
 class ScheduleQuerySet(models.QuerySet["Schedule"]):
@@ -186,37 +183,26 @@ class Schedule(models.Model):
             models.CheckConstraint(condition=Q(misfire__in=["latest", "all", "skip"]), name="schedule_known_misfire"),
             # One row that Python cannot read would break whole pages, and the batch that it is fired with.
             models.CheckConstraint(
-                condition=(Q(starts_at=None) | Q(starts_at__range=READABLE))
-                & (Q(ends_at=None) | Q(ends_at__range=READABLE))
-                & (Q(next_fire_at=None) | Q(next_fire_at__range=READABLE))
-                & (Q(snoozed_until=None) | Q(snoozed_until__range=READABLE))
-                & (Q(last_fired_at=None) | Q(last_fired_at__range=READABLE))
-                & (Q(deleted_at=None) | Q(deleted_at__range=READABLE))
-                & Q(created_at__range=READABLE, updated_at__range=READABLE),
+                condition=checks.instants(
+                    "created_at",
+                    "updated_at",
+                    nullable=("starts_at", "ends_at", "next_fire_at", "snoozed_until", "last_fired_at", "deleted_at"),
+                ),
                 name="schedule_readable_instants",
             ),
-            # Nested deeper than any rule is, or a number of thousands of digits: Python's parser of JSON gives up, and
-            # with it whole pages.
+            models.CheckConstraint(condition=checks.json("rule", 8), name="schedule_readable_rule"),
+            models.CheckConstraint(condition=checks.json("data", 40), name="schedule_readable_data"),
+            models.CheckConstraint(condition=checks.json("job_payload", 40), name="schedule_readable_job_payload"),
             models.CheckConstraint(
-                condition=Q(_sql("rule", "NOT jsonb_path_exists(%(expressions)s, '$.**{8}')"))
-                & Q(_sql("rule", "NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
-                name="schedule_readable_rule",
-            ),
-            models.CheckConstraint(
-                condition=Q(_sql("data", "NOT jsonb_path_exists(%(expressions)s, '$.**{40}')"))
-                & Q(_sql("data", "NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
-                name="schedule_readable_data",
-            ),
-            models.CheckConstraint(
-                condition=Q(_sql("excluded", "coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))
-                & Q(_sql("excluded", "coalesce('9999-01-01' > ALL(%(expressions)s), false)"))
-                & Q(_sql("excluded", "coalesce(array_ndims(%(expressions)s), 1) = 1")),
+                condition=Q(checks.sql("excluded", "coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))
+                & Q(checks.sql("excluded", "coalesce('9999-01-01' > ALL(%(expressions)s), false)"))
+                & Q(checks.sql("excluded", "coalesce(array_ndims(%(expressions)s), 1) = 1")),
                 name="schedule_readable_excluded",
             ),
             models.CheckConstraint(
-                condition=Q(_sql("tags", "cardinality(%(expressions)s) <= 10"))
-                & Q(_sql("tags", "coalesce(array_ndims(%(expressions)s), 1) = 1"))
-                & Q(_sql("tags", "array_position(%(expressions)s, NULL) IS NULL")),
+                condition=Q(checks.sql("tags", "cardinality(%(expressions)s) <= 10"))
+                & Q(checks.sql("tags", "coalesce(array_ndims(%(expressions)s), 1) = 1"))
+                & Q(checks.sql("tags", "array_position(%(expressions)s, NULL) IS NULL")),
                 name="schedule_readable_tags",
             ),
             models.CheckConstraint(
@@ -425,7 +411,7 @@ class Holiday(models.Model):
                 name="holiday_in_order",
             ),
             models.CheckConstraint(
-                condition=(Q(ended_at=None) | Q(ended_at__range=READABLE)) & Q(created_at__range=READABLE),
+                condition=checks.instants("created_at", nullable=("ended_at",)),
                 name="holiday_readable_instants",
             ),
         ]

@@ -17,6 +17,7 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_noop as _
 
+from common.damaged import object_of
 from common.numbers import grouped
 
 _CODES: dict[str, Codes] = {}
@@ -73,8 +74,7 @@ class Reason:
     @classmethod
     def read(cls, code: str, params: str) -> Reason:
         """Return the reason of a row, whose parameters are the text of a jsonb."""
-        found = json.loads(params)
-        return cls(code, **found) if isinstance(found, dict) else cls(code)
+        return cls(code, **object_of(params))
 
     def then(self, following: Reason) -> Reason:
         """Return this reason with another one, whose sentence comes after its own and those that follow it already."""

@@ -19,9 +19,10 @@ from django.core.paginator import Paginator
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from unfold.admin import ModelAdmin, TabularInline
+from unfold.admin import TabularInline
 
 from common.admin import rights
+from common.admin.damaged import SafeAdmin
 from common.numbers import grouped
 from common.texts import StrOrPromise
 
@@ -55,7 +56,7 @@ def as_uuid(term: str) -> UUID | None:
         return None
 
 
-class BaseAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types
+class BaseAdmin(SafeAdmin):
     """Base of every model's admin: a constant number of queries, no counts over large tables.
 
     `owner` is the path of lookups to the account that owns a row; empty if rows are nobody's. `link_lookups` are the
@@ -139,7 +140,7 @@ def _check_keys(key: Field[Any, Any], values: Iterable[str]) -> None:
         raise BadRequest from error
 
 
-class _ReadOnly:
+class ReadOnly:
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
@@ -147,7 +148,7 @@ class _ReadOnly:
         return False
 
 
-class ReadOnlyAdmin(_ReadOnly, BaseAdmin):
+class ReadOnlyAdmin(ReadOnly, BaseAdmin):
     """Read-only rows, changed only by actions."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -159,7 +160,7 @@ class ReadOnlyAdmin(_ReadOnly, BaseAdmin):
         return BaseAdmin.has_change_permission(self, request, row)
 
 
-class ReadOnlyInline(_ReadOnly, TabularInline):  # type: ignore[misc]  # django-unfold ships no types
+class ReadOnlyInline(ReadOnly, TabularInline):  # type: ignore[misc]  # django-unfold ships no types
     """Read-only rows that belong to the shown row."""
 
     extra = 0

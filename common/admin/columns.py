@@ -75,8 +75,8 @@ def many(*parts: SafeString) -> SafeString:
 
 
 def column(description: StrOrPromise, path: str, show: Callable[[Any], Any] = str) -> Callable[[Any, Any], Any]:
-    """A column that shows the attribute `path` ("notification.user") of its row."""
-    read = attrgetter(path)
+    """A column that shows the attribute `path` ("notification.user") of its row; with "", the row itself."""
+    read: Callable[[Any], Any] = attrgetter(path) if path else lambda row: row
 
     @admin.display(description=description)
     def value(self: Any, row: Any) -> Any:

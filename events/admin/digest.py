@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from common.admin import columns
 from events.digest_kind import DIGEST
 from events.models import DeadDigest, Digest
-from jobs.admin.owned import OwnedWorkAdmin, to_person
+from jobs.admin.owned import OwnedWorkAdmin
 from work.admin.dead_letter import DeadLetterAdmin
 
 
@@ -18,7 +18,6 @@ class DigestRecord(OwnedWorkAdmin):
     search_ids = ("notification_id",)
     search_help_text = _("The id of a digest, or of its notification.")
 
-    person = columns.column(_("person"), "user", to_person)
     rule_name = columns.column(_("rule"), "rule.name")
 
 

@@ -12,7 +12,7 @@ from common.admin import columns
 from common.admin.base import ReadOnlyInline
 from events.kind import EVENT
 from events.models import DeadLetter, Effect, Event
-from jobs.admin.owned import OwnedWorkAdmin, to_notification, to_person
+from jobs.admin.owned import OwnedWorkAdmin, to_notification
 from work.admin.dead_letter import DeadLetterAdmin
 
 
@@ -51,7 +51,6 @@ class EventRecord(OwnedWorkAdmin):
     def trace(self, event: Event) -> SafeString:
         return columns.to_page("events:trace", event.correlation_id, correlation_id=event.correlation_id)
 
-    person = columns.column(_("person"), "user", to_person)
     occurred = columns.instant_column(_("occurred"), "occurred_at")
 
 

@@ -9,7 +9,7 @@ from common.admin import columns
 from common.admin.base import ReadOnlyAdmin
 from common.admin.filters import Period
 from events.models import InboundAddress, InboundRequest
-from jobs.admin.owned import OwnedAdmin, to_person
+from jobs.admin.owned import OwnedAdmin
 
 
 @admin.register(InboundAddress)
@@ -21,7 +21,6 @@ class InboundAddressAdmin(OwnedAdmin):
     search_help_text = _("An id, or the beginning of a person's email address.")
     empty_text = _("No inbound addresses yet. People make them on their own pages.")
 
-    person = columns.column(_("person"), "user", to_person)
     scheme_label = columns.column(_("signature"), "scheme_label")
     created = columns.instant_column(_("created"), "created_at")
 

@@ -20,8 +20,9 @@ from common.state_words import labelled
 from events import rules, words
 from events.inputs.rule_form import RuleForm
 from events.models import Effect, Rule
-from jobs.admin.owned import OwnedAdmin, to_notification, to_person
+from jobs.admin.owned import OwnedAdmin, to_notification
 from notifications.admin import cells
+from people.admin.user import to_person
 
 _NEWEST = 100
 
@@ -121,10 +122,7 @@ class RuleAdmin(OwnedAdmin):
 
     name_short = columns.column(gettext_lazy("name"), "name", columns.short)
     person = columns.column(gettext_lazy("owner"), "user", to_person)
-
-    @admin.display(description=gettext_lazy("listens to"))
-    def words(self, rule: Rule) -> str:
-        return words.listens_to(rule)
+    words = columns.column(gettext_lazy("listens to"), "", words.listens_to)
 
     @admin.display(description=gettext_lazy("only if"))
     def only_if(self, rule: Rule) -> str:

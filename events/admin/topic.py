@@ -11,7 +11,8 @@ from common.admin import columns
 from common.admin.columns import badge
 from events import topics
 from events.models import Topic
-from jobs.admin.owned import OwnedAdmin, to_person
+from jobs.admin.owned import OwnedAdmin
+from people.admin.user import to_person
 
 
 @admin.register(Topic)

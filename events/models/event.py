@@ -11,12 +11,13 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from common import checks
 from common.uuid7 import uuid7
 from events.models.digest import Digest
 from events.models.rule import Rule
 from events.models.topic import Topic
 from jobs.models import Batch
-from people.models import READABLE, User
+from people.models import User
 from work.models import Attempt, Words, Work
 from work.reasons import sentence
 
@@ -74,7 +75,7 @@ class Event(Work):
         constraints = [
             *WORDS.constraints(),
             models.UniqueConstraint(fields=["user", "key"], name="event_once"),
-            models.CheckConstraint(condition=Q(occurred_at__range=READABLE), name="event_readable_time"),
+            models.CheckConstraint(condition=checks.instants("occurred_at"), name="event_readable_time"),
         ]
         triggers = WORDS.triggers()
 

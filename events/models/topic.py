@@ -11,8 +11,9 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from common import checks
 from common.uuid7 import uuid7
-from people.models import READABLE, User
+from people.models import User
 
 
 class TopicQuerySet(models.QuerySet["Topic"]):
@@ -53,7 +54,7 @@ class Topic(models.Model):
         indexes = [models.Index(fields=["-id"], condition=Q(is_open=True), name="topic_open")]
         constraints = [
             models.UniqueConstraint(fields=["user", "slug"], name="topic_once"),
-            models.CheckConstraint(condition=Q(created_at__range=READABLE), name="topic_readable_instant"),
+            models.CheckConstraint(condition=checks.instants("created_at"), name="topic_readable_instant"),
         ]
 
     def __str__(self) -> str:
@@ -108,7 +109,7 @@ class Subscription(models.Model):
             models.UniqueConstraint(fields=["address", "topic"], condition=~Q(address=""), name="subscription_address"),
             models.CheckConstraint(condition=Q(user__isnull=False) | ~Q(address=""), name="subscription_of_somebody"),
             models.CheckConstraint(
-                condition=Q(joined_at__range=READABLE) & (Q(left_at=None) | Q(left_at__range=READABLE)),
+                condition=checks.instants("joined_at") & checks.instants(nullable=("left_at",)),
                 name="subscription_readable_instants",
             ),
         ]

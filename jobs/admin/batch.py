@@ -12,9 +12,10 @@ from common.admin import columns
 from common.numbers import grouped
 from common.state_words import state_word
 from jobs import batches
-from jobs.admin.owned import OwnedWorkAdmin, to_person
+from jobs.admin.owned import OwnedWorkAdmin
 from jobs.batch_kind import BATCH
 from jobs.models import Batch, DeadBatch
+from people.admin.user import to_person
 from work.admin.dead_letter import DeadLetterAdmin
 
 
@@ -41,9 +42,7 @@ class BatchRecord(OwnedWorkAdmin):
 
     person = columns.column(_("caused by"), "user", to_person)
 
-    @admin.display(description=_("title"))
-    def title(self, batch: Batch) -> str:
-        return str(batch)
+    title = columns.column(_("title"), "")
 
     @admin.display(description=_("progress"))
     def progress(self, batch: Batch) -> str:

@@ -13,7 +13,7 @@ from common.admin.columns import badge
 from common.admin.filters import newest_filter
 from common.state_words import labelled
 from jobs import connections
-from jobs.admin.owned import OwnedAdmin, to_person
+from jobs.admin.owned import OwnedAdmin
 from jobs.models import Connection
 
 KindFilter = newest_filter("kind", lambda: [(kind.name, kind.label) for kind in connections.all()])
@@ -38,7 +38,6 @@ class ConnectionAdmin(OwnedAdmin):
     kind_name = columns.column(_("kind"), "kind_label")
     address_summary = columns.column(_("address"), "summary")
     why = columns.column(_("why"), "failing_reason")
-    person = columns.column(_("person"), "user", to_person)
 
     @badge(_("state"), {"working": "success", "failing": "warning", "disabled": "warning", "unchecked": "info"})
     def state(self, connection: Connection) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from jobs import kinds
-from jobs.admin.owned import OwnedWorkAdmin, to_notification, to_person
+from jobs.admin.owned import OwnedWorkAdmin, to_notification
 from jobs.kind import JOB
 from jobs.models import DeadLetter, Job
 from work.admin.dead_letter import DeadLetterAdmin
@@ -24,7 +24,6 @@ class JobRecord(OwnedWorkAdmin):
         return kinds.label(handler)
 
     kind_label = columns.column(_("kind"), "kind", kinds.label)
-    person = columns.column(_("person"), "user", to_person)
     notification = columns.column(_("notification"), "notification_id", to_notification)
     due = columns.instant_column(_("due"), "slot")
 

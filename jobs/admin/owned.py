@@ -5,11 +5,11 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, as_uuid
-from people.admin.user import person_ids
-from people.models import User
+from people.admin.user import person_ids, to_person
 from work.admin.rows import WorkAdmin
 
 
@@ -20,6 +20,8 @@ class OwnedAdmin(ReadOnlyAdmin):
     list_select_related: ClassVar[tuple[str, ...]] = ("user",)
     ordering = ("-id",)
     link_lookups: ClassVar[tuple[str, ...]] = ("user__id__exact",)
+
+    person = columns.column(_("person"), "user", to_person)
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
@@ -33,14 +35,12 @@ class OwnedWorkAdmin(WorkAdmin):
     list_select_related: ClassVar[tuple[str, ...]] = ("user",)
     search_ids: ClassVar[tuple[str, ...]]
 
+    person = columns.column(_("person"), "user", to_person)
+
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
         found = Q(*((name, key) for name in ("pk", *self.search_ids)), _connector=Q.OR)
         return rows.none() if key is None else rows.filter(found)
-
-
-def to_person(user: User) -> SafeString:
-    return columns.to_row("people.user", user.pk, user.email)
 
 
 def to_notification(key: UUID | None) -> SafeString:

@@ -80,7 +80,8 @@ class Batch(Work):
         triggers = WORDS.triggers()
 
     def __str__(self) -> str:
-        return str(self.message.get("title", "")) or str(self.id)
+        title = self.message.get("title") if isinstance(self.message, dict) else ""  # SQL can write anything
+        return str(title or self.id)
 
 
 class DeadBatch(Batch):

@@ -1,7 +1,5 @@
 """Cells and filters that several admin pages share."""
 
-from typing import Any
-
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -18,11 +16,6 @@ state_label = rows.state_label(WORDS)
 
 def channel(row: Channel) -> SafeString:
     return columns.to_row("notifications.channel", row.pk, row.label)
-
-
-def person(row: Any) -> SafeString:
-    """The person of a row that has a `user`."""
-    return columns.to_row("people.user", row.user_id, row.user.email)
 
 
 def origin(notification: Notification) -> SafeString:

@@ -19,7 +19,7 @@ from common.state_words import labelled, state_word
 from notifications.admin import cells
 from notifications.channels import changes
 from notifications.models import Channel
-from people.admin.user import person_ids
+from people.admin.user import person_ids, to_person
 
 _STATES: dict[str | None, tuple[str, dict[str, Any]]] = {
     "usable": ("usable", {"removed_at": None, "disabled_at": None, "verified_at__isnull": False}),
@@ -122,6 +122,7 @@ class ChannelAdmin(ReadOnlyAdmin):
 
     provider_name = columns.column(gettext_lazy("provider"), "provider_label")
     address_summary = columns.column(gettext_lazy("address"), "summary")
+    person = columns.column(gettext_lazy("person"), "user", to_person)
 
     @badge(gettext_lazy("state"), {"usable": "success", "not verified": "info", "disabled": "warning"})
     def state(self, channel: Channel) -> tuple[str, str]:
@@ -130,10 +131,6 @@ class ChannelAdmin(ReadOnlyAdmin):
         if channel.disabled_at is not None:
             return labelled("disabled")
         return labelled("usable" if channel.verified_at is not None else "not verified")
-
-    @admin.display(description=gettext_lazy("person"))
-    def person(self, channel: Channel) -> SafeString:
-        return cells.person(channel)
 
     @admin.display(description=gettext_lazy("rows"))
     def rows(self, channel: Channel) -> SafeString:

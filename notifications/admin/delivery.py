@@ -15,7 +15,7 @@ from notifications import providers
 from notifications.admin import cells
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Delivery
-from people.admin.user import person_ids
+from people.admin.user import person_ids, to_person
 from work.admin.rows import WorkAdmin
 
 
@@ -49,7 +49,7 @@ class DeliveryRecord(WorkAdmin):
             "notifications.notification", delivery.notification_id, columns.short(delivery.notification.subject)
         )
 
-    person = columns.column(_("person"), "notification", cells.person)
+    person = columns.column(_("person"), "notification.user", to_person)
     to_channel = columns.column(_("channel"), "channel", cells.channel)
     provider_name = columns.column(_("provider"), "provider", providers.label)
     origin = columns.column(_("comes from"), "notification", cells.origin)

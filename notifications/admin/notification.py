@@ -15,7 +15,7 @@ from common.admin.filters import Period, newest_filter
 from common.state_words import labelled
 from notifications.admin import cells
 from notifications.models import Channel, Delivery, Notification, sort_channels
-from people.admin.user import person_ids
+from people.admin.user import person_ids, to_person
 
 
 class DeliveryInline(ReadOnlyInline):
@@ -88,18 +88,9 @@ class NotificationAdmin(ReadOnlyAdmin):
     outcome_label = badge(_("outcome"), _OUTCOME_COLOURS)(columns.column(_("outcome"), "outcome", labelled))
     due = columns.instant_column(_("slot"), "slot")
     recorded = columns.instant_column(_("recorded"), "created_at")
-
-    @admin.display(description=_("person"))
-    def person(self, notification: Notification) -> SafeString:
-        return cells.person(notification)
-
-    @admin.display(description=_("cause"))
-    def cause(self, notification: Notification) -> SafeString:
-        return cells.origin(notification)
-
-    @admin.display(description=_("trace"))
-    def trace(self, notification: Notification) -> SafeString:
-        return cells.trace(notification)
+    person = columns.column(_("person"), "user", to_person)
+    cause = columns.column(_("cause"), "", cells.origin)
+    trace = columns.column(_("trace"), "", cells.trace)
 
     @admin.display(description=_("channels in order"))
     def order(self, notification: Notification) -> SafeString:

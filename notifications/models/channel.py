@@ -13,13 +13,13 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_lazy as _
 
-from common import encryption
+from common import checks, encryption
 from common.uuid7 import uuid7
 from notifications import providers
 from notifications.change_types import STATUS
 from notifications.message import Destination
 from notifications.models import change
-from people.models import READABLE, User
+from people.models import User
 from work.reasons import sentence
 
 Item = TypeVar("Item")
@@ -37,10 +37,6 @@ def sort_channels(
 
 
 _STATUS = Q(provider=STATUS, removed_at=None)
-
-
-def _address(condition: str) -> models.Func:
-    return models.Func(models.F("address"), template=condition, output_field=models.BooleanField())
 
 
 class ChannelQuerySet(models.QuerySet["Channel"]):
@@ -127,19 +123,16 @@ class Channel(models.Model):
                 fields=["user"], condition=Q(provider="inbox", removed_at=None), name="channel_one_inbox"
             ),
             models.CheckConstraint(
-                condition=Q(_address("jsonb_typeof(%(expressions)s) = 'object'"))
-                & Q(_address("NOT jsonb_path_exists(%(expressions)s, '$.**{8}')"))
-                & Q(_address("NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")),
+                condition=Q(checks.sql("address", "jsonb_typeof(%(expressions)s) = 'object'"))
+                & checks.json("address", 8),
                 name="channel_readable_address",
             ),
             # One row that Python cannot read would break whole pages, and the notices of everybody.
             models.CheckConstraint(
-                condition=(Q(verified_at=None) | Q(verified_at__range=READABLE))
-                & (Q(disabled_at=None) | Q(disabled_at__range=READABLE))
-                & (Q(failing_since=None) | Q(failing_since__range=READABLE))
-                & (Q(unsubscribed_at=None) | Q(unsubscribed_at__range=READABLE))
-                & (Q(removed_at=None) | Q(removed_at__range=READABLE))
-                & Q(created_at__range=READABLE),
+                condition=checks.instants(
+                    "created_at",
+                    nullable=("verified_at", "disabled_at", "failing_since", "unsubscribed_at", "removed_at"),
+                ),
                 name="channel_readable_instants",
             ),
         ]

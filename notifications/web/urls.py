@@ -1,5 +1,6 @@
 from django.urls import path
 
+from notifications.dead_letters import What
 from notifications.web import (
     answer_page,
     channel_check,
@@ -30,10 +31,10 @@ urlpatterns = [
     path("history/", history.history, name="history"),
     path("history/<uuid:notification_id>/", history.notification, name="notification"),
     path("history/<uuid:notification_id>/answer/", answer_page.own, name="answer-own"),
-    path("history/deliveries/<uuid:delivery_id>/again/", dead_letter.act, {"what": "again"}, name="send-again"),
-    path("history/deliveries/<uuid:delivery_id>/discard/", dead_letter.act, {"what": "discard"}, name="discard"),
-    path("history/deliveries/<uuid:delivery_id>/new/", dead_letter.act, {"what": "new"}, name="send-as-new"),
-    path("history/deliveries/<uuid:delivery_id>/fixed/", dead_letter.act, {"what": "fixed"}, name="fixed"),
+    path("history/deliveries/<uuid:delivery_id>/again/", dead_letter.act, {"what": What.REPLAYED}, name="send-again"),
+    path("history/deliveries/<uuid:delivery_id>/discard/", dead_letter.act, {"what": What.DISCARDED}, name="discard"),
+    path("history/deliveries/<uuid:delivery_id>/new/", dead_letter.act, {"what": What.AS_NEW}, name="send-as-new"),
+    path("history/deliveries/<uuid:delivery_id>/fixed/", dead_letter.act, {"what": What.FIXED}, name="fixed"),
     path("history/<uuid:notification_id>/cancel/", history.cancel, name="notification-cancel"),
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/state/", live.state, name="state"),

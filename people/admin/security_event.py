@@ -5,13 +5,12 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin
 from common.admin.filters import Period, newest, newest_filter
-from people.admin.user import person_ids
+from people.admin.user import person_ids, to_person
 from people.models import SecurityEvent
 
 
@@ -30,13 +29,10 @@ class SecurityEventAdmin(ReadOnlyAdmin):
     empty_text = _("Nothing has happened yet.")
 
     when = columns.instant_column(_("when"), "at")
+    person = columns.column(_("person"), "user", to_person)
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         try:
             return newest(rows.filter(address=str(ip_address(term))))
         except ValueError:
             return rows.filter(user__in=person_ids(term))
-
-    @admin.display(description=_("person"))
-    def person(self, row: SecurityEvent) -> SafeString:
-        return columns.to_row("people.user", row.user_id, row.user.email if row.user else "")

@@ -9,13 +9,12 @@ from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import BaseAdmin, ReadOnlyAdmin
 from people import mailboxes
-from people.admin.user import person_ids
+from people.admin.user import person_ids, to_person
 from people.models import RefusedMailbox, validate_printable
 
 
@@ -26,12 +25,10 @@ class _ByPerson:
     list_select_related = ("user",)
     search_help_text = _("The beginning of the person's email address.")
 
+    person = columns.column(_("person"), "user", to_person)
+
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         return rows.filter(user__in=person_ids(term))
-
-    @admin.display(description=_("person"))
-    def person(self, row: Any) -> SafeString:
-        return columns.to_row("people.user", row.user_id, row.user.email)
 
 
 admin.site.unregister(EmailAddress)

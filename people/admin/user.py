@@ -12,11 +12,11 @@ from django.db.models.functions import Lower
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy as _, ngettext
-from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from common.admin import columns
 from common.admin.base import BaseAdmin
+from common.admin.damaged import SafeAdmin
 from people import sessions
 from people.models import User
 
@@ -30,6 +30,11 @@ def person_ids(term: str) -> list[int]:
         Q(lower=term.lower()) | Q(email__startswith=term) | Q(email__startswith=term.lower())
     )
     return list(matches.values_list("pk", flat=True)[:MOST_PEOPLE])
+
+
+def to_person(user: User | None) -> SafeString:
+    key, email = (None, "") if user is None else (user.pk, user.email)
+    return columns.to_row("people.user", key, email)
 
 
 @admin.register(User)
@@ -104,7 +109,7 @@ admin.site.unregister(Group)
 
 
 @admin.register(Group)
-class GroupAdmin(StockGroupAdmin, ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types
+class GroupAdmin(StockGroupAdmin, SafeAdmin):
     """Only a superuser may change groups, which give permissions."""
 
     owner = ""

@@ -16,8 +16,8 @@ from common.admin.columns import badge
 from common.admin.filters import Period, newest_filter
 from common.state_words import labelled
 from jobs.models import Job
-from notifications.admin import cells
 from notifications.models import Notification
+from people.admin.user import to_person
 from schedules import words
 from schedules.models import Occurrence
 
@@ -66,7 +66,7 @@ class OccurrenceAdmin(ReadOnlyAdmin):
     def to_schedule(self, occurrence: Occurrence) -> SafeString:
         return columns.to_row("schedules.schedule", occurrence.schedule_id, columns.short(occurrence.schedule.title))
 
-    person = columns.column(_("owner"), "schedule", cells.person)
+    person = columns.column(_("owner"), "schedule.user", to_person)
     fired = columns.instant_column(_("recorded"), "fired_at")
 
     @admin.display(description=_("lateness"))

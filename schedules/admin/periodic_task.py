@@ -75,6 +75,20 @@ class Which(admin.SimpleListFilter):
         return queryset.exclude(task=mirror.FIRE) if self.value() == "others" else queryset
 
 
+def _of_stock_entries(action: str, description: Any) -> Any:
+    """Stock's action; a message says what to do about selected rows of schedules."""
+
+    @admin.action(description=description, permissions=["change"])
+    def act(self: BaseAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        if schedules := queryset.filter(mirrored_schedule__isnull=False).count():
+            said = _("%(count)s unchanged: pause or resume a schedule in the list of schedules.")
+            self.message_user(request, said % {"count": schedules}, messages.WARNING)
+        if (entries := queryset.filter(mirrored_schedule=None)).exists():
+            getattr(stock.PeriodicTaskAdmin, action)(self, request, entries)
+
+    return act
+
+
 @admin.register(PeriodicTask)
 class PeriodicTaskAdmin(BaseAdmin):
     owner = "mirrored_schedule__user"
@@ -88,24 +102,10 @@ class PeriodicTaskAdmin(BaseAdmin):
     search_help_text = gettext_lazy("The beginning of a name, or a schedule's id.")
     autocomplete_fields = ("interval", "crontab", "clocked")
     # Stock's, without solar timings: what they need is not installed.
-    fieldsets = (
-        stock.PeriodicTaskAdmin.fieldsets[0],
-        (
-            gettext_lazy("Schedule"),
-            {
-                "fields": (
-                    "interval",
-                    "crontab",
-                    "crontab_translation",
-                    "clocked",
-                    "start_time",
-                    "last_run_at",
-                    "one_off",
-                )
-            },
-        ),
-        *stock.PeriodicTaskAdmin.fieldsets[2:],
-    )
+    fieldsets = [
+        (title, options | {"fields": [name for name in options["fields"] if name != "solar"]})
+        for title, options in stock.PeriodicTaskAdmin.fieldsets
+    ]
     readonly_fields = ("last_run_at", "crontab_translation")
     actions = ("enable_tasks", "disable_tasks", "toggle_tasks", "run_tasks")
     empty_text = gettext_lazy(
@@ -162,29 +162,11 @@ class PeriodicTaskAdmin(BaseAdmin):
         actions.pop("delete_selected", None)  # would delete rows of schedules; a stock entry has its own button
         return actions
 
-    @admin.action(description=gettext_lazy("Enable (stock entries)"), permissions=["change"])
-    def enable_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        if (entries := self._stock_entries(request, queryset)).exists():
-            stock.PeriodicTaskAdmin.enable_tasks(self, request, entries)
-
-    @admin.action(description=gettext_lazy("Disable (stock entries)"), permissions=["change"])
-    def disable_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        if (entries := self._stock_entries(request, queryset)).exists():
-            stock.PeriodicTaskAdmin.disable_tasks(self, request, entries)
-
-    @admin.action(
-        description=gettext_lazy("Enable those disabled, disable those enabled (stock entries)"), permissions=["change"]
+    enable_tasks = _of_stock_entries("enable_tasks", gettext_lazy("Enable (stock entries)"))
+    disable_tasks = _of_stock_entries("disable_tasks", gettext_lazy("Disable (stock entries)"))
+    toggle_tasks = _of_stock_entries(
+        "toggle_tasks", gettext_lazy("Enable those disabled, disable those enabled (stock entries)")
     )
-    def toggle_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        if (entries := self._stock_entries(request, queryset)).exists():
-            stock.PeriodicTaskAdmin.toggle_tasks(self, request, entries)
-
-    def _stock_entries(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The selected rows that are no schedule's; a message says what to do about the others."""
-        if schedules := queryset.filter(mirrored_schedule__isnull=False).count():
-            said = _("%(count)s unchanged: pause or resume a schedule in the list of schedules.")
-            self.message_user(request, said % {"count": schedules}, messages.WARNING)
-        return queryset.filter(mirrored_schedule=None)
 
     @admin.action(description=gettext_lazy("Run now (a schedule only if it is due)"), permissions=["change"])
     def run_tasks(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:

@@ -21,7 +21,7 @@ from common.admin.columns import badge
 from common.admin.filters import newest_filter
 from common.state_words import labelled
 from notifications.admin import cells
-from people.admin.user import person_ids
+from people.admin.user import person_ids, to_person
 from people.models import User
 from schedules import editing, words
 from schedules.admin import schedule_form
@@ -45,14 +45,8 @@ class EventInline(ReadOnlyInline):
         return rows
 
     when = columns.instant_column(gettext_lazy("when"), "at")
-
-    @admin.display(description=gettext_lazy("what"))
-    def change(self, event: ScheduleEvent) -> str:
-        return words.change(event)
-
-    @admin.display(description=gettext_lazy("by"))
-    def who(self, event: ScheduleEvent) -> SafeString:
-        return columns.to_row("people.user", event.by_id, event.by.email if event.by else "")
+    change = columns.column(gettext_lazy("what"), "", words.change)
+    who = columns.column(gettext_lazy("by"), "by", to_person)
 
 
 @admin.register(Schedule)
@@ -158,18 +152,9 @@ class ScheduleAdmin(ReadOnlyAdmin):
         self.message_user(request, said, level)
 
     title_short = columns.column(gettext_lazy("title"), "title", columns.short)
-
-    @admin.display(description=gettext_lazy("owner"))
-    def person(self, schedule: Schedule) -> SafeString:
-        return cells.person(schedule)
-
-    @admin.display(description=gettext_lazy("tags"))
-    def tag_list(self, schedule: Schedule) -> str:
-        return ", ".join(schedule.tags)
-
-    @admin.display(description=gettext_lazy("in words"))
-    def words(self, schedule: Schedule) -> str:
-        return schedule.when
+    person = columns.column(gettext_lazy("owner"), "user", to_person)
+    tag_list = columns.column(gettext_lazy("tags"), "tags", ", ".join)
+    words = columns.column(gettext_lazy("in words"), "when")
 
     @badge(gettext_lazy("state"), {"active": "success", "paused": "info", "broken": "danger"})
     def state_label(self, schedule: Schedule) -> tuple[str, str]:

@@ -5,13 +5,14 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import NON_FIELD_ERRORS
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django_celery_beat import admin as stock
 from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule
-from unfold.admin import ModelAdmin
 
 from common import zones
+from common.admin.base import ReadOnly
+from common.admin.damaged import SafeAdmin
 from schedules.beat import stock_entries
 
 for model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule):
@@ -29,19 +30,13 @@ class TimingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
                 self.add_error(None, str(damaged))
 
 
-class Timing(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types
+class Timing(ReadOnly, SafeAdmin):
     """Reached from the form of a periodic task, without the stock list of tasks, which can be very long."""
 
     owner = ""
     form = TimingForm
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
 

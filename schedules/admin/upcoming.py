@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from common.admin import columns
 from notifications.admin import cells
+from people.admin.user import to_person
 from schedules import words
 from schedules.explain.upcoming import Upcoming, upcoming
 from schedules.firing import fire
@@ -50,6 +51,6 @@ def _row(one: Upcoming) -> list[object]:
     return [
         columns.instant(one.slot),
         columns.to_row("schedules.schedule", schedule.pk, columns.short(schedule.title)),
-        cells.person(schedule),
+        to_person(schedule.user),
         channels if one.holiday is None else words.holiday(one.holiday.first, one.holiday.last),
     ]

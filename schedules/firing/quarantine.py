@@ -14,6 +14,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from common import languages
+from common.checks import READABLE
 from common.postgres import blames_no_row, query
 from common.uuid7 import uuid7
 from notifications import owner_notices
@@ -21,7 +22,6 @@ from notifications.deliveries import withdrawal
 from notifications.models import Notification
 from notifications.owner_notices import Notice
 from notifications.reasons import Code
-from people.models import READABLE
 from schedules import mirror, words
 from schedules.models import Schedule
 from work.wakes import publish_after_commit

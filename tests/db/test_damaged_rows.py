@@ -91,6 +91,11 @@ REFUSED = [
     ("schedules_schedule", "rule = (repeat('9', 5000))::jsonb", "schedule_readable_rule"),
     ("schedules_schedule", "data = (repeat('[', 5000) || repeat(']', 5000))::jsonb", "schedule_readable_data"),
     ("schedules_schedule", "data = (repeat('9', 5000))::jsonb", "schedule_readable_data"),
+    (
+        "schedules_schedule",
+        "job_kind = 'feed', job_payload = (repeat('[', 5000) || repeat(']', 5000))::jsonb",
+        "schedule_readable_job_payload",
+    ),
     ("notifications_channel", "address = '5'", "channel_readable_address"),
     (
         "notifications_channel",

@@ -14,6 +14,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from common import checks
 from common.state_words import lazy_state_word
 from common.storage import BUSY
 from common.triggers import changed, refuse, update_of
@@ -101,12 +102,14 @@ class Words:
             _check("known_state", Q(state__in=self.states)),
             _check("lease_when_working", (working & leased) | (~working & Q(lease_token=None, lease_until=None))),
             _check("settled_at_the_end", (is_open & Q(settled_at=None)) | (~is_open & Q(settled_at__isnull=False))),
-            # Python cannot read PostgreSQL's "infinity" or years past 9999: one such row would break whole pages.
+            # Python cannot read PostgreSQL's "infinity" or years past 9999: one such row would break whole pages, and
+            # all figures of the dashboard.
             _check(
                 "earthly_instants",
                 Q(available_at__range=EARTHLY, wake_at__range=EARTHLY)
                 & (Q(expires_at=None) | Q(expires_at__range=EARTHLY)),
             ),
+            _check("readable_instants", checks.instants("created_at", nullable=("settled_at", "lease_until"))),
         ]
 
     def triggers(self) -> list[pgtrigger.Trigger]:

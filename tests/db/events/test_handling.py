@@ -182,17 +182,6 @@ def test_an_urgent_rule_rings_in_quiet_hours(ada: User) -> None:
     assert Delivery.objects.get().reason_code == ""
 
 
-def test_a_rule_whose_instants_cannot_be_read_makes_no_event_a_dead_letter(ada: User) -> None:
-    damaged, other = make_rule(ada, name="Damaged"), make_rule(ada)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE events_rule SET created_at = 'infinity', updated_at = '-infinity' WHERE id = %s", [damaged.id]
-        )
-    event = happen(ada)
-    assert (event.state, event.effects.filter(outcome="notified").count()) == ("handled", 2)
-    assert Notification.objects.filter(origin_id=other.id).exists()
-
-
 def test_a_message_has_a_copy_of_its_event_only_where_that_is_small(ada: User) -> None:
     make_rule(ada, conditions=[])
     small, large = happen(ada), happen(ada, data={"order_id": 8, "text": "x" * 5_000})

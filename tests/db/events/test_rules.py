@@ -79,6 +79,9 @@ def draft_named(one: Draft, name: str) -> Draft:
     [
         ("conditions = (repeat('[', 5000) || repeat(']', 5000))::jsonb", "rule_readable_conditions"),
         ("conditions = (repeat('9', 5000))::jsonb", "rule_readable_conditions"),
+        ("created_at = 'infinity'", "rule_readable_instants"),
+        ("updated_at = '-infinity'", "rule_readable_instants"),
+        ("deleted_at = '0044-03-15 BC'", "rule_readable_instants"),
         ("throttle_count = 3", "rule_throttle_whole"),
         ("digest_seconds = 60, digest_at = '09:00'", "rule_one_digest"),
     ],

@@ -101,7 +101,9 @@ def test_a_row_edited_by_hand_into_nonsense_is_refused_with_words(channel: Chann
         )
 
 
-@pytest.mark.parametrize("nonsense", ["tries = 0", "replays = 0, tries = 0", "wake_at = 'infinity'"])
+@pytest.mark.parametrize(
+    "nonsense", ["tries = 0", "replays = 0, tries = 0", "wake_at = 'infinity'", "created_at = '-infinity'"]
+)
 def test_counts_do_not_fall_and_instants_are_of_this_world(channel: Channel, nonsense: str) -> None:
     delivery = make_delivery(channel, tries=3, replays=1)
     with connection.cursor() as cursor, pytest.raises(IntegrityError):

@@ -1,0 +1,27 @@
+"""Conditions of CHECK constraints that refuse what Python cannot read: one such row would break whole pages."""
+
+from datetime import UTC, datetime
+
+from django.db.models import BooleanField, F, Func, Q
+
+# Instants that Python can show in any zone; PostgreSQL also has years before 1, after 9999 and "infinity".
+READABLE = (datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
+
+
+def sql(field: str, condition: str) -> Func:
+    """`condition` with the column as `%(expressions)s`."""
+    return Func(F(field), template=condition, output_field=BooleanField())
+
+
+def instants(*always: str, nullable: tuple[str, ...] = ()) -> Q:
+    condition = Q()
+    for name in nullable:
+        condition &= Q(**{name: None}) | Q(**{f"{name}__range": READABLE})
+    return condition & Q(**{f"{name}__range": READABLE for name in always})
+
+
+def json(field: str, depth: int) -> Q:
+    """Less than `depth` levels, and no number of hundreds of digits: Python's parser gives up on these."""
+    return Q(sql(field, f"NOT jsonb_path_exists(%(expressions)s, '$.**{{{depth}}}')")) & Q(
+        sql(field, "NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")
+    )
