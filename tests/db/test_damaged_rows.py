@@ -23,9 +23,11 @@ from schedules.beat import zone_updates
 from schedules.beat.scheduler import Scheduler
 from schedules.firing import fire
 from schedules.models import Schedule
+from tests.db.api.conftest import Api
 from tests.make import (
     NINE,
     drop_check,
+    happen,
     make_channel,
     make_delivery,
     make_schedule,
@@ -392,3 +394,39 @@ def test_a_damaged_schedule_that_is_due_can_be_paused_by_its_owner(client: Clien
     assert client.post(f"/reminders/{hers.id}/pause/").status_code == 302
     hers.refresh_from_db()
     assert hers.state == "paused"
+
+
+DEEP = "(repeat('[', 3000) || repeat(']', 3000))::jsonb"
+
+
+@pytest.mark.parametrize("damaged_value", [DEEP, "(repeat('9', 5000))::jsonb"])
+def test_lists_of_a_person_and_of_the_api_show_the_other_rows(ada: User, damaged_value: str) -> None:
+    damaged, sound = happen(ada, data={}), happen(ada, data={})
+    damage("events_event", f"data = {damaged_value}", damaged.id)
+    page = signed_in(ada).get("/events/").content.decode()
+    assert (str(sound.key) in page, str(damaged.key) in page) == (True, False)
+    items = Api(ada)("GET", "/events").json()["items"]
+    assert [one["id"] for one in items] == [str(sound.key)]
+
+
+def test_a_damaged_reason_fails_neither_the_first_page_of_the_admin_nor_anybodys_notice(ada: User, bob: User) -> None:
+    for user in (ada, bob):
+        hook = make_channel(user, "webhook", failing_since=timezone.now())
+        letter = make_delivery(hook, state="dead", reason="It was the cat.", settled_at=timezone.now())
+        make_channel(user) if user == bob else damage("notifications_delivery", f"reason_params = {DEEP}", letter.id)
+    assert signed_in(is_staff=True, is_superuser=True).get("/admin/").status_code == 200
+    owner_notices.tell_owners(timezone.now())
+    assert (notices_of(ada), notices_of(bob)) == (1, 1)
+
+
+def test_a_selected_row_that_cannot_be_read_is_named_and_nothing_is_done(ada: User) -> None:
+    hook = make_channel(ada, "webhook")
+    letter = make_delivery(hook, state="dead", reason="It was the cat.", settled_at=timezone.now())
+    damage("notifications_delivery", f"reason_params = {DEEP}", letter.id)
+    staff = signed_in(is_staff=True, is_superuser=True)
+    answer = staff.post(
+        "/admin/notifications/deadletter/", {"action": "replay", "_selected_action": str(letter.id)}, follow=True
+    )
+    shown = answer.content.decode()
+    assert answer.status_code == 200
+    assert "reason_params" in shown and str(letter.id) in shown
