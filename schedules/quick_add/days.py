@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -10,16 +11,16 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 Step = tuple[int, str]
-MORNING = time(9)
-# The time of a reminder in each part of the day, the hours that belong to it (from 24 on, of the next day), and the
+# The hour of a reminder in each part of the day, the hours that belong to it (from 24 on, of the next day), and the
 # last hour that it gets by itself.
 _PARTS = {
-    "morning": (MORNING, 0, 12, 11),
-    "afternoon": (time(15), 12, 19, 16),
-    "tarde": (time(15), 12, 21, 19),
-    "evening": (time(19), 16, 25, 23),
-    "night": (time(20), 18, 29, 23),
-    "dawn": (time(5), 0, 7, 6),
+    "": (9, 0, 24, 23),
+    "morning": (9, 0, 12, 11),
+    "afternoon": (15, 12, 19, 16),
+    "tarde": (15, 12, 21, 19),
+    "evening": (19, 16, 25, 23),
+    "night": (20, 18, 29, 23),
+    "dawn": (5, 0, 7, 6),
 }
 
 
@@ -52,14 +53,14 @@ class Clock:
 Times = tuple[Clock, ...]
 
 
-def default_time(part: str) -> time:
-    return _PARTS[part][0] if part else MORNING
+def default_clock(part: str) -> Clock:
+    return Clock(_PARTS[part][0])
 
 
 def soon(part: str, now: datetime) -> datetime | None:
     """A full hour, 15 to 75 minutes ahead, for a part of the day that has begun; None if it is over then."""
     found = (now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
-    return found if found.date() == now.date() and (not part or found.hour <= _PARTS[part][3]) else None
+    return found if found.date() == now.date() and found.hour <= _PARTS[part][3] else None
 
 
 @dataclass
@@ -172,10 +173,8 @@ def slashed(text: str, today: date) -> list[date]:
 
 def months_later(moment: datetime, months: int) -> datetime:
     """The same day, or the last of a shorter month."""
-    number = moment.year * 12 + moment.month - 1 + months
-    first = moment.replace(year=number // 12, month=number % 12 + 1, day=1)
-    following = (first + timedelta(days=32)).replace(day=1)
-    return first.replace(day=min(moment.day, (following - timedelta(days=1)).day))
+    year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
+    return moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1]))
 
 
 def later(moment: datetime, steps: list[Step]) -> datetime:
@@ -195,10 +194,8 @@ def later(moment: datetime, steps: list[Step]) -> datetime:
 
 def in_year(day: Day) -> date:
     """A day with a year."""
-    first = date(day.year, day.month or 1, 1)
-    if day.day == -1:
-        return (first + timedelta(days=32)).replace(day=1) - timedelta(days=1)
-    return first.replace(day=day.day or 1)
+    month = day.month or 1
+    return date(day.year, month, monthrange(day.year, month)[1] if day.day == -1 else day.day or 1)
 
 
 def this_week(today: date, weekday: int = 0, weeks: int = 0) -> date:

@@ -1,11 +1,12 @@
 """What a line means: a time, an interval, a repetition or a cron expression, within a window."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from django.utils.translation import gettext as _
 
-from schedules.quick_add.days import Clock, Day, Piece, default_time, in_year, later, movable_day, soon
+from schedules.quick_add.days import Clock, Day, Piece, default_clock, in_year, later, movable_day, soon
 from schedules.quick_add.hints import NotUnderstood
 from schedules.quick_add.reader import ELAPSED, Said, said
 from schedules.rules import InvalidRule, civil, words
@@ -17,7 +18,7 @@ _LAST_MINUTE = time(23, 59)
 _FREQUENCIES = {"days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY", "years": "YEARLY"}
 _MINUTE = timedelta(minutes=1)
 _DAY = timedelta(days=1)
-_MORNING_BEGINS = 5
+_MORNING_BEGINS = "05:00"
 
 
 @dataclass(frozen=True)
@@ -182,11 +183,7 @@ class _Meaning:
 
     def _time(self) -> Clock:
         """The only time that was said, or that of the part of the day."""
-        said = self.said
-        if not said.times:
-            at = default_time(said.part)
-            return Clock(at.hour, at.minute)
-        return self._times()[0]
+        return self._times()[0] if self.said.times else default_clock(self.said.part)
 
     def _times(self) -> list[Clock]:
         """The times, each in the part of the day. Asks for the half of the day where it is not clear."""
@@ -196,37 +193,34 @@ class _Meaning:
             self._fits(all(found))
             return [one for one in found if one is not None]
         if any(one.is_unclear for one in said.times):
-            raise self._which_time("time", said.times if said.times[0] not in (said.hours or ()) else said.hours or ())
+            is_span = said.hours is not None and said.times[0] in said.hours
+            raise self._which_time("time", (said.hours or ()) if is_span else said.times)
         return list(said.times)
 
     def _which_time(self, kind: str, times: tuple[Clock, ...]) -> NotUnderstood:
         piece = self.said.spans[kind]
-        halves = [tuple(_half(one, is_late) for one in times) for is_late in (False, True)]
+        before = "" if kind == "time" else f"{piece.text.split()[0]} "  # "until 5", without the time
         separator = "-" if self.said.hours else ", "
-        texts = [separator.join(one.strftime("%H:%M") for one in half) for half in halves]
-        # "until 5", without the time
-        before = "" if kind == "time" else f"{piece.text.split()[0]} "
-        first = halves[0][0]
-        name = _("%(time)s at night") if first.hour < _MORNING_BEGINS else _("%(time)s in the morning")
+        texts = [
+            separator.join(f"{one.hour % 12 + half if one.is_open else one.hour:02}:{one.minute:02}" for one in times)
+            for half in (0, 12)
+        ]
+        name = _("%(time)s at night") if texts[0] < _MORNING_BEGINS else _("%(time)s in the morning")
         names = (name % {"time": texts[0]}, texts[1])
-        return NotUnderstood(
-            "which-time",
-            piece.text,
-            [(name, self._with(piece, before + text)) for name, text in zip(names, texts, strict=True)],
-        )
+        choices = [(name, self._with(piece, before + text)) for name, text in zip(names, texts, strict=True)]
+        return NotUnderstood("which-time", piece.text, choices)
 
     # Repeating.
 
     def _repeating(self) -> Interval | Repetition | str:
-        said = self.said
-        number, unit = said.every or (1, self._implied_unit())
-        if number < 1:
+        said, day = self.said, self.said.day
+        implied = "days" if day is None else "weeks" if day.weekdays else "years" if day.month else "months"
+        number, unit = said.every or (1, implied)
+        if number < 1 or (day is not None and (day.movable or day.shift)):
             raise NotUnderstood("every", said.timing)
         if unit == "seconds":
             raise NotUnderstood("seconds")
-        if said.day is not None and (said.day.movable or said.day.shift):
-            raise NotUnderstood("every", said.timing)
-        if unit in ("minutes", "hours"):
+        if unit in ELAPSED:
             return self._within_day(number, unit)
         if said.hours is not None:
             raise NotUnderstood("range", said.spans["clocks"].text)
@@ -234,42 +228,33 @@ class _Meaning:
             return self._at_times(number, unit)
         return self._repetition(number, unit, self._time().time)
 
-    def _implied_unit(self) -> str:
-        if (day := self.said.day) is None:
-            return "days"
-        if day.weekdays:
-            return "weeks"
-        return "years" if day.month else "months"
-
     def _repetition(self, number: int, unit: str, at: time) -> Repetition:
         said, day = self.said, self.said.day
         if day is not None and (day.exact is not None or day.year):
             raise NotUnderstood("two-days", said.timing)
-        if unit == "days" and said.without and number == 1 and day is None:
-            day, unit = Day(weekdays=(0, 1, 2, 3, 4, 5, 6)), "weeks"
-        if unit == "days":
-            self._fits(day is None and not said.without)
-            return Repetition("DAILY", number, at)
-        if unit == "weeks":
-            return self._weekly(number, day, at)
-        self._fits(not said.without)
         begins = self._begin() or self.now
+        if unit == "days" and number == 1 and day is None and said.without:
+            return Repetition("WEEKLY", 1, at, days=self._weekdays(range(7)))
+        if unit == "weeks":
+            weekdays = self._weekdays(day.weekdays if day is not None else [begins.weekday()])
+            return Repetition("WEEKLY", number, at, days=weekdays)
+        self._fits(not said.without)
         if day is None:
             return Repetition(_FREQUENCIES[unit], number, at, day=begins.day, month=begins.month)
-        if day.weekdays:
+        if unit != "days" and day.weekdays:
             raise NotUnderstood("which-weekday", day=words.weekday(day.weekdays[0]))
         if day.month and unit == "months":
             # "every year" may be said as "of March".
             self._fits(number % 12 == 0 or said.every is None)
             number, unit = max(1, number // 12), "years"
-        self._fits(unit != "years" or bool(day.month))
+        self._fits(unit == "months" or (unit == "years" and bool(day.month)))
         return self._monthly(day, at, _FREQUENCIES[unit], number)
 
-    def _weekly(self, number: int, day: Day | None, at: time) -> Repetition:
-        weekdays = day.weekdays if day is not None else ((self._begin() or self.now).weekday(),)
-        weekdays = tuple(one for one in weekdays if one not in self.said.without)
-        self._fits(bool(weekdays))
-        return Repetition("WEEKLY", number, at, days=weekdays)
+    def _weekdays(self, weekdays: Iterable[int]) -> tuple[int, ...]:
+        """Those that are not left out."""
+        found = tuple(one for one in weekdays if one not in self.said.without)
+        self._fits(bool(found))
+        return found
 
     def _monthly(self, day: Day, at: time, frequency: str, number: int) -> Repetition:
         month = day.month or 1
@@ -312,9 +297,7 @@ class _Meaning:
         return f"{times[0].minute} {hours} * * {self._cron_days(day)}"
 
     def _cron_days(self, day: Day | None) -> str:
-        weekdays = tuple(range(7)) if day is None else day.weekdays
-        weekdays = tuple(one for one in weekdays if one not in self.said.without)
-        self._fits(bool(weekdays))
+        weekdays = self._weekdays(range(7) if day is None else day.weekdays)
         return "*" if len(weekdays) == 7 else ",".join(DAYS[one][:3].lower() for one in weekdays)
 
     # The window.
@@ -378,7 +361,3 @@ class _Meaning:
             repetition = replace(self._monthly(day, at, "YEARLY" if day.month else "MONTHLY", 1), short="skip")
             since = datetime(day.year, 1, 1) if day.year else since  # noqa: DTZ001 - civil
         return repetition.first(since + civil.TICK).date()
-
-
-def _half(clock: Clock, is_late: bool) -> time:
-    return time(clock.hour % 12 + 12 * is_late if clock.is_open else clock.hour, clock.minute)

@@ -74,18 +74,22 @@ def _entries(data: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
             for word in words.split():
                 endings = data["endings"].split() if word[1:].endswith("~") else ["~"]
                 yield from ((kind, _value(value), word[:-1] + end if end != "~" else word) for end in endings)
-    numbers, ordinals = tables["num"], tables["ord"]
-    for ten in (str(ten) for ten in range(20, 100, 10) if str(ten) in numbers):
-        for unit in (str(unit) for unit in range(1, 10) if str(unit) in numbers):
-            for pattern, name in itertools.product(data["compounds"].split(), numbers[unit].split()):
-                yield "num", int(ten) + int(unit), pattern.format(ten=numbers[ten].split()[0], unit=name)
-            for pattern in data["compounds"].split() if unit in ordinals else ():
-                if pattern.startswith("{ten}"):
-                    name = ordinals[unit].split()[0]
-                    yield "ord", int(ten) + int(unit), pattern.format(ten=numbers[ten].split()[0], unit=name)
+    yield from _compounds(data["compounds"].split(), tables["num"], tables["ord"])
     for words in joined.values():
         for names in tables["weekday"].values():
             yield from (("joined", len(name), name + word) for name in names.split() for word in words.split())
+
+
+def _compounds(
+    patterns: list[str], numbers: dict[str, str], ordinals: dict[str, str]
+) -> Iterator[tuple[str, int, str]]:
+    """The numbers over twenty that are made of two words."""
+    for ten, unit in itertools.product(range(20, 100, 10), range(1, 10)):
+        tens, units = numbers.get(str(ten), ""), numbers.get(str(unit), "")
+        for pattern in patterns if tens and units else ():
+            yield from (("num", ten + unit, pattern.format(ten=tens.split()[0], unit=one)) for one in units.split())
+            if pattern.startswith("{ten}") and (last := ordinals.get(str(unit))):
+                yield "ord", ten + unit, pattern.format(ten=tens.split()[0], unit=last.split()[0])
 
 
 def _value(key: str) -> Any:
