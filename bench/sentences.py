@@ -24,7 +24,7 @@ settings.configure(USE_TZ=True)
 django.setup()
 
 from schedules.quick_add import NotUnderstood, read  # noqa: E402 - once there are settings
-from schedules.quick_add.meaning import Interval  # noqa: E402
+from schedules.quick_add.days import Interval  # noqa: E402
 from schedules.rules import InvalidRule, civil  # noqa: E402
 from schedules.rules.repetition import Repetition  # noqa: E402
 

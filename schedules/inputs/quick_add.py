@@ -12,7 +12,7 @@ from schedules import quick_add
 from schedules.inputs import repeat_form
 from schedules.inputs.timing_form import TimingForm
 from schedules.quick_add import NotUnderstood, Understood
-from schedules.quick_add.meaning import Interval
+from schedules.quick_add.days import Interval
 from schedules.rules import InvalidRule, Timetable, civil
 
 

@@ -1,4 +1,4 @@
-"""The values of pieces: days as they are said, the dates that they mean, times of day and parts of a day."""
+"""The values of pieces: days as they are said, the dates that they mean, times of day; and what a line means."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
+
+from schedules.rules.repetition import Repetition
 
 Step = tuple[int, str]
 # The hour of a reminder in each part of the day, the hours that belong to it (from 24 on, of the next day), and the
@@ -200,3 +202,27 @@ def in_year(day: Day) -> date:
 
 def this_week(today: date, weekday: int = 0, weeks: int = 0) -> date:
     return today + timedelta(days=7 * weeks + weekday - today.weekday())
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Every `number` "minutes" or "hours"."""
+
+    number: int
+    unit: str
+
+
+@dataclass(frozen=True)
+class Understood:
+    """`timing` is a civil time (once), an interval, a repetition or a cron expression; the window is civil.
+
+    `title` is what is left of the line; it may be empty. `body` are the words of a span, whose start is the time.
+    """
+
+    title: str
+    timing: datetime | Interval | Repetition | str
+    zone: str
+    starts: datetime | None = None
+    ends: datetime | None = None
+    count: int | None = None
+    body: str = ""

@@ -1,12 +1,23 @@
 """What a line means: a time, an interval, a repetition or a cron expression, within a window."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from django.utils.translation import gettext as _
 
-from schedules.quick_add.days import Clock, Day, Piece, default_clock, in_year, later, movable_day, soon
+from schedules.quick_add.days import (
+    Clock,
+    Day,
+    Interval,
+    Piece,
+    Understood,
+    default_clock,
+    in_year,
+    later,
+    movable_day,
+    soon,
+)
 from schedules.quick_add.hints import NotUnderstood
 from schedules.quick_add.reader import ELAPSED, Said, said
 from schedules.rules import InvalidRule, civil, words
@@ -19,30 +30,6 @@ _FREQUENCIES = {"days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY", "years"
 _MINUTE = timedelta(minutes=1)
 _DAY = timedelta(days=1)
 _MORNING_BEGINS = "05:00"
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Every `number` "minutes" or "hours"."""
-
-    number: int
-    unit: str
-
-
-@dataclass(frozen=True)
-class Understood:
-    """`timing` is a civil time (once), an interval, a repetition or a cron expression; the window is civil.
-
-    `title` is what is left of the line; it may be empty. `body` are the words of a span, whose start is the time.
-    """
-
-    title: str
-    timing: datetime | Interval | Repetition | str
-    zone: str
-    starts: datetime | None = None
-    ends: datetime | None = None
-    count: int | None = None
-    body: str = ""
 
 
 def read(line: str, instant: datetime, zone: str, language: str = "en") -> Understood:
