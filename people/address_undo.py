@@ -91,6 +91,6 @@ def undo(change: AddressChange, request: HttpRequest) -> str | None:
 
 
 def password_page(user: User) -> str:
-    """Return the page where whoever is given its address chooses the account's password, once, within an hour."""
+    """Return the page where the reader of its address chooses the account's password, once, within an hour."""
     token = app_settings.PASSWORD_RESET_TOKEN_GENERATOR().make_token(user)
     return reverse("account_reset_password_from_key", kwargs={"uidb36": user_pk_to_url_str(user), "key": token})

@@ -163,7 +163,7 @@ def _keep_new_codes(request: HttpRequest, authenticator: Any, **_: object) -> No
 
 
 def take_new_codes(request: HttpRequest) -> list[str]:
-    """Return the codes that were made in this session and not shown yet, in groups of four digits."""
+    """Return the codes that this browser has made and not shown yet, in groups of four digits."""
     sealed = request.session.pop(_NEW_CODES, None)
     codes = encryption.unseal(sealed).split() if sealed else []
     return [" ".join(code[start : start + 4] for start in range(0, _CODE_DIGITS, 4)) for code in codes]
