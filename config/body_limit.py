@@ -26,7 +26,7 @@ _ARRIVES_WITHIN = 60.0
 _MOST_AT_ONCE = 256 * 1024 * 1024
 _SMALL = 64 * 1024
 
-_NO_HOST, _TOO_LARGE, _TOO_SLOW, _NO_METHOD, _TOO_MANY = 400, 413, 408, 501, 503
+_NO_HOST, _TOO_LARGE, _TOO_SLOW, _NO_METHOD, _TOO_MANY = 400, 413, 408, 405, 503
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _GONE: Message = {"type": "http.disconnect"}
 
@@ -106,6 +106,8 @@ async def _refuse(
         (b"content-length", str(len(body)).encode()),
         (b"connection", b"close"),
     ]
+    if status == _NO_METHOD:
+        headers.append((b"allow", b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": True})
     if drain:

@@ -45,11 +45,17 @@ def test_what_may_mean_two_things_is_refused_with_both(api: Api) -> None:
     assert "“dentist 2031-03-04 9am” or “dentist 2031-04-03 9am”" in said
 
 
-@pytest.mark.parametrize(
-    "text", ["dentist 12/24/2031 9am", "meeting 3/4/2031 at 5", "party 2031/03/04 18:00", "trip 7-8-2031 at 6:00"]
-)
+@pytest.mark.parametrize("text", ["meeting 3/4/2031 at 5", "trip 7-8-2031 at 6:00"])
 def test_a_date_in_figures_beside_a_time_is_asked_about(api: Api, text: str) -> None:
     assert wrong_fields(api.post("/schedules/quick-add", {"text": text})) == ["text"]
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [("dentist 12/24/2031 9am", "2031-12-24T09:00:00"), ("party 2031/03/04 18:00", "2031-03-04T18:00:00")],
+)
+def test_a_date_in_figures_that_means_one_day_is_read(api: Api, text: str, at: str) -> None:
+    assert api.post("/schedules/quick-add", {"text": text}).json()["timing"] == {"once": {"at": at}}
 
 
 def test_a_span_of_hours_begins_with_its_first(api: Api) -> None:

@@ -379,10 +379,10 @@ def test_an_import_checks_without_a_lock_and_may_be_repeated(
     file = exported(ada)
     draft = load.schedule_bodies.draft
 
-    def check(*given: Any) -> Any:
+    def check(*given: Any, **options: Any) -> Any:
         with ThreadPoolExecutor(1) as pool:
             pool.submit(free, newcomer).result()
-        return draft(*given)
+        return draft(*given, **options)
 
     monkeypatch.setattr(load.schedule_bodies, "draft", check)
     load.preview(newcomer, file)
@@ -446,12 +446,12 @@ def test_the_second_of_two_imports_at_once_is_told_to_wait_also_without_redis(
     file = exported(ada)
     draft = load.schedule_bodies.draft
 
-    def meanwhile(*given: Any) -> Any:
+    def meanwhile(*given: Any, **options: Any) -> Any:
         """The other one takes over the whole file, in a process that counts alone."""
         monkeypatch.setattr(load.schedule_bodies, "draft", draft)
         with ThreadPoolExecutor(1) as pool:
             pool.submit(take_over).result()
-        return draft(*given)
+        return draft(*given, **options)
 
     def take_over() -> None:
         try:

@@ -51,7 +51,7 @@ def answered(status: int, body: bytes = b"") -> http.Response:
         (post.failed(http.NotSent(Reason(Code.NAME))), "name"),
         (post.failed(http.Unanswered(Reason(Code.TIMEOUT))), "timeout"),
         (discord._judge(answered(404, b'{"code": 10015}')), "webhook-removed"),
-        (slack._judge(answered(404, b"no_service")), "webhook-removed"),
+        (slack._judge("Slack", answered(404, b"no_service")), "webhook-removed"),
         (telegram._judge(answered(403, b'{"description": "bot was blocked by the user"}')), "blocked"),
         (telegram._judge(answered(400, b'{"description": "chat not found"}')), "no-chat"),
     ],
