@@ -104,9 +104,8 @@ def _render_result(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     delivery = get_object_or_404(shown, id=delivery_id)
     channel = delivery.channel
     if delivery.notification.origin == Notification.Origin.CODE and channel.verified_at and not channel.removed_at:
-        # Its receiver has answered the code.
-        _say_ready(request, channel)
-        return HttpResponseClientRedirect(f"{reverse('notifications:channels')}#channel-{channel.id}")
+        # Its receiver, or its person at this moment, has answered the code: that page says so and leads on.
+        return HttpResponseClientRedirect(reverse("notifications:channel-verify", args=[channel.id]))
     return render(request, "notifications/_test_result.html", _result(delivery))
 
 
