@@ -138,7 +138,8 @@ def draft(
 def patched_draft(patch: SchedulePatch, user: User, now: datetime, schedule: Schedule) -> Draft:
     """What the patch makes of the schedule. Raises a 422 problem."""
     given = patch.model_fields_set
-    moves = given & {"time_zone", "audience", "local_time"} and patch.time_zone != schedule.time_zone
+    elsewhere = "time_zone" in given and patch.time_zone != schedule.time_zone
+    moves = elsewhere or not given.isdisjoint({"audience", "local_time"})
     # On another clock it keeps the civil times, else the instants: one of a repeated hour is not always the first.
     kept = {"job"} if moves else {"job", "timing", "starts_at", "ends_at"}
     return draft(_patched(schedule, patch), user, now, schedule, kept - given)

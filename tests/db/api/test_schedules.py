@@ -101,6 +101,11 @@ def test_a_patch_of_the_title_moves_no_time_of_a_repeated_hour(api: Api, ada: Us
     assert api("PATCH", f"/schedules/{made.id}", {"title": "Tea"}).status_code == 200
     after = Schedule.objects.get()
     assert (after.title, after.rule, after.starts_at) == ("Tea", rule, second)
+    daily = {"timing": {"daily": {"time": "09:00"}}, "time_zone": "Europe/Berlin"}
+    assert api("PATCH", f"/schedules/{made.id}", daily).status_code == 200
+    assert Schedule.objects.get().starts_at == second
+    assert api("PATCH", f"/schedules/{made.id}", {"time_zone": "America/New_York"}).status_code == 200
+    assert Schedule.objects.get().starts_at == datetime(2026, 10, 25, 6, 30, tzinfo=UTC)  # 02:30 there, too
 
 
 def test_a_replacement_gives_what_it_does_not_name_its_default(api: Api, made: Schedule, inbox: Channel) -> None:
