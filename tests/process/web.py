@@ -96,7 +96,8 @@ class Web:
         try:
             asked.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
             answer = asked.getresponse()
-            return Answer(answer.status, answer.headers, answer.read().decode(), time.monotonic() - started)
+            text = answer.read().decode()
+            return Answer(answer.status, answer.headers, text, time.monotonic() - started)
         finally:
             asked.close()
 
@@ -117,6 +118,7 @@ class Web:
 class Answer:
     def __init__(self, status: int, headers: Any, text: str, took: float) -> None:
         self.status, self.headers, self.text, self.took = status, headers, text, took
+        self.at = time.monotonic()
 
 
 def signed_in(user: User) -> str:

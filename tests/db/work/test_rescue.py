@@ -151,7 +151,7 @@ def test_a_broker_that_is_away_leaves_the_rows_due(channel: Channel, monkeypatch
     monkeypatch.setattr(app, "connection_for_write", partial(app.connection_for_write, "redis://127.0.0.1:1/0"))
     started = time.monotonic()
     assert rescue.rescue()["published"] == 0
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
     delivery.refresh_from_db()
     assert (delivery.wakes, delivery.wake_at <= timezone.now()) == (0, True)
 

@@ -126,7 +126,7 @@ def test_the_server_starts_everything_restarts_what_dies_and_stops_all_of_it(var
         asked_at = time.monotonic()
         server.process.send_signal(signal.SIGINT)
         assert server.process.wait(timeout=120) == 0
-        assert time.monotonic() - asked_at < 15
+        assert time.monotonic() - asked_at < 60
         assert not any(map(alive, children))
         assert all(is_free(keeper) for keeper in var.glob("*/keeper"))
         assert not (var / "postgres" / "data" / "postmaster.pid").exists()

@@ -19,6 +19,7 @@ from redis import Redis
 from notifications.net import address_checks
 from people import tokens
 from tests.make import make_channel, make_schedule, make_user
+from tests.network import SLACK
 from tests.process.web import Web, signed_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -200,11 +201,14 @@ def test_forms_that_look_at_silent_addresses_hold_up_no_page(web: Web) -> None:
     reader = signed_in(make_user())
     with silent_server() as (port, taken), ThreadPoolExecutor(60) as pool:
         form = {"url": f"https://127.0.0.1:{port}/", "label": "Silent"}
-        sent = [pool.submit(web.ask, "POST", "/channels/new/webhook/", form, cookie) for cookie in cookies * 4]
+        sent = [
+            pool.submit(web.ask, "POST", "/channels/new/webhook/", form, cookie) for cookie in cookies * 2 + cookies[:1]
+        ]
         web.wait_until(lambda: len(taken) == address_checks.A_MINUTE)
-        assert web.ask("GET", "/healthz").took < 2
-        assert web.ask("GET", "/channels/", cookie=reader).took < 2.5
+        pages = [web.ask("GET", "/healthz"), web.ask("GET", "/channels/", cookie=reader)]
         answers = [one.result() for one in sent]
+        waited = sorted(answer.at for answer in answers)[-address_checks.A_MINUTE :]
+        assert all(page.status == 200 and page.at < waited[0] for page in pages)
         assert {302} < {answer.status for answer in answers} <= {302, 409}  # two of each person at a time
         assert len(taken) == address_checks.A_MINUTE  # whoever they are, one host is not called more often
 
@@ -214,9 +218,9 @@ def test_one_person_has_two_addresses_looked_at_at_the_same_time(web: Web) -> No
     with silent_server() as (port, taken), ThreadPoolExecutor(10) as pool:
         form = {"url": f"https://127.0.0.1:{port}/", "label": "Silent"}
         sent = [pool.submit(web.ask, "POST", "/channels/new/webhook/", form, ada) for _ in range(8)]
-        quick = sorted(one.result().took for one in sent)
+        answers = sorted((one.result() for one in sent), key=lambda answer: answer.at)
         assert len(taken) == address_checks.AT_ONCE
-        assert quick[5] < 4 < quick[7]
+        assert [answer.status for answer in answers] == [409] * 6 + [302] * address_checks.AT_ONCE
 
 
 @pytest.mark.parametrize("how", ["cut", "silence"])
@@ -227,7 +231,7 @@ def test_while_the_database_is_away_a_page_says_so_within_five_seconds(how: str,
     for path in ("/reminders/", "/account/login/", "/admin/"):
         answer = web.ask("GET", path, cookie=cookie)
         assert answer.status == 503 or path == "/account/login/", path
-        assert answer.took < 5.5, (path, answer.took)
+        assert answer.took < 5 + SLACK, (path, answer.took)
         if answer.status == 503:
             assert int(answer.headers["Retry-After"]) > 0
             assert "<h1>" in answer.text and "Traceback" not in answer.text
@@ -243,10 +247,10 @@ def test_while_redis_is_silent_what_a_person_sends_is_taken_within_five_seconds(
     web.redis.silence()
     answer = web.ask("POST", f"/reminders/{schedule.id}/run/", {}, cookie)
     assert answer.status == 302
-    assert answer.took < 5
+    assert answer.took < 5 + SLACK
     answer = web.ask("POST", "/account/login/", {"login": ada.email, "password": "wrong"}, "nobody=1")
     assert answer.status == 200
-    assert answer.took < 5
+    assert answer.took < 5 + SLACK
     web.redis.cut()
     web.redis.mend()
     assert schedule.occurrences.count() == 1

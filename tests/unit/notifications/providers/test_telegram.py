@@ -118,18 +118,18 @@ def test_a_move_is_followed_once_and_only_to_a_chat(receiver: HTTPReceiver) -> N
 
 
 def test_both_tries_of_a_move_share_one_deadline(receiver: HTTPReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(TELEGRAM), "deadline", 3.0)
+    monkeypatch.setattr(type(TELEGRAM), "deadline", 4.0)
 
     def move_slowly(request: Received) -> Reply | Hang:
         if len(receiver.requests) > 1:
             return Hang()
-        time.sleep(2.5)
+        time.sleep(3.6)
         return MOVED
 
     receiver.answer = move_slowly
     start = time.monotonic()
     assert isinstance(TELEGRAM.send(make_message(), destination(chat="-3")), Ambiguous | Retryable)
-    assert time.monotonic() - start < 5.0  # one for each would end after 5.5 s
+    assert time.monotonic() - start < 7.2  # one for each would end after 7.6 s
 
 
 LINKS = {
