@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from api import idempotency
+from api.protocol import idempotency
 
 
 @shared_task(name="api.forget_answers")

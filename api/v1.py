@@ -6,27 +6,26 @@ from django.conf import settings
 from django.http import HttpRequest
 from ninja.parser import Parser
 
-from api import (
+from api.protocol import calls, paging
+from api.protocol.openapi import Api
+from api.protocol.problems import Problem
+from api.resources import (
     batches,
-    calls,
     changes,
     connections,
     dead_letters,
     me,
-    paging,
     queues,
     status_webhooks,
     subscriptions,
     topics,
 )
-from api.channels import actions as channel_actions, collection as channels
-from api.events import collection as events, inbound, trace
-from api.notifications import send as notifications
-from api.openapi import Api
-from api.problems import Problem
-from api.rules import collection as rules, preview as rule_preview
-from api.schedules import actions, collection, history, holidays, looking, quick_add
-from common import strict_json
+from api.resources.channels import actions as channel_actions, collection as channels
+from api.resources.events import collection as events, inbound, trace
+from api.resources.notifications import send as notifications
+from api.resources.rules import collection as rules, preview as rule_preview
+from api.resources.schedules import actions, collection, history, holidays, looking, quick_add
+from common.parsing import strict_json
 
 LARGEST = 256 * 1024
 

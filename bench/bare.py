@@ -11,12 +11,12 @@ from celery import shared_task
 
 from bench.receiver import ACCOUNTS
 from demo.receivers import github
-from jobs.fetch import Fetch
 from jobs.kinds.base import Ask, Found, Source
 from jobs.kinds.github_streak import GitHubStreak
-from notifications.message import Delivered, Destination, Message
+from jobs.reading.fetch import Fetch
+from notifications.messages.message import Delivered, Destination, Message
 from notifications.providers.webhook import Webhook
-from work import load
+from work.broker import load
 
 SECRET = "whsec_" + "c2VjcmV0" * 4  # signs for a receiver that checks nothing
 NAME, LOOK = "bench.bare", "bench.look"

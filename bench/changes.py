@@ -58,10 +58,10 @@ def live(channel: Any, count: int) -> tuple[float, float]:
     from bench.rows import make_deliveries
     from notifications.deliveries.kind import DELIVERY
     from notifications.reasons import Code
-    from work.claim import claim
-    from work.decision import Decision
+    from work.engine.claim import claim
+    from work.engine.decision import Decision
+    from work.engine.settlement import settlement, write
     from work.reasons import Reason
-    from work.settlement import settlement, write
 
     begun = cpu()
     claims = [claim(DELIVERY, key, "bench") for key in make_deliveries(channel, count)]
@@ -84,7 +84,7 @@ class Trigger:
     """The function that records the changes, as it is and without asking who follows them."""
 
     def __init__(self) -> None:
-        from common.postgres import query
+        from common.database.postgres import query
         from notifications.models import change
 
         found = "SELECT pg_get_functiondef(oid) AS source FROM pg_proc WHERE proname LIKE %s"

@@ -24,7 +24,7 @@ from uuid import UUID, uuid4
 
 from bench.environment import arguments, clear_broker, environment, report, transactions
 from bench.workers import Sink, cpu_of, memory_of, own_redis_database, stock_worker, worker
-from config.processes import Child
+from config.processes.child import Child
 
 _LONE = 200
 # More than a host may have in flight, few enough to keep their connections. Slow ones need more.
@@ -87,7 +87,7 @@ def against_bare(app: Any, options: argparse.Namespace) -> None:
     from bench.rows import make_channel, make_deliveries, make_user
     from notifications.deliveries.kind import DELIVERY
     from notifications.models import Delivery
-    from work import publisher, wakes
+    from work.broker import publisher, wakes
 
     processes = 1 if options.pool == "prefork" else 2
     concurrency = options.concurrency or (4 if options.pool == "prefork" else 512)
@@ -161,11 +161,12 @@ def beside_a_queue(queue: int, n: int) -> None:
     from bench.rows import make_channel, make_deliveries, make_user, make_waiting
     from notifications.deliveries.kind import DELIVERY
     from notifications.reasons import Code
-    from work import recovery, wakes
-    from work.claim import claim
-    from work.decision import Decision
+    from work.broker import wakes
+    from work.engine import recovery
+    from work.engine.claim import claim
+    from work.engine.decision import Decision
+    from work.engine.settlement import settle
     from work.reasons import Reason
-    from work.settlement import settle
 
     channel = make_channel(make_user(), "webhook", {"url": "https://example.org/hook"}, {"secret": "whsec_c2VjcmV0"})
     delivered = Decision("delivered", "delivered", Reason(Code.ACCEPTED, status=200))

@@ -130,7 +130,7 @@ class Run:
 
     def _edit(self, schedule: object) -> None:
         from bench.rows import draft
-        from schedules import editing
+        from schedules.changes import editing
         from schedules.models import Schedule
 
         assert isinstance(schedule, Schedule)

@@ -46,7 +46,7 @@ def measure(app: Any, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     from bench.rows import WEBHOOK_SECRET, make_channel, make_deliveries, make_user
     from demo.receivers import HTTPReceiver
     from demo.receivers.telegram import TOKEN, answer
-    from work import fair_queue
+    from work.broker import fair_queue
 
     few = fair_queue.FEW
     rows: dict[str, dict[str, Any]] = {}
@@ -90,7 +90,7 @@ def run_load(
     from bench.rows import make_deliveries
     from notifications.deliveries import outbox
     from notifications.models import Delivery
-    from work import wakes
+    from work.broker import wakes
 
     for start in range(0, len(flood), BATCH):
         wakes.publish([wakes.Wake(outbox.DELIVER, key, 0.0, owner) for key in flood[start : start + BATCH]])
@@ -157,7 +157,7 @@ def _forget(app: Any) -> None:
     from django.db.models.functions import Now
 
     from notifications.models import Delivery
-    from work import fair_queue
+    from work.broker import fair_queue
 
     with app.connection_for_write() as broker:
         for name in ("deliveries", fair_queue.QUEUE):

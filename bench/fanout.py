@@ -115,7 +115,7 @@ def make_reminders(seconds: int) -> None:
     """One in each second to come, at a random instant in it."""
     from notifications.models import Channel
     from people.models import User
-    from schedules import editing
+    from schedules.changes import editing
     from schedules.firing import fire
 
     owner = User.objects.get(email="owner@example.org")

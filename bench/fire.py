@@ -53,11 +53,11 @@ def ours(app: Any, due: int, schedules: int) -> tuple[int, float]:
 
     from bench.rows import clear, make_schedules
     from notifications.models import Delivery
-    from schedules import mirror
     from schedules.beat.scheduler import Scheduler
     from schedules.firing import fire
     from schedules.models import Occurrence, Schedule
-    from work import fair_queue
+    from schedules.parts import mirror
+    from work.broker import fair_queue
 
     clear()
     now = fire.read_clock().now

@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.environment import arguments, environment, report
 from bench.workers import Sink, cpu_of, own_redis_database, worker
-from config.processes import Child
+from config.processes.child import Child
 
 _RULES = (0, 1, 10)
 # So few of one person that they do not go to the queue of people with many.
@@ -79,9 +79,9 @@ def _person(rules: int) -> int:
 
 def _handle(people: Sequence[int], workers: list[Child]) -> tuple[float, float]:
     """Events a second, and the worker's milliseconds of CPU for each."""
-    from events import ledger
-    from events.envelope import Envelope
+    from events.intake import ledger
     from events.models import Event
+    from events.pure.envelope import Envelope
 
     data: dict[str, Any] = {"order_id": 7, "amount": 129.5, "items": ["apples", "pears"]}
     made = len(people) * _EACH

@@ -117,7 +117,7 @@ def median_ms(act: Callable[[], object], times: int) -> float:
 
 def make_edit() -> Callable[[], object]:
     from bench.rows import draft
-    from schedules import editing
+    from schedules.changes import editing
     from schedules.firing import fire
     from schedules.models import Schedule
 

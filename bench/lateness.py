@@ -60,15 +60,16 @@ def _make(reminders: int, seed: int, url: str) -> datetime:
     django.setup()
     from django.db import connection
 
-    from notifications.channels import changes, verification
+    from notifications.channels import changes
+    from notifications.deliveries import confirmation
     from people.models import User
-    from schedules import editing
+    from schedules.changes import editing
     from schedules.firing import fire
 
     chance = random.Random(seed)
     user = User.objects.create_user(email="bench@example.org")
     channel = changes.add(user, "webhook", {"url": url})
-    verification.accept(channel)
+    confirmation.accept(channel)
     now = fire.read_clock().now
     first = now.replace(microsecond=0) + _HEAD_START
     for number in range(reminders):

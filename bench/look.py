@@ -20,7 +20,7 @@ from uuid import UUID
 
 from bench.environment import arguments, clear_broker, environment, report
 from bench.workers import Sink, beat, cpu_of, own_redis_database, worker
-from config.processes import Child
+from config.processes.child import Child
 
 _SIZES = (10, 100, 1_000)
 _IN_LOOP = 3
@@ -89,8 +89,8 @@ def make_people(count: int) -> list[UUID]:
     from demo.receivers import github
     from jobs.kinds.github_streak import GitHubStreak
     from jobs.models import Connection
-    from notifications.message import Destination
-    from schedules import editing
+    from notifications.messages.message import Destination
+    from schedules.changes import editing
     from schedules.firing import fire
 
     made, now = [], fire.read_clock().now
@@ -110,7 +110,7 @@ def make_people(count: int) -> list[UUID]:
 
 def look(reminders: Sequence[UUID]) -> float:
     """Seconds from the slot until everybody's job is decided, and what it said delivered."""
-    from common.postgres import query
+    from common.database.postgres import query
     from schedules.firing import fire
     from schedules.models import Schedule
 
@@ -129,7 +129,7 @@ def look(reminders: Sequence[UUID]) -> float:
 def run_bare(app: Any, reminders: Sequence[UUID], source: Sink) -> float:
     """Seconds from the publication of a plain task for each until all have their answers."""
     from bench import bare
-    from work import publisher
+    from work.broker import publisher
 
     target, started = source.answered + len(reminders), time.perf_counter()
     publisher.publish(app, bare.LOOK, [(key, 0.0) for key in reminders], "maintenance")

@@ -71,7 +71,7 @@ def cpu(call: Callable[[], Any]) -> float:
 
 
 def message() -> Any:
-    from notifications.message import Message
+    from notifications.messages.message import Message
 
     return Message(
         key=UUID("01890a5d-ac96-774b-bcce-b302099a8057"),
@@ -90,7 +90,7 @@ def posts(kind: str) -> Iterator[Pair]:
 
     from demo.receivers import HTTPReceiver, discord, ntfy, slack, telegram
     from notifications import providers
-    from notifications.message import Delivered
+    from notifications.messages.message import Delivered
 
     forms = {
         "webhook": (None, {"url": "{origin}/hooks/carillon"}),
@@ -133,7 +133,7 @@ def pushes() -> Iterator[Pair]:
     """Send by a service of Apprise; the peer is the service itself, made once."""
     from demo.receivers import HTTPReceiver, gotify
     from notifications import providers
-    from notifications.message import Delivered
+    from notifications.messages.message import Delivered
 
     with HTTPReceiver(gotify.answer) as receiver, HTTPReceiver(gotify.answer) as other:
         provider, said = providers.get("apprise"), message()
@@ -172,7 +172,7 @@ def mails() -> Iterator[Pair]:
 
     from demo.receivers import SMTPReceiver
     from notifications import providers
-    from notifications.message import Delivered, Destination
+    from notifications.messages.message import Delivered, Destination
 
     with SMTPReceiver() as receiver, SMTPReceiver() as other:
         server = {

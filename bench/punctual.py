@@ -38,7 +38,7 @@ def main() -> None:
     with environment():
         from django_celery_beat.models import PeriodicTask
 
-        from schedules import mirror
+        from schedules.parts import mirror
 
         make(options.reminders, options.seconds, random.Random(options.seed))
         if options.stock:

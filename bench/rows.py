@@ -9,13 +9,14 @@ from uuid import UUID, uuid4
 
 from django.db import connection, transaction
 
-from common.uuid7 import uuid7
+from common.database.uuid7 import uuid7
 from notifications.deliveries import outbox
-from notifications.message import Destination
+from notifications.messages.message import Destination
 from notifications.models import Channel, Notification
 from people.models import User
-from schedules import editing, mirror
+from schedules.changes import editing
 from schedules.models import Schedule
+from schedules.parts import mirror
 
 WEBHOOK_SECRET = "whsec_" + "c2VjcmV0" * 4
 

@@ -23,8 +23,8 @@ from django.conf import settings
 settings.configure(USE_TZ=True)
 django.setup()
 
-from schedules.quick_add import NotUnderstood, read  # noqa: E402 - once there are settings
-from schedules.quick_add.days import Interval  # noqa: E402
+from schedules.inputs.sentences import NotUnderstood, read  # noqa: E402 - once there are settings
+from schedules.inputs.sentences.days import Interval  # noqa: E402
 from schedules.rules import InvalidRule, civil  # noqa: E402
 from schedules.rules.repetition import Repetition  # noqa: E402
 

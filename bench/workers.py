@@ -16,8 +16,8 @@ from typing import Any
 
 import redis
 
-from config import engine_urls
-from config.processes import Child
+from config.environment import engine_urls
+from config.processes.child import Child
 
 
 class Sink:

@@ -13,8 +13,8 @@ class CommonConfig(AppConfig):
     name = "common"
 
     def ready(self) -> None:
-        from common import storage
         from common.admin import rights
+        from common.database import storage
 
         if settings.UNENCRYPTED:
             log.warning("Connections to other hosts are not secured by TLS: see %s", ", ".join(settings.UNENCRYPTED))

@@ -20,10 +20,10 @@ from django.urls import set_script_prefix
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
 
-from config import request_head, unavailable
-from config.body_limit import BodyLimit, Receive, Send
-from config.middleware import UTF8Request
-from config.response_headers import ResponseHeaders
+from config.web import request_head, unavailable
+from config.web.body_limit import BodyLimit, Receive, Send
+from config.web.middleware import UTF8Request
+from config.web.response_headers import ResponseHeaders
 
 _THREADS = 64  # more than connections to the database: a few requests also wait for other hosts
 
@@ -55,8 +55,8 @@ class Handler(ASGIHandler):
         run, in_thread = contextvars.copy_context().run, asyncio.get_running_loop().run_in_executor
         with body:
             request, response = await in_thread(self._threads, run, self._respond, scope, body, None)
-            # A long poll (api/queues.py) holds no thread while it waits, and ends when its client goes. A request that
-            # waits for its turn (common/request_slots.py) has not read its body yet.
+            # A long poll holds no thread while it waits, and ends when its client goes. A request that
+            # waits for its turn (common/limits/request_slots.py) has not read its body yet.
             while (wait := getattr(response, "wait", None)) and await _outlasts(wait(), receive):
                 request, response = await in_thread(self._threads, run, self._respond, scope, body, request)
         await self.send_response(response, send)

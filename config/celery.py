@@ -18,7 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.utils import OperationalError
 
 from config.watchdog import Watchdog
-from work import transport
+from work.broker import transport
 
 
 def _report_in_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -40,7 +40,7 @@ transport.install()
 app = Celery("carillon")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.steps["consumer"].add("common.served_queues:Announcement")
+app.steps["consumer"].add("common.redis.served_queues:Announcement")
 
 
 @signals.setup_logging.connect

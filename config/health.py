@@ -4,7 +4,7 @@ from django.core.cache import cache
 from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse
 
-from common import served_queues
+from common.redis import served_queues
 from schedules.beat import heartbeat, periodic_runs
 from schedules.firing import fire
 
@@ -36,7 +36,7 @@ def queues(request: HttpRequest) -> HttpResponse:
     """200 if workers serve all queues; 503 if nobody served one for a minute, or if Redis does not answer."""
     if missing := served_queues.unserved():
         return _plain(served_queues.warning(missing), 503)
-    if not cache.answers():  # type: ignore[attr-defined]  # common.cache.Cache
+    if not cache.answers():  # type: ignore[attr-defined]  # common.redis.cache.Cache
         return _plain("Redis does not answer.", 503)
     return _plain("All queues are served.")
 

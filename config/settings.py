@@ -11,7 +11,9 @@ from celery.schedules import crontab
 from django.templatetags.static import static
 from django.utils.translation import gettext_lazy as _
 
-from config import embedded, engine_urls, env, logs, processes
+from config import embedded, logs
+from config.environment import engine_urls, env
+from config.processes import child
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = embedded.var_dir()
@@ -27,7 +29,7 @@ DATABASES = {"default": engine_urls.database(_database_url)}
 UNENCRYPTED = engine_urls.unencrypted(DATABASES["default"], REDIS_URL)
 # Behind a pooler, a cursor of the server outlives its session.
 DATABASES["default"] |= {"CONN_HEALTH_CHECKS": True, "DISABLE_SERVER_SIDE_CURSORS": True}
-_worker_threads = processes.threads_of(sys.argv)
+_worker_threads = child.threads_of(sys.argv)
 if env.flag("DATABASE_POOL", _worker_threads):
     # For the web process and for workers with threads. A prefork worker keeps one connection for each process.
     # timeout: in a burst, hundreds of threads record results at once. reconnect_timeout: after an outage the pool
@@ -63,7 +65,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _https
 COOKIE_PREFIX = "__Host-" if _https else ""
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid", f"{COOKIE_PREFIX}csrftoken"
 CSRF_COOKIE_HTTPONLY = True
-MESSAGE_STORAGE = "common.message_cookie.Storage"
+MESSAGE_STORAGE = "common.web.message_cookie.Storage"
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("BEHIND_PROXY", False) else None
@@ -136,22 +138,22 @@ INSTALLED_APPS = [
     "django_celery_results",
 ]
 MIDDLEWARE = [
-    "config.middleware.EncryptedOnly",
+    "config.web.middleware.EncryptedOnly",
     "django.middleware.security.SecurityMiddleware",
-    "config.middleware.Compression",
-    "config.middleware.ContentSecurityPolicy",
-    "config.middleware.StaticFiles",
-    "config.middleware.PrivatePages",
-    "api.middleware.Problems",
-    "config.middleware.UTF8Only",
+    "config.web.middleware.Compression",
+    "config.web.middleware.ContentSecurityPolicy",
+    "config.web.middleware.StaticFiles",
+    "config.web.middleware.PrivatePages",
+    "api.protocol.middleware.Problems",
+    "config.web.middleware.UTF8Only",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "people.sessions.SessionLimits",
+    "people.sign_in.sessions.SessionLimits",
     "people.middleware.ReadersZoneAndLanguage",
     "allauth.account.middleware.AccountMiddleware",
-    "people.security_log.Refusals",
+    "people.sign_in.security_log.Refusals",
     "people.middleware.FactorFirst",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -171,7 +173,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "notifications.web.context.unread",
                 "notifications.web.context.mail_notice",
-                "people.themes.context",
+                "people.web.themes.context",
                 "schedules.web.context.pulse",
                 "schedules.web.context.attention",
             ]
@@ -187,8 +189,8 @@ WHITENOISE_MIMETYPES = {".webmanifest": "application/manifest+json"}
 
 # --- People ----------------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "people.User"
-SESSION_ENGINE = "people.sessions"
-SESSION_COOKIE_AGE = 14 * 24 * 3600  # of the cookie; the limits of the session are in people/sessions.py
+SESSION_ENGINE = "people.sign_in.sessions"
+SESSION_COOKIE_AGE = 14 * 24 * 3600  # of the cookie; the limits of the session are in people/sign_in/sessions.py
 AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
     "allauth.account.auth_backends.AuthenticationBackend",
@@ -197,18 +199,18 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {"NAME": "people.passwords.ContextValidator"},
+    {"NAME": "people.sign_in.passwords.ContextValidator"},
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "schedules:list"
-ACCOUNT_ADAPTER = "people.adapter.AccountAdapter"
-ACCOUNT_SIGNUP_FORM_CLASS = "people.forms.SignUpDetails"
+ACCOUNT_ADAPTER = "people.sign_in.adapter.AccountAdapter"
+ACCOUNT_SIGNUP_FORM_CLASS = "people.web.forms.SignUpDetails"
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_FORMS = {
-    "signup": "people.account_forms.SignUpForm",
-    "add_email": "people.account_forms.AddAddressForm",
-    "change_password": "people.account_forms.ChangeOwnPasswordForm",
-    "reset_password_from_key": "people.account_forms.ResetPasswordForm",
+    "signup": "people.web.account_forms.SignUpForm",
+    "add_email": "people.web.account_forms.AddAddressForm",
+    "change_password": "people.web.account_forms.ChangeOwnPasswordForm",
+    "reset_password_from_key": "people.web.account_forms.ResetPasswordForm",
 }
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
@@ -227,23 +229,23 @@ SIGN_UP = env.flag("SIGN_UP", True)
 ONBOARDING = env.flag("ONBOARDING", True)  # messages to new people about their first steps
 # An authenticator app, security keys and recovery codes. With https, staff must have a second factor.
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
-MFA_ADAPTER = "people.second_factor.Adapter"
+MFA_ADAPTER = "people.sign_in.second_factor.Adapter"
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_ISSUER = "Carillon"
 MFA_TOTP_TOLERANCE = 1  # periods of 30 s on either side, for clocks that differ
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # our form checks this, with an exception for staff
 MFA_FORMS = {
-    "activate_totp": "people.factor_forms.SetUpForm",
-    "authenticate": "people.factor_forms.CodeForm",
-    "reauthenticate": "people.factor_forms.CodeAgainForm",
-    "add_webauthn": "people.factor_forms.AddKeyForm",
-    "edit_webauthn": "people.factor_forms.RenameKeyForm",
-    "authenticate_webauthn": "people.factor_forms.KeyForm",
-    "reauthenticate_webauthn": "people.factor_forms.KeyAgainForm",
+    "activate_totp": "people.web.factor_forms.SetUpForm",
+    "authenticate": "people.web.factor_forms.CodeForm",
+    "reauthenticate": "people.web.factor_forms.CodeAgainForm",
+    "add_webauthn": "people.web.factor_forms.AddKeyForm",
+    "edit_webauthn": "people.web.factor_forms.RenameKeyForm",
+    "authenticate_webauthn": "people.web.factor_forms.KeyForm",
+    "reauthenticate_webauthn": "people.web.factor_forms.KeyAgainForm",
 }
 SECOND_FACTOR_FOR_STAFF = _https
 # allauth counts tries to sign in, to sign up and to reset a password in this cache, shared by all web processes.
-CACHES = {"default": {"BACKEND": "common.cache.Cache", "LOCATION": REDIS_URL, "KEY_PREFIX": "carillon-cache"}}
+CACHES = {"default": {"BACKEND": "common.redis.cache.Cache", "LOCATION": REDIS_URL, "KEY_PREFIX": "carillon-cache"}}
 ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 
 # --- Limits for each person ------------------------------------------------------------------------------------------
@@ -362,10 +364,10 @@ UNFOLD = {
     "SITE_HEADER": "Carillon",
     "SITE_SYMBOL": "notifications",
     "SITE_SUBHEADER": _("Scheduled notifications, sent once"),
-    "SIDEBAR": {"navigation": "config.admin_site.navigation"},
+    "SIDEBAR": {"navigation": "config.admin.site.navigation"},
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("bell.svg")}],
     "STYLES": [lambda request: static("carillon-admin.css")],
     "SCRIPTS": [lambda request: static("carillon-admin.js")],
-    "GLOBAL_CALLBACK": "config.admin_site.context",
+    "GLOBAL_CALLBACK": "config.admin.site.context",
 }
 LOGGING = logs.settings(env.text("LOG_LEVEL", "INFO"))

@@ -8,8 +8,8 @@ from contextlib import ExitStack, closing
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from common import postgres
-from config.env import Misconfigured
+from common.database import postgres
+from config.environment.env import Misconfigured
 from notifications.channels import key_rotation
 
 

@@ -3,15 +3,15 @@ from django.urls import include, path
 
 from api.reference import reference
 from api.v1 import api
-from config import admin_site
+from config.admin import site
 from config.health import clock, health, queues
 from jobs.admin import kinds as job_kinds
-from people.views import recovery_codes, security_keys
+from people.web.views import recovery_codes, security_keys
 from schedules.admin import outages, upcoming
 from work.admin import health as health_page
 
-admin_site.protect(admin.site)
-handler500 = "config.unavailable.server_error"
+site.protect(admin.site)
+handler500 = "config.web.unavailable.server_error"
 
 urlpatterns = [
     path("admin/outages/", admin.site.admin_view(outages.screen), name="outages"),
@@ -28,8 +28,8 @@ urlpatterns = [
     path("api/v1/docs", reference, name="api-reference"),
     path("healthz/queues", queues, name="health-queues"),
     path("api/v1/", api.urls),
-    path("", include("people.urls")),
-    path("", include("api.transfer.urls")),
+    path("", include("people.web.urls")),
+    path("", include("api.resources.transfer.urls")),
     path("", include("notifications.web.urls")),
     path("", include("jobs.web.urls")),
     path("", include("schedules.web.urls")),

@@ -20,10 +20,11 @@ from psycopg import sql
 from psycopg.rows import dict_row
 from redis import Redis
 
-from config import embedded, env
+from config import embedded
 from config.embedded.postgres import as_superuser
 from config.embedded.var import CHECKOUT
-from config.processes import Child, web_command, worker_command
+from config.environment import env
+from config.processes.child import Child, web_command, worker_command
 from demo.ports import free_port
 
 Found = TypeVar("Found")

@@ -25,14 +25,10 @@ class EventsConfig(AppConfig):
     def ready(self) -> None:
         """Register the kinds of work. Raises ImproperlyConfigured where events would be deleted too early."""
         _check_retention()
-        from events import (
-            digest_kind,  # noqa: F401
-            job_kinds,
-            kind,  # noqa: F401
-            subscriptions,
-        )
+        from events import job_kinds
+        from events.topics import subscriptions
         from jobs import kinds
-        from people import account_deletion
+        from people.account import deletion
 
         kinds.PACKAGES.append(job_kinds.__name__)
-        account_deletion.FIRST.append(subscriptions.forget_account)
+        deletion.FIRST.append(subscriptions.forget_account)

@@ -2,9 +2,9 @@
 
 from celery import shared_task
 
-from events import inside, retention
-from events.digest_kind import DIGEST
-from events.kind import EVENT
+from events.kinds import inside, retention
+from events.kinds.digest import DIGEST
+from events.kinds.event import EVENT
 from work.tasks import task_of
 
 handle = task_of(EVENT)

@@ -9,12 +9,8 @@ class JobsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the kinds of work, and the queues of the kinds of job."""
-        from common import served_queues
-        from jobs import (
-            batch_kind,  # noqa: F401
-            kind,  # noqa: F401
-            kinds,
-            recording,
-        )
+        from common.redis import served_queues
+        from jobs import kinds
+        from jobs.checks import recording
 
         served_queues.also_used.append(lambda: (recording.queue_of(one.name) for one in kinds.all()))

@@ -4,8 +4,8 @@ from datetime import datetime
 
 from django.utils.translation import gettext_noop as _
 
-from common import dates
-from common.budget import OverBudget
+from common.parsing.budget import OverBudget
+from common.times import dates
 from work.reasons import FORMATS, Codes
 
 FORMATS["day"] = lambda instant: dates.full_day(datetime.fromisoformat(instant))

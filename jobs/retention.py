@@ -5,8 +5,8 @@ from datetime import timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from jobs.batch_kind import BATCH
-from jobs.kind import JOB
+from jobs.batches.kind import BATCH
+from jobs.checks.kind import JOB
 from jobs.kinds.base import LONGEST_FRESH
 from jobs.models import Result
 from work import retention

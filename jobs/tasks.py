@@ -2,9 +2,10 @@
 
 from celery import shared_task
 
-from jobs import batches, retention
-from jobs.batch_kind import BATCH
-from jobs.kind import JOB
+from jobs import retention
+from jobs.batches import progress
+from jobs.batches.kind import BATCH
+from jobs.checks.kind import JOB
 from work.tasks import task_of
 
 look = task_of(JOB)
@@ -14,8 +15,8 @@ tell = task_of(BATCH)
 @shared_task(name="jobs.count", ignore_result=True)
 def count() -> None:
     """Keep the progress of batches, and cancel what is left of cancelled ones."""
-    batches.cancel_parts()
-    batches.count_open()
+    progress.cancel_parts()
+    progress.count_open()
 
 
 @shared_task(name="jobs.prune", ignore_result=True)

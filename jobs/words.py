@@ -7,7 +7,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common import dates
+from common.times import dates
 from work.reasons import Reason
 
 

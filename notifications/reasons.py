@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_noop as _, ngettext, pgettext, pgettext_lazy
 
-from common.numbers import grouped
+from common.texts.numbers import grouped
 from work.reasons import FORMATS, Codes
 
 

@@ -5,7 +5,8 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from notifications import change_feed, owner_notices, status_webhooks
+from notifications.changes import feed, status_webhooks
+from notifications.channels import owner_notices
 from notifications.deliveries import shown
 from notifications.deliveries.kind import DELIVERY
 from work.tasks import task_of
@@ -30,4 +31,4 @@ def send_changes() -> None:
 
 @shared_task(name="notifications.prune_changes")
 def prune_changes() -> int:
-    return change_feed.prune()
+    return feed.prune()

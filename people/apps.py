@@ -7,4 +7,4 @@ class PeopleConfig(AppConfig):
     verbose_name = _("People")
 
     def ready(self) -> None:
-        from people import second_factor, security_log, sessions  # noqa: F401  # they listen
+        from people.sign_in import second_factor, security_log, sessions  # noqa: F401  # they listen

@@ -18,10 +18,11 @@ from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
-from common import languages, request_slots
-from common.postgres import is_locked
-from people import second_factor
+from common.database.postgres import is_locked
+from common.limits import request_slots
+from common.texts import languages
 from people.models import User
+from people.sign_in import second_factor
 
 _SHOWN_AT = ("mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn")
 _CHANGES = {
@@ -59,7 +60,7 @@ class ReadersZoneAndLanguage:
 class FewChangesAtOnce:
     """Limit how many changes of one person are in work, and answer 409 where they wait too long for each other.
 
-    The page keeps what was typed, and sends it again. The API does the same in `api.calls`.
+    The page keeps what was typed, and sends it again. The API does the same in `api.protocol.calls`.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

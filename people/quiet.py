@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from common import civil_time, zones
+from common.times import civil_time, zones
 
 
 @dataclass(frozen=True, slots=True)

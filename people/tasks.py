@@ -2,13 +2,14 @@
 
 from celery import shared_task
 
-from people import account_deletion, security_log, sessions
+from people.account import deletion
+from people.sign_in import security_log, sessions
 
 
 @shared_task(name="people.delete_accounts")
 def delete_accounts() -> int:
     """Returns how many accounts are gone."""
-    return account_deletion.delete_requested()
+    return deletion.delete_requested()
 
 
 @shared_task(name="people.prune")

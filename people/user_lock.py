@@ -14,9 +14,9 @@ from typing import Concatenate, ParamSpec
 from django.db import OperationalError, transaction
 from django.http import HttpResponse
 
-from common import postgres
+from common.database import postgres
+from people.access.requests import PersonRequest
 from people.models import User
-from people.requests import PersonRequest
 
 P = ParamSpec("P")
 

@@ -13,8 +13,10 @@ class SchedulesConfig(AppConfig):
 
         from jobs import kinds
         from notifications.deliveries import quiet_changes
-        from schedules import holidays, job_kinds, mirror
+        from schedules import job_kinds
+        from schedules.firing import holidays
         from schedules.job_kinds import onboarding
+        from schedules.parts import mirror
 
         kinds.PACKAGES.append(job_kinds.__name__)
         user_signed_up.connect(onboarding.begin, dispatch_uid="onboarding")

@@ -15,10 +15,10 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _, gettext_lazy
 from django_celery_beat.models import PeriodicTask
 
-from common import checks
-from common.storage import BUSY
-from common.triggers import update_of
-from common.uuid7 import uuid7
+from common.database import checks
+from common.database.storage import BUSY
+from common.database.triggers import update_of
+from common.database.uuid7 import uuid7
 from jobs import kinds
 from jobs.models import Connection
 from jobs.models.job import OnError

@@ -4,9 +4,10 @@ from uuid import UUID
 
 from celery import shared_task, signals
 
-from schedules import mirror, retention
 from schedules.beat import periodic_runs
+from schedules.changes import retention
 from schedules.firing import fire
+from schedules.parts import mirror
 
 signals.task_success.connect(periodic_runs.note)
 

@@ -21,7 +21,7 @@ from pytest_django import Settings
 
 from people.models import User
 from tests.make import make_user, signed_in
-from work import fair_queue
+from work.broker import fair_queue
 
 # Tests make databases, and rows without triggers. Carillon's own role may neither.
 if configured.DATABASES["default"]["USER"] == "carillon":

@@ -15,29 +15,29 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.db import connection
 from django.test import Client
 
-from common.uuid7 import uuid7
-from events import ledger
-from events.envelope import Envelope
-from events.kind import EVENT
+from common.database.uuid7 import uuid7
+from events.intake import ledger
+from events.kinds.event import EVENT
 from events.models import Event, Rule
-from jobs.kind import JOB
+from events.pure.envelope import Envelope
+from jobs.checks.kind import JOB
 from jobs.models import Connection, Job
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY, Claim
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.models import Channel, Delivery, Notification
 from notifications.providers import inbox
 from notifications.reasons import Code
 from people.models import User
-from people.sessions import SessionStore
-from schedules import editing
+from people.sign_in.sessions import SessionStore
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
-from work import claim as claiming, runner, settlement
 from work.answers import Answer
-from work.decision import Decision
+from work.engine import claim as claiming, runner, settlement
+from work.engine.decision import Decision
+from work.engine.runner import TryAgain
 from work.reasons import Reason, cause_of
-from work.runner import TryAgain
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
 NINE = NOON.replace(hour=9) + timedelta(days=1)

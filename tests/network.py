@@ -17,7 +17,7 @@ from django.test import override_settings
 
 from demo.receivers import HTTPReceiver, Received
 from demo.receivers.http import Answer
-from notifications.message import Message
+from notifications.messages.message import Message
 from notifications.net import http
 from notifications.net.http import Response
 from notifications.reasons import Code

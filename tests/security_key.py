@@ -15,7 +15,7 @@ from fido2 import cbor
 from fido2.cose import ES256
 from fido2.utils import websafe_encode
 
-from people.second_factor import key_origin
+from people.sign_in.second_factor import key_origin
 from tests.authenticator import PASSWORD
 
 ADD = "/account/second-factor/webauthn/add/"

@@ -14,12 +14,12 @@ from django.db import transaction
 from django.db.models import Count, Max, Min, Q, QuerySet
 from django.db.models.functions import Now
 
-from common.postgres import change, column, query
-from work import manual
+from common.database.postgres import change, column, query
+from work.broker.wakes import Wake, publish_after_commit
+from work.engine import manual
 from work.kinds import KINDS, Kind, kind_of
 from work.models import DEAD_LETTERS, Intervention, InterventionItem
 from work.reasons import Code, Reason
-from work.wakes import Wake, publish_after_commit
 
 _WHAT = Intervention.What
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_noop as _
 
-from common.damaged import object_of
-from common.numbers import grouped
+from common.database.damaged import object_of
+from common.texts.numbers import grouped
 
 _CODES: dict[str, Codes] = {}
 # How a parameter is shown, by what follows its name and a colon in a sentence. Apps add theirs.

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from common.postgres import persist, query
-from common.uuid7 import first_of
+from common.database.postgres import persist, query
+from common.database.uuid7 import first_of
 from work.kinds import Kind
 
 _CHUNK = 5_000

@@ -9,9 +9,11 @@ from celery import Task, shared_task
 from celery.exceptions import Retry
 from django.utils import timezone
 
-from work import operator_summary, rescue as rescuing, runner, wakes
+from work import operator_summary
+from work.broker import wakes
+from work.engine import rescue as rescuing, runner
+from work.engine.runner import TryAgain
 from work.kinds import Kind
-from work.runner import TryAgain
 
 _HOST = socket.gethostname()
 

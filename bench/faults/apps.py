@@ -41,10 +41,13 @@ def _wished() -> list[str]:
 
 def _shorten() -> None:
     from bench.faults.workload import WEBHOOK_DEADLINE
-    from common import postgres, rate_limiter
-    from jobs import batch_kind
+    from common.database import postgres
+    from common.limits import rate_limiter
+    from jobs.batches import kind as batch_kind
     from notifications.providers.webhook import Webhook
-    from work import claim, decision, retry, wakes
+    from work import retry
+    from work.broker import wakes
+    from work.engine import claim, decision
 
     claim.LEASE = float(os.environ.get("FAULTS_LEASE", "5"))
     postgres.PATIENCE = claim.LEASE / 2
@@ -59,7 +62,7 @@ def _shorten() -> None:
 
 def _misbehave() -> None:
     """Make the provider fail on payloads that name a failure."""
-    from notifications.message import Delivered, Destination, Message
+    from notifications.messages.message import Delivered, Destination, Message
     from notifications.providers.webhook import Webhook
     from work.answers import Answer
     from work.reasons import Reason
@@ -99,7 +102,7 @@ def _exhaust_memory() -> None:
 
 
 def _publish_fourfold() -> None:
-    from work import publisher
+    from work.broker import publisher
 
     publish = publisher.publish
 
@@ -111,7 +114,7 @@ def _publish_fourfold() -> None:
 
 def _cut_connections() -> None:
     """Cut the line to PostgreSQL now and then, before, while or after it commits a claim or a settlement."""
-    from common import postgres
+    from common.database import postgres
 
     execute, rng, directory = postgres.execute, random.Random(os.getpid()), os.environ["CARILLON_FAULT_POINTS"]
 
@@ -132,10 +135,10 @@ def _cut_connections() -> None:
 
 def _mutate(mutation: str) -> None:
     """Remove one guarantee. The matrix must turn red."""
-    from common.uuid7 import uuid7
-    from events import ledger
+    from common.database.uuid7 import uuid7
+    from events.intake import ledger
     from notifications.deliveries import pull
-    from work import claim, rescue, settlement
+    from work.engine import claim, rescue, settlement
 
     match mutation:
         case "":
@@ -166,7 +169,7 @@ def _mutate(mutation: str) -> None:
 
 
 def _settle_and_then_effect(kind: Any, row: Any, effect: Callable[[], object] | None, before: Any) -> bool:
-    from work import settlement
+    from work.engine import settlement
 
     settled = settlement.write(kind, [row]) == 1
     if settled and effect:
@@ -177,8 +180,8 @@ def _settle_and_then_effect(kind: Any, row: Any, effect: Callable[[], object] | 
 
 def _wake_before_commit() -> None:
     """Hand the rows of a batch to their threads while its transaction is still open."""
-    from common import postgres
-    from work.shared_connection import SharedConnection
+    from common.database import postgres
+    from work.broker.shared_connection import SharedConnection
 
     def execute(self: SharedConnection, statement: str, values: Any) -> Any:
         database: Any = self._database or self._open()

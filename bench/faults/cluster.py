@@ -24,7 +24,7 @@ from config.embedded import var_dir
 from config.embedded.engine import Engine
 from config.embedded.postgres import Postgres
 from config.embedded.redis import Redis as RedisEngine
-from config.processes import Child, web_command
+from config.processes.child import Child, web_command
 from demo.ports import free_port
 
 _CELERY = [sys.executable, "-m", "celery", "-A", "config"]

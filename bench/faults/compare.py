@@ -15,8 +15,8 @@ from bench.faults.job_workload import unfinished_jobs, wrong_jobs
 from bench.faults.models import Entry
 from bench.faults.tasks import REFUSED
 from bench.faults.workload import Asked
-from events.envelope import Envelope
 from events.models import Digest, Event
+from events.pure.envelope import Envelope
 from jobs.models import Batch
 
 _ROWS = """

@@ -12,9 +12,9 @@ from django.utils import timezone
 from bench.faults.publisher import TOPIC
 from bench.faults.workload import RULES, Asked, Workload, channel_at, event_at, event_type, paths_of
 from bench.rows import WEBHOOK_SECRET, make_channel, make_user
-from events.envelope import Envelope
 from events.models import Rule, Subscription, Topic
-from notifications.message import Destination
+from events.pure.envelope import Envelope
+from notifications.messages.message import Destination
 from notifications.models import Channel
 from people.models import User
 

@@ -16,7 +16,7 @@ from bench.faults.scene import Scene, wait_for
 from bench.faults.workload import RULES, Asked, Workload, channel_at, once_at, paths_of
 from bench.rows import make_user
 from common.fault_points import Point
-from events.envelope import Envelope
+from events.pure.envelope import Envelope
 from people.models import User
 from schedules.models import Schedule
 

@@ -32,16 +32,17 @@ from bench.faults.scene import Scene, wait_for
 from bench.faults.workload import RULES, Asked, Workload, channel_at, once_at, paths_of
 from bench.rows import WEBHOOK_SECRET, make_channel, make_user
 from common import encryption
-from common.postgres import persist
-from events.envelope import Envelope
+from common.database.postgres import persist
 from events.inbound.receive import hashed
 from events.models import InboundAddress, Rule
+from events.pure.envelope import Envelope
 from jobs.models import Connection
-from notifications.message import Destination
-from notifications.text import MAX_PLACEHOLDERS
-from people import account_deletion, tokens
+from notifications.messages.message import Destination
+from notifications.messages.text import MAX_PLACEHOLDERS
+from people import tokens
+from people.account import deletion
 from people.models import User
-from people.sessions import SessionStore
+from people.sign_in.sessions import SessionStore
 from schedules.models import Schedule
 
 PEOPLE = 200
@@ -132,8 +133,8 @@ def _judge(
 
 def _delete(scene: Scene, person: User) -> None:
     """What they have made is judged by nobody."""
-    persist(lambda: account_deletion.request(person))
-    if not wait_for(lambda: persist(account_deletion.delete_requested) >= 0 and not _exists(person), 120.0):
+    persist(lambda: deletion.request(person))
+    if not wait_for(lambda: persist(deletion.delete_requested) >= 0 and not _exists(person), 120.0):
         scene.problems.append("the person's account was not deleted")
 
 

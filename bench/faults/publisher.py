@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from http.client import HTTPException, HTTPResponse
 
-from events.envelope import Envelope
+from events.pure.envelope import Envelope
 from people import tokens
 from people.models import User
 

@@ -14,10 +14,10 @@ from bench.faults.compare import Result, compare, unfinished
 from bench.faults.publisher import Publisher
 from bench.faults.scene import Scene
 from bench.faults.workload import clear, replay_refused
-from common import postgres
-from common.postgres import persist
+from common.database import postgres
+from common.database.postgres import persist
 from config import embedded
-from events import ledger
+from events.intake import ledger
 
 # From so many deliveries on, outages are long: a minute without Redis, two without a beat.
 FULL = 5_000

@@ -14,8 +14,8 @@ from django.utils import timezone
 from bench.faults.models import Entry
 from bench.faults.tasks import ENTRY, REFUSED
 from bench.rows import WEBHOOK_SECRET, make_channel, make_user
-from events.envelope import Envelope
 from events.models import Rule
+from events.pure.envelope import Envelope
 from notifications.models import Channel
 from people.models import User
 from schedules.models import Schedule

@@ -25,7 +25,7 @@ from typing import Any
 
 from bench.environment import children_environment, clear_broker, environment, report
 from bench.workers import Sink, cpu_of, own_redis_database, worker
-from config.processes import Child
+from config.processes.child import Child
 
 _LIST = Path(__file__).with_name("requirements.txt")
 _CRASH_JOBS = 8
@@ -110,7 +110,7 @@ def _measure(queue: Queue, sink: Sink, count: int) -> tuple[float, float]:
 
 def _crash(queues: Sequence[Queue]) -> dict[str, dict[str, Any]]:
     """Kill each queue's workers in mid-send, start them again, and look at what arrived and what was recorded."""
-    from work.rescue import rescue
+    from work.engine.rescue import rescue
 
     sinks = {queue.name: Sink(_CRASH_LATENCY) for queue in queues}
     before = {queue.name: _count(queue) for queue in queues}
@@ -146,7 +146,7 @@ def _queues(app: Any, python: str, stack: ExitStack) -> list[Queue]:
     from bench import bare
     from bench.rows import make_channel, make_deliveries, make_user
     from notifications.deliveries import outbox
-    from work import wakes
+    from work.broker import wakes
 
     variables = {
         **children_environment(),

@@ -23,8 +23,8 @@ from unfold.admin import TabularInline
 
 from common.admin import rights
 from common.admin.damaged import SafeAdmin
-from common.numbers import grouped
-from common.texts import StrOrPromise
+from common.texts.numbers import grouped
+from common.texts.types import StrOrPromise
 
 MOST = 10_000
 

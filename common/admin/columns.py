@@ -15,8 +15,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
-from common import dates
-from common.texts import StrOrPromise
+from common.texts.types import StrOrPromise
+from common.times import dates
 
 NONE = "–"
 

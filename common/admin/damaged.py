@@ -29,8 +29,8 @@ from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
 from common.admin import columns
-from common.damaged import readable
-from common.postgres import blames_no_row
+from common.database.damaged import readable
+from common.database.postgres import blames_no_row
 
 _ANSWERED = (Http404, PermissionDenied, SuspiciousOperation, BadRequest)
 _MOST = 100  # rows of an inline

@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common import uuid7
-from common.numbers import grouped
+from common.database import uuid7
+from common.texts.numbers import grouped
 
 PERIODS = {
     "hour": (gettext_lazy("Past hour"), timedelta(hours=1)),

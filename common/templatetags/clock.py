@@ -12,8 +12,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, ngettext_lazy
 
-from common import dates, durations, zones
-from common.state_words import state_word
+from common.texts.state_words import state_word
+from common.times import dates, durations, zones
 
 register = template.Library()
 

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
-from events.digest_kind import DIGEST
+from events.kinds.digest import DIGEST
 from events.models import DeadDigest, Digest
 from jobs.admin.owned import OwnedWorkAdmin
 from work.admin.dead_letter import DeadLetterAdmin

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyInline
-from events.kind import EVENT
+from events.kinds.event import EVENT
 from events.models import DeadLetter, Effect, Event
 from jobs.admin.owned import OwnedWorkAdmin, to_notification
 from work.admin.dead_letter import DeadLetterAdmin

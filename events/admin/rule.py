@@ -16,10 +16,10 @@ from unfold.decorators import action as button
 from common.admin import columns, owner_form, rights
 from common.admin.base import ReadOnlyInline, as_uuid
 from common.admin.columns import badge
-from common.state_words import labelled
-from events import rules, words
+from common.texts.state_words import labelled
 from events.inputs.rule_form import RuleForm
 from events.models import Effect, Rule
+from events.rules import changes, words
 from jobs.admin.owned import OwnedAdmin, to_notification
 from notifications.admin import cells
 from people.admin.user import to_person
@@ -110,7 +110,7 @@ class RuleAdmin(OwnedAdmin):
         changed = list(there.values_list("id", flat=True))
         for key in changed:
             with transaction.atomic():
-                self.log_many(request, [rules.switch(key, enabled)], "Switched on." if enabled else "Switched off.")
+                self.log_many(request, [changes.switch(key, enabled)], "Switched on." if enabled else "Switched off.")
         if enabled:
             said, skipped = _("%(count)s switched on."), _("%(count)s skipped: already on, or deleted.")
         else:

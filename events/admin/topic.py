@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.admin import columns
 from common.admin.columns import badge
-from events import topics
 from events.models import Topic
+from events.topics import changes
 from jobs.admin.owned import OwnedAdmin
 from people.admin.user import to_person
 
@@ -27,10 +27,10 @@ class TopicAdmin(OwnedAdmin):
     empty_text = gettext_lazy("No topics yet. People create them on their own pages.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return topics.with_subscribers(super().get_queryset(request).select_related("user"))
+        return changes.with_subscribers(super().get_queryset(request).select_related("user"))
 
     person = columns.column(gettext_lazy("owner"), "user", to_person)
-    subscribers = columns.column(gettext_lazy("subscribers"), "subscribers", topics.shown_count)
+    subscribers = columns.column(gettext_lazy("subscribers"), "subscribers", changes.shown_count)
 
     @badge(gettext_lazy("access"), {"open": "success", "by its owner": "info"})
     def access(self, topic: Topic) -> tuple[str, str]:

@@ -20,8 +20,8 @@ from django.http.multipartparser import MultiPartParser, MultiPartParserError
 from django.utils.http import parse_header_parameters
 from django.utils.translation import gettext as _
 
-from common import strict_json
-from common.strict_json import Bad
+from common.parsing import strict_json
+from common.parsing.strict_json import Bad
 
 MOST_FIELDS = 1_000
 MOST_ELEMENTS = 10_000

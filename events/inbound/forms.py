@@ -7,10 +7,10 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common import expressions, strict_json
-from common.texts import StrOrPromise
-from events import schemes
+from common.parsing import expressions, strict_json
+from common.texts.types import StrOrPromise
 from events.models import InboundAddress
+from events.pure import schemes
 
 _FIELDS = ("type", "source", "data", "time", "id")
 _OPTIONS = ("header", "algorithm", "encoding", "prefix")

@@ -15,21 +15,24 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from common import encryption, expressions, languages, strict_json
-from common.budget import Budget
-from common.postgres import change
-from common.strict_json import Bad
-from common.uuid7 import uuid7
-from events import ledger, matching, schemes, types, usage
-from events.envelope import LARGEST_DATA, Envelope
+from common import encryption
+from common.database.postgres import change
+from common.database.uuid7 import uuid7
+from common.parsing import expressions, strict_json
+from common.parsing.budget import Budget
+from common.parsing.strict_json import Bad
+from common.texts import languages
 from events.inbound import alerts, body
+from events.intake import ledger, usage
 from events.models import InboundAddress, InboundRequest
+from events.pure import matching, schemes, types
+from events.pure.envelope import LARGEST_DATA, Envelope
 from events.reasons import Code
-from notifications import owner_notices
+from notifications.channels import owner_notices
+from notifications.channels.owner_notices import Notice
 from notifications.net import chain
-from notifications.owner_notices import Notice
+from work.broker.wakes import Wake, publish_after_commit
 from work.reasons import NO_REASON, Reason
-from work.wakes import Wake, publish_after_commit
 
 KEPT = 50
 """Requests of each address."""

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from events import matching
+from events.pure import matching
 from events.reasons import OPERATORS
 
 MOST_CONDITIONS = 20

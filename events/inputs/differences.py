@@ -5,11 +5,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.texts import StrOrPromise
-from events import words
+from common.texts.types import StrOrPromise
 from events.models import Rule, Topic
-from events.rules import PLAIN, Draft
-from events.topics import TopicForm
+from events.rules import words
+from events.rules.changes import PLAIN, Draft
+from events.topics.changes import TopicForm
 from notifications.inputs.channels_form import channel_names
 
 

@@ -13,18 +13,19 @@ from django.http import QueryDict
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.edit_form import EditForm
-from common.numbers import grouped_lazy
-from common.texts import StrOrPromise
-from common.uuid7 import uuid7
-from events import matching, rules, steps, words
+from common.database.uuid7 import uuid7
+from common.texts.numbers import grouped_lazy
+from common.texts.types import StrOrPromise
+from common.web.edit_form import EditForm
 from events.inputs.conditions_field import MOST_CONDITIONS, ConditionsField, check_field
 from events.inputs.differences import differences
 from events.inputs.seconds_field import SecondsField
 from events.job_kinds.series import too_long
 from events.models import Event, Rule
+from events.pure import matching, steps
 from events.reasons import OPERATORS
-from events.rules import PLAIN, Draft
+from events.rules import changes, words
+from events.rules.changes import PLAIN, Draft
 from notifications.inputs.channels_form import ChannelsForm
 from notifications.inputs.text_fields import BodyField, TitleField
 from people.models import User
@@ -222,8 +223,8 @@ class RuleForm(EditForm, ChannelsForm):
         """
         draft = self.draft()
         try:
-            rules.change(rule.id, draft, self.cleaned_data["version"])
-        except rules.Conflict as conflict:
+            changes.change(rule.id, draft, self.cleaned_data["version"])
+        except changes.Conflict as conflict:
             self.retype("version", str(conflict.current.version))
             return differences(conflict.current, draft)
         return None

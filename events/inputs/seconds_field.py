@@ -8,7 +8,7 @@ from django.utils.functional import lazy
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
-from common.texts import StrOrPromise
+from common.texts.types import StrOrPromise
 from work.reasons import FORMATS
 
 _HOUR = "3600"

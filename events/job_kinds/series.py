@@ -9,17 +9,17 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, ngettext
 
-from common.postgres import persist
-from common.uuid7 import first_of
-from events import steps
-from events.matching import TYPE, Condition, budget_of_event, unmet
+from common.database.postgres import persist
+from common.database.uuid7 import first_of
 from events.models import Event
-from jobs import series
-from jobs.fetch import Fetch, Later, Refused
+from events.pure import steps
+from events.pure.matching import TYPE, Condition, budget_of_event, unmet
+from jobs.checks import series
+from jobs.checks.series import MOST_STEPS, Step
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
+from jobs.reading.fetch import Fetch, Later, Refused
 from jobs.reasons import Code as JobCode
-from jobs.series import MOST_STEPS, Step
-from notifications import text
+from notifications.messages import text
 from work.reasons import Codes, Reason
 
 _MOST_EVENTS = 200

@@ -11,8 +11,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from common import checks
-from common.uuid7 import uuid7
+from common.database import checks
+from common.database.uuid7 import uuid7
 from events.models.digest import Digest
 from events.models.rule import Rule
 from events.models.topic import Topic
@@ -52,7 +52,7 @@ class Event(Work):
     topic = models.ForeignKey(
         Topic, on_delete=models.SET_NULL, null=True, blank=True, related_name="events", db_index=False
     )
-    # Of staff: to whom it is announced, see `jobs.audiences`.
+    # Of staff: to whom it is announced, see `jobs.batches.audiences`.
     audience = models.CharField(_("audience"), max_length=20, blank=True, db_default="", editable=False)
     audience_key = models.CharField(max_length=64, blank=True, db_default="", editable=False)
     batch = models.ForeignKey(

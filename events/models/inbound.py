@@ -10,8 +10,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from common import encryption
-from common.uuid7 import uuid7
-from events import schemes
+from common.database.uuid7 import uuid7
+from events.pure import schemes
 from people.models import User
 from work.reasons import sentence
 

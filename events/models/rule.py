@@ -13,10 +13,10 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from common import checks
-from common.triggers import update_of
-from common.uuid7 import uuid7
-from events import types
+from common.database import checks
+from common.database.triggers import update_of
+from common.database.uuid7 import uuid7
+from events.pure import types
 from notifications.models import Channel, sort_channels
 from people.models import User
 
@@ -68,7 +68,7 @@ class Rule(models.Model):
     digest_at = models.TimeField(null=True, blank=True)
     digest_count = models.PositiveIntegerField(null=True, blank=True)
     digest_key = models.CharField(max_length=200, blank=True)
-    # Steps that follow the message, as `events.steps` reads them, until an event of this type with the same value of
+    # Steps that follow the message, as `steps` reads them, until an event of this type with the same value of
     # this field.
     series = models.TextField(blank=True, db_default="")
     series_ends_on = models.CharField(max_length=100, blank=True, db_default="")

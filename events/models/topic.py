@@ -11,8 +11,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from common import checks
-from common.uuid7 import uuid7
+from common.database import checks
+from common.database.uuid7 import uuid7
 from people.models import User
 
 

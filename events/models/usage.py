@@ -6,7 +6,7 @@ from django.db import models
 
 class Usage(models.Model):
     """What came in a UTC day, and in its newest minute. A person has a few rows, so that no two transactions wait for
-    each other; each begins anew with its day and minute. See `events.usage`."""
+    each other; each begins anew with its day and minute. See `events.intake.usage`."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
     shard = models.SmallIntegerField()

@@ -13,18 +13,19 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from common.admin.base import as_uuid
-from common.request_limiter import limit_page
-from events import matching, preview, rules, types, words
-from events.envelope import as_sent
+from common.limits.request_limiter import limit_page
 from events.inputs.rule_form import ConditionRow, RuleForm
-from events.matching import Condition
 from events.models import Event, Rule
-from events.preview import Outcome
+from events.pure import matching, types
+from events.pure.envelope import as_sent
+from events.pure.matching import Condition
+from events.rules import changes, preview, words
+from events.rules.preview import Outcome
 from notifications.channels import text_preview
 from notifications.inputs.channels_form import channel_names
-from notifications.text import Text
+from notifications.messages.text import Text
+from people.access.requests import PersonRequest
 from people.models import User
-from people.requests import PersonRequest
 from people.user_lock import with_user_lock
 
 
@@ -40,7 +41,7 @@ def new(request: PersonRequest) -> HttpResponse:
         return _with_other_rows(request, form)
     if form.is_valid():
         try:
-            rule = rules.create(request.user, form.draft(), form.cleaned_data["made_as"])
+            rule = changes.create(request.user, form.draft(), form.cleaned_data["made_as"])
         except IntegrityError:  # the same form, sent twice at once
             return redirect("events:rule", form.cleaned_data["made_as"])
         messages.success(request, _("“%(name)s” is created.") % {"name": rule.name})

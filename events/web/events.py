@@ -12,13 +12,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from common import paging
-from events import ledger, types, usage
-from events.matching import fits_pattern
+from common.web import paging
+from events.intake import ledger, usage
+from events.intake.trace import trace
 from events.models import Effect, Event, Rule
-from events.preview import types_seen
-from events.trace import trace
-from people.requests import PersonRequest
+from events.pure import types
+from events.pure.matching import fits_pattern
+from events.rules.preview import types_seen
+from people.access.requests import PersonRequest
 
 _OF_OPERATORS = ["events.view_event", "notifications.view_delivery"]
 

@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from common.admin.base import as_uuid
-from events import rules, words
 from events.models import Effect, Rule
-from jobs import looks
+from events.rules import changes, words
+from jobs.checks import looks
 from notifications.models import Notification
-from people.requests import PersonRequest
+from people.access.requests import PersonRequest
 from people.user_lock import with_user_lock
 
 _PAGE = 25
@@ -65,7 +65,7 @@ def _kept(request: PersonRequest, effects: list[Effect]) -> set[UUID]:
 @login_required
 @require_POST
 def enable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
-    rule = rules.switch(_own(request, rule_id).id, True)
+    rule = changes.switch(_own(request, rule_id).id, True)
     messages.success(request, _("“%(name)s” is switched on.") % {"name": rule.name})
     return _back(request, rule)
 
@@ -73,7 +73,7 @@ def enable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def disable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
-    rule = rules.switch(_own(request, rule_id).id, False)
+    rule = changes.switch(_own(request, rule_id).id, False)
     messages.success(
         request, _("“%(name)s” is switched off. What it had not sent yet is cancelled.") % {"name": rule.name}
     )
@@ -83,7 +83,7 @@ def disable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def delete(request: PersonRequest, rule_id: UUID) -> HttpResponse:
-    rule = rules.delete(_own(request, rule_id).id)
+    rule = changes.delete(_own(request, rule_id).id)
     return redirect(f"{reverse('events:rules')}?deleted={rule.id}")
 
 
@@ -92,10 +92,10 @@ def delete(request: PersonRequest, rule_id: UUID) -> HttpResponse:
 @with_user_lock
 def restore(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     deleted = get_object_or_404(_deleted(request), id=rule_id)
-    if rules.limit_reached(request.user):
+    if changes.limit_reached(request.user):
         messages.error(request, words.limit_reached())
     else:
-        rule = rules.restore(deleted.id)
+        rule = changes.restore(deleted.id)
         messages.success(request, _("“%(name)s” is restored.") % {"name": rule.name})
     return redirect("events:rules")
 

@@ -9,14 +9,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from common import paging
-from events import subscriptions
+from common.web import paging
 from events.models import Subscription, Topic
-from events.subscriptions import ChannelsForm
-from notifications.links import LEAVE
+from events.topics import subscriptions
+from events.topics.subscriptions import ChannelsForm
+from notifications.messages.links import LEAVE
 from notifications.models import Channel
 from notifications.web.signed_link import signed_link_view
-from people.requests import PersonRequest
+from people.access.requests import PersonRequest
 
 MOST_SHOWN = 500
 

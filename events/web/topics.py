@@ -9,12 +9,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from common import paging
-from events import subscriptions, topics
+from common.web import paging
 from events.inputs import differences
 from events.models import Subscription, Topic
-from events.topics import AddressForm, TopicForm
-from people.requests import PersonRequest
+from events.topics import changes, subscriptions
+from events.topics.changes import AddressForm, TopicForm
+from people.access.requests import PersonRequest
 
 _EVENTS = 5
 
@@ -22,8 +22,8 @@ _EVENTS = 5
 @login_required
 @require_safe
 def topic_list(request: PersonRequest) -> HttpResponse:
-    found = topics.with_subscribers(Topic.objects.for_user(request.user))
-    rows = [(topic, topics.shown_count(topic.subscribers)) for topic in found]  # type: ignore[attr-defined]
+    found = changes.with_subscribers(Topic.objects.for_user(request.user))
+    rows = [(topic, changes.shown_count(topic.subscribers)) for topic in found]  # type: ignore[attr-defined]
     return render(request, "events/topic_list.html", {"rows": rows})
 
 
@@ -32,8 +32,8 @@ def new(request: PersonRequest) -> HttpResponse:
     form = TopicForm(request.POST if request.method == "POST" else None, request.user)
     if form.is_valid():
         try:
-            topic = topics.create(form)
-        except topics.Refused as refusal:
+            topic = changes.create(form)
+        except changes.Refused as refusal:
             form.add_error(None, str(refusal))
         else:
             messages.success(request, _("“%(name)s” is ready. Publish to it, or add people.") % {"name": topic.name})
@@ -61,7 +61,7 @@ def detail(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     added = Subscription.objects.filter(topic=topic).exclude(address="")
     context = {
         "topic": topic,
-        "subscribers": topics.shown_count(topic.subscribers),  # type: ignore[attr-defined]
+        "subscribers": changes.shown_count(topic.subscribers),  # type: ignore[attr-defined]
         "form": form,
         "page": paging.page(added, request.GET),
         "events": topic.events.select_related("batch").order_by("-id")[:_EVENTS],
@@ -77,10 +77,10 @@ def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     changed = None
     if form.is_valid():
         try:
-            topics.change(form)
+            changes.change(form)
         except Topic.DoesNotExist:
             raise Http404 from None
-        except topics.Conflict as conflict:
+        except changes.Conflict as conflict:
             changed = differences.of_topic(conflict.current, form)
             # Saving again overwrites.
             form.data = request.POST.dict() | {"version": str(conflict.current.version)}
@@ -98,7 +98,7 @@ def delete(request: PersonRequest, topic_id: UUID) -> HttpResponse:
         topic.delete()
         messages.success(request, _("“%(name)s” is deleted, with its subscriptions.") % {"name": topic.name})
         return redirect("events:topics")
-    context = {"topic": topic, "subscribers": topics.shown_count(topic.subscribers)}  # type: ignore[attr-defined]
+    context = {"topic": topic, "subscribers": changes.shown_count(topic.subscribers)}  # type: ignore[attr-defined]
     return render(request, "events/topic_delete.html", context)
 
 
@@ -113,4 +113,4 @@ def remove_person(request: PersonRequest, topic_id: UUID, subscription_id: UUID)
 
 
 def _own(request: PersonRequest, topic_id: UUID) -> Topic:
-    return get_object_or_404(topics.with_subscribers(Topic.objects.for_user(request.user)), id=topic_id)
+    return get_object_or_404(changes.with_subscribers(Topic.objects.for_user(request.user)), id=topic_id)

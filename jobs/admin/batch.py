@@ -9,11 +9,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy as _
 
 from common.admin import columns
-from common.numbers import grouped
-from common.state_words import state_word
-from jobs import batches
+from common.texts.numbers import grouped
+from common.texts.state_words import state_word
 from jobs.admin.owned import OwnedWorkAdmin
-from jobs.batch_kind import BATCH
+from jobs.batches import progress as batches
+from jobs.batches.kind import BATCH
 from jobs.models import Batch, DeadBatch
 from people.admin.user import to_person
 from work.admin.dead_letter import DeadLetterAdmin

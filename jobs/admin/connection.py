@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from common.admin import columns
 from common.admin.columns import badge
 from common.admin.filters import newest_filter
-from common.state_words import labelled
+from common.texts.state_words import labelled
 from jobs import connections
 from jobs.admin.owned import OwnedAdmin
 from jobs.models import Connection

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from common.admin import columns
 from jobs import kinds
 from jobs.admin.owned import OwnedWorkAdmin, to_notification
-from jobs.kind import JOB
+from jobs.checks.kind import JOB
 from jobs.models import DeadLetter, Job
 from work.admin.dead_letter import DeadLetterAdmin
 

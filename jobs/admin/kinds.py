@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common.admin import columns
-from common.numbers import grouped
-from common.postgres import query
+from common.database.postgres import query
+from common.texts.numbers import grouped
 from jobs import kinds
-from jobs.recording import queue_of
+from jobs.checks.recording import queue_of
 
 _COUNTED = 10_000
 

@@ -8,8 +8,8 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from jobs.connections.base import ConnectionKind
-from jobs.fetch import Fetch, Later, Refused, problem
-from notifications.message import Destination
+from jobs.reading.fetch import Fetch, Later, Refused, problem
+from notifications.messages.message import Destination
 from notifications.net.address_field import AddressField
 from notifications.net.headers_field import HeadersField
 

@@ -4,9 +4,9 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from common.texts import StrOrPromise
-from jobs.fetch import Fetch, Later, Refused
-from notifications.message import Destination
+from common.texts.types import StrOrPromise
+from jobs.reading.fetch import Fetch, Later, Refused
+from notifications.messages.message import Destination
 from notifications.providers.base import HasForm
 
 

@@ -10,9 +10,9 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _, gettext_noop
 
 from jobs.connections.base import ConnectionKind
-from jobs.fetch import Fetch, Later, Refused, problem
+from jobs.reading.fetch import Fetch, Later, Refused, problem
 from jobs.reasons import Code
-from notifications.message import Destination
+from notifications.messages.message import Destination
 from notifications.net.address_field import AddressField
 from work.reasons import Reason
 

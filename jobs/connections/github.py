@@ -12,9 +12,9 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _, gettext_noop
 
 from jobs.connections.base import ConnectionKind
-from jobs.fetch import Fetch, Later, Refused, problem
+from jobs.reading.fetch import Fetch, Later, Refused, problem
 from jobs.reasons import Code as JobCode
-from notifications.message import Destination
+from notifications.messages.message import Destination
 from notifications.net.http import Response
 from notifications.net.post import json_object
 from notifications.providers.base import PatternField

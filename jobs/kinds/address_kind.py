@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
-from jobs.fetch import Fetch, Refused, Unfit, origin, problem
 from jobs.kinds.base import Ask, JobKind
+from jobs.reading.fetch import Fetch, Refused, Unfit, origin, problem
 from jobs.reasons import Code
 from notifications.net.address_field import AddressField
 from notifications.net.http import Response

@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 
 from django import forms
 
-from common.budget import Budget
-from common.texts import StrOrPromise
-from jobs.fetch import Fetch, Later, Refused
+from common.parsing.budget import Budget
+from common.texts.types import StrOrPromise
+from jobs.reading.fetch import Fetch, Later, Refused
 from work.reasons import Reason
 from work.retry import Policy
 

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 
-from common.parsing import parsed
-from jobs.fetch import Fetch, Later, Refused
+from common.parsing.pool import parsed
 from jobs.kinds import silence
 from jobs.kinds.address_kind import AddressForm, AddressKind, host_of
 from jobs.kinds.base import Ask, Found, Nothing, Say
 from jobs.reading import feeds
+from jobs.reading.fetch import Fetch, Later, Refused
 from work.reasons import Codes, Reason
 
 MOST_REMEMBERED = 500

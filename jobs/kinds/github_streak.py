@@ -10,12 +10,12 @@ from django import forms
 from django.utils import formats
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, ngettext, pgettext
 
-from common import civil_time
+from common.times import civil_time
 from jobs.connections import github
-from jobs.fetch import Fetch, Later, Refused
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
+from jobs.reading.fetch import Fetch, Later, Refused
 from jobs.reasons import Code as JobCode
-from notifications import text
+from notifications.messages import text
 from notifications.providers.base import PatternField
 from work.reasons import FORMATS, Codes, Reason
 

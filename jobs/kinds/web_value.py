@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 
-from common import numbers
-from common.budget import OverBudget
-from common.parsing import parsed
-from common.refusal import Refusal
-from jobs.fetch import Fetch, Later, Refused, Unfit
+from common.parsing.budget import OverBudget
+from common.parsing.pool import parsed
+from common.texts import numbers
+from common.texts.refusal import Refusal
 from jobs.kinds.address_kind import AddressKind, host_of
 from jobs.kinds.base import Ask, Found, Nothing, Say
 from jobs.kinds.web_value_form import CONDITIONS, HOW, NUMERIC, STATES, WITH_LIMIT, WebValueForm
 from jobs.reading import pages
+from jobs.reading.fetch import Fetch, Later, Refused, Unfit
 from jobs.reading.numbers import number, shown
 from jobs.reasons import Code as Jobs
+from notifications.messages.text import fit
 from notifications.net.http import NotSent, Unanswered
-from notifications.text import fit
 from work.reasons import FORMATS, Codes, Reason
 
 _IS = {

@@ -6,8 +6,8 @@ from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.numbers import amount
-from common.refusal import Refusal
+from common.texts.numbers import amount
+from common.texts.refusal import Refusal
 from jobs.kinds.address_kind import AddressForm
 from jobs.reading import extract
 from jobs.reading.numbers import number, read, shown

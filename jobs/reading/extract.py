@@ -5,9 +5,9 @@ from typing import Any
 
 import re2
 
-from common import expressions
-from common.budget import Budget
-from common.refusal import Refusal, noop as _
+from common.parsing import expressions
+from common.parsing.budget import Budget
+from common.texts.refusal import Refusal, noop as _
 from jobs.reading import selector
 from jobs.reading.charset import storable
 

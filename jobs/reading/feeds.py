@@ -17,7 +17,7 @@ from urllib.parse import urljoin
 
 import feedparser
 
-from common.refusal import Refusal, noop as _
+from common.texts.refusal import Refusal, noop as _
 from jobs.reading import plain
 from jobs.reading.charset import decode
 

@@ -2,7 +2,7 @@
 
 import re
 
-from common.budget import Budget
+from common.parsing.budget import Budget
 from jobs.reading import extract
 from jobs.reading.charset import decode
 from jobs.reading.numbers import read, shown

@@ -5,7 +5,7 @@ from typing import Any
 
 from lxml import etree
 
-from common.budget import OverBudget
+from common.parsing.budget import OverBudget
 
 _LONGEST = 20_000
 _DEEPEST = 2_048

@@ -7,7 +7,7 @@ from cssselect import ExpressionError, HTMLTranslator, SelectorError, parse
 from cssselect.parser import FunctionalPseudoElement, parse_series
 from lxml import etree
 
-from common.refusal import Refusal, noop as _
+from common.texts.refusal import Refusal, noop as _
 from jobs.reading import plain
 
 LONGEST = 500

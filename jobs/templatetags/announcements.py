@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from jobs import leavers
+from jobs.batches import leavers
 from jobs.models import Batch
 from notifications.models import Notification
 

@@ -10,15 +10,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from common import paging
 from common.admin.base import as_uuid
-from common.numbers import grouped
-from common.request_limiter import limit_page
-from jobs import audiences, batches
+from common.limits.request_limiter import limit_page
+from common.texts.numbers import grouped
+from common.web import paging
+from jobs.batches import audiences, progress as batches
 from jobs.models import Batch
 from notifications.models import Notification
+from people.access.requests import PersonRequest
 from people.models import User
-from people.requests import PersonRequest
 from work.dead_letters import Who
 
 

@@ -11,10 +11,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from jobs import connection_changes as changes, connections
-from jobs.connection_form import ConnectionForm
+from jobs import connections
+from jobs.changes import connections as changes
+from jobs.changes.connection_form import ConnectionForm
 from jobs.models import Connection
-from people.requests import PersonRequest
+from people.access.requests import PersonRequest
 
 _USES = 20
 

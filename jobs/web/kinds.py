@@ -6,8 +6,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from jobs import connections, kinds
-from jobs.recording import queue_of
-from people.requests import PersonRequest
+from jobs.checks.recording import queue_of
+from people.access.requests import PersonRequest
 
 
 @login_required

@@ -14,11 +14,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from jobs import leavers
-from notifications.links import STOP
+from jobs.batches import leavers
+from notifications.messages.links import STOP
 from notifications.models import Notification
 from notifications.web.signed_link import signed_link_view
-from people.requests import PersonRequest
+from people.access.requests import PersonRequest
 
 _ACTS = {"stop": leavers.leave, "resume": leavers.come_back}
 

@@ -15,7 +15,7 @@ from common.admin import columns, confirm
 from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import newest, of_the_newest
-from common.state_words import labelled, state_word
+from common.texts.state_words import labelled, state_word
 from notifications.admin import cells
 from notifications.channels import changes
 from notifications.models import Channel

@@ -14,9 +14,10 @@ from unfold.decorators import action as button
 
 from common.admin import columns, confirm
 from common.admin.filters import newest_filter
-from notifications import dead_letters, providers
+from notifications import providers
 from notifications.admin import cells
 from notifications.admin.delivery import DeliveryRecord
+from notifications.deliveries import dead_letters
 from notifications.models import Delivery
 from work.admin import dead_letter
 

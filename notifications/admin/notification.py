@@ -12,7 +12,7 @@ from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import Period, newest_filter
-from common.state_words import labelled
+from common.texts.state_words import labelled
 from notifications.admin import cells
 from notifications.models import Channel, Delivery, Notification, sort_channels
 from people.admin.user import person_ids, to_person

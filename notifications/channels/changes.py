@@ -17,20 +17,22 @@ from django.dispatch import receiver
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from common import dates, encryption, languages
-from common.uuid7 import uuid7
+from common import encryption
+from common.database.uuid7 import uuid7
+from common.texts import languages
+from common.times import dates
 from notifications import providers
-from notifications.change_types import STATUS
 from notifications.channels import verification
 from notifications.deliveries import outbox
-from notifications.message import Destination
+from notifications.messages.change_types import STATUS
+from notifications.messages.message import Destination
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import Code
 from people import codes, mailboxes
+from people.access.rights import sees_everybody
 from people.models import User
-from people.rights import sees_everybody
 from people.user_lock import lock_user
-from work.manual import cancel
+from work.engine.manual import cancel
 from work.reasons import NO_REASON, Reason
 
 MOST_OLD_SECRETS = 4
@@ -193,12 +195,6 @@ def _reset_verification(channel: Channel) -> None:
         channel.verified_at = Now()
     elif verification.is_refused(channel.provider, address):
         raise verification.Refused(mailboxes.REFUSED)
-
-
-def update_address(channel_id: UUID, address: Mapping[str, Any], moved_to: Mapping[str, Any]) -> bool:
-    """Apply a permanent move that the service announced; False if `address` is no longer the channel's."""
-    current = Channel.objects.filter(id=channel_id, address=dict(address))
-    return current.update(address={**address, **moved_to}) == 1
 
 
 @transaction.atomic

@@ -7,8 +7,8 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import get_language, gettext as _, gettext_lazy
 
-from notifications.change_types import STATUS
-from notifications.message import Destination
+from notifications.messages.change_types import STATUS
+from notifications.messages.message import Destination
 from notifications.models import Channel
 from notifications.providers.base import HasForm, Provider
 

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from notifications import providers
 from notifications.channels import changes
-from notifications.links import ANSWER
-from notifications.message import Message
+from notifications.messages.links import ANSWER
+from notifications.messages.message import Message
+from notifications.messages.text import Text
 from notifications.models import Channel
-from notifications.text import Text
 from people.models import User
 
 

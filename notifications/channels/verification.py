@@ -2,18 +2,16 @@
 
 import hashlib
 import json
-from contextlib import suppress
 from datetime import datetime, timedelta
-from uuid import UUID
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.core.cache import cache
 from django.db.models import QuerySet
-from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from common import encryption, languages
+from common import encryption
+from common.texts import languages
 from notifications import providers
 from notifications.deliveries import outbox
 from notifications.models import Channel, Notification
@@ -122,25 +120,6 @@ def _recipient(channel: Channel) -> str:
     own = provider.option_fields | {provider.revealed}  # not part of the address
     named = sorted((name, value) for name, value in given.items() if name not in own)
     return hashlib.sha256(json.dumps([channel.provider, named]).encode()).hexdigest()
-
-
-def confirm(channel: Channel, typed: str, now: datetime) -> bool:
-    """Verify the channel if `typed` is the code that was sent; return whether it was. Raises `codes.Spent`."""
-    return codes.check(channel.id, typed, now) and accept(channel)
-
-
-def confirm_answered(link_id: UUID, answered: str, now: datetime) -> None:
-    """Verify the channel if its receiver has answered the code; a wrong one only counts as a try."""
-    channel = Channel.objects.linked(link_id).filter(removed_at=None, verified_at=None).first()
-    if channel is not None:
-        with suppress(codes.Spent):
-            confirm(channel, answered, now)
-
-
-def accept(channel: Channel) -> bool:
-    """Mark the channel as verified, unless its address has changed since it was read. Returns whether it was marked."""
-    unchanged = Channel.objects.filter(id=channel.id, link_id=channel.link_id, verified_at=None)
-    return unchanged.update(verified_at=Now()) == 1
 
 
 def spend_test(user: User, now: datetime) -> None:

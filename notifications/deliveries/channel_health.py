@@ -3,11 +3,13 @@
 A channel without failures costs its deliveries nothing, because the claim has read that already.
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from notifications.message import Rejected
+from notifications.messages.message import Rejected
+from notifications.models import Channel
 from notifications.reasons import Code
 from work.answers import Answer, Done, NotStarted, OwnFault
 from work.reasons import Reason
@@ -56,3 +58,9 @@ def values(failing: bool, link_id: UUID, answer: Answer, state: str) -> tuple[An
     if gone:
         why = Reason(Code.ADDRESS_GONE, why=answer.reason)
     return False, gone, state == "dead", link_id, why.code, why.json
+
+
+def update_address(channel_id: UUID, address: Mapping[str, Any], moved_to: Mapping[str, Any]) -> bool:
+    """Apply a permanent move that the service announced; False if `address` is no longer the channel's."""
+    current = Channel.objects.filter(id=channel_id, address=dict(address))
+    return current.update(address={**address, **moved_to}) == 1

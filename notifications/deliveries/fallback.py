@@ -16,13 +16,13 @@ from uuid import UUID
 from django.db import transaction
 
 from common import fault_points
-from common.postgres import column, query
-from common.uuid7 import uuid7
+from common.database.postgres import column, query
+from common.database.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.models import Delivery, Notification
 from notifications.reasons import Code
+from work.broker.wakes import publish_after_commit
 from work.reasons import NO_REASON, Reason
-from work.wakes import publish_after_commit
 
 BATCH = 500
 

@@ -12,15 +12,15 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from common import encryption, languages
-from common.postgres import persist
+from common import encryption
+from common.database.postgres import persist
+from common.texts import languages
 from notifications import providers
-from notifications.channels import changes, verification
-from notifications.deliveries import channel_health, fallback, limits, quiet_changes
+from notifications.deliveries import channel_health, confirmation, fallback, limits, quiet_changes
 from notifications.deliveries.outbox import DELIVER
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
-from notifications.links import ANSWER, LEAVE, STOP, UNSUBSCRIBE
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.links import ANSWER, LEAVE, STOP, UNSUBSCRIBE
+from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery, Notification
 from notifications.reasons import Code
 from people import codes, quiet
@@ -28,8 +28,8 @@ from people.models import display_name
 from people.quiet import Window
 from work import kinds
 from work.answers import Answer, Cancel, Defer, NotStarted
+from work.engine.manual import cancel
 from work.kinds import Kind
-from work.manual import cancel
 from work.models import Intervention
 from work.reasons import Reason
 from work.retry import Policy
@@ -224,9 +224,9 @@ class DeliveryKind(Kind[Claim]):
         if not isinstance(answer, Delivered):
             fallback.advance()
         elif answer.moved_to:
-            changes.update_address(claim.channel_id, claim.address, answer.moved_to)
+            channel_health.update_address(claim.channel_id, claim.address, answer.moved_to)
         elif answer.code and claim.message.code:
-            verification.confirm_answered(claim.link_id, answer.code, claim.claimed_at)
+            confirmation.confirm_answered(claim.link_id, answer.code, claim.claimed_at)
 
     def pulled_again(self, ids: Collection[UUID]) -> None:
         """Wake who waits for them. Nobody can pull those of a queue that was removed: they are cancelled."""

@@ -16,18 +16,19 @@ from celery import signals
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from common import civil_time, dates, rate_limiter, zones
-from common.postgres import lend_connection
-from common.rate_limiter import Ended, Limit, Reservation, Slots, Window
+from common.database.postgres import lend_connection
+from common.limits import rate_limiter
+from common.limits.rate_limiter import Ended, Limit, Reservation, Slots, Window
+from common.times import civil_time, dates, zones
 from notifications import providers
-from notifications.change_types import STATUS
 from notifications.deliveries import permits
-from notifications.message import Destination
+from notifications.messages.change_types import STATUS
+from notifications.messages.message import Destination
 from notifications.net import chain
 from notifications.providers.base import Provider, Rate
 from notifications.reasons import Code
 from work.answers import Answer, Done
-from work.claim import LEASE
+from work.engine.claim import LEASE
 from work.reasons import Reason
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Record notifications with their deliveries. The rows are the outbox; `work.wakes` publishes them."""
+"""Record notifications with their deliveries. The rows are the outbox; `work.broker.wakes` publishes them."""
 
 import json
 import math
@@ -10,16 +10,16 @@ from uuid import UUID
 
 from django.db import transaction
 
-from common.postgres import column, execute, query
-from common.uuid7 import uuid7
+from common.database.postgres import column, execute, query
+from common.database.uuid7 import uuid7
 from notifications import providers
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
 from notifications.models import Channel, Notification
 from notifications.reasons import Code
 from people import quiet
-from work import wakes
+from work.broker import wakes
+from work.broker.wakes import Wake, publish_after_commit
 from work.reasons import Reason
-from work.wakes import Wake, publish_after_commit
 
 DELIVER = "notifications.deliver"
 

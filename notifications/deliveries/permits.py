@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from uuid import UUID
 
-from common.postgres import lend_connection
-from common.rate_limiter import Ended
+from common.database.postgres import lend_connection
+from common.limits.rate_limiter import Ended
 
 
 @dataclass(slots=True, eq=False)

@@ -15,19 +15,19 @@ from uuid import UUID
 
 from django.db import transaction
 
-from common.postgres import column, query
+from common.database.postgres import column, query
 from notifications.deliveries import fallback
 from notifications.deliveries.kind import DELIVERY, Claim
 from notifications.deliveries.pull_signal import LONGEST_WAIT, wake_pullers
 from notifications.models import Channel
 from notifications.providers.queue import Settings
 from notifications.reasons import Code
-from work import recovery, runner
-from work.claim import claim_pulled, read
-from work.decision import Decision
+from work.engine import recovery, runner
+from work.engine.claim import claim_pulled, read
+from work.engine.decision import Decision
+from work.engine.settlement import settlement, write
 from work.kinds import Lease
 from work.reasons import NO_REASON, Reason
-from work.settlement import settlement, write
 
 # Leases that one look recovers at most.
 _RECOVERED = 500

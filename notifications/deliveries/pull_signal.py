@@ -16,7 +16,7 @@ from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from common.redis_client import client
+from common.redis.client import client
 
 log = logging.getLogger(__name__)
 

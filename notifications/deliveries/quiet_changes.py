@@ -12,12 +12,12 @@ from uuid import UUID
 from django.db.models.signals import post_save
 from django.dispatch import receiver
 
-from common.postgres import query
+from common.database.postgres import query
 from notifications.deliveries.outbox import DELIVER
 from notifications.reasons import Code
 from people.models import User
-from work import wakes
-from work.wakes import Wake, publish_after_commit
+from work.broker import wakes
+from work.broker.wakes import Wake, publish_after_commit
 
 WITHDRAWS: list[Callable[[UUID, datetime], bool]] = []
 """Whether a schedule (its id) sends nothing of a slot at an instant. Other apps add to it."""

@@ -10,14 +10,14 @@ from uuid import UUID
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from common.uuid7 import first_of, uuid7
+from common.database.uuid7 import first_of, uuid7
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
 from notifications.models import Channel, Notification
 from people import quiet
 from people.models import User
 from people.user_lock import lock_user
-from work.wakes import publish_after_commit
+from work.broker.wakes import publish_after_commit
 
 _DAY = timedelta(days=1)
 

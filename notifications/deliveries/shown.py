@@ -10,10 +10,11 @@ from celery import current_app
 from django.db import transaction
 from django.db.models import QuerySet
 
-from common import encryption, languages
+from common import encryption
+from common.texts import languages
 from notifications.models import Delivery
 from notifications.providers.web_push import WebPush
-from work import publisher
+from work.broker import publisher
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from common import postgres
+from common.database import postgres
 
 NEWEST = 1_000
 DAYS = 30

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from notifications.models import Delivery, Notification
 from notifications.reasons import Code
-from work.manual import cancelled
+from work.engine.manual import cancelled
 from work.reasons import Reason
 
 

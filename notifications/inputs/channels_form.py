@@ -13,8 +13,8 @@ from django.forms.models import ModelChoiceIteratorValue
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common import postgres
-from notifications.change_types import STATUS
+from common.database import postgres
+from notifications.messages.change_types import STATUS
 from notifications.models import Channel
 from people.models import User
 

@@ -9,8 +9,8 @@ from django.core.validators import MaxLengthValidator
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from common.texts import StrOrPromise
-from notifications import text
+from common.texts.types import StrOrPromise
+from notifications.messages import text
 
 Check = Callable[[str], list[str]]
 

@@ -10,9 +10,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.triggers import update_of
+from common.database.triggers import update_of
 from notifications import providers
-from notifications.change_types import STATUS
+from notifications.messages.change_types import STATUS
 from notifications.models import change
 from notifications.models.channel import Channel
 from notifications.models.notification import Notification

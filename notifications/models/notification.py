@@ -17,11 +17,11 @@ from django.utils.html import urlize
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
-from common.storage import BUSY
-from common.uuid7 import uuid7
-from notifications.change_types import STATUS
+from common.database.storage import BUSY
+from common.database.uuid7 import uuid7
+from notifications.messages.change_types import STATUS
+from notifications.messages.text import as_html
 from notifications.models.channel import sort_channels
-from notifications.text import as_html
 
 if TYPE_CHECKING:
     from notifications.models.delivery import Delivery

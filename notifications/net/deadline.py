@@ -23,7 +23,7 @@ import certifi
 from django.conf import settings
 
 from notifications.net.address_policy import is_localhost
-from work import load
+from work.broker import load
 
 # A timeout may differ by so many seconds from the time that is left.
 _PRECISION = 0.05

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from notifications.message import Rejected
+from notifications.messages.message import Rejected
 from notifications.net import http
 from notifications.net.http import Response
 from notifications.reasons import Code

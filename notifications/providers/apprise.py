@@ -10,7 +10,8 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
+from notifications.messages.text import around_links, as_html, fit, markdown_link
 from notifications.net import post
 from notifications.net.address_field import PROBE_SECONDS
 from notifications.net.http import Unanswered
@@ -18,7 +19,6 @@ from notifications.providers import apprise_requests
 from notifications.providers.apprise_services import NAMES, REFUSED, SERVICES
 from notifications.providers.base import Limits, Provider, Rendered, SecretInput, render
 from notifications.reasons import Code
-from notifications.text import around_links, as_html, fit, markdown_link
 from work.answers import Ambiguous, Answer
 from work.reasons import Reason
 

@@ -12,9 +12,9 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from common.texts import StrOrPromise
-from notifications.message import Destination, Message
-from notifications.text import Fitted, fit, utf8
+from common.texts.types import StrOrPromise
+from notifications.messages.message import Destination, Message
+from notifications.messages.text import Fitted, fit, utf8
 from work import retry
 from work.answers import Answer
 

@@ -8,12 +8,12 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
+from notifications.messages.text import around_links, fit, markdown_link, utf16
 from notifications.net import post
 from notifications.net.http import Response
 from notifications.providers.base import IncomingWebhook, Limits, PatternField, Rate
 from notifications.reasons import Code
-from notifications.text import around_links, fit, markdown_link, utf16
 from work.answers import Answer
 from work.reasons import Reason
 

@@ -20,12 +20,12 @@ from django.utils.encoding import punycode
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, pgettext
 
 from common.mail import Mail
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
+from notifications.messages.text import as_html
 from notifications.net import deadline, post
 from notifications.net.failures import describe
 from notifications.providers.base import Provider, Rate
 from notifications.reasons import Code
-from notifications.text import as_html
 from people.models import validate_printable
 from work.answers import Ambiguous, Answer, Retryable
 from work.reasons import NO_REASON, Reason

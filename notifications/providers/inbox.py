@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
-from notifications.message import Delivered, Destination, Message
+from notifications.messages.message import Delivered, Destination, Message
 from notifications.providers.base import Provider
 from work.answers import Answer
 

@@ -8,13 +8,13 @@ from urllib.parse import quote
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
+from notifications.messages.text import utf8
 from notifications.net import post
 from notifications.net.address_field import ServerField
 from notifications.net.http import Response
 from notifications.providers.base import Limits, PatternField, Provider, Rate
 from notifications.reasons import Code
-from notifications.text import utf8
 from work.answers import Answer
 from work.reasons import Reason
 

@@ -10,8 +10,8 @@ from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.texts import StrOrPromise
-from notifications.message import Destination, Message, Rejected
+from common.texts.types import StrOrPromise
+from notifications.messages.message import Destination, Message, Rejected
 from notifications.providers.base import Provider
 from notifications.reasons import Code
 from work.answers import Answer

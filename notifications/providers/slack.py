@@ -14,13 +14,13 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _, gettext_noop
 
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
+from notifications.messages.text import around_links, markdown_link, utf16
 from notifications.net import post
 from notifications.net.address_field import AddressField
 from notifications.net.http import Response
 from notifications.providers.base import IncomingWebhook, Limits, Rate, Rendered, SecretInput, render
 from notifications.reasons import Code
-from notifications.text import around_links, markdown_link, utf16
 from work.answers import Answer
 from work.reasons import Reason
 

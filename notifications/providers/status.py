@@ -8,8 +8,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from notifications import change_types
-from notifications.message import Destination, Message
+from notifications.messages import change_types
+from notifications.messages.message import Destination, Message
 from notifications.providers.webhook import Webhook, WebhookForm
 
 

@@ -10,12 +10,12 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext, gettext_lazy as _
 
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
+from notifications.messages.text import around_links, utf16
 from notifications.net import post
 from notifications.net.http import Response
 from notifications.providers.base import Limits, PatternField, Provider, Rate, render
 from notifications.reasons import Code
-from notifications.text import around_links, utf16
 from work.answers import Answer
 from work.reasons import Reason
 

@@ -14,14 +14,14 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, pgettext
 
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
+from notifications.messages.text import utf8
 from notifications.net import post
 from notifications.net.address_policy import RefusedURL, check_url
 from notifications.net.http import Response
 from notifications.providers import push_encryption
 from notifications.providers.base import Limits, Provider
 from notifications.reasons import Code
-from notifications.text import utf8
 from work.answers import Answer
 from work.reasons import Reason
 

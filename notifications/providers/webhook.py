@@ -15,7 +15,7 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.address_field import AddressField
 from notifications.net.address_policy import EXAMPLE

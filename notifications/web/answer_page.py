@@ -14,13 +14,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from common import civil_time, dates
-from notifications import acknowledge
-from notifications.links import ANSWER
+from common.times import civil_time, dates
+from notifications.deliveries import acknowledge
+from notifications.messages.links import ANSWER
 from notifications.models import Notification
 from notifications.web.signed_link import signed_link_view
+from people.access.requests import PersonRequest
 from people.models import User
-from people.requests import PersonRequest
 
 MORNING = time(8)
 _LENGTHS = {"10-minutes": timedelta(minutes=10), "1-hour": timedelta(hours=1)}

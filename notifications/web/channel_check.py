@@ -17,9 +17,10 @@ from django_htmx.http import HttpResponseClientRedirect
 from notifications import providers
 from notifications.channels import changes, verification
 from notifications.channels.forms import CodeForm
+from notifications.deliveries import confirmation
 from notifications.models import Channel, Delivery, Notification
 from people import codes
-from people.requests import PersonRequest
+from people.access.requests import PersonRequest
 
 # The result of a test stops polling after this many seconds.
 _POLLED = 120.0
@@ -37,7 +38,7 @@ def verify(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     form = CodeForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
-            if verification.confirm(channel, form.cleaned_data["code"], timezone.now()):
+            if confirmation.confirm(channel, form.cleaned_data["code"], timezone.now()):
                 _say_ready(request, channel)
                 return redirect(listed)
             form.add_error("code", _("This is not the latest code. Check the newest message."))

@@ -25,7 +25,7 @@ from notifications.net import address_checks
 from notifications.providers import web_push
 from notifications.providers.base import Provider
 from notifications.web import channel_check, signing_secret
-from people.requests import PersonRequest
+from people.access.requests import PersonRequest
 
 _USES = 20
 # Waiting messages of a queue are counted up to here.

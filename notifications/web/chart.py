@@ -11,9 +11,9 @@ from django.utils import timezone
 from django.utils.formats import time_format
 from django.utils.translation import gettext as _
 
-from common import dates
-from common.postgres import column, query
-from common.uuid7 import first_of
+from common.database.postgres import column, query
+from common.database.uuid7 import first_of
+from common.times import dates
 from notifications.web.history_form import HistoryForm, midnight
 
 MOST_BARS = 90

@@ -10,10 +10,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_POST
 
-from notifications import dead_letters
-from notifications.dead_letters import What
+from notifications.deliveries import dead_letters
+from notifications.deliveries.dead_letters import What
 from notifications.models import Delivery
-from people.requests import PersonRequest
+from people.access.requests import PersonRequest
 
 _SAID = {
     What.REPLAYED: gettext_lazy("Sending again to “%(channel)s”."),

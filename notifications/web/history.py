@@ -10,13 +10,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from common import paging
+from common.web import paging
 from notifications.deliveries import withdrawal
-from notifications.history import candidates, with_delivery
+from notifications.deliveries.history import candidates, with_delivery
 from notifications.models import Channel, Delivery, Notification, sort_channels
 from notifications.web.chart import chart
 from notifications.web.history_form import TESTS, HistoryForm
-from people.requests import PersonRequest
+from people.access.requests import PersonRequest
 
 
 @login_required

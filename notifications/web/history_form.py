@@ -10,8 +10,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
-from notifications.change_types import STATUS
-from notifications.history import Period
+from notifications.deliveries.history import Period
+from notifications.messages.change_types import STATUS
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 

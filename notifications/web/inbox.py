@@ -11,11 +11,11 @@ from django.utils import timezone
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from common import paging
-from notifications.links import LEAVE
+from common.web import paging
+from notifications.messages.links import LEAVE
 from notifications.models import Channel, Delivery, Notification
+from people.access.requests import PersonRequest
 from people.models import User
-from people.requests import PersonRequest
 
 
 @login_required

@@ -6,9 +6,9 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from common.postgres import query
+from common.database.postgres import query
+from people.access.requests import PersonRequest
 from people.models import User
-from people.requests import PersonRequest
 
 MOST_UNREAD = 1_000
 """Further unread messages are not counted."""

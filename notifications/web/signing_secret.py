@@ -15,7 +15,7 @@ from common import encryption
 from notifications import providers
 from notifications.channels import changes
 from notifications.models import Channel
-from people.requests import PersonRequest
+from people.access.requests import PersonRequest
 
 # Session key: the id of the channel whose secret the next page shows. The session never holds the secret.
 _TO_REVEAL = "channel_to_reveal"

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 
 from notifications import providers
 from notifications.channels import unsubscribe, verification
-from notifications.links import UNSUBSCRIBE
+from notifications.messages.links import UNSUBSCRIBE
 from notifications.models import Channel
 from notifications.web.signed_link import signed_link_view
 

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from notifications.dead_letters import What
+from notifications.deliveries.dead_letters import What
 from notifications.web import (
     answer_page,
     channel_check,

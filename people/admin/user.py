@@ -17,8 +17,8 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from common.admin import columns
 from common.admin.base import BaseAdmin
 from common.admin.damaged import SafeAdmin
-from people import sessions
 from people.models import User
+from people.sign_in import sessions
 
 MOST_PEOPLE = 100
 """The limit of a search; more matches are not useful."""

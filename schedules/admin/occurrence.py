@@ -9,17 +9,17 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from common import durations
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import Period, newest_filter
-from common.state_words import labelled
+from common.texts.state_words import labelled
+from common.times import durations
 from jobs.models import Job
 from notifications.models import Notification
 from people.admin.user import to_person
-from schedules import words
 from schedules.models import Occurrence
+from schedules.parts import words
 
 Outcome = newest_filter("outcome", lambda: [labelled(outcome) for outcome in Occurrence.Outcome.values])
 Reason = newest_filter("reason", lambda: [(code, words.reason(code)) for code in Occurrence.Reason.values])

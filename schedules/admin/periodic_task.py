@@ -1,6 +1,6 @@
 """Periodic tasks: the stock entries of beat, and one read-only row for each schedule.
 
-The row of a schedule is a projection (see `schedules.mirror`), so this admin shows the schedule's own numbers and links
+The row of a schedule is a projection (see `mirror`), so this admin shows the schedule's own numbers and links
 to it. To stop it, pause the schedule.
 """
 
@@ -18,12 +18,12 @@ from django_celery_beat.models import CrontabSchedule, PeriodicTask, cronexp
 from kombu.exceptions import OperationalError
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from common import zones
 from common.admin import columns
 from common.admin.base import BaseAdmin, as_uuid
-from schedules import mirror
+from common.times import zones
 from schedules.beat import stock_entries
 from schedules.models import Schedule
+from schedules.parts import mirror
 
 admin.site.unregister(PeriodicTask)
 

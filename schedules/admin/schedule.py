@@ -19,14 +19,15 @@ from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import newest_filter
-from common.state_words import labelled
+from common.texts.state_words import labelled
 from notifications.admin import cells
 from people.admin.user import person_ids, to_person
 from people.models import User
-from schedules import editing, words
 from schedules.admin import schedule_form
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
+from schedules.parts import words
 
 ScheduleState = newest_filter("state", lambda: Schedule.State.choices, (Schedule.State.ACTIVE,))
 

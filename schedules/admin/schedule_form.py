@@ -14,7 +14,7 @@ from common.admin import owner_form, rights
 from common.admin.base import as_uuid
 from people.models import User
 from people.user_lock import lock_user
-from schedules import editing
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_safe
 from common.admin import columns
 from notifications.admin import cells
 from people.admin.user import to_person
-from schedules import words
 from schedules.explain.upcoming import Upcoming, upcoming
 from schedules.firing import fire
+from schedules.parts import words
 
 MOST = 200
 _HOURS = {"1": gettext_lazy("The next hour"), "6": gettext_lazy("6 hours"), "24": gettext_lazy("24 hours")}

@@ -11,13 +11,14 @@ from itertools import chain
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from common.civil_time import begin_of
-from common.zones import FIRST_ZONE
+from common.times.civil_time import begin_of
+from common.times.zones import FIRST_ZONE
 from people.models import User
-from schedules import forecast, holidays, rules
+from schedules import rules
 from schedules.agenda.entry import Days, Entry
-from schedules.forecast import Several, Times
-from schedules.holidays import Holidays
+from schedules.firing import forecast, holidays
+from schedules.firing.forecast import Several, Times
+from schedules.firing.holidays import Holidays
 from schedules.models import Occurrence, Schedule
 from schedules.rules import InvalidRule, Work
 

@@ -6,8 +6,8 @@ from datetime import date, datetime, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from common import civil_time
-from common.civil_time import begin_of
+from common.times import civil_time
+from common.times.civil_time import begin_of
 from schedules.models import Schedule
 
 _DAY = timedelta(days=1)

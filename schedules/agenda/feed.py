@@ -10,7 +10,8 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from common import civil_time, encryption
+from common import encryption
+from common.times import civil_time
 from people.models import CalendarFeed, User
 from people.user_lock import lock_user
 from schedules.agenda import ical
@@ -18,7 +19,7 @@ from schedules.agenda.coming import BUDGET, coming
 from schedules.agenda.entry import Days, Entry
 from schedules.agenda.ical import Event
 from schedules.agenda.sent import sent
-from schedules.holidays import Holidays
+from schedules.firing.holidays import Holidays
 
 MOST = 1_000
 """Events in the file: those of the past, then the next ones."""

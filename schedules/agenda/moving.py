@@ -6,10 +6,12 @@ from datetime import date, datetime
 from django.utils.translation import gettext as _
 
 from people.models import User
-from schedules import editing, rules, slots
+from schedules import rules
+from schedules.changes import editing
 from schedules.models import Schedule
+from schedules.parts import slots
+from schedules.parts.slots import Slots
 from schedules.rules import InvalidRule, Timetable, civil
-from schedules.slots import Slots
 
 
 class Refused(Exception):

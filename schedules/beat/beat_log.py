@@ -3,7 +3,7 @@
 import logging
 import time
 
-from common import served_queues
+from common.redis import served_queues
 from schedules.beat import periodic_runs
 
 SECONDS = 60.0

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db.models import Max
 
-from common.postgres import change, query
+from common.database.postgres import change, query
 from schedules.models import Heartbeat
 
 # Seconds between two heartbeats.

@@ -4,8 +4,8 @@ import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from common import uuid7
-from common.postgres import query
+from common.database import uuid7
+from common.database.postgres import query
 from schedules.beat.heartbeat import Outage
 from schedules.firing import fire
 from schedules.models import Schedule

@@ -20,12 +20,12 @@ from django_celery_beat.schedulers import DatabaseScheduler
 from kombu.exceptions import OperationalError
 from redis.exceptions import ResponseError
 
-from common.postgres import blames_no_row
-from schedules import mirror
+from common.database.postgres import blames_no_row
 from schedules.beat import stock_entries, zone_updates
 from schedules.beat.beat_log import BeatLog
 from schedules.beat.heartbeat import HeartbeatWriter
 from schedules.firing import fire
+from schedules.parts import mirror
 
 log = get_logger(__name__)
 

@@ -12,7 +12,7 @@ from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from django_celery_beat.schedulers import ModelEntry
 from kombu.utils.json import loads
 
-from common.texts import StrOrPromise
+from common.texts.types import StrOrPromise
 
 _JSON: tuple[tuple[str, type, StrOrPromise], ...] = (
     ("args", list, gettext_lazy('Write a JSON list, such as [] or ["a", 1].')),

@@ -15,12 +15,12 @@ from uuid import UUID
 
 from django.db import transaction
 
-from common import zones
-from common.postgres import blames_no_row
-from schedules import mirror, slots
+from common.database.postgres import blames_no_row
+from common.times import zones
+from schedules.changes.state import set_next_slot_or_break
 from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent, ZoneDigest
-from schedules.state_changes import set_next_slot_or_break
+from schedules.parts import mirror, slots
 
 log = logging.getLogger(__name__)
 

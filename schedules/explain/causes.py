@@ -1,12 +1,12 @@
-"""Why a slot did not fire, or fired late: codes with parameters. `schedules.words` makes sentences of them."""
+"""Why a slot did not fire, or fired late: codes with parameters. `schedules.parts.words` makes sentences of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 
-from schedules import words
 from schedules.beat.heartbeat import Outage
+from schedules.parts import words
 
 # A slot that is late within this time after an outage is late because of it: beats fire thousands of slots a second.
 _CATCHING_UP = timedelta(minutes=10)

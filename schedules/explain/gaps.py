@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from schedules import rules, slots
+from schedules import rules
 from schedules.explain.causes import Cause, Code
 from schedules.models import Schedule, ScheduleEvent
+from schedules.parts import slots
 from schedules.rules import Timetable, civil
 
 _What = ScheduleEvent.What

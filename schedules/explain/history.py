@@ -9,16 +9,17 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from jobs import looks
-from jobs.looks import Look
-from schedules import forecast, holidays, words
+from jobs.checks import looks
+from jobs.checks.looks import Look
 from schedules.beat import heartbeat
 from schedules.explain import causes
 from schedules.explain.causes import Cause, Code
 from schedules.explain.gaps import gaps
-from schedules.holidays import Holidays
+from schedules.explain.quiet_hours import QuietHours
+from schedules.firing import forecast, holidays
+from schedules.firing.holidays import Holidays
 from schedules.models import Occurrence, Schedule, ScheduleEvent
-from schedules.quiet_hours import QuietHours
+from schedules.parts import words
 from schedules.rules import InvalidRule, Timetable, Work, civil
 from schedules.rules.invalid import BUDGET
 

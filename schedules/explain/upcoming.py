@@ -8,10 +8,11 @@ from datetime import datetime
 from itertools import islice
 from operator import attrgetter
 
-from schedules import forecast, holidays, slots
-from schedules.forecast import Coming
-from schedules.holidays import Holidays, Span
+from schedules.firing import forecast, holidays
+from schedules.firing.forecast import Coming
+from schedules.firing.holidays import Holidays, Span
 from schedules.models import Schedule
+from schedules.parts import slots
 from schedules.rules import InvalidRule, Work
 from schedules.rules.invalid import BUDGET
 

@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
-from common.postgres import column, query
+from common.database.postgres import column, query
 from people import quiet
 from people.models import DISPLAY_NAME_SQL
 from schedules import rules
 from schedules.models import Schedule
-from schedules.slots import Slots
+from schedules.parts.slots import Slots
 
 
 class Due(NamedTuple):

@@ -14,18 +14,19 @@ from uuid import UUID
 
 from django.db import transaction
 
-from common import fault_points, zones
-from common.postgres import blames_no_row, change, column, query
-from common.uuid7 import uuid7
-from notifications.owner_notices import Notice
-from schedules import holidays, mirror, slots
-from schedules.firing import due, quarantine, sending
+from common import fault_points
+from common.database.postgres import blames_no_row, change, column, query
+from common.database.uuid7 import uuid7
+from common.times import zones
+from notifications.channels.owner_notices import Notice
+from schedules.firing import due, holidays, quarantine, sending
 from schedules.firing.due import Due
+from schedules.firing.holidays import Holidays
 from schedules.firing.misfire import MOST_SENT, Decision, decide
-from schedules.holidays import Holidays
 from schedules.models import Occurrence, Schedule, speaks
+from schedules.parts import mirror, slots
 from schedules.rules import civil
-from work.wakes import Wake, publish_after_commit
+from work.broker.wakes import Wake, publish_after_commit
 
 log = logging.getLogger(__name__)
 

@@ -13,18 +13,18 @@ from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
 
-from common import languages
-from common.checks import READABLE
-from common.postgres import blames_no_row, query
-from common.uuid7 import uuid7
-from notifications import owner_notices
+from common.database.checks import READABLE
+from common.database.postgres import blames_no_row, query
+from common.database.uuid7 import uuid7
+from common.texts import languages
+from notifications.channels import owner_notices
+from notifications.channels.owner_notices import Notice
 from notifications.deliveries import withdrawal
 from notifications.models import Notification
-from notifications.owner_notices import Notice
 from notifications.reasons import Code
-from schedules import mirror, words
 from schedules.models import Schedule
-from work.wakes import publish_after_commit
+from schedules.parts import mirror, words
+from work.broker.wakes import publish_after_commit
 
 log = logging.getLogger(__name__)
 

@@ -12,17 +12,18 @@ from uuid import UUID
 
 from django.conf import settings
 
-from common import languages
-from jobs import batches, recording
-from jobs.batches import NewBatch
-from jobs.recording import NewJob, SendAs
-from notifications import text
+from common.texts import languages
+from jobs.batches import progress
+from jobs.batches.progress import NewBatch
+from jobs.checks import recording
+from jobs.checks.recording import NewJob, SendAs
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
+from notifications.messages import text
 from notifications.models import Notification, sort_channels
 from schedules.firing.due import Due
 from schedules.models import speaks
-from work.wakes import Wake
+from work.broker.wakes import Wake
 
 Channels = Mapping[UUID, Sequence[tuple[UUID, str]]]
 """Those (id, provider) of each schedule."""
@@ -42,7 +43,7 @@ def record(fired: Sequence[tuple[UUID, Due, datetime]], channels: Channels, now:
     wakes += recording.record(
         _job(batch_id, schedule, slot, channels[schedule.id]) for batch_id, schedule, slot in looks
     )
-    return wakes + batches.record(_batch(*one) for one in many)
+    return wakes + progress.record(_batch(*one) for one in many)
 
 
 def _notifications(

@@ -5,10 +5,10 @@ from datetime import datetime
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from jobs import audiences
+from jobs.batches import audiences
 from jobs.models.job import OnError
 from notifications.inputs.channels_form import channel_names
-from schedules.editing import Draft
+from schedules.changes.editing import Draft
 from schedules.inputs.dates_field import written
 from schedules.models import Schedule
 

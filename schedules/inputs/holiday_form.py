@@ -8,9 +8,10 @@ from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
 from people.models import User
-from schedules import holidays, tags
+from schedules.firing import holidays
 from schedules.inputs.tags_field import TagsField
 from schedules.models import Holiday
+from schedules.parts import tags
 
 _FIRST_DATE = date(1900, 1, 1)
 _LAST_DATE = date(8999, 12, 31)

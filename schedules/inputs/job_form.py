@@ -11,12 +11,12 @@ from django.core.exceptions import ValidationError
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.edit_form import EditForm
+from common.web.edit_form import EditForm
 from jobs import kinds
 from jobs.kinds.base import JobKind
 from jobs.models import Connection
 from jobs.models.job import OnError
-from notifications import text
+from notifications.messages import text
 from notifications.net import address_checks
 from people.models import User
 from schedules.models import Schedule

@@ -6,8 +6,8 @@ from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.numbers import grouped, grouped_lazy
-from common.texts import StrOrPromise
+from common.texts.numbers import grouped, grouped_lazy
+from common.texts.types import StrOrPromise
 from schedules.models import Schedule
 
 LONGEST_GRACE = 7 * 24 * 3600  # seconds

@@ -8,11 +8,10 @@ from typing import Any
 from django.utils.text import get_text_list
 from django.utils.translation import get_language, gettext_lazy as _
 
-from schedules import quick_add
-from schedules.inputs import repeat_form
+from schedules.inputs import repeat_form, sentences
+from schedules.inputs.sentences import NotUnderstood, Understood
+from schedules.inputs.sentences.days import Interval
 from schedules.inputs.timing_form import TimingForm
-from schedules.quick_add import NotUnderstood, Understood
-from schedules.quick_add.days import Interval
 from schedules.rules import InvalidRule, Timetable, civil
 
 
@@ -45,7 +44,7 @@ class Reading:
 def read(line: str, zone: str, now: datetime, needs_title: bool = False) -> Reading:
     """In English or the active language. `now` is aware; `zone` is as it was typed."""
     try:
-        found = fields(quick_add.read(line, now, civil.zone(zone).key, get_language()))
+        found = fields(sentences.read(line, now, civil.zone(zone).key, get_language()))
         if needs_title and "title" not in found:
             raise NotUnderstood("title", line)
     except (NotUnderstood, InvalidRule) as error:

@@ -9,14 +9,14 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from common.edit_form import SharedFields
-from common.uuid7 import uuid7
-from notifications import text
+from common.database.uuid7 import uuid7
+from common.web.edit_form import SharedFields
 from notifications.inputs.channels_form import ChannelsForm
 from notifications.inputs.text_fields import BodyField, TitleField
+from notifications.messages import text
 from people.models import User
-from schedules import editing, tags, words
-from schedules.editing import Draft
+from schedules.changes import editing
+from schedules.changes.editing import Draft
 from schedules.inputs.audience_form import AudienceForm
 from schedules.inputs.differences import differences
 from schedules.inputs.job_form import JobForm
@@ -24,6 +24,7 @@ from schedules.inputs.late_form import LateForm
 from schedules.inputs.tags_field import TagsField
 from schedules.inputs.timing_form import first_values, typed
 from schedules.models import Schedule
+from schedules.parts import tags, words
 
 # Fields that a form, a draft and a schedule hold alike.
 _PLAIN = ("title", "body", "category", "tags", "urgent", "escalate_after", "grace", "spread", "stale_after")

@@ -9,8 +9,8 @@ from django.utils.dates import MONTHS, WEEKDAYS
 from django.utils.functional import lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.numbers import grouped
-from common.texts import StrOrPromise
+from common.texts.numbers import grouped
+from common.texts.types import StrOrPromise
 from schedules.rules import InvalidRule, Rule, fields, repetition, words
 from schedules.rules.repetition import WORKDAY, Repetition
 from schedules.rules.rrule import RRule

@@ -6,7 +6,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from schedules import tags
+from schedules.parts import tags
 
 _LONGEST = 1_000
 

@@ -10,16 +10,16 @@ from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.texts import StrOrPromise
+from common.texts.types import StrOrPromise
 from schedules import rules
-from schedules.forecast import Coming, Forecast, Silent
+from schedules.firing.forecast import Coming, Forecast, Silent
 from schedules.inputs import repeat_form
 from schedules.inputs.dates_field import DatesField
 from schedules.inputs.repeat_form import RepeatForm, number
 from schedules.models import Schedule
+from schedules.parts.slots import Slots, left, settled
 from schedules.rules import InvalidRule, Timetable, Work, civil, rrule_text
 from schedules.rules.once import Once
-from schedules.slots import Slots, left, settled
 
 KINDS = [
     ("once", gettext_lazy("Once")),

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common import civil_time
-from common.budget import OverBudget
-from notifications import text
+from common.parsing.budget import OverBudget
+from common.times import civil_time
+from notifications.messages import text
 from schedules import rules
 from schedules.job_kinds.calendar_file import FileEvent
 from schedules.job_kinds.calendar_series import Series

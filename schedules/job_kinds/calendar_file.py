@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from icalendar import vDuration
 
-from common.budget import Budget, OverBudget
+from common.parsing.budget import Budget, OverBudget
 from jobs.reading import plain
 from schedules.job_kinds import calendar_lines, calendar_rules
 from schedules.job_kinds.calendar_lines import Component, NotACalendar

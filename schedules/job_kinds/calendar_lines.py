@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from common.budget import Budget
-from common.refusal import Refusal, noop as _
+from common.parsing.budget import Budget
+from common.texts.refusal import Refusal, noop as _
 from jobs.reading import charset
 
 TIMES = {"DTSTART", "DTEND", "DUE", "RECURRENCE-ID", "EXDATE", "RDATE"}

@@ -9,16 +9,17 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid5
 
-from common import languages
+from common.texts import languages
 from jobs.kinds.base import Ask
-from notifications import owner_notices
-from notifications.owner_notices import Notice
+from notifications.channels import owner_notices
+from notifications.channels.owner_notices import Notice
 from people.user_lock import lock_at_once
-from schedules import editing, words
-from schedules.editing import Draft
+from schedules.changes import editing
+from schedules.changes.editing import Draft
 from schedules.job_kinds.calendar_events import Entry
 from schedules.models import Schedule, ScheduleEvent
-from work.wakes import publish_after_commit
+from schedules.parts import words
+from work.broker.wakes import publish_after_commit
 
 
 @dataclass(frozen=True, slots=True)

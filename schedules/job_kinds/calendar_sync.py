@@ -14,11 +14,11 @@ from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, ngettext
 
-from common.numbers import grouped_lazy
-from common.parsing import parsed
-from jobs.fetch import Fetch, Later, Refused, problem
+from common.parsing.pool import parsed
+from common.texts.numbers import grouped_lazy
 from jobs.kinds import silence
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
+from jobs.reading.fetch import Fetch, Later, Refused, problem
 from jobs.reasons import Code as JobCode
 from schedules.job_kinds import calendar_file
 from schedules.job_kinds.calendar_events import Entry, Wishes, wanted

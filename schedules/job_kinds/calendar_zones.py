@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from dateutil import tz
 from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
-from common.zone_names import known
+from common.times.zone_names import known
 from schedules.job_kinds.calendar_lines import Component
 
 HOMELESS = "*"

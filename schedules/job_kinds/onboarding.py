@@ -11,17 +11,17 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 
-from common.postgres import persist, query
-from jobs import recording, series
-from jobs.fetch import Fetch, Later, Refused
+from common.database.postgres import persist, query
+from jobs.checks import recording, series
+from jobs.checks.recording import NewJob, SendAs
+from jobs.checks.series import Step
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
+from jobs.reading.fetch import Fetch, Later, Refused
 from jobs.reasons import Code as JobCode
-from jobs.recording import NewJob, SendAs
-from jobs.series import Step
 from notifications.models import Notification
 from people.models import User, display_name
+from work.broker.wakes import publish_after_commit
 from work.reasons import Codes, Reason
-from work.wakes import publish_after_commit
 
 # Names the batches of the series (RFC 9562, section 5.5).
 _SERIES = UUID("0d8e3c41-6a57-4f0e-9b1e-2c7f5a94d310")

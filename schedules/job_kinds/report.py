@@ -11,13 +11,13 @@ from zoneinfo import ZoneInfo
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, ngettext
 
-from common import civil_time, durations
-from common.numbers import grouped
-from jobs.fetch import Fetch, Later, Refused
+from common.texts.numbers import grouped
+from common.times import civil_time, durations
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
+from jobs.reading.fetch import Fetch, Later, Refused
 from jobs.reasons import Code as JobCode
 from notifications import providers
-from people.rights import sees_everybody
+from people.access.rights import sees_everybody
 from schedules.job_kinds import report_queries as queries
 from work.reasons import FORMATS, Codes, Reason, sentence
 

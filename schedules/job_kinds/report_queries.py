@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from common.postgres import persist, query
-from common.uuid7 import first_of
-from people.rights import SEES_EVERYBODY
+from common.database.postgres import persist, query
+from common.database.uuid7 import first_of
+from people.access.rights import SEES_EVERYBODY
 
 MOST_COUNTED = 10_000
 """Of one person; beyond, a report says “10,000+”."""

@@ -1,4 +1,4 @@
-"""`common.civil_time` for rules, with the years that a rule may reach and the lookup of zones by name.
+"""`common.times.civil_time` for rules, with the years that a rule may reach and the lookup of zones by name.
 
 If the clock skips a time, the reminder fires right after the gap; if it shows a time twice, the first time. Only a cron
 whose minute or hour starts with a star differs (`Cron.is_elapsed`).
@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common import zones
-from common.civil_time import TICK, first_instant, gap_before, happens_twice, high_water, local, turned_back_over
+from common.times import zones
+from common.times.civil_time import TICK, first_instant, gap_before, happens_twice, high_water, local, turned_back_over
 from schedules.rules.invalid import InvalidRule
 
 __all__ = [

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
-from common.texts import StrOrPromise
+from common.texts.types import StrOrPromise
 from schedules.rules import words
 from schedules.rules.invalid import InvalidRule
 

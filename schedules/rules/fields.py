@@ -7,8 +7,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from common.numbers import grouped
-from common.texts import StrOrPromise
+from common.texts.numbers import grouped
+from common.texts.types import StrOrPromise
 from schedules.rules.invalid import InvalidRule
 
 _TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.numbers import grouped
+from common.texts.numbers import grouped
 from schedules.rules import civil, fields, words
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import Rule

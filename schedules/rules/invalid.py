@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext as _
 
-from common.texts import StrOrPromise
+from common.texts.types import StrOrPromise
 
 # One unit takes just under a microsecond. Counted, not timed: a slow machine takes the same rules as a fast one.
 BUDGET = 40_000

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from django.utils.translation import gettext as _, ngettext
 
-from common import durations
+from common.times import durations
 from schedules.rules import civil, fields, repetition, rrule_text, words
 from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule, Work

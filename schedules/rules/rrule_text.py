@@ -12,7 +12,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.numbers import grouped
+from common.texts.numbers import grouped
 from schedules.rules import civil
 from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule, Work

@@ -18,15 +18,17 @@ from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_POST
 
-from common import dates
-from common.uuid7 import is_recent
-from common.zones import FIRST_ZONE
-from people.requests import PersonRequest
+from common.database.uuid7 import is_recent
+from common.times import dates
+from common.times.zones import FIRST_ZONE
+from people.access.requests import PersonRequest
 from people.user_lock import with_user_lock
-from schedules import editing, rules, words
-from schedules.bulk import Action
+from schedules import rules
+from schedules.changes import editing
+from schedules.changes.bulk import Action
 from schedules.firing import fire
 from schedules.models import Schedule
+from schedules.parts import words
 from schedules.rules import civil
 from schedules.web import bulk
 

@@ -20,17 +20,18 @@ from django.views.decorators.http import require_POST, require_safe
 
 from notifications.models import Channel, Delivery
 from notifications.reasons import Code
+from people.access.requests import PersonRequest
 from people.models import User
-from people.requests import PersonRequest
-from schedules import editing, words
 from schedules.agenda import moving
 from schedules.agenda.coming import coming
 from schedules.agenda.entry import Days, Entry
 from schedules.agenda.sent import sent, skipped
+from schedules.changes import editing
+from schedules.explain.quiet_hours import QuietHours
 from schedules.firing import fire
-from schedules.holidays import Holidays
+from schedules.firing.holidays import Holidays
 from schedules.models import Schedule
-from schedules.quiet_hours import QuietHours
+from schedules.parts import words
 from schedules.rules import civil
 from schedules.web.reminders import is_snoozed
 

@@ -17,13 +17,14 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext, ngettext_lazy
 from django.views.decorators.http import require_POST
 
-from people.requests import PersonRequest
+from people.access.requests import PersonRequest
 from people.user_lock import with_user_lock
-from schedules import bulk, editing, words
-from schedules.bulk import Action, Obstacle
+from schedules.changes import bulk, editing
+from schedules.changes.bulk import Action, Obstacle
 from schedules.firing import fire
 from schedules.inputs.tags_field import OneTagField
 from schedules.models import Schedule
+from schedules.parts import words
 from schedules.web.list_filter import ListFilter
 
 _DONE = {

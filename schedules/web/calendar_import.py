@@ -11,14 +11,15 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
-from common.request_slots import TooManyImports, one_import
+from common.limits.request_slots import TooManyImports, one_import
 from notifications.inputs.channels_form import ChannelsForm
+from people.access.requests import PersonRequest
 from people.models import User
-from people.requests import PersonRequest
-from schedules import calendar_import, rules
-from schedules.calendar_import import LARGEST, MOST, Fate, Item, Refused
+from schedules import rules
 from schedules.firing import fire
+from schedules.job_kinds import calendar_import
 from schedules.job_kinds.calendar_events import Wishes
+from schedules.job_kinds.calendar_import import LARGEST, MOST, Fate, Item, Refused
 from schedules.job_kinds.calendar_sync import CalendarForm, causes
 from work.reasons import FORMATS
 

@@ -7,8 +7,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
-from schedules import reach
 from schedules.beat import heartbeat
+from schedules.explain import reach
 from schedules.models import Schedule
 
 

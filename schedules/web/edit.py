@@ -13,10 +13,10 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_safe
 
-from common.request_limiter import limit_page
-from people.requests import PersonRequest
+from common.limits.request_limiter import limit_page
+from people.access.requests import PersonRequest
 from people.user_lock import with_user_lock
-from schedules import editing
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.inputs import quick_add
 from schedules.inputs.reminder_form import ReminderForm

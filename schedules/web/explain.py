@@ -12,15 +12,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from notifications.models import Delivery, Notification
+from people.access.requests import PersonRequest
 from people.models import User
-from people.requests import PersonRequest
-from schedules import words
 from schedules.explain import history
 from schedules.explain.gaps import timetable_of
 from schedules.explain.history import ExplainedSlot
+from schedules.explain.reach import Reach
 from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
-from schedules.reach import Reach
+from schedules.parts import words
 from schedules.rules import civil
 
 _SHOWN = 20

@@ -13,10 +13,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from people.requests import PersonRequest
+from people.access.requests import PersonRequest
 from people.user_lock import with_user_lock
-from schedules import holidays
-from schedules.firing import fire
+from schedules.firing import fire, holidays
 from schedules.inputs.holiday_form import HolidayForm
 from schedules.models import Holiday
 

@@ -13,8 +13,9 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from people.models import User
-from schedules import reach, tags
+from schedules.explain import reach
 from schedules.models import Schedule
+from schedules.parts import tags
 
 ATTENTION = "attention"
 """The filter for reminders that are broken or that do not reach everybody they should."""

@@ -7,12 +7,12 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
-from jobs import look_now as looks
+from jobs.checks import look_now as looks
 from jobs.models import Job
-from people.requests import PersonRequest
-from schedules import look_now
+from people.access.requests import PersonRequest
 from schedules.firing import fire
 from schedules.inputs.reminder_form import ReminderForm
+from schedules.job_kinds import look_now
 from schedules.models import Schedule
 from schedules.web.edit import PRESETS
 from schedules.web.preview import edited

@@ -11,20 +11,20 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
-from common.request_limiter import limit_page
+from common.limits.request_limiter import limit_page
 from jobs import kinds
-from notifications import text
 from notifications.channels import text_preview
 from notifications.channels.text_preview import Reading
+from notifications.messages import text
 from notifications.models import Channel
-from people.requests import PersonRequest
-from schedules import forecast, tags, words
-from schedules.firing import fire
-from schedules.forecast import Coming, Silent
-from schedules.holidays import Holidays
+from people.access.requests import PersonRequest
+from schedules.explain.quiet_hours import QuietHours
+from schedules.firing import fire, forecast
+from schedules.firing.forecast import Coming, Silent
+from schedules.firing.holidays import Holidays
 from schedules.inputs.audience_form import AudienceForm
 from schedules.models import Schedule
-from schedules.quiet_hours import QuietHours
+from schedules.parts import tags, words
 from schedules.rules import InvalidRule
 
 _SHOWN = 5

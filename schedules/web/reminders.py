@@ -14,22 +14,23 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from common.uuid7 import uuid7
-from jobs import audiences, looks
-from jobs.look_now import Looked
-from jobs.looks import Look
+from common.database.uuid7 import uuid7
+from jobs.batches import audiences
+from jobs.checks import looks
+from jobs.checks.look_now import Looked
+from jobs.checks.looks import Look
+from notifications.deliveries.outcomes import last_troubles
 from notifications.models import Notification
-from notifications.outcomes import last_troubles
+from people.access.requests import PersonRequest
 from people.models import User
-from people.requests import PersonRequest
-from schedules import words
 from schedules.explain import history
+from schedules.explain.quiet_hours import QuietHours
+from schedules.explain.reach import Reach
 from schedules.firing import fire
-from schedules.holidays import Holidays
+from schedules.firing.holidays import Holidays
 from schedules.inputs.differences import on_error
 from schedules.models import Schedule
-from schedules.quiet_hours import QuietHours
-from schedules.reach import Reach
+from schedules.parts import words
 from schedules.rules import civil
 from schedules.web import bulk
 from schedules.web.explain import with_notifications

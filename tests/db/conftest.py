@@ -14,10 +14,11 @@ from django_celery_results.models import TaskResult
 from pytest_django import Settings
 
 from events.models import Rule
-from jobs import kinds, look_now
+from jobs import kinds
+from jobs.checks import look_now
 from notifications.models import Channel, Delivery, Notification
-from people import security_log
 from people.models import User
+from people.sign_in import security_log
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.db import lock_order

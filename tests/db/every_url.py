@@ -12,7 +12,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RoutePattern
 
-from api.fields import written
+from api.protocol.fields import written
 from api.v1 import api
 from common import encryption
 from events.models import InboundAddress, InboundRequest, Rule, Subscription, Topic

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from django.db import connection, transaction
 
-from common import postgres
+from common.database import postgres
 from people import user_lock
 
 PERSON, CAUSE, WORK = range(3)

@@ -13,8 +13,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from common import served_queues
-from config import dashboard
+from common.redis import served_queues
+from config.admin import dashboard
 from notifications.models import Channel, Delivery
 from people.models import User
 from schedules.models import Heartbeat

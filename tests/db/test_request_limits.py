@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.test import Client
 from pytest_django import Settings
 
-from notifications.links import ANSWER, UNSUBSCRIBE
+from notifications.messages.links import ANSWER, UNSUBSCRIBE
 from people.models import User
 from tests.make import make_channel, make_delivery, signed_in
 from tests.network import closed_port

@@ -19,7 +19,7 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 
-from config.middleware import Compression
+from config.web.middleware import Compression
 from people.models import User
 from tests.make import make_channel, make_user, signed_in
 

@@ -11,16 +11,16 @@ from django.core.management import call_command
 from django.db import models
 from django.db.models.functions import Now
 
-from api import idempotency
-from common import storage
-from common.postgres import change, query
-from notifications import owner_notices
+from api.protocol import idempotency
+from common.database import storage
+from common.database.postgres import change, query
+from notifications.channels import owner_notices
 from notifications.models import Attempt, Channel
 from people.models import User
 
 APPS = ("common", "people", "work", "notifications", "jobs", "events", "schedules", "api")
 
-# On django-celery-beat's tables, by `schedules.mirror.create_indexes`.
+# On django-celery-beat's tables, by `schedules.parts.mirror.create_indexes`.
 FOREIGN = {"schedules_stock_entries", "schedules_clocked", "schedules_crontab"}
 
 

@@ -16,10 +16,10 @@ from celery import current_app
 from django.conf import settings
 from kombu import Connection
 
-from common import redis_client
-from config import engine_urls
+from common.redis import client as redis_client
 from config.embedded.redis import Redis as EmbeddedRedis
-from config.processes import Child
+from config.environment import engine_urls
+from config.processes.child import Child
 from demo.ports import free_port
 from tests.broken_line import Line
 from tests.process.conftest import wait_until

@@ -11,8 +11,8 @@ from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
 
-from common import served_queues
-from config.processes import Child
+from common.redis import served_queues
+from config.processes.child import Child
 from tests.process.notifications.test_limits import environment
 from tests.process.notifications.test_pools import command
 

@@ -16,7 +16,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from config.processes import Child, web_command
+from config.processes.child import Child, web_command
 from demo.ports import free_port
 from people.models import User
 from tests import make

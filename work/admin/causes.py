@@ -20,11 +20,11 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext, pgett
 from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from common import durations
 from common.admin import columns, rights
 from common.admin.confirm import Reason, ask, is_confirmed
-from common.numbers import grouped
-from common.state_words import state_word
+from common.texts.numbers import grouped
+from common.texts.state_words import state_word
+from common.times import durations
 from work import dead_letters
 from work.admin.intervention import intervene
 from work.dead_letters import Done, Which

@@ -16,9 +16,9 @@ from unfold.decorators import action as button
 from common.admin import confirm
 from common.admin.base import as_uuid
 from common.admin.filters import Period, newest_filter
-from common.numbers import grouped
-from common.state_words import labelled
-from common.texts import StrOrPromise
+from common.texts.numbers import grouped
+from common.texts.state_words import labelled
+from common.texts.types import StrOrPromise
 from work import dead_letters
 from work.admin import causes
 from work.admin.intervention import intervene

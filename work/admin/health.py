@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common.admin import columns
-from common.numbers import grouped
+from common.texts.numbers import grouped
 from work import health
 from work.kinds import KINDS, Kind
 

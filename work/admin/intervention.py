@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin
-from common.numbers import grouped
-from common.state_words import state_word
+from common.texts.numbers import grouped
+from common.texts.state_words import state_word
 from people.models import User
 from work import dead_letters
 from work.dead_letters import Done, Who

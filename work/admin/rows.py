@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.admin import columns
 from common.admin.base import ReadOnlyAdmin, ReadOnlyInline
 from common.admin.filters import Period, newest_filter
-from common.state_words import Labelled, labelled
+from common.texts.state_words import Labelled, labelled
 from work.kinds import Kind
 from work.models import DEAD_LETTERS, Attempt, Intervention, Words
 

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from common.triggers import changed, refuse
+from common.database.triggers import changed, refuse
 
 
 class Intervention(models.Model):

@@ -14,11 +14,11 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from common import checks
-from common.state_words import lazy_state_word
-from common.storage import BUSY
-from common.triggers import changed, refuse, update_of
-from common.uuid7 import uuid7
+from common.database import checks
+from common.database.storage import BUSY
+from common.database.triggers import changed, refuse, update_of
+from common.database.uuid7 import uuid7
+from common.texts.state_words import lazy_state_word
 from work.reasons import sentence
 
 EARTHLY = (datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC))

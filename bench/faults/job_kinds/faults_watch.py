@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bench.faults.workload import WEBHOOK_DEADLINE
-from jobs.fetch import Fetch, Later, Refused, problem
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
+from jobs.reading.fetch import Fetch, Later, Refused, problem
 from work.reasons import Reason
 from work.retry import Policy
 

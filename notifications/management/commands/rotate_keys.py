@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from notifications.channels import key_rotation
-from people import second_factor
+from people.sign_in import second_factor
 
 
 class Command(BaseCommand):

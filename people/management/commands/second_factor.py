@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from people import second_factor
 from people.models import User
+from people.sign_in import second_factor
 
 
 class Command(BaseCommand):

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 from django.core.management.base import BaseCommand, CommandError
 
-from common import durations
-from common.state_words import state_word
+from common.texts.state_words import state_word
+from common.times import durations
 from schedules.explain import history
 from schedules.explain.causes import Cause
 from schedules.explain.history import ExplainedSlot

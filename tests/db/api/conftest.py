@@ -15,7 +15,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from api.schedules import collection
+from api.resources.schedules import collection
 from people import tokens
 from people.models import User
 from people.user_lock import lock_in_transaction

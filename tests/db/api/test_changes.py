@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 from pydantic import TypeAdapter
 
-from api import changes
-from api.changes import Changes
+from api.resources import changes
+from api.resources.changes import Changes
 from people.models import User
 from tests.db.api.conftest import Api, at_most
 from tests.make import make_channel, make_schedule, make_user

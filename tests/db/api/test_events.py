@@ -10,16 +10,16 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from events.kind import EVENT
+from events.kinds.event import EVENT
 from events.models import Event, Topic
-from jobs.batch_kind import BATCH
+from jobs.batches.kind import BATCH
 from jobs.models import Batch
 from notifications.models import Notification
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.events.test_digests import make_digest_rule, send
 from tests.make import happen, make_channel, make_rule, make_user, signed_in
-from work import runner
+from work.engine import runner
 
 pytestmark = pytest.mark.django_db
 

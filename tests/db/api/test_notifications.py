@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from api.fields import written
+from api.protocol.fields import written
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
 from people.models import User

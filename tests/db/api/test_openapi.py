@@ -11,9 +11,9 @@ import pytest
 from django.test import Client
 from pydantic import BaseModel, TypeAdapter
 
-from api.idempotency import WITHOUT_KEY
-from api.schedules.body import ScheduleBody, SchedulePatch
-from api.schedules.document import ScheduleDocument
+from api.protocol.idempotency import WITHOUT_KEY
+from api.resources.schedules.body import ScheduleBody, SchedulePatch
+from api.resources.schedules.document import ScheduleDocument
 from api.v1 import api as api_of_v1
 from people.models import User
 from tests.db.api.conftest import Api

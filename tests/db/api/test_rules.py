@@ -11,9 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from pydantic import TypeAdapter
 from pytest_django import Settings
 
-from api.rules.body import RuleBody, RulePatch
-from api.rules.document import RuleDocument
-from api.rules.preview import PreviewBody
+from api.resources.rules.body import RuleBody, RulePatch
+from api.resources.rules.document import RuleDocument
+from api.resources.rules.preview import PreviewBody
 from events.models import Rule
 from notifications.models import Delivery, Notification
 from people.models import User

@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 from django.utils.datastructures import MultiValueDict
 
-from events.matching import shown
 from events.models import Rule
-from events.rules import PLAIN
+from events.pure.matching import shown
+from events.rules.changes import PLAIN
 from notifications.models import Channel
 from people.models import User
 from tests.db.api.conftest import Api

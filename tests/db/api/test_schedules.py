@@ -10,14 +10,14 @@ from django.test import Client
 from pydantic import TypeAdapter
 from pytest_django import Settings
 
-from api.fields import written
-from api.schedules.body import ScheduleBody
-from api.schedules.document import ScheduleDocument
-from api.schedules.history import Preview
+from api.protocol.fields import written
+from api.resources.schedules.body import ScheduleBody
+from api.resources.schedules.document import ScheduleDocument
+from api.resources.schedules.history import Preview
 from demo.receivers import HTTPReceiver
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
-from schedules import editing
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.db.api.conftest import Api, at_most, clock_at

@@ -12,7 +12,7 @@ from django.utils import timezone
 from pydantic import TypeAdapter
 from pytest_django import Settings
 
-from api.status_webhooks import NewStatusWebhook, StatusWebhook
+from api.resources.status_webhooks import NewStatusWebhook, StatusWebhook
 from demo.receivers import HTTPReceiver
 from notifications.channels import changes
 from notifications.models import Channel, Notification

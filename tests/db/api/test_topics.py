@@ -8,8 +8,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from events import subscriptions
 from events.models import Event, Subscription, Topic
+from events.topics import subscriptions
 from notifications.models import Channel
 from people.models import User
 from tests.db.api.conftest import Api, wrong_fields

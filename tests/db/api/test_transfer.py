@@ -17,21 +17,22 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from api.transfer import export, load, views
-from api.transfer.entries import Outcome
-from common import request_slots
-from common.cache import Cache
-from events import rules
+from api.resources.transfer import export, load, views
+from api.resources.transfer.entries import Outcome
+from common.limits import request_slots
+from common.redis.cache import Cache
 from events.inbound import addresses
 from events.inbound.forms import InboundForm
 from events.models import InboundAddress, Rule, Subscription, Topic
-from jobs import connection_changes, connections
+from events.rules import changes
+from jobs import connections
+from jobs.changes import connections as connection_changes
 from jobs.connections.base import ConnectionKind
 from jobs.models import Connection
 from notifications.models import Channel
 from people.models import User
 from people.user_lock import lock_at_once
-from schedules import editing
+from schedules.changes import editing
 from schedules.models import Holiday, Schedule
 from tests.db.locks import locked
 from tests.make import make_channel, make_connection, make_job_schedule, make_rule, make_schedule, make_user, signed_in
@@ -70,7 +71,7 @@ def fill(user: User) -> None:
     make_job_schedule(user, "github_streak", STREAK, title="Streak", body="", channels=[inbox], connection=github)
     make_rule(user, channels=[hook, ntfy], channel_order=[hook.id, ntfy.id], digest_at="09:00")
     off = make_rule(user, channels=[inbox], name="Off")
-    rules.switch(off.id, False)
+    changes.switch(off.id, False)
     editing.archive(make_schedule(user, [inbox], title="Archived", tags=["home"]).id, NOW, user)
     Holiday.objects.create(user=user, first="2090-08-03", last="2090-08-17", tags=["home"], note="Italy")
     topic = Topic.objects.create(user=user, slug="news", name="News", description="Of the club")
@@ -199,7 +200,7 @@ def test_what_was_deleted_since_comes_back(ada: User) -> None:
     file = exported(ada)
     daily = Schedule.objects.get(user=ada, title="Daily")
     editing.delete(daily.id, NOW, ada)
-    rules.delete(Rule.objects.get(user=ada, name="Off").id)
+    changes.delete(Rule.objects.get(user=ada, name="Off").id)
     outcome = taken(ada, file)
     assert dict(outcome.added) == {"reminders": 1, "rules": 1}
     assert plain(exported(ada)) == plain(file)
@@ -219,7 +220,7 @@ def test_what_was_deleted_stays_so_where_there_is_no_room(ada: User, settings: S
     fill(ada)
     file = exported(ada)
     editing.delete(Schedule.objects.get(user=ada, title="Daily").id, NOW, ada)
-    rules.delete(Rule.objects.get(user=ada, name="Off").id)
+    changes.delete(Rule.objects.get(user=ada, name="Off").id)
     settings.MOST_SCHEDULES = Schedule.objects.for_user(ada).count()
     settings.MOST_RULES = Rule.objects.for_user(ada).count()
     outcome = taken(ada, file)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.db import transaction
 
-from common import postgres
+from common.database import postgres
 from people.models import User
 from people.user_lock import lock_at_once, lock_in_transaction
 from schedules.models import Schedule
@@ -41,7 +41,7 @@ def test_only_what_is_deleted_is_locked_whole() -> None:
         for path in Path(app).rglob("*.py")
         if re.search(r"\bFOR UPDATE\b|select_for_update\((?!.*no_key=True)", path.read_text())
     }
-    assert whole == {"events/subscriptions.py", "schedules/retention.py", "work/retention.py"}
+    assert whole == {"events/topics/subscriptions.py", "schedules/changes/retention.py", "work/retention.py"}
 
 
 def test_a_person_after_their_reminder_is_the_wrong_order(ada: User) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, OperationalError, connection, transaction
 
-from common.postgres import blames_no_row, column, is_outage
-from common.uuid7 import uuid7
+from common.database.postgres import blames_no_row, column, is_outage
+from common.database.uuid7 import uuid7
 
 TEXTS = [
     "plain",

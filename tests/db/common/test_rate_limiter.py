@@ -18,8 +18,8 @@ from limits.storage import RedisStorage
 from limits.strategies import MovingWindowRateLimiter
 from pytest_django import Settings
 
-from common import rate_limiter
-from common.rate_limiter import Ended, Reservation, Slots, Window, end, take
+from common.limits import rate_limiter
+from common.limits.rate_limiter import Ended, Reservation, Slots, Window, end, take
 
 
 @pytest.fixture(autouse=True)

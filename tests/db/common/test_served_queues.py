@@ -12,10 +12,11 @@ from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
 
-from common import served_queues
+from common.redis import served_queues
 from schedules.beat.beat_log import BeatLog
 from tests.make import NOON, make_user
-from work import fair_queue, operator_summary
+from work import operator_summary
+from work.broker import fair_queue
 from work.kinds import KINDS
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from common import served_queues
+from common.redis import served_queues
 from events.models import Digest, Effect, Event
 from people.models import User
 from tests.db.events.test_digests import make_digest_rule, send

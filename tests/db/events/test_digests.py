@@ -16,16 +16,16 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from events import digests, ledger
-from events.digest_kind import DIGEST, MOST_LINES
-from events.envelope import Envelope
-from events.kind import EVENT
+from events.intake import digests, ledger
+from events.kinds.digest import DIGEST, MOST_LINES
+from events.kinds.event import EVENT
 from events.models import Digest, DigestAttempt, Effect, Event, Rule
+from events.pure.envelope import Envelope
 from events.reasons import Code
 from notifications.models import Delivery, Notification
 from people.models import User
 from tests.make import NOON, happen, make_rule, send_now
-from work import claim, recovery, runner, settlement
+from work.engine import claim, recovery, runner, settlement
 from work.reasons import NO_REASON
 
 

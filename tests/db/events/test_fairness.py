@@ -9,14 +9,16 @@ import redis
 from celery.concurrency import prefork, thread
 from django.db import transaction
 
-from events import kind, ledger
-from events.envelope import MOST_AT_ONCE, Envelope
-from events.kind import EVENT
-from events.ledger import HANDLE
+from events.intake import ledger
+from events.intake.ledger import HANDLE
+from events.kinds import event
+from events.kinds.event import EVENT
 from events.models import Event
+from events.pure.envelope import MOST_AT_ONCE, Envelope
 from people.models import User
 from tests.make import make_channel, make_rule, make_user
-from work import broker as broker_module, fair_queue, load, rescue
+from work.broker import backlog as broker_module, fair_queue, load
+from work.engine import rescue
 
 pytestmark = pytest.mark.django_db(transaction=True)
 RULES = 50
@@ -65,11 +67,11 @@ def test_a_worker_holds_few_events_that_cost_much_and_takes_other_work_beside_th
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(load, "_limits", {})
-    held = [SimpleNamespace(name=HANDLE) for _ in range(kind.AT_ONCE)]
+    held = [SimpleNamespace(name=HANDLE) for _ in range(event.AT_ONCE)]
     monkeypatch.setattr(load.state, "reserved_requests", held)
-    kind._limit(SimpleNamespace(pool_cls=prefork.TaskPool))
+    event._limit(SimpleNamespace(pool_cls=prefork.TaskPool))
     assert load.room(fair_queue.QUEUE, 16) == 16, "a process has one"
-    kind._limit(SimpleNamespace(pool_cls=thread.TaskPool))
+    event._limit(SimpleNamespace(pool_cls=thread.TaskPool))
     assert load.room(fair_queue.QUEUE, 16) == 0
     assert {load.room(queue, 16) for queue in ("deliveries", EVENT.queue, "maintenance")} == {16}
     held[:4] = [SimpleNamespace(name="notifications.deliver") for _ in range(4)]

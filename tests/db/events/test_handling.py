@@ -12,15 +12,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from events import ledger
-from events.envelope import Envelope
-from events.kind import EVENT
+from events.intake import ledger
+from events.kinds.event import EVENT
 from events.models import Effect, Event
+from events.pure.envelope import Envelope
 from events.reasons import Code
 from notifications.models import Delivery, Notification
 from people.models import User
 from tests.make import happen, make_channel, make_rule, make_user
-from work import runner
+from work.engine import runner
 
 
 def test_an_event_rings_by_a_rule_once_with_its_words_and_its_chain(ada: User) -> None:

@@ -14,11 +14,13 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from events import inside, ledger, types
-from events.digest_kind import DIGEST
-from events.envelope import MOST_HOPS, Envelope
-from events.kind import EVENT
+from events.intake import ledger
+from events.kinds import inside
+from events.kinds.digest import DIGEST
+from events.kinds.event import EVENT
 from events.models import Digest, Event, Rule
+from events.pure import types
+from events.pure.envelope import MOST_HOPS, Envelope
 from events.reasons import Code
 from notifications.channels import changes
 from notifications.deliveries import outbox
@@ -40,7 +42,7 @@ from tests.make import (
     settle,
     take,
 )
-from work import manual, recovery, runner
+from work.engine import manual, recovery, runner
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -224,7 +226,7 @@ def test_what_does_not_fit_its_schema_does_not_go_out_and_stops_nothing_else(
         assert change is not None
         Change.objects.filter(xact=change.xact, id=change.id).update(data=json.loads(data))
     finish(ada)
-    with caplog.at_level(logging.ERROR, logger="events.inside"):
+    with caplog.at_level(logging.ERROR, logger="events.kinds.inside"):
         assert recorded(ada) == ["delivery.delivered"]
     assert len(caplog.records) == 4
 

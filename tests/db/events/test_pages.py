@@ -10,15 +10,15 @@ from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from events.kind import EVENT
+from events.kinds.event import EVENT
 from events.models import Effect, Event, Rule
-from events.types import TYPES
+from events.pure.types import TYPES
 from notifications.models import Notification
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.events.test_digests import make_digest_rule, send
 from tests.make import happen, make_rule, make_user, signed_in
-from work import runner
+from work.engine import runner
 from work.models import Intervention
 
 

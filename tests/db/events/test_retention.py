@@ -15,10 +15,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
-from common.uuid7 import first_of
-from events import ledger, retention
-from events.envelope import Envelope
+from common.database.uuid7 import first_of
+from events.intake import ledger
+from events.kinds import retention
 from events.models import Digest, DigestAttempt, Effect, Event, EventAttempt
+from events.pure.envelope import Envelope
 from notifications.models import Notification
 from people.models import User
 from tests.db.events.test_digests import make_digest_rule, send

@@ -9,9 +9,9 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from pytest_django import Settings
 
-from events import rules
 from events.models import Rule
-from events.rules import Draft
+from events.rules import changes
+from events.rules.changes import Draft
 from people.models import User
 from tests.make import make_channel, make_rule, make_user
 
@@ -28,14 +28,14 @@ def draft(user: User, **overrides: Any) -> Draft:
 
 def test_each_change_is_a_version_and_a_stale_one_is_a_conflict() -> None:
     user = make_user()
-    rule = rules.create(user, draft(user))
-    assert rules.change(rule.id, draft(user, name="New"), 1).version == 2
-    with pytest.raises(rules.Conflict) as caught:
-        rules.change(rule.id, draft(user, name="Lost"), 1)
+    rule = changes.create(user, draft(user))
+    assert changes.change(rule.id, draft(user, name="New"), 1).version == 2
+    with pytest.raises(changes.Conflict) as caught:
+        changes.change(rule.id, draft(user, name="Lost"), 1)
     assert caught.value.current.name == "New"
-    rules.delete(rule.id)
-    with pytest.raises(rules.Conflict):
-        rules.change(rule.id, draft(user), 3)
+    changes.delete(rule.id)
+    with pytest.raises(changes.Conflict):
+        changes.change(rule.id, draft(user), 3)
 
 
 def test_the_limit_counts_neither_deleted_ones_nor_those_of_others(settings: Settings) -> None:
@@ -44,21 +44,21 @@ def test_the_limit_counts_neither_deleted_ones_nor_those_of_others(settings: Set
     make_rule(user)
     make_rule(user, deleted_at="2026-06-01T12:00Z")
     make_rule(make_user())
-    assert not rules.limit_reached(user)
+    assert not changes.limit_reached(user)
     make_rule(user)
-    assert rules.limit_reached(user)
+    assert changes.limit_reached(user)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_changes_at_once_one_is_a_conflict() -> None:
     user = make_user()
-    rule = rules.create(user, draft(user))
+    rule = changes.create(user, draft(user))
     wanted = draft(user)
 
     def change(name: str) -> str:
         try:
-            return rules.change(rule.id, draft_named(wanted, name), 1).name
-        except rules.Conflict:
+            return changes.change(rule.id, draft_named(wanted, name), 1).name
+        except changes.Conflict:
             return ""
         finally:
             connection.close()

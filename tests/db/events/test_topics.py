@@ -10,10 +10,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from events import subscriptions, topics
 from events.models import Subscription, Topic
-from notifications.links import LEAVE, UNSUBSCRIBE
-from notifications.message import Delivered
+from events.topics import changes, subscriptions
+from notifications.messages.links import LEAVE, UNSUBSCRIBE
+from notifications.messages.message import Delivered
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.db.jobs.test_batches import handle, make_readers, make_topic, publish, subscribe
@@ -263,7 +263,7 @@ def test_quiet_hours_are_kept(topic: Topic, bob: User) -> None:
 def test_subscribers_are_counted_up_to_a_limit(
     browser: Client, operator: Client, topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(topics, "COUNTED", 2)
+    monkeypatch.setattr(changes, "COUNTED", 2)
     subscribe(topic, *make_readers(4))
     for client, path in ((browser, "/topics/"), (browser, f"/topics/{topic.id}/"), (operator, "/admin/events/topic/")):
         with CaptureQueriesContext(connection) as captured:

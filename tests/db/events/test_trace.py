@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from events.trace import trace
+from events.intake.trace import trace
 from notifications.models import Delivery
 from people.models import User
 from schedules.firing import fire
@@ -81,7 +81,7 @@ def test_its_statements_do_not_grow_with_the_chain(ada: User) -> None:
 
 
 def test_a_long_chain_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("events.trace.MOST", 2)
+    monkeypatch.setattr("events.intake.trace.MOST", 2)
     ada, chain = make_user(), uuid4()
     for _ in range(3):
         happen(ada, correlation_id=chain)

@@ -7,15 +7,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from events import ledger, usage
-from events.digest_kind import DIGEST
-from events.envelope import Envelope
+from events.intake import ledger, usage
+from events.kinds.digest import DIGEST
 from events.models import Digest, Event, Usage
+from events.pure.envelope import Envelope
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.events.test_inbound import ORDER, make_address, post
 from tests.make import NOON, happen, make_channel, make_rule, signed_in
-from work import runner
+from work.engine import runner
 
 
 def publish(user: User, count: int = 1, size: int = 0) -> None:

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group
 
-from jobs import batches
-from jobs.batch_kind import BATCH
-from jobs.batches import Progress
+from jobs.batches import progress as batches
+from jobs.batches.kind import BATCH
+from jobs.batches.progress import Progress
 from jobs.models import Batch, Connection, Job, Leaver
 from notifications.models import Delivery, Notification
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.make import NINE, look, make_channel, make_schedule, make_user, send_now
-from work import runner
+from work.engine import runner
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -160,7 +160,7 @@ def test_progress_is_counted_by_parts_and_the_end_is_recorded(staff: User) -> No
 
 
 def test_a_batch_is_cancelled_halfway(staff: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jobs import batch_kind
+    from jobs.batches import kind as batch_kind
 
     monkeypatch.setattr(batch_kind, "PART", 2)
     monkeypatch.setattr(batch_kind, "PORTION", -1.0)

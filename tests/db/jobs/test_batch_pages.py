@@ -12,9 +12,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from events.models import Subscription
-from jobs import batches
+from jobs.batches import progress
 from jobs.models import Batch, Leaver
-from notifications.links import STOP
+from notifications.messages.links import STOP
 from notifications.models import Delivery, Notification
 from people.models import User
 from tests.db.api.conftest import Api
@@ -48,7 +48,7 @@ def test_a_batch_asks_for_its_progress_until_it_has_ended(page: Client, staff: U
     assert "<strong>1</strong> of 1 person told" in shown(page, path)
     assert "every 2s" in shown(page, path)
     send_now(Delivery.objects.get().id)
-    batches.count_open()
+    progress.count_open()
     assert "every 2s" not in shown(page, path)
     assert "100 %" in shown(page, f"/batches/{batch.id}/")
     assert "Cancel what" not in shown(page, f"/batches/{batch.id}/")
@@ -81,7 +81,7 @@ def test_a_batch_is_cancelled_halfway_and_what_failed_is_replayed_on_its_page(pa
     page.post(f"/batches/{batch.id}/replay/")
     assert Delivery.objects.filter(state="pending", replays=1).count() == 1
     page.post(f"/batches/{batch.id}/cancel/")
-    batches.cancel_parts()
+    progress.cancel_parts()
     assert set(Delivery.objects.values_list("state", flat=True)) == {"cancelled"}
 
 
@@ -99,7 +99,7 @@ def test_the_api_reads_lists_cancels_and_replays_batches(staff: User) -> None:
     assert api("GET", f"/batches?origin={batch.id}").json()["items"] == []
     assert api("POST", f"/batches/{batch.id}/replay").json() == {"replayed": 1}
     assert api("POST", f"/batches/{batch.id}/cancel").status_code == 200
-    batches.cancel_parts()
+    progress.cancel_parts()
     assert api("GET", f"/batches/{batch.id}").json()["dropped"] == 2
 
 

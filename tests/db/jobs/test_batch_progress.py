@@ -12,8 +12,8 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from common import fault_points
-from jobs import batch_kind, batches, leavers
-from jobs.batches import Progress
+from jobs.batches import kind, leavers, progress
+from jobs.batches.progress import Progress
 from jobs.models import Batch, Leaver, Part
 from notifications.models import Delivery, Notification
 from people.models import User
@@ -42,17 +42,17 @@ def staff() -> User:
 
 
 def counted(batch: Batch) -> Progress:
-    return batches.progress_of(Batch.objects.with_counts().get(id=batch.id))
+    return progress.progress_of(Batch.objects.with_counts().get(id=batch.id))
 
 
 def test_the_progress_of_1000_people_is_counted_in_few_statements(staff: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_kind, "PART", 250)
+    monkeypatch.setattr(kind, "PART", 250)
     with connection.cursor() as cursor:
         cursor.execute(_MANY)
     batch = tell(announce(staff))
     assert (batch.size, Part.objects.count()) == (1000, 4)
     with CaptureQueriesContext(connection) as captured:
-        batches.count_open()
+        progress.count_open()
         assert counted(batch) == Progress(1000, 0, 0, 0, 0)
     assert len(captured) == 3
 
@@ -67,21 +67,21 @@ def test_a_batch_that_nobody_has_begun_is_at_0_percent_and_an_empty_one_at_100(s
 def test_what_failed_is_replayed_oldest_first_with_a_record_and_the_batch_is_open_again(
     staff: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "MOST_REPLAYED", 2)
+    monkeypatch.setattr(progress, "MOST_REPLAYED", 2)
     for _ in range(3):
         make_reader()
     batch = tell(announce(staff))
     fail(Delivery.objects.all())
-    batches.count_open()
+    progress.count_open()
     batch.refresh_from_db()
     assert (counted(batch).failed, batch.ended_at is not None) == (3, True)
-    assert batches.replay(batch, Who(staff.pk, staff.email)) == 2
+    assert progress.replay(batch, Who(staff.pk, staff.email)) == 2
     batch.refresh_from_db()
     assert (counted(batch), batch.ended_at) == (Progress(2, 0, 0, 1, 0), None)
     assert Intervention.objects.get().count == 2
     for delivery in Delivery.objects.filter(state="pending"):
         send_now(delivery.id)
-    batches.count_open()
+    progress.count_open()
     batch.refresh_from_db()
     assert (counted(batch), batch.ended_at is not None) == (Progress(0, 0, 2, 1, 0), True)
 
@@ -90,9 +90,9 @@ def test_nothing_of_a_cancelled_batch_is_replayed(staff: User) -> None:
     make_reader()
     batch = tell(announce(staff))
     fail(Delivery.objects.all())
-    batches.cancel(batch)
+    progress.cancel(batch)
     batch.refresh_from_db()
-    assert batches.replay(batch, Who(staff.pk, staff.email)) == 0
+    assert progress.replay(batch, Who(staff.pk, staff.email)) == 0
     assert Delivery.objects.get().state == "dead"
 
 
@@ -102,7 +102,7 @@ def test_a_batch_that_died_is_told_on_once_it_is_replayed(staff: User) -> None:
     Batch.objects.update(audience="gone")
     assert tell(batch).state == "dead"
     Batch.objects.update(audience="everybody")
-    assert batches.replay(batch, Who(staff.pk, staff.email)) == 1
+    assert progress.replay(batch, Who(staff.pk, staff.email)) == 1
     assert (tell(batch).state, batch.reached) == ("told", 1)
 
 
@@ -175,18 +175,18 @@ def workers() -> Iterator[Workers]:
 def test_two_who_count_at_once_end_a_batch_once(
     staff: User, workers: Workers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(batch_kind, "PART", 1)
+    monkeypatch.setattr(kind, "PART", 1)
     for _ in range(4):
         make_reader()
     batch = tell(announce(staff))
     for delivery in Delivery.objects.all():
         send_now(delivery.id)
-    with caplog.at_level("INFO", "jobs.batches"):
-        for one in [workers.start(batches.count_open) for _ in range(4)]:
+    with caplog.at_level("INFO", "jobs.batches.progress"):
+        for one in [workers.start(progress.count_open) for _ in range(4)]:
             one.result(WAITING)
-        batches.count_open()
+        progress.count_open()
     assert counted(batch) == Progress(0, 0, 4, 0, 0)
-    said = [record.getMessage() for record in caplog.records if record.name == "jobs.batches"]
+    said = [record.getMessage() for record in caplog.records if record.name == "jobs.batches.progress"]
     assert said == [f"Batch {batch.id} ended: 4 of 4 people were reached"]
 
 
@@ -196,7 +196,7 @@ def test_cancelling_and_leaving_while_a_worker_tells_reaches_what_it_has_recorde
     staff: User, workers: Workers, monkeypatch: pytest.MonkeyPatch, act: str
 ) -> None:
     """The worker stands still after its first part, while another connection acts."""
-    monkeypatch.setattr(batch_kind, "PART", 1)
+    monkeypatch.setattr(kind, "PART", 1)
     first, second = make_reader(), make_reader()
     batch = announce(staff)
     recorded, acted = threading.Event(), threading.Event()
@@ -210,7 +210,7 @@ def test_cancelling_and_leaving_while_a_worker_tells_reaches_what_it_has_recorde
     telling = workers.start(tell, batch)
     assert recorded.wait(WAITING)
     if act == "cancel":
-        batches.cancel(batch)
+        progress.cancel(batch)
     else:
         leavers.leave(first.pk, batch.origin_id)
         leavers.leave(second.pk, batch.origin_id)
@@ -219,9 +219,9 @@ def test_cancelling_and_leaving_while_a_worker_tells_reaches_what_it_has_recorde
     assert told() == [first.pk]
     if act == "cancel":
         assert tell(batch).state == "cancelled"
-        batches.cancel_parts()
+        progress.cancel_parts()
     assert set(Delivery.objects.values_list("state", flat=True)) == {"cancelled"}
-    batches.count_open()
+    progress.count_open()
     batch.refresh_from_db()
     assert batch.ended_at is not None
 
@@ -234,7 +234,7 @@ def test_who_leaves_during_the_statement_that_tells_them_is_cancelled_after_it(
     reader = make_reader()
     batch = announce(staff)
     locked, leaving = threading.Event(), threading.Event()
-    telling_of = batch_kind.postgres.query
+    telling_of = kind.postgres.query
 
     def slow(statement: str, values: Any, *args: Any) -> Any:
         rows = telling_of(statement, values, *args)
@@ -244,7 +244,7 @@ def test_who_leaves_during_the_statement_that_tells_them_is_cancelled_after_it(
             wait_for_a_lock()
         return rows
 
-    monkeypatch.setattr(batch_kind.postgres, "query", slow)
+    monkeypatch.setattr(kind.postgres, "query", slow)
     telling = workers.start(tell, batch)
     assert locked.wait(WAITING)
     left = workers.start(leavers.leave, reader.pk, batch.origin_id)

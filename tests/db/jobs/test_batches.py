@@ -15,18 +15,19 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
 from common import fault_points
-from events import ledger, trace
-from events.envelope import LARGEST_COPY, Envelope
-from events.kind import EVENT
+from events.intake import ledger, trace
+from events.kinds.event import EVENT
 from events.models import Event, Subscription, Topic
-from jobs import batch_kind, batches
-from jobs.batch_kind import BATCH
+from events.pure.envelope import LARGEST_COPY, Envelope
+from jobs.batches import kind, progress
+from jobs.batches.kind import BATCH
 from jobs.models import Batch
 from jobs.reasons import Code
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user, send_now
-from work import broker as broker_module, recovery, rescue, runner, wakes
+from work.broker import backlog as broker_module, wakes
+from work.engine import recovery, rescue, runner
 from work.reasons import NO_REASON
 
 
@@ -89,7 +90,7 @@ def topic(ada: User) -> Topic:
 
 @pytest.fixture
 def small_chunks() -> Iterator[None]:
-    with patch.object(batch_kind, "PART", 3):
+    with patch.object(kind, "PART", 3):
         yield
 
 
@@ -119,10 +120,10 @@ def test_a_queue_that_a_subscriber_has_chosen_gets_it_and_a_batch_ends_without_i
     subscribe(topic, reader, channel_ids=[queue.id])
     batch = handle(publish(topic))
     assert Delivery.objects.get().channel_id == queue.id
-    batches.count_open()
+    progress.count_open()
     batch.refresh_from_db()
     assert batch.ended_at is not None
-    assert batches.progress_of(Batch.objects.with_counts().get()).completed == 1
+    assert progress.progress_of(Batch.objects.with_counts().get()).completed == 1
 
 
 def test_an_empty_audience_is_recorded_and_ends_there(topic: Topic) -> None:
@@ -202,7 +203,7 @@ def test_an_event_is_given_back_after_a_while_and_goes_on_without_a_counted_try(
     readers = make_readers(7)
     subscribe(topic, *readers)
     batch = record(publish(topic))
-    with patch.object(batch_kind, "PORTION", -1.0):
+    with patch.object(kind, "PORTION", -1.0):
         assert [(tell(batch).state, batch.told, batch.tries) for _ in range(3)] == [
             ("pending", 3, 0),
             ("pending", 6, 0),
@@ -222,7 +223,7 @@ def test_a_worker_killed_20_times_between_chunks_leaves_nobody_out_and_tells_nob
         if point == "chunk-told":
             raise Killed
 
-    with patch.object(batch_kind, "PART", 1), patch.object(fault_points, "reach", kill):
+    with patch.object(kind, "PART", 1), patch.object(fault_points, "reach", kill):
         for killed in range(1, 21):
             with pytest.raises(Killed):
                 runner.run(BATCH, batch.id, "worker")
@@ -259,7 +260,7 @@ def test_an_error_amid_its_work_is_tried_again_and_goes_on_behind_what_is_told(
 def test_workers_that_die_before_they_get_on_end_it_as_dead(topic: Topic) -> None:
     subscribe(topic, *make_readers(1))
     batch = record(publish(topic))
-    with patch.object(batch_kind, "tell", side_effect=Killed):
+    with patch.object(kind, "tell", side_effect=Killed):
         for _ in range(7):
             with pytest.raises(Killed):
                 runner.run(BATCH, batch.id, "worker")
@@ -271,13 +272,13 @@ def test_workers_that_die_before_they_get_on_end_it_as_dead(topic: Topic) -> Non
 def test_a_worker_whose_lease_was_lost_writes_nothing(topic: Topic) -> None:
     subscribe(topic, *make_readers(2))
     batch = record(publish(topic))
-    counted = batch_kind._values
+    counted = kind._values
 
     def lose_first(*args: Any) -> dict[str, Any]:
         lose(batch)
         return counted(*args)
 
-    with patch.object(batch_kind, "_values", lose_first):
+    with patch.object(kind, "_values", lose_first):
         tell(batch)
     assert (batch.state, batch.told, Notification.objects.count()) == ("pending", 0, 0)
     assert tell(batch).told == 2
@@ -286,7 +287,7 @@ def test_a_worker_whose_lease_was_lost_writes_nothing(topic: Topic) -> None:
 def test_a_topic_that_is_deleted_meanwhile_ends_the_rest(topic: Topic, small_chunks: None) -> None:
     subscribe(topic, *make_readers(5))
     batch = record(publish(topic))
-    with patch.object(batch_kind, "PORTION", -1.0):
+    with patch.object(kind, "PORTION", -1.0):
         tell(batch)
     topic.delete()
     assert (tell(batch).state, batch.told) == ("told", 3)
@@ -302,7 +303,7 @@ def test_large_data_stays_with_the_event(topic: Topic) -> None:
 def test_few_are_published_at_once_and_many_by_rescue_in_portions(
     topic: Topic, broker: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_kind, "FEW", 3)
+    monkeypatch.setattr(kind, "FEW", 3)
     monkeypatch.setattr(rescue, "ENOUGH", 7)
     monkeypatch.setattr(rescue, "RESERVED", 3)
     broker_module.mark()
@@ -321,7 +322,7 @@ def test_few_are_published_at_once_and_many_by_rescue_in_portions(
 
 
 def test_the_deliveries_of_many_stay_bulk_when_they_wait(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_kind, "FEW", 0)
+    monkeypatch.setattr(kind, "FEW", 0)
     published: list[wakes.Wake] = []
     monkeypatch.setattr(runner, "publish", published.extend)
     [reader] = make_readers(1)
@@ -333,11 +334,11 @@ def test_the_deliveries_of_many_stay_bulk_when_they_wait(topic: Topic, monkeypat
 
 
 def test_only_some_large_audiences_are_told_at_once(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_kind, "FEW", 0)
-    monkeypatch.setattr(batch_kind, "_large_ones", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(kind, "FEW", 0)
+    monkeypatch.setattr(kind, "_large_ones", threading.BoundedSemaphore(1))
     subscribe(topic, *make_readers(1))
     batch = record(publish(topic))
-    with batch_kind._large_ones:
+    with kind._large_ones:
         assert (tell(batch).state, batch.reason_code, batch.tries) == ("pending", Code.OTHERS_FIRST, 0)
     Batch.objects.filter(id=batch.id).update(available_at=TransactionNow())
     assert tell(batch).state == "told"
@@ -370,8 +371,8 @@ def test_an_owner_who_is_subscribed_finds_the_message_in_the_trace(topic: Topic,
 def test_many_rows_in_a_table_that_was_small_are_told_to_the_planner_once(
     topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_kind, "FEW", 0)
-    monkeypatch.setattr(batch_kind, "PART", 1)
+    monkeypatch.setattr(kind, "FEW", 0)
+    monkeypatch.setattr(kind, "PART", 1)
     subscribe(topic, *make_readers(4))
     with connection.cursor() as cursor:
         cursor.execute("UPDATE pg_class SET reltuples = 3 WHERE oid = 'notifications_delivery'::regclass")

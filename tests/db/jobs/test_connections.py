@@ -12,10 +12,10 @@ from pytest_django import Settings
 from common import encryption
 from demo.receivers import HTTPReceiver, Received, Reply
 from demo.receivers.github import GitHub, token
-from jobs import connection_changes
+from jobs.changes import connections
 from jobs.connections.calendar import CalendarField
 from jobs.models import Connection
-from notifications.message import Destination
+from notifications.messages.message import Destination
 from people.models import User
 from tests.make import make_connection, make_job_schedule, make_user
 from tests.network import served
@@ -172,25 +172,23 @@ def test_a_check_says_what_came_of_it(browser: Client, ada: User, github: HTTPRe
 
 def test_checks_are_limited_a_minute(ada: User, browser: Client, github: HTTPReceiver) -> None:
     connection = make_connection(ada)
-    pages = [
-        post(browser, f"/connections/{connection.id}/check/") for _ in range(connection_changes.CHECKS_A_MINUTE + 1)
-    ]
+    pages = [post(browser, f"/connections/{connection.id}/check/") for _ in range(connections.CHECKS_A_MINUTE + 1)]
     assert "which is the limit" in pages[-1] and "which is the limit" not in pages[-2]
-    assert len(github.requests) == connection_changes.CHECKS_A_MINUTE
+    assert len(github.requests) == connections.CHECKS_A_MINUTE
 
 
 def test_a_check_says_nothing_of_secrets_that_were_entered_meanwhile(
     ada: User, github: HTTPReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection = make_connection(ada, secrets={"token": token("revoked")})
-    ask = connection_changes.ask
+    ask = connections.ask
 
     def ask_slowly(*given: Any) -> Any:
         Connection.objects.update(version=7)
         return ask(*given)
 
-    monkeypatch.setattr(connection_changes, "ask", ask_slowly)
-    assert connection_changes.check(connection) is not None
+    monkeypatch.setattr(connections, "ask", ask_slowly)
+    assert connections.check(connection) is not None
     connection.refresh_from_db()
     assert connection.state == "working"
 

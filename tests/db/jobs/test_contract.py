@@ -16,11 +16,12 @@ from django import forms
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from common.uuid7 import uuid7
-from jobs import kinds, looking
-from jobs.fetch import Fetch, Later, Refused
+from common.database.uuid7 import uuid7
+from jobs import kinds
+from jobs.checks import looking
 from jobs.kinds.base import LONGEST_FRESH, Ask, Found, JobKind, Nothing, Say, Source
-from notifications import text
+from jobs.reading.fetch import Fetch, Later, Refused
+from notifications.messages import text
 from tests.db.jobs.sample_kinds.sample import Sample
 from tests.make import make_user
 from work.reasons import Codes, Reason

@@ -11,18 +11,20 @@ from zoneinfo import ZoneInfo
 
 from django.db.models.functions import Now
 
-from jobs import kinds, looking, reminders
-from jobs.kind import JOB
+from jobs import kinds
+from jobs.changes import reminders
+from jobs.checks import looking
+from jobs.checks.kind import JOB
 from jobs.kinds.base import Ask, Source
 from jobs.models import Job, Memory
 from jobs.models.job import OnError
 from notifications.models import Notification
 from schedules.firing import fire
 from tests.make import NINE, look, make_job_schedule, make_user
-from work import claim, manual, recovery, runner
 from work.answers import Retryable
+from work.engine import claim, manual, recovery, runner
+from work.engine.runner import TryAgain
 from work.reasons import NO_REASON
-from work.runner import TryAgain
 
 
 def fired(payload: dict[str, Any], **overrides: Any) -> Job:

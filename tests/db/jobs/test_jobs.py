@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from common import parsing, served_queues
-from jobs.kind import LookKind
+from common.parsing import pool
+from common.redis import served_queues
+from jobs.checks.kind import LookKind
 from jobs.models import Connection, Job, Memory
 from jobs.models.job import OnError
 from notifications.models import Delivery, Notification
@@ -75,7 +76,7 @@ def test_a_source_that_is_away_is_asked_again_and_its_owner_told_at_the_end() ->
 
 
 def test_a_job_whose_parsing_is_ended_is_dead_at_once_and_names_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsing, "SECONDS", 0.2)
+    monkeypatch.setattr(pool, "SECONDS", 0.2)
     _, job = fired({"value": "endless"})
     look(job)
     assert (job.state, job.tries, job.reason_code) == ("dead", 1, "over-budget")

@@ -9,15 +9,15 @@ import pytest
 import redis
 from pytest_django import Settings
 
-from common import rate_limiter
-from jobs import limits, looking
-from jobs.kind import JOB
+from common.limits import rate_limiter
+from jobs.checks import limits, looking
+from jobs.checks.kind import JOB
 from jobs.models import Job
 from people.models import User
 from schedules.firing import fire
 from tests.db.jobs.sample_kinds.sample import Sample
 from tests.make import NINE, look, make_channel, make_job_schedule, make_user
-from work.claim import LEASE, claim
+from work.engine.claim import LEASE, claim
 
 
 def two_jobs(*people: User) -> list[Job]:

@@ -12,12 +12,12 @@ from django.conf import settings as configured
 from django.db import connection
 from django.utils import timezone
 
-from common.uuid7 import first_of, uuid7
-from config import env
+from common.database.uuid7 import first_of, uuid7
+from config.environment import env
 from jobs import retention
 from jobs.models import Batch, Job, JobAttempt, Memory, Part
 from people.models import User
-from schedules import retention as memories
+from schedules.changes import retention as memories
 from tests.make import make_channel, make_schedule
 
 OLD, RECENT = 91, 89

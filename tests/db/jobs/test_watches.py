@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from common import parsing
+from common.parsing import pool
 from demo.receivers import HTTPReceiver, Received, Reply
 from jobs.models import Job, Memory, Result
 from notifications.models import Notification
@@ -152,7 +152,7 @@ HOSTILE: dict[str, tuple[str, dict[str, Any], str, list[Any]]] = {
 def test_what_costs_too_much_is_dead_at_once_with_its_limit_and_alone(
     name: str, shop: HTTPReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parsing, "SECONDS", 1)
+    monkeypatch.setattr(pool, "SECONDS", 1)
     kind, payload, body, limit = HOSTILE[name]
     shop.answers.append(Reply(body=body.encode()))
     shop.answer = price("90 €")

@@ -21,14 +21,14 @@ from django.test import Client
 from django_celery_beat.models import PeriodicTask
 
 from api.models import StoredAnswer
-from common.uuid7 import uuid7
+from common.database.uuid7 import uuid7
 from events.models import Digest, Effect, Event, Subscription, Topic
 from jobs.models import Batch, Job, Leaver, Memory, Part
-from notifications.message import Delivered
+from notifications.messages.message import Delivered
 from notifications.models import Delivery
 from notifications.models.change import Follower
-from people import account_deletion, account_export
-from people.account_rows import tables
+from people.account import deletion, export
+from people.account.rows import tables
 from people.models import Session, User
 from schedules.firing import fire
 from schedules.models import Schedule
@@ -100,8 +100,8 @@ def rows_of(user_id: int) -> dict[str, int]:
 
 
 def delete(user: User) -> None:
-    account_deletion.request(user)
-    assert account_deletion.delete_requested() == 1
+    deletion.request(user)
+    assert deletion.delete_requested() == 1
     with connection.cursor() as cursor:  # as at the commit, with the triggers that wait for it
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
 
@@ -137,11 +137,11 @@ def test_what_is_being_sent_ends_without_harm_and_nothing_is_sent_after(person: 
     waiting = make_delivery(inbox)
     claim = take(make_delivery(inbox).id)
     assert claim is not None
-    account_deletion.request(person)
+    deletion.request(person)
     send_now(waiting.id)
     waiting.refresh_from_db()
     assert (waiting.state, waiting.reason_code) == ("cancelled", "switched-off")
-    account_deletion.delete_requested()
+    deletion.delete_requested()
     finish(claim, Delivered())
     send_now(waiting.id)
     assert not Delivery.objects.exists()
@@ -152,32 +152,32 @@ def test_a_deletion_that_stops_at_any_chunk_goes_on_later(person: User, monkeypa
     for _ in range(5):
         make_delivery(inbox)
     make_schedule(person, [inbox])
-    monkeypatch.setattr(account_deletion, "CHUNK", 2)
-    account_deletion.request(person)
-    real, runs = account_deletion._execute, 0
+    monkeypatch.setattr(deletion, "CHUNK", 2)
+    deletion.request(person)
+    real, runs = deletion._execute, 0
 
     def dies(*args: Any, **named: Any) -> int:
         if next(left, None) is None:
             raise KeyboardInterrupt
         return real(*args, **named)
 
-    with patch.object(account_deletion, "_execute", dies):
+    with patch.object(deletion, "_execute", dies):
         while User.objects.filter(pk=person.pk).exists():
             runs, left = runs + 1, iter(range(4 + runs))
             with suppress(KeyboardInterrupt):
-                account_deletion.delete_requested()
+                deletion.delete_requested()
             assert runs < 100
     assert rows_of(person.pk) == {} and runs > 5
 
 
 def test_a_task_without_time_leaves_the_rest_to_the_next(person: User, monkeypatch: pytest.MonkeyPatch) -> None:
     make_delivery(make_channel(person))
-    account_deletion.request(person)
+    deletion.request(person)
     with monkeypatch.context() as hurried:
-        hurried.setattr(account_deletion, "_BUDGET", 0.0)
-        assert account_deletion.delete_requested() == 0
+        hurried.setattr(deletion, "_BUDGET", 0.0)
+        assert deletion.delete_requested() == 0
     assert User.objects.filter(pk=person.pk).exists()
-    assert account_deletion.delete_requested() == 1
+    assert deletion.delete_requested() == 1
 
 
 def test_an_account_that_cannot_be_deleted_stops_no_other(person: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,10 +187,10 @@ def test_an_account_that_cannot_be_deleted_stops_no_other(person: User, monkeypa
         if user_id == person.pk:
             raise ValueError
 
-    monkeypatch.setattr(account_deletion, "FIRST", [*account_deletion.FIRST, refuse])
+    monkeypatch.setattr(deletion, "FIRST", [*deletion.FIRST, refuse])
     for one in (person, other):
-        account_deletion.request(one)
-    assert account_deletion.delete_requested() == 1
+        deletion.request(one)
+    assert deletion.delete_requested() == 1
     assert list(User.objects.filter(deletion_asked_at__isnull=False)) == [person]
 
 
@@ -229,7 +229,7 @@ def test_the_page_says_what_goes_and_asks_for_the_address(client_of: Client, per
     assert client_of.get("/reminders/")["Location"].startswith("/account/login/")
     [sent] = [one for one in mail.outbox if "deleted" in one.subject]
     assert sent.to == [person.email]
-    account_deletion.delete_requested()
+    deletion.delete_requested()
     assert not User.objects.filter(pk=person.pk).exists()
     assert not [one for one in Session.objects.all() if str(person.pk) in str(one.get_decoded())]
 
@@ -276,7 +276,7 @@ def test_the_only_operator_cannot_leave(client_of: Client, person: User) -> None
 
 def unpacked(user: User) -> dict[str, list[dict[str, Any]]]:
     file = io.BytesIO()
-    account_export.write(user, file)
+    export.write(user, file)
     with zipfile.ZipFile(file) as archive:
         assert archive.testzip() is None
         return {
@@ -310,7 +310,7 @@ def test_no_column_of_the_download_holds_a_secret(person: User) -> None:
 
 
 def test_the_download_reads_in_batches(person: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(account_export, "_BATCH", 2)
+    monkeypatch.setattr(export, "_BATCH", 2)
     inbox = make_channel(person)
     for _ in range(5):
         make_delivery(inbox)

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from common.numbers import grouped
+from common.texts.numbers import grouped
 from notifications.models import Notification
 from notifications.providers import inbox
 from people.models import User

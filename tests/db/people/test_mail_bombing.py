@@ -16,7 +16,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from notifications.channels import verification
-from notifications.links import UNSUBSCRIBE
+from notifications.messages.links import UNSUBSCRIBE
 from notifications.models import Channel, Delivery, Notification
 from people import mailboxes
 from people.mailboxes import MAILS_A_DAY

@@ -12,8 +12,8 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from people import second_factor
 from people.models import User
+from people.sign_in import second_factor
 from tests.authenticator import PASSWORD, new_codes, set_up, sign_in
 from tests.make import make_user, signed_in
 

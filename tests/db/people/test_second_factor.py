@@ -19,8 +19,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from pytest_django import Settings
 
-from people import second_factor
 from people.models import Session, User
+from people.sign_in import second_factor
 from tests.authenticator import PASSWORD, code, new_codes, set_up, show, sign_in
 from tests.make import make_user, signed_in
 from tests.network import closed_port

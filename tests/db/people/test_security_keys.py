@@ -9,9 +9,9 @@ from django.core import mail
 from django.test import Client
 from pytest_django import Settings
 
-from people import second_factor
-from people.factor_forms import MOST_KEYS
 from people.models import User
+from people.sign_in import second_factor
+from people.web.factor_forms import MOST_KEYS
 from tests.authenticator import PASSWORD, new_codes, set_up, show, sign_in
 from tests.make import make_user, signed_in
 from tests.security_key import ADD, AGAIN, STEP, SecurityKey, add_key, options_on, send, show_key

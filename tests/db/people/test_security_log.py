@@ -13,9 +13,10 @@ from django.db import connection
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
-from common.uuid7 import first_of
-from people import security_log, tokens
+from common.database.uuid7 import first_of
+from people import tokens
 from people.models import SecurityEvent, User
+from people.sign_in import security_log
 from people.tasks import prune
 from tests.authenticator import PASSWORD, set_up
 from tests.make import make_user, signed_in
@@ -126,7 +127,8 @@ def test_strangers_fill_neither_the_table_nor_the_log(caplog: pytest.LogCaptureF
             security_log.record(Type.SIGN_IN_FAILED, None, request)
     assert SecurityEvent.objects.count() == security_log.MOST_OF_STRANGERS
     assert (
-        len([row for row in caplog.records if row.name == "people.security_log"]) == SecurityEvent.objects.count() + 1
+        len([row for row in caplog.records if row.name == "people.sign_in.security_log"])
+        == SecurityEvent.objects.count() + 1
     )
 
 

@@ -15,9 +15,11 @@ from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from people import security_views, sessions, tokens
+from people import tokens
 from people.models import ApiToken, CalendarFeed, Session, User
+from people.sign_in import sessions
 from people.tasks import prune
+from people.web import security_views
 from schedules.agenda import feed
 from tests.make import make_user, signed_in
 

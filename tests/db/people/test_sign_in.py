@@ -15,7 +15,7 @@ from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
 
-from config import server
+from config.processes import server
 from people import mailboxes
 from people.models import User
 from tests.make import make_user, signed_in

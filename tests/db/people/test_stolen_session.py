@@ -13,8 +13,9 @@ from django.core import mail, signing
 from django.db.models import F
 from django.test import Client
 
-from people import address_undo, mailboxes, tokens
+from people import mailboxes, tokens
 from people.models import AddressChange, SecurityEvent, User
+from people.sign_in import address_undo
 from tests.authenticator import PASSWORD
 from tests.make import make_user, signed_in
 

@@ -14,9 +14,9 @@ from django.http import HttpRequest
 from django.test import Client
 from redis import Redis
 
-from api import idempotency
-from common import request_slots
-from common.postgres import is_locked
+from api.protocol import idempotency
+from common.database.postgres import is_locked
+from common.limits import request_slots
 from people.models import User
 from people.user_lock import Busy, lock_at_once, lock_in_transaction, lock_user
 from schedules.models import Schedule

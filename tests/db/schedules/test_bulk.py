@@ -13,10 +13,11 @@ from django_celery_beat.models import PeriodicTask
 from notifications.models import Change, Delivery
 from people import tokens
 from people.models import User
-from schedules import bulk, editing, tags
-from schedules.bulk import Action, Done, Obstacle
+from schedules.changes import bulk, editing
+from schedules.changes.bulk import Action, Done, Obstacle
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
+from schedules.parts import tags
 from tests.make import NINE, NOON, make_channel, make_schedule, make_user
 
 LATER = NOON + timedelta(hours=1)

@@ -11,10 +11,11 @@ import pytest
 from django_celery_beat.models import PeriodicTask
 
 from notifications.models import Delivery
-from schedules import editing, mirror
-from schedules.editing import Draft
+from schedules.changes import editing
+from schedules.changes.editing import Draft
 from schedules.firing import fire
 from schedules.models import Schedule
+from schedules.parts import mirror
 from tests.make import NINE, NOON, make_channel, make_schedule, make_user
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django_celery_beat.models import PeriodicTask
 
-from common.uuid7 import uuid7
+from common.database.uuid7 import uuid7
 from notifications.models import Delivery, Notification
 from people.models import User
-from schedules import editing
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests.db.schedules.test_editing import draft_of

@@ -10,16 +10,15 @@ import pytest
 from django.db.models import Max
 
 from people.models import User
-from schedules import forecast
 from schedules.agenda import coming, feed
 from schedules.agenda.entry import Days
 from schedules.explain import history
 from schedules.explain.upcoming import upcoming
-from schedules.firing import fire
-from schedules.forecast import Forecast
-from schedules.holidays import Holidays
+from schedules.firing import fire, forecast
+from schedules.firing.forecast import Forecast
+from schedules.firing.holidays import Holidays
 from schedules.models import Holiday, Occurrence, Schedule
-from schedules.slots import Slots
+from schedules.parts.slots import Slots
 from tests.make import NINE, NOON, make_channel, make_schedule
 
 DAY = timedelta(days=1)

@@ -18,10 +18,11 @@ from django_celery_beat.schedulers import DatabaseScheduler
 
 from config.celery import app as celery_app
 from notifications.models import Delivery
-from people import account_deletion
+from people.account import deletion
 from people.models import User
-from schedules import editing, retention, tasks
+from schedules import tasks
 from schedules.beat.scheduler import Scheduler
+from schedules.changes import editing, retention
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from tests.make import NOON, make_schedule, make_user
@@ -224,8 +225,8 @@ def test_an_instant_that_no_reminder_has_any_more_is_deleted_in_the_second_round
 
 def test_an_account_that_is_deleted_leaves_no_row_of_an_instant() -> None:
     schedule = make_schedule(make_user(), **once(2))
-    account_deletion.request(schedule.user)
-    account_deletion.delete_requested()
+    deletion.request(schedule.user)
+    deletion.delete_requested()
     assert retention.prune() + retention.prune() == 1
     assert (clocked(), PeriodicTask.objects.count()) == ([], 0)
 

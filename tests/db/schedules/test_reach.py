@@ -13,9 +13,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from people.models import User
+from schedules.explain.quiet_hours import QuietHours
+from schedules.explain.reach import Reach, needs_attention
 from schedules.models import Schedule
-from schedules.quiet_hours import QuietHours
-from schedules.reach import Reach, needs_attention
 from tests.make import NOON, make_channel, make_schedule, make_user
 
 FAULTS: dict[str, dict[str, Any]] = {

@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 
 from hypothesis import given, settings, strategies as st
 
+from schedules.parts.slots import Slots
 from schedules.rules import Timetable, parse
-from schedules.slots import Slots
 
 BEGIN = datetime(2026, 6, 1, tzinfo=UTC)
 HOURS = [BEGIN + timedelta(hours=number) for number in range(24 * 6)]

@@ -14,17 +14,17 @@ import pytest
 from django.db import DataError, OperationalError, connections, transaction
 from django.utils import timezone
 
-from common.uuid7 import uuid7
+from common.database.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY, Claim
-from notifications.message import Delivered
+from notifications.messages.message import Delivered
 from notifications.models import Attempt, Channel, Delivery, Notification
 from tests.db.locks import wait_for_a_lock
 from tests.make import make_channel, make_delivery, make_user, noted, take
-from work import claim as claiming, manual, settlement
-from work.decision import Decision
+from work.broker.shared_connection import SharedConnection
+from work.engine import claim as claiming, manual, settlement
+from work.engine.decision import Decision
 from work.kinds import Lease
-from work.shared_connection import SharedConnection
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,15 +9,15 @@ import pytest
 from django.db import OperationalError
 
 from notifications.deliveries.kind import DELIVERY
-from notifications.message import Delivered
+from notifications.messages.message import Delivered
 from notifications.models import Delivery
 from notifications.providers import inbox
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user, send_now, taken
-from work import settlement
-from work.decision import Decision
+from work.engine import settlement
+from work.engine.decision import Decision
+from work.engine.runner import TryAgain
 from work.reasons import NO_REASON, Reason
-from work.runner import TryAgain
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

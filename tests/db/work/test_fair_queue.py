@@ -7,13 +7,14 @@ from datetime import timedelta
 import pytest
 import redis
 
-from common.uuid7 import uuid7
+from common.database.uuid7 import uuid7
 from notifications import tasks
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import NOON, make_channel, make_delivery, make_user
-from work import broker as broker_module, fair_queue, rescue, wakes
+from work.broker import backlog as broker_module, fair_queue, wakes
+from work.engine import rescue
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from events.kind import EVENT
+from events.kinds.event import EVENT
 from events.models import Event
 from notifications.deliveries.kind import DELIVERY
 from tests.make import happen, make_channel, make_delivery, make_user, signed_in

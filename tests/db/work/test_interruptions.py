@@ -12,11 +12,11 @@ from django.db import OperationalError, connection, transaction
 
 from notifications import providers
 from notifications.deliveries.kind import DELIVERY
-from notifications.message import Delivered, Destination, Message
+from notifications.messages.message import Delivered, Destination, Message
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox
 from tests.make import make_channel, make_delivery, make_user, noted, send_now, settle, take, taken
-from work import claim as claiming, settlement
+from work.engine import claim as claiming, settlement
 from work.reasons import Code
 
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from notifications.message import Delivered, Rejected
+from notifications.messages.message import Delivered, Rejected
 from tests.make import answers, happen, make_channel, make_delivery, make_user, noted, send_now, try_once
 from work.answers import Retryable
 
@@ -18,11 +18,11 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def info(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "work.runner")
+    caplog.set_level(logging.INFO, "work.engine.runner")
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
-    return [json.loads(record.getMessage()) for record in caplog.records if record.name == "work.runner"]
+    return [json.loads(record.getMessage()) for record in caplog.records if record.name == "work.engine.runner"]
 
 
 def test_an_event_that_is_handled_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
@@ -76,6 +76,6 @@ def test_one_that_is_withdrawn_is_one_line_and_one_that_waits_none(caplog: pytes
 
 
 def test_nothing_is_written_above_its_level(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING, "work.runner")
+    caplog.set_level(logging.WARNING, "work.engine.runner")
     happen(make_user())
     assert lines(caplog) == []

@@ -7,15 +7,15 @@ import re
 import pytest
 from django.db import connection
 
-from common.postgres import column
-from common.uuid7 import uuid7
+from common.database.postgres import column
+from common.database.uuid7 import uuid7
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery
 from tests.make import make_channel, make_delivery, make_user, noted
-from work import claim, settlement
-from work.decision import Decision
+from work.engine import claim, settlement
+from work.engine.decision import Decision
+from work.engine.settlement import settlement as settlement_of
 from work.kinds import Lease
-from work.settlement import settlement as settlement_of
 
 pytestmark = pytest.mark.django_db
 

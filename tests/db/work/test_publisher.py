@@ -12,12 +12,12 @@ from uuid import UUID
 import pytest
 from celery import Celery, signals
 
-from common.uuid7 import uuid7
+from common.database.uuid7 import uuid7
 from config.celery import app
 from notifications import tasks
 from notifications.deliveries import outbox
-from work import publisher, wakes
-from work.wakes import Wake
+from work.broker import publisher, wakes
+from work.broker.wakes import Wake
 
 
 @pytest.fixture(autouse=True)

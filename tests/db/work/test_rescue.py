@@ -13,16 +13,17 @@ import redis
 from django.db import connection
 from django.utils import timezone
 
-from common.uuid7 import uuid7
+from common.database.uuid7 import uuid7
 from config.celery import app
-from events import ledger
-from events.envelope import Envelope
+from events.intake import ledger
 from events.models import Event
+from events.pure.envelope import Envelope
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery, Notification
 from tests.make import NOON, make_channel, make_delivery, make_user
-from work import broker as broker_module, fair_queue, rescue, wakes
+from work.broker import backlog as broker_module, fair_queue, wakes
+from work.engine import rescue
 
 pytestmark = pytest.mark.django_db
 

@@ -17,7 +17,7 @@ from notifications.deliveries import withdrawal
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import webhook
 from tests.make import NOON, drop_check, make_channel, make_delivery, make_user, send_now, settle, take, taken
-from work import claim as claiming, manual, recovery, settlement
+from work.engine import claim as claiming, manual, recovery, settlement
 
 pytestmark = pytest.mark.django_db
 

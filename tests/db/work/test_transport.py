@@ -12,7 +12,7 @@ import redis
 from celery import current_app
 from kombu import Connection, Consumer, Queue
 
-from work import load, transport
+from work.broker import load, transport
 
 LEFT, RIGHT = Queue("left"), Queue("right")
 

@@ -19,7 +19,7 @@ from carillon_client.schedules import instant
 from django.utils import timezone
 
 from api.models import StoredAnswer
-from events.kind import EVENT
+from events.kinds.event import EVENT
 from events.models import Event
 from notifications.models import Channel, Notification
 from people import codes, tokens
@@ -27,7 +27,7 @@ from people.models import Code, User
 from schedules.models import Schedule
 from tests.make import disabled, make_channel, make_delivery, make_rule, make_user
 from tests.process.web import Web
-from work import runner
+from work.engine import runner
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from events.kind import EVENT
+from events.kinds.event import EVENT
 from events.models import Event
 from notifications.models import Delivery
 from people import tokens
 from tests.make import make_channel, make_delivery, make_rule, make_user, send_now
 from tests.process.web import Web
-from work import runner
+from work.engine import runner
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

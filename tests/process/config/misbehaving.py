@@ -6,7 +6,7 @@ import os
 import re
 import time
 
-from notifications.message import Destination, Message
+from notifications.messages.message import Destination, Message
 from notifications.providers.webhook import Webhook
 from work.answers import Answer
 

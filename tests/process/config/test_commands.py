@@ -180,7 +180,7 @@ def test_a_wrong_setting_is_reported_in_one_line_with_the_name_of_the_variable(
         "CARILLON_VAR": str(var),
     }
     port = {"PORT": str(free_port())}
-    status, lines = run(sys.executable, "-m", "config.server", **{**given, **port, variable: value})
+    status, lines = run(sys.executable, "-m", "config.processes.server", **{**given, **port, variable: value})
     assert status == 1
     assert len(lines) == 1, lines
     assert variable in lines[0] and says in lines[0]

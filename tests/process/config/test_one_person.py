@@ -12,8 +12,8 @@ from uuid import uuid4
 
 import pytest
 
-from api.transfer import export
-from common.request_slots import AT_ONCE
+from api.resources.transfer import export
+from common.limits.request_slots import AT_ONCE
 from demo.receivers.http import Hang, HTTPReceiver
 from schedules.models import Schedule
 from tests.db.locks import locked

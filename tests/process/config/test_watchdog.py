@@ -12,13 +12,14 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from config.processes import Child, worker_command
+from config.processes.child import Child, worker_command
 from demo.receivers import HTTPReceiver, Reply
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery
 from tests.make import make_channel, make_delivery, make_user
 from tests.process.notifications.test_limits import environment
-from work import rescue, wakes
+from work.broker import wakes
+from work.engine import rescue
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 
@@ -132,7 +133,7 @@ def test_a_worker_that_is_asked_to_stop_finishes_its_sends_and_leaves_the_rest_i
 
 
 def test_a_worker_with_threads_is_the_default() -> None:
-    from config.processes import threads_of
+    from config.processes.child import threads_of
 
     celery = [sys.prefix + "/bin/celery", "-A", "config"]
     assert threads_of([*celery, "worker", "-Q", "deliveries"])

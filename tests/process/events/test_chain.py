@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from config.processes import Child, worker_command
-from events import ledger
-from events.envelope import MOST_HOPS, Envelope
+from config.processes.child import Child, worker_command
+from events.intake import ledger
 from events.models import Event
+from events.pure.envelope import MOST_HOPS, Envelope
 from notifications.models import Delivery, Notification
 from notifications.net import chain
 from tests.db.events.test_digests import make_digest_rule

@@ -13,24 +13,25 @@ import pytest
 from django.conf import settings
 from django.db.models.functions import Now
 
-from events import ledger
-from events.digest_kind import DIGEST
-from events.envelope import Envelope
-from events.kind import EVENT
+from events.intake import ledger
+from events.kinds.digest import DIGEST
+from events.kinds.event import EVENT
 from events.models import Digest, Effect, Event
+from events.pure.envelope import Envelope
 from notifications.models import Delivery, Notification
 from tests.db.events.test_digests import make_digest_rule
 from tests.make import NOON, make_channel, make_user
 from tests.process.notifications.conftest import environment
-from work import rescue, runner
+from work.engine import rescue, runner
 from work.kinds import Kind
 
 # "writing" is within the transaction, once all is written.
 _RUN = """
 import os, signal, sys, uuid, django
 django.setup()
-from events import digest_kind, handling
-from work import runner
+from events.kinds import digest
+from events.intake import handling
+from work.engine import runner
 from work.kinds import KINDS
 if sys.argv[3] == "writing":
     def die(*_): os.kill(os.getpid(), signal.SIGKILL)

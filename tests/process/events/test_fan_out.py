@@ -15,15 +15,15 @@ from django.db import connection
 from django.db.models import Count
 from django.db.models.functions import Now
 
-from config.processes import Child
-from jobs.batch_kind import PART
+from config.processes.child import Child
+from jobs.batches.kind import PART
 from jobs.models import Batch
 from notifications.models import Delivery, Notification
 from tests.db.jobs.test_batches import make_topic, publish
 from tests.make import make_user
 from tests.process.conftest import wait_until
 from tests.process.notifications.conftest import environment
-from work import rescue
+from work.engine import rescue
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 import redis
 
-from config.processes import Child
+from config.processes.child import Child
 from demo.receivers import HTTPReceiver, Reply
+from jobs.checks.recording import LOOK
 from jobs.models import Job
-from jobs.recording import LOOK
 from schedules.firing import fire
 from tests.make import NINE, make_job_schedule, make_user
 from tests.process.conftest import wait_until
 from tests.process.notifications.conftest import environment
-from work import wakes
+from work.broker import wakes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -34,14 +34,14 @@ def parsers(parent: int) -> set[int]:
             continue
         if int(its_parent) in below and state != "Z":
             below.add(process)
-            if "common.parsing_child" in command:
+            if "common.parsing.child" in command:
                 found.add(process)
     return found
 
 
 def is_alive(process: int) -> bool:
     try:
-        return "common.parsing_child" in Path(f"/proc/{process}/cmdline").read_text()
+        return "common.parsing.child" in Path(f"/proc/{process}/cmdline").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
 

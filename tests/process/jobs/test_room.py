@@ -8,15 +8,15 @@ import time
 import pytest
 import redis
 
-from config.processes import Child
+from config.processes.child import Child
 from demo.receivers import HTTPReceiver, Received, Reply
+from jobs.checks.recording import LOOK
 from jobs.models import Job
-from jobs.recording import LOOK
 from schedules.firing import fire
 from tests.make import NINE, make_job_schedule, make_user
 from tests.process.conftest import wait_until
 from tests.process.notifications.conftest import environment
-from work import wakes
+from work.broker import wakes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 import requests
 
-from config.processes import Child
+from config.processes.child import Child
 from demo.announcement import Announcement
 from demo.installation import Installation, wait_until
 from demo.looks import Looks

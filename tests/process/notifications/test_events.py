@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from celery import current_app
 
-from config.processes import Child, worker_command
+from config.processes.child import Child, worker_command
 from demo.receivers import HTTPReceiver, Reply
 from notifications.deliveries import outbox
 from tests.make import make_channel, make_delivery, make_user
 from tests.process.notifications.test_limits import environment
-from work import wakes
+from work.broker import wakes
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 

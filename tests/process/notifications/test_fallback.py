@@ -9,7 +9,7 @@ import pytest
 
 from tests.make import first_of, make_fired, tried
 from tests.process.notifications.conftest import send_in_a_process
-from work import rescue
+from work.engine import rescue
 
 
 @pytest.mark.django_db(transaction=True)

@@ -12,7 +12,7 @@ from datetime import timedelta
 import pytest
 from django.conf import settings
 
-from config.processes import Child
+from config.processes.child import Child
 from demo.receivers import HTTPReceiver, Reply
 from demo.receivers.http import Hang
 from notifications.deliveries import outbox
@@ -20,7 +20,7 @@ from notifications.models import Attempt, Delivery
 from tests.make import make_channel, make_delivery, make_user
 from tests.process.notifications.conftest import environment
 from tests.process.notifications.test_pools import command
-from work import wakes
+from work.broker import wakes
 
 _RUN = """
 import sys

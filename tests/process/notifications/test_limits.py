@@ -15,14 +15,15 @@ import pytest
 import redis
 from django.utils import timezone
 
-from config.processes import Child
+from config.processes.child import Child
 from demo.receivers import HTTPReceiver
 from demo.receivers.discord import WEBHOOK, answer
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery
 from tests.make import make_channel, make_delivery, make_user
 from tests.process.notifications.conftest import environment, send_in_a_process
-from work import rescue, wakes
+from work.broker import wakes
+from work.engine import rescue
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -15,14 +15,14 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from config.processes import Child
+from config.processes.child import Child
 from demo.receivers import HTTPReceiver, Reply
 from notifications.deliveries import outbox
 from notifications.models import Delivery
 from tests.make import make_channel, make_delivery, make_user
 from tests.process.conftest import wait_until
 from tests.process.notifications.conftest import environment
-from work import transport, wakes
+from work.broker import transport, wakes
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 

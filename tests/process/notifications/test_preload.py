@@ -19,7 +19,7 @@ django.setup()
 from celery import signals
 from notifications import providers
 from notifications.net.deadline import tls_context
-from notifications.message import Destination, Message
+from notifications.messages.message import Destination, Message
 from uuid import UUID
 signals.worker_init.send(sender=None)
 before = set(sys.modules)

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from common.budget import Budget
+from common.parsing.budget import Budget
 
 
 def double(text: str) -> str:

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from common.budget import Budget, OverBudget
+from common.parsing.budget import Budget, OverBudget
 
 
 def test_what_is_spent_together_counts_together() -> None:

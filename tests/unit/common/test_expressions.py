@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from common import expressions
-from common.budget import Budget
-from common.refusal import Refusal
+from common.parsing import expressions
+from common.parsing.budget import Budget
+from common.texts.refusal import Refusal
 
 DOCUMENT: dict[str, Any] = {
     "headers": {"x-github-event": "push"},

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from common.group_commit import Alone, Combiner
+from common.database.group_commit import Alone, Combiner
 
 
 class Gate:

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from common import parsing
-from common.budget import OverBudget
-from common.parsing import ParsingEnded, ParsingUnavailable, parsed
+from common.parsing import pool as parsing
+from common.parsing.budget import OverBudget
+from common.parsing.pool import ParsingEnded, ParsingUnavailable, parsed
 
 from . import parsing_tasks as tasks
 
@@ -212,7 +212,7 @@ def test_children_end_when_nothing_is_parsed(monkeypatch: pytest.MonkeyPatch, po
 
 _PARENT = """
 import sys, threading
-from common import parsing
+from common.parsing import pool as parsing
 from tests.unit.common import parsing_tasks as tasks
 print(parsing.parsed(tasks.pid), flush=True)
 if sys.argv[1] == "working":

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from config import body_limit
-from config.body_limit import BodyLimit
+from config.web import body_limit
+from config.web.body_limit import BodyLimit
 
 KIB = 1024
 SCOPE = {"type": "http", "method": "POST", "headers": [(b"host", b"testserver")]}

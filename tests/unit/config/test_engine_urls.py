@@ -11,9 +11,9 @@ import pytest
 from kombu import Connection
 from redis.connection import parse_url
 
-from config import engine_urls
-from config.env import Misconfigured
-from work import transport
+from config.environment import engine_urls
+from config.environment.env import Misconfigured
+from work.broker import transport
 
 
 @pytest.fixture(autouse=True)

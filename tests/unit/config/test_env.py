@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config import engine_urls, env
+from config.environment import engine_urls, env
 
 
 def test_a_variable_that_is_empty_counts_as_not_given(monkeypatch: pytest.MonkeyPatch) -> None:

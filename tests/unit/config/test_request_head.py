@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from config import request_head
+from config.web import request_head
 
 KIB = 1024
 START = b"GET / HTTP/1.1\r\nHost: x\r\n"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from events import matching
-from events.matching import Condition
+from events.pure import matching
+from events.pure.matching import Condition
 from events.reasons import Code
-from notifications import text
+from notifications.messages import text
 
 ORDER: dict[str, Any] = {
     "type": "order.paid",

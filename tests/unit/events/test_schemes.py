@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import standardwebhooks
 
-from events import schemes
+from events.pure import schemes
+from events.pure.schemes import Hmac, Refused, Request, verify
 from events.reasons import Code
-from events.schemes import Hmac, Refused, Request, verify
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
 BODY = b'{"type": "order.paid", "data": {"amount": 12}}'

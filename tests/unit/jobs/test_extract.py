@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from common import parsing
-from common.budget import Budget, OverBudget
-from common.parsing import parsed
-from common.refusal import Refusal
+from common.parsing import pool
+from common.parsing.budget import Budget, OverBudget
+from common.parsing.pool import parsed
+from common.texts.refusal import Refusal
 from jobs.reading import extract, pages
 
 PAGE = r"""<!doctype html><meta itemprop=price content="19.99"><title>T</title>
@@ -102,7 +102,7 @@ HOSTILE = {
 @pytest.mark.parametrize("selector", ["p:nth-child(3)", "div div div div p.x ~ div", "div:has(b:nth-of-type(2n)) ~ p"])
 @pytest.mark.parametrize("page", HOSTILE)
 def test_no_page_hangs_a_selector(page: str, selector: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsing, "SECONDS", 0.5)
+    monkeypatch.setattr(pool, "SECONDS", 0.5)
     try:
         assert parsed(pages.value, HOSTILE[page].encode(), "", "html", selector, "") is None
     except OverBudget as refused:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from demo.receivers import HTTPReceiver, Reply
-from jobs.fetch import Fetch, Refused
+from jobs.checks.looks import not_taken, silent_since
 from jobs.kinds.base import Found, Nothing, Say
 from jobs.kinds.feed import MOST_REMEMBERED, Code, Feed
-from jobs.looks import not_taken, silent_since
+from jobs.reading.fetch import Fetch, Refused
 from tests.unit.jobs.test_web_value import NOW, ask
 
 KIND = Feed()

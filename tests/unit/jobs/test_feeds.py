@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from common.parsing import parsed
-from common.refusal import Refusal
+from common.parsing.pool import parsed
+from common.texts.refusal import Refusal
 from jobs.reading import feeds
 from jobs.reading.feeds import MOST, Feed, NotAFeed
 

@@ -12,7 +12,7 @@ import pytest
 from pytest_django import Settings
 
 from demo.receivers import Drip, Hang, HTTPReceiver, Received, Reply
-from jobs.fetch import MOST_BYTES, Fetch, Later, NotModified, Refused, Unfit, problem
+from jobs.reading.fetch import MOST_BYTES, Fetch, Later, NotModified, Refused, Unfit, problem
 from jobs.reasons import Code
 from notifications.net.http import NotSent, Response, Unanswered
 from notifications.reasons import Code as Net

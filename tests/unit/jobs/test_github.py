@@ -17,11 +17,11 @@ from demo.receivers import HTTPReceiver
 from demo.receivers.github import GitHub, token
 from jobs import connections
 from jobs.connections.github import Code
-from jobs.fetch import Fetch, Later, Refused, outcome
 from jobs.kinds.base import Ask, Found, Source
 from jobs.kinds.github_streak import GitHubStreak, streak
+from jobs.reading.fetch import Fetch, Later, Refused, outcome
 from jobs.reasons import Code as JobCode
-from notifications.message import Destination
+from notifications.messages.message import Destination
 from notifications.reasons import Code as SendCode
 from tests.network import SLACK, served
 

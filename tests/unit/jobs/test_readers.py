@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from common import strict_json
-from common.parsing import parsed
+from common.parsing import strict_json
+from common.parsing.pool import parsed
 from demo.receivers import HTTPReceiver, Reply
-from jobs.fetch import Fetch
 from jobs.kinds.base import Found
 from jobs.kinds.feed import Feed
 from jobs.reading import charset, extract, feeds, pages
+from jobs.reading.fetch import Fetch
 from schedules.job_kinds import calendar_file
 from tests.unit.common import parsing_tasks
 from tests.unit.jobs.test_web_value import KIND, ask, watch

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from demo.receivers import Drip, HTTPReceiver, Reply
-from jobs.fetch import Fetch, Later, Refused, Unfit
 from jobs.kinds.base import KEEP, Ask, Found, Say, Source
 from jobs.kinds.web_value import Code, WebValue
+from jobs.reading.fetch import Fetch, Later, Refused, Unfit
 from jobs.reasons import Code as Jobs
 from notifications.net.http import NotSent
 from tests.network import closed_port

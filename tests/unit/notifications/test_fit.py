@@ -3,7 +3,7 @@ import pytest
 import regex
 from hypothesis import strategies
 
-from notifications.text import ELLIPSIS, fit, utf8, utf16
+from notifications.messages.text import ELLIPSIS, fit, utf8, utf16
 
 FAMILY = "👨‍👩‍👧‍👦"  # seven code points, eleven UTF-16 units, one character
 FLAG = "🇩🇪"

@@ -10,7 +10,7 @@ import pytest
 import regex
 from hypothesis import strategies
 
-from notifications import text
+from notifications.messages import text
 
 SLOT = datetime(2026, 3, 29, 7, 0, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, strategies as st
 
-from common.civil_time import local
+from common.times.civil_time import local
 from people import quiet
 from people.quiet import Window, quiet_until
 

@@ -8,19 +8,20 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from events import ledger, rules
-from events.envelope import Envelope
 from events.inputs.rule_form import RuleForm
+from events.intake import ledger
 from events.job_kinds.series import SeriesForm
-from events.kind import EVENT
+from events.kinds.event import EVENT
 from events.models import Rule
+from events.pure.envelope import Envelope
+from events.rules import changes
 from jobs.models import Job
 from notifications.models import Notification
-from schedules import editing
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import happen, look, make_channel, make_job_schedule, make_rule, make_user, signed_in
-from work import runner
+from work.engine import runner
 
 STEPS = "now | Welcome {name} | Here you are.\n1 hour | Still there?\n2 days | How is it going? | Tell us."
 
@@ -154,7 +155,7 @@ def test_an_event_that_is_handled_twice_begins_one_series() -> None:
 def test_switching_the_rule_off_ends_its_series() -> None:
     rule = orders()
     happen(rule.user, type="order.placed", data={"order_id": 7})
-    rules.switch(rule.id, False)
+    changes.switch(rule.id, False)
     assert Job.objects.get(origin_id=rule.id).state == "cancelled"
 
 

@@ -10,9 +10,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from events import ledger
-from events.envelope import Envelope
+from events.intake import ledger
 from events.models import Effect, Event, Rule
+from events.pure.envelope import Envelope
 from notifications.models import Delivery, Notification
 from people.models import User
 from tests.make import happen, make_channel, make_rule, make_user, signed_in

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from common.parsing import parsed
-from jobs.fetch import Fetch, Later, Refused
+from common.parsing.pool import parsed
 from jobs.kinds.base import KEEP, Ask, Found, JobKind, Nothing, Say
+from jobs.reading.fetch import Fetch, Later, Refused
 from tests.unit.common import parsing_tasks
 from work.reasons import Codes, Reason
 

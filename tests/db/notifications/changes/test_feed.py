@@ -12,17 +12,17 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from notifications import change_feed
-from notifications.change_feed import START, Entry, Position
+from notifications.changes import feed
+from notifications.changes.feed import START, Entry, Position
 from notifications.channels import changes
 from notifications.models import Change, Channel, Delivery
 from people import tokens
 from people.models import ApiToken, User
-from schedules import editing
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import NINE, NOON, make_channel, make_delivery, make_schedule, make_user, settle, taken
-from work.manual import cancel
+from work.engine.manual import cancel
 from work.reasons import NO_REASON
 
 
@@ -137,12 +137,12 @@ def test_a_token_counts_until_a_week_after_its_end(days: int, followed: bool) ->
 
 
 def test_what_is_older_than_a_week_is_pruned_in_chunks(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_feed, "_CHUNK", 2)
+    monkeypatch.setattr(feed, "_CHUNK", 2)
     for _ in range(5):
         make_channel(ada, "email")
     Change.objects.update(at=timezone.now() - timedelta(days=8))
     make_channel(ada, "email")
-    assert change_feed.prune() == 5
+    assert feed.prune() == 5
     assert Change.objects.count() == 1
 
 
@@ -162,7 +162,7 @@ def read_until(user: User, count: int, after: Position = START) -> list[Entry]:
     """All changes, once there are so many: a transaction of another test may hold them back."""
     found, deadline = list[Entry](), time.monotonic() + 60
     while len(found) < count and time.monotonic() < deadline:
-        page = change_feed.read(user.pk, after, 50)
+        page = feed.read(user.pk, after, 50)
         found, after = found + list(page.changes), page.position
     return found
 
@@ -188,7 +188,7 @@ def test_a_poller_beside_eight_writers_that_commit_late_sees_every_change_once(a
         position = START
         while True:
             last = over.is_set()
-            page = change_feed.read(ada.pk, position, 7, ["delivery.*"])
+            page = feed.read(ada.pk, position, 7, ["delivery.*"])
             seen.extend(page.changes)
             position = page.position
             if last and not page.more and len(seen) >= writers * each:
@@ -221,7 +221,7 @@ def test_a_change_waits_for_an_older_transaction_and_comes_behind_its_changes(ad
         late = pool.submit(commit_late)
         begun.wait(60)
         make_channel(ada, "webhook")
-        assert change_feed.read(ada.pk, START, 10).changes == []
+        assert feed.read(ada.pk, START, 10).changes == []
         go_on.set()
         late.result()
     assert [change.data["provider"] for change in read_until(ada, 2)] == ["email", "webhook"]
@@ -231,18 +231,18 @@ def test_a_change_waits_for_an_older_transaction_and_comes_behind_its_changes(ad
 def test_the_position_moves_on_although_nothing_is_found(ada: User) -> None:
     make_channel(ada, "email")
     [first] = read_until(ada, 1)
-    page = change_feed.read(ada.pk, START, 10, ["delivery.*"])
+    page = feed.read(ada.pk, START, 10, ["delivery.*"])
     assert page.changes == [] and page.position.xact > first.xact
-    assert change_feed.read(ada.pk, page.position, 10).changes == []
+    assert feed.read(ada.pk, page.position, 10).changes == []
 
 
 def test_a_position_of_another_database_is_refused(ada: User) -> None:
-    with pytest.raises(change_feed.Foreign):
-        change_feed.read(ada.pk, Position(2**62, START.change_id), 10)
+    with pytest.raises(feed.Foreign):
+        feed.read(ada.pk, Position(2**62, START.change_id), 10)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_nobody_reads_anothers_changes(ada: User) -> None:
     make_channel(ada, "email")
     read_until(ada, 1)
-    assert change_feed.read(make_user().pk, START, 10).changes == []
+    assert feed.read(make_user().pk, START, 10).changes == []

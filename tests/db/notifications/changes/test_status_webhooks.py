@@ -14,7 +14,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from demo.receivers import HTTPReceiver, Reply
-from notifications import owner_notices, status_webhooks
+from notifications.changes import status_webhooks
+from notifications.channels import owner_notices
 from notifications.models import Change, Channel, Delivery, Notification
 from people.models import User
 from schedules.inputs.reminder_form import ReminderForm

@@ -17,15 +17,16 @@ from django.utils import timezone
 
 from notifications import reasons
 from notifications.channels import changes, unsubscribe, verification
-from notifications.links import UNSUBSCRIBE
-from notifications.message import Destination, Rejected
+from notifications.deliveries import confirmation
+from notifications.messages.links import UNSUBSCRIBE
+from notifications.messages.message import Destination, Rejected
 from notifications.models import Channel, Delivery, Notification
 from people import mailboxes
 from people.models import Code, User
 from tests.db.locks import wait_for_a_lock
 from tests.db.notifications.conftest import code_in, fresh, link_in, send_all
 from tests.make import NOON, disabled, make_channel, make_delivery, make_schedule, make_user, noted, settle, taken
-from work import manual
+from work.engine import manual
 
 pytestmark = pytest.mark.django_db
 
@@ -59,7 +60,7 @@ def test_reminders_and_their_order_go_on_with_it_and_nothing_goes_there_before_t
     waiting.refresh_from_db()
     assert (waiting.state, waiting.reason) == ("dead", "The channel has not been verified.")
     assert [letter.to for letter in mail.outbox] == [[NEW]]
-    assert verification.confirm(fresh(letters), code_in(0), timezone.now())
+    assert confirmation.confirm(fresh(letters), code_in(0), timezone.now())
     manual.replay(Delivery, [waiting.id])
     send_all()
     assert [letter.to for letter in mail.outbox] == [[NEW], [NEW]]
@@ -87,8 +88,8 @@ def test_the_code_of_the_old_address_does_not_verify_the_new_one(ada: User, lett
     verification.send_code(fresh(letters), timezone.now())  # at once: the new address has had none
     send_all()
     assert [letter.to for letter in mail.outbox] == [[OLD], [NEW]]
-    assert not verification.confirm(fresh(letters), code_in(0), timezone.now())
-    assert verification.confirm(fresh(letters), code_in(1), timezone.now())
+    assert not confirmation.confirm(fresh(letters), code_in(0), timezone.now())
+    assert confirmation.confirm(fresh(letters), code_in(1), timezone.now())
 
 
 def test_codes_that_wait_for_the_old_address_are_cancelled(letters: Channel) -> None:
@@ -257,7 +258,7 @@ def test_a_code_that_is_entered_while_the_address_changes_does_not_verify_the_ne
     send_all()
     lock = Channel.objects.select_for_update().filter(id=letters.id)
     assert not beside(
-        lambda: verification.confirm(letters, code_in(0), timezone.now()), before=lock.get, after=lambda: to(letters)
+        lambda: confirmation.confirm(letters, code_in(0), timezone.now()), before=lock.get, after=lambda: to(letters)
     )
     assert (fresh(letters).address, fresh(letters).verified_at) == ({"address": NEW}, None)
 

@@ -10,8 +10,8 @@ from pytest_django import Settings
 
 from demo.receivers import HTTPReceiver, telegram
 from notifications import providers
-from notifications.channels import changes
-from notifications.message import Message
+from notifications.deliveries import channel_health
+from notifications.messages.message import Message
 from notifications.models import Channel
 from people.models import User
 from tests.make import make_channel, make_delivery, send_now
@@ -48,11 +48,11 @@ def test_the_channel_keeps_the_new_chat_and_the_next_message_goes_there_at_once(
 
 def test_an_address_that_has_changed_meanwhile_is_left(group: Channel) -> None:
     Channel.objects.update(address={"chat": "77"})
-    assert not changes.update_address(group.id, {"chat": "-4"}, {"chat": "-1004"})
+    assert not channel_health.update_address(group.id, {"chat": "-4"}, {"chat": "-1004"})
     assert Channel.objects.get().address == {"chat": "77"}
 
 
 def test_what_did_not_move_stays(ada: User) -> None:
     channel = make_channel(ada, "telegram", address={"chat": "-4", "thread": 7})
-    assert changes.update_address(channel.id, {"chat": "-4", "thread": 7}, {"chat": "-1004"})
+    assert channel_health.update_address(channel.id, {"chat": "-4", "thread": 7}, {"chat": "-1004"})
     assert Channel.objects.get().address == {"chat": "-1004", "thread": 7}

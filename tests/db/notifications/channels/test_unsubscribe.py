@@ -14,10 +14,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from config import logs
-from notifications import owner_notices
-from notifications.channels import changes, unsubscribe
-from notifications.links import ANSWER, UNSUBSCRIBE
-from notifications.message import Delivered, Destination, Message
+from notifications.channels import changes, owner_notices, unsubscribe
+from notifications.messages.links import ANSWER, UNSUBSCRIBE
+from notifications.messages.message import Delivered, Destination, Message
 from notifications.models import Channel, Delivery
 from notifications.providers import ntfy
 from notifications.reasons import Code

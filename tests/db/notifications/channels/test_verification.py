@@ -15,8 +15,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from notifications.channels import changes, verification
-from notifications.links import UNSUBSCRIBE
+from notifications.channels import changes
+from notifications.deliveries import confirmation
+from notifications.messages.links import UNSUBSCRIBE
 from notifications.models import Channel, Delivery, Notification
 from people import codes, mailboxes
 from people.models import Code, User
@@ -66,7 +67,7 @@ def test_no_page_and_no_table_holds_the_code(browser: Client, channel: Channel) 
 
 
 def test_the_history_tells_a_code_from_a_test(browser: Client, channel: Channel) -> None:
-    verification.accept(channel)
+    confirmation.accept(channel)
     changes.send_test(channel, timezone.now())
     test, code = Notification.objects.all()
     for notification, said in ((test, "test"), (code, "code")):
@@ -102,8 +103,8 @@ def test_the_same_code_entered_twice_at_once_is_used_once(browser: Client, chann
 def test_a_code_lives_for_a_quarter_of_an_hour(channel: Channel) -> None:
     sent = Code.objects.get().made_at
     with pytest.raises(codes.Spent):
-        verification.confirm(channel, code_in(-1), sent + codes.LIFE)
-    assert verification.confirm(channel, code_in(-1), sent + codes.LIFE - timedelta(seconds=1))
+        confirmation.confirm(channel, code_in(-1), sent + codes.LIFE)
+    assert confirmation.confirm(channel, code_in(-1), sent + codes.LIFE - timedelta(seconds=1))
 
 
 def test_a_new_code_comes_after_a_minute_and_ends_the_last(browser: Client, channel: Channel) -> None:
@@ -148,7 +149,7 @@ def test_an_address_confirmed_at_sign_up_counts(ada: User) -> None:
 
 
 def test_a_reminder_that_says_the_mark_is_sent_as_it_was_written(channel: Channel, ada: User) -> None:
-    verification.accept(channel)
+    confirmation.accept(channel)
     send_now(make_delivery(channel, body=f"My code is {codes.MARK}").id)
     assert str(mail.outbox[-1].body).startswith(f"My code is {codes.MARK}\n")
 

@@ -11,7 +11,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from demo.receivers import HTTPReceiver, web_push
-from notifications import acknowledge, tasks
+from notifications import tasks
+from notifications.deliveries import acknowledge
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from schedules.firing import fire

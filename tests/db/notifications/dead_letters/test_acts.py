@@ -16,7 +16,8 @@ from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.db.notifications.conftest import OPERATOR, state_after_a_try
 from tests.make import NOON, make_channel, make_delivery, make_user, take
-from work import dead_letters, wakes
+from work import dead_letters
+from work.broker import wakes
 from work.dead_letters import Which
 from work.models import Intervention
 

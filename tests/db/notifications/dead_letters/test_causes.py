@@ -11,9 +11,9 @@ from django.test.utils import CaptureQueriesContext
 
 import work.reasons
 from common import encryption
-from common.uuid7 import uuid7
+from common.database.uuid7 import uuid7
 from notifications.deliveries.kind import DELIVERY
-from notifications.message import Delivered, Rejected
+from notifications.messages.message import Delivered, Rejected
 from notifications.models import Channel, Delivery
 from notifications.net import http, post
 from notifications.providers import discord, email, slack, telegram
@@ -30,9 +30,10 @@ from tests.make import (
     send_now,
     taken,
 )
-from work import dead_letters, manual, recovery
+from work import dead_letters
 from work.answers import Ambiguous, Answer, Retryable
 from work.dead_letters import Which
+from work.engine import manual, recovery
 from work.reasons import Reason, cause_of
 
 pytestmark = pytest.mark.django_db

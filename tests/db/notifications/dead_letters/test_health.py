@@ -13,7 +13,7 @@ from django.utils import timezone
 from demo.receivers import HTTPReceiver, Reply
 from notifications import providers
 from notifications.channels import changes
-from notifications.message import Destination, Message, Rejected
+from notifications.messages.message import Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
 from people.models import User

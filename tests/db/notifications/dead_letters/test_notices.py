@@ -12,9 +12,8 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
 from pytest_django import Settings
 
-from common import served_queues
-from notifications import owner_notices
-from notifications.channels import changes
+from common.redis import served_queues
+from notifications.channels import changes, owner_notices
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user

@@ -11,13 +11,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from notifications import acknowledge
-from notifications.deliveries import fallback
-from notifications.links import ANSWER
-from notifications.message import Delivered, Rejected
+from notifications.deliveries import acknowledge, fallback
+from notifications.messages.links import ANSWER
+from notifications.messages.message import Delivered, Rejected
 from notifications.models import Delivery, Notification
 from notifications.web import answer_page
-from schedules import editing
+from schedules.changes import editing
 from tests.make import (
     answers,
     deliver_first,

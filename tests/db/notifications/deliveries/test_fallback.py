@@ -11,9 +11,9 @@ from django.db import connections
 from django.utils import timezone
 
 from notifications.deliveries import fallback
-from notifications.message import Delivered, Rejected
+from notifications.messages.message import Delivered, Rejected
 from notifications.models import Channel, Delivery, Notification
-from schedules import editing
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import (
@@ -34,8 +34,8 @@ from tests.make import (
     taken,
     tried,
 )
-from work import manual, rescue
 from work.answers import Ambiguous
+from work.engine import manual, rescue
 
 pytestmark = pytest.mark.django_db
 

@@ -14,19 +14,19 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from common import rate_limiter
+from common.limits import rate_limiter
 from notifications import providers
 from notifications.deliveries import limits, permits
 from notifications.deliveries.kind import DELIVERY, Claim
-from notifications.message import Delivered
+from notifications.messages.message import Delivered
 from notifications.models import Channel, Delivery
 from notifications.providers.webhook import Webhook
 from notifications.reasons import Code
 from people.models import User
 from tests.make import finish, make_channel, make_delivery, make_user, taken, try_once
-from work import manual, settlement
 from work.answers import Ambiguous, Answer, Retryable
-from work.claim import LEASE
+from work.engine import manual, settlement
+from work.engine.claim import LEASE
 from work.reasons import Reason
 
 TIMEOUT = Ambiguous(Reason(Code.TIMEOUT, service="the receiver", seconds=20.0))

@@ -15,18 +15,19 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
-from common import rate_limiter
-from common.rate_limiter import Reservation
+from common.limits import rate_limiter
+from common.limits.rate_limiter import Reservation
 from notifications import providers
 from notifications.deliveries.kind import DELIVERY
-from notifications.message import Delivered
+from notifications.messages.message import Delivered
 from notifications.models import Channel, Delivery, Notification
 from notifications.providers.base import Rate
 from notifications.providers.telegram import Telegram
 from people.models import User
 from tests.make import NOON, make_channel, make_delivery, make_user, noted, send_now, try_once
-from work import rescue, settlement, wakes
 from work.answers import Answer, Retryable
+from work.broker import wakes
+from work.engine import rescue, settlement
 
 pytestmark = pytest.mark.django_db
 
@@ -258,7 +259,8 @@ def test_a_database_that_goes_away_while_it_defers_does_not_let_the_lease_expire
 
     monkeypatch.setattr(settlement, "_settle", breaking)
     monkeypatch.setattr(
-        "common.postgres.connection", SimpleNamespace(in_atomic_block=False, close=int, cursor=connection.cursor)
+        "common.database.postgres.connection",
+        SimpleNamespace(in_atomic_block=False, close=int, cursor=connection.cursor),
     )
     assert send(delivery) == ["pending"]
     assert (delivery.tries, delivery.history.get().outcome) == (0, "released")

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from common.uuid7 import uuid7
-from notifications import acknowledge
+from common.database.uuid7 import uuid7
 from notifications.channels import changes
-from notifications.deliveries import fallback, outbox, withdrawal
+from notifications.deliveries import acknowledge, fallback, outbox, withdrawal
 from notifications.deliveries.kind import DELIVERY, Claim
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import Code
 from tests.db.locks import wait_for_a_lock
 from tests.db.notifications.dead_letters.test_races import together
 from tests.make import NOON, deliver_first, make_channel, make_fired, make_user, noted, settle, take, taken
-from work import dead_letters, manual, recovery
+from work import dead_letters
 from work.dead_letters import Which, Who
+from work.engine import manual, recovery
 
 OPERATOR = Who(None, "operator")
 

@@ -11,18 +11,20 @@ import pytest
 from django.utils import timezone
 
 from notifications.deliveries.kind import DELIVERY
-from notifications.message import Delivered
+from notifications.messages.message import Delivered
 from notifications.models import Attempt, Delivery, Notification
 from notifications.providers import email
 from people.models import User
-from schedules import editing
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Holiday
 from tests.db.notifications.conftest import state_after_a_try
 from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user, noted, send_now, signed_in, try_once
-from work import dead_letters, recovery, wakes
+from work import dead_letters
 from work.answers import Answer, Retryable
+from work.broker import wakes
 from work.dead_letters import Who
+from work.engine import recovery
 
 pytestmark = pytest.mark.django_db
 

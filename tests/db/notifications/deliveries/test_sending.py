@@ -12,12 +12,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from notifications.deliveries.kind import DELIVERY
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox, webhook
 from tests.make import NOON, disabled, make_channel, make_delivery, make_user, noted, send_now, settle, taken, try_once
-from work import manual, rescue, wakes
 from work.answers import Ambiguous, Answer, Retryable
+from work.broker import wakes
+from work.engine import manual, rescue
 
 pytestmark = pytest.mark.django_db
 

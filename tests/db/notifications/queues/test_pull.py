@@ -33,8 +33,9 @@ from tests.make import (
     take,
     tried,
 )
-from work import dead_letters, manual, recovery, rescue
+from work import dead_letters
 from work.dead_letters import Who
+from work.engine import manual, recovery, rescue
 
 pytestmark = pytest.mark.django_db
 

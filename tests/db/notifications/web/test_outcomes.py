@@ -13,8 +13,9 @@ from people.models import User
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import NOON, make_channel, make_schedule, settle, taken
-from work import dead_letters, recovery
+from work import dead_letters
 from work.dead_letters import Which, Who
+from work.engine import recovery
 
 pytestmark = pytest.mark.django_db
 

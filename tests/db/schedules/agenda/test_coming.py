@@ -9,10 +9,10 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from people.models import User
-from schedules import editing
 from schedules.agenda import coming as agenda
 from schedules.agenda.coming import coming
 from schedules.agenda.entry import Days, Entry
+from schedules.changes import editing
 from schedules.explain import history
 from schedules.models import Holiday, Schedule
 from tests.make import NINE, NOON, make_channel, make_schedule, make_user

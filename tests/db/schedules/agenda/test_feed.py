@@ -17,8 +17,8 @@ from pytest_django import Settings
 from config import logs
 from notifications.channels import key_rotation
 from people.models import CalendarFeed, User
-from schedules import editing
 from schedules.agenda import feed
+from schedules.changes import editing
 from schedules.job_kinds import calendar_file
 from schedules.job_kinds.calendar_events import Wishes, wanted
 from schedules.job_kinds.calendar_file import FileEvent

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from people.models import User
-from schedules import editing
 from schedules.agenda import moving
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import NOON, make_channel, make_schedule

@@ -18,7 +18,7 @@ from django.test import Client
 from django.utils import timezone
 from django_celery_beat.models import ClockedSchedule, CrontabSchedule, PeriodicTask
 
-from common import served_queues
+from common.redis import served_queues
 from config.celery import app as celery_app
 from schedules.beat import periodic_runs, stock_entries
 from schedules.beat.beat_log import BeatLog

@@ -13,10 +13,10 @@ import pytest
 from django.core.management import call_command
 
 from config.celery import app as celery_app
-from schedules import editing
 from schedules.beat import zone_updates
 from schedules.beat.scheduler import Scheduler
 from schedules.beat.zone_updates import Moved
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule, ZoneDigest
 from tests.make import make_schedule, make_user

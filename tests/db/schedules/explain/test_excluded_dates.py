@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from people.models import User
-from schedules import editing
+from schedules.changes import editing
 from schedules.explain import history
 from schedules.firing import fire
 from schedules.models import Schedule

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from schedules import editing
+from schedules.changes import editing
 from schedules.explain import history
 from schedules.explain.causes import Cause
 from schedules.explain.history import ExplainedSlot

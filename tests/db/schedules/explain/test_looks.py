@@ -11,12 +11,12 @@ from django.core.management import call_command
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from jobs import looks
-from jobs.looks import Look
+from jobs.checks import looks
+from jobs.checks.looks import Look
 from jobs.models import Job
 from jobs.models.job import OnError
 from people.models import User
-from schedules import editing
+from schedules.changes import editing
 from schedules.explain import history
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule

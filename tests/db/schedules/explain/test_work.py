@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from schedules import editing
+from schedules.changes import editing
 from schedules.explain import history
 from schedules.rules import Work, civil
 from schedules.rules.invalid import BUDGET

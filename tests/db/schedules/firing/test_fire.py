@@ -12,7 +12,7 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from notifications.models import Delivery, Notification
-from schedules import editing
+from schedules.changes import editing
 from schedules.firing import due, fire, sending
 from schedules.models import Occurrence, Schedule
 from tests.make import NINE, NOON, make_channel, make_schedule, make_user

@@ -13,10 +13,10 @@ from django.test.utils import CaptureQueriesContext
 from jobs.models import Job
 from notifications.models import Notification
 from people.models import User
-from schedules import editing, forecast
+from schedules.changes import editing
 from schedules.explain import history
-from schedules.firing import fire
-from schedules.holidays import Holidays
+from schedules.firing import fire, forecast
+from schedules.firing.holidays import Holidays
 from schedules.models import Holiday, Schedule
 from schedules.rules import Work, civil
 from tests.make import NINE, NOON, make_channel, make_schedule, make_user

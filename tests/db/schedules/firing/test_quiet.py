@@ -15,7 +15,8 @@ from schedules.firing import fire, sending
 from schedules.models import Schedule
 from tests.db.people.test_quiet import save
 from tests.make import make_channel, make_delivery, make_schedule, make_user, signed_in
-from work import runner, wakes
+from work.broker import wakes
+from work.engine import runner
 
 # 23:30 in Berlin, and the morning after; in the future, because nothing becomes available before the database's now.
 SLOT = datetime.fromisoformat("2099-12-01T22:30:00+00:00")

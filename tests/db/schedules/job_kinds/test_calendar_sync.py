@@ -15,14 +15,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from common import parsing
+from common.parsing import pool as parsing
 from demo.receivers import Received
 from demo.receivers.http import Answer, Reply
 from jobs.models import Job
 from notifications.models import Notification
 from people import tokens
-from schedules import calendar_import, editing, state_changes
+from schedules.changes import editing, state
 from schedules.firing import fire
+from schedules.job_kinds import calendar_import
 from schedules.job_kinds.calendar_events import Wishes
 from schedules.models import Schedule, ScheduleEvent
 from tests.db.locks import locked
@@ -300,7 +301,7 @@ def test_a_job_commits_while_its_reminder_is_changed(calendar: Calendar) -> None
     def change() -> None:
         try:
             with transaction.atomic():
-                state_changes.lock(Schedule.objects.filter(id=calendar.schedule.id), datetime(2000, 1, 1, tzinfo=UTC))
+                state.lock(Schedule.objects.filter(id=calendar.schedule.id), datetime(2000, 1, 1, tzinfo=UTC))
                 changing.set()
                 assert decided.wait(30)
         finally:

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from jobs.fetch import Fetch, Refused
 from jobs.kinds.base import Ask, Found, Nothing, Say
+from jobs.reading.fetch import Fetch, Refused
 from people.models import User
 from schedules.job_kinds.report import Report
 from schedules.models import Schedule

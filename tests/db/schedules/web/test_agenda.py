@@ -13,7 +13,7 @@ from django.test import Client
 from notifications.models import Notification
 from notifications.reasons import Code
 from people.models import User
-from schedules import editing
+from schedules.changes import editing
 from schedules.models import Holiday, Schedule
 from schedules.web.agenda import DayRows, Row
 from tests.db.api.conftest import clock_at

@@ -9,9 +9,9 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
-from common.zones import FIRST_ZONE
+from common.times.zones import FIRST_ZONE
 from events.models import Topic
-from jobs import audiences
+from jobs.batches import audiences
 from jobs.models import Batch
 from people.models import User
 from schedules.firing import fire

@@ -12,7 +12,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from people.models import User
-from schedules.calendar_import import LARGEST, MOST
+from schedules.job_kinds.calendar_import import LARGEST, MOST
 from schedules.models import Schedule
 from tests.make import make_channel, make_user, signed_in
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from people.models import User
-from schedules import editing
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.web.preview import Changes, compare

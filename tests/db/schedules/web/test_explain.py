@@ -12,7 +12,7 @@ from django.test import Client
 
 from notifications.models import Delivery
 from people.models import User
-from schedules import editing
+from schedules.changes import editing
 from schedules.explain import history
 from schedules.firing import fire
 from schedules.models import Schedule

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from people.models import User
-from schedules.holidays import MOST
+from schedules.firing.holidays import MOST
 from schedules.models import Holiday
 from tests.make import make_channel, make_schedule
 

@@ -8,19 +8,19 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from jobs.look_now import Looked
+from jobs.checks.look_now import Looked
 from jobs.models import Connection, Job, Memory, Result
 from jobs.models.job import OnError
 from notifications.models import Channel, Notification
 from people.models import User
-from schedules import editing
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests import make
 from tests.db.jobs.sample_kinds.sample import Sample
 from tests.db.schedules.web.typed import typed
 from tests.make import NINE, NOON, make_channel, make_job_schedule, make_user, signed_in
-from work import rescue
+from work.engine import rescue
 
 pytestmark = pytest.mark.usefixtures("sample_kinds")
 

@@ -10,7 +10,7 @@ from cryptography.fernet import Fernet
 from django.test import Client
 from pytest_django import Settings
 
-from notifications.links import ANSWER
+from notifications.messages.links import ANSWER
 from notifications.models import Channel, Delivery
 from people.models import User
 from schedules.firing import fire

@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
-from schedules import editing
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import make_channel, make_schedule, send_now

@@ -15,7 +15,7 @@ from notifications.net.deadline import MAX_LOOKUPS, MAX_OF_PERSON
 from notifications.net.http import NotSent, Unanswered
 from notifications.reasons import Code
 from tests.network import DEADLINE, SLACK, post, took
-from work import load
+from work.broker import load
 from work.reasons import Reason
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from demo.receivers import SMTPReceiver
-from notifications.message import Delivered, Rejected
+from notifications.messages.message import Delivered, Rejected
 from notifications.net import smtp
 from tests.network import make_message
 from tests.unit.notifications.providers.test_email import ADA, EMAIL, mail_server

@@ -20,7 +20,7 @@ from pytest_django.fixtures import Settings
 from demo.receivers import DROP, HTTPReceiver, SMTPReceiver
 from demo.receivers.proxy import ProxyReceiver
 from notifications import providers
-from notifications.message import Delivered
+from notifications.messages.message import Delivered
 from notifications.net import http
 from notifications.net.deadline import tls_context
 from notifications.net.http import NotSent, Response

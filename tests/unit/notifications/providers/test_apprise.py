@@ -13,7 +13,7 @@ from hypothesis import strategies
 from demo.receivers import Hang, HTTPReceiver, Received, Reply, gotify
 from demo.receivers.gotify import TOKEN
 from notifications import providers
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.net import http
 from notifications.reasons import Code
 from tests.network import DEADLINE, SLACK, answered, make_message, shape_of, took

@@ -9,7 +9,7 @@ import pytest
 
 from demo.receivers import HTTPReceiver, Received, Reply
 from notifications import providers
-from notifications.message import Delivered, Rejected
+from notifications.messages.message import Delivered, Rejected
 from tests.network import answered, make_message
 from tests.unit.notifications.providers.test_apprise import redirected
 from work.answers import Retryable

@@ -25,8 +25,8 @@ from hypothesis import strategies
 
 from demo.receivers import Received, Reply, Reset
 from notifications import providers
-from notifications.change_types import STATUS
-from notifications.message import Delivered, Destination, Rejected
+from notifications.messages.change_types import STATUS
+from notifications.messages.message import Delivered, Destination, Rejected
 from notifications.providers.base import Provider
 from notifications.reasons import Code
 from tests.network import closed_port, make_message, served, services_at

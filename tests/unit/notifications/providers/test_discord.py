@@ -6,7 +6,7 @@ from hypothesis import strategies
 from demo.receivers import HTTPReceiver, Received, Reply, discord
 from demo.receivers.discord import FORUM, LIMITED, LIMITED_ALL, LOCKED, TAGGED, THREAD, WEBHOOK
 from notifications import providers
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.reasons import Code
 from tests.network import answered, make_message
 from work.answers import Retryable

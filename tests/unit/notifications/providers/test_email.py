@@ -18,8 +18,9 @@ from hypothesis import strategies
 from pytest_django.fixtures import Settings
 
 from demo.receivers import DROP, HANG, SMTPReceiver
-from notifications import links as links_of, providers
-from notifications.message import Delivered, Destination, Rejected
+from notifications import providers
+from notifications.messages import links as links_of
+from notifications.messages.message import Delivered, Destination, Rejected
 from notifications.providers import email
 from notifications.reasons import Code
 from tests.network import KEY, SLACK, closed_port, make_message, raw_server, shape_of, text_of

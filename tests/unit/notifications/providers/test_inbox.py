@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from notifications import providers
-from notifications.message import Delivered, Destination
+from notifications.messages.message import Delivered, Destination
 from tests.network import make_message
 
 VALID: list[dict[str, str]] = [{}]

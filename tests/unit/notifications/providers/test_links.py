@@ -16,9 +16,9 @@ import pytest
 from demo.receivers import HTTPReceiver, Reply, SMTPReceiver
 from demo.receivers.slack import MATTERMOST
 from notifications import providers
-from notifications.message import Delivered, Destination
+from notifications.messages.message import Delivered, Destination
+from notifications.messages.text import addresses, fit, utf16
 from notifications.models import Notification
-from notifications.text import addresses, fit, utf16
 from tests.network import make_message, served, text_of
 from tests.unit.notifications.providers.test_apprise import redirected
 from tests.unit.notifications.providers.test_email import mail_server

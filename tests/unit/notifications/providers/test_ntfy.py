@@ -6,7 +6,7 @@ from hypothesis import strategies
 from demo.receivers import HTTPReceiver, Received, ntfy
 from demo.receivers.ntfy import LIMITED, OPEN, PROTECTED, TOKEN
 from notifications import providers
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.reasons import Code
 from tests.network import KEY, answered, make_message
 from work.answers import Retryable

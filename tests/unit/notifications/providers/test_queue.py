@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from notifications import providers
-from notifications.message import Destination, Rejected
+from notifications.messages.message import Destination, Rejected
 from notifications.providers.queue import Settings
 from tests.network import make_message
 

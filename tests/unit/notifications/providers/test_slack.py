@@ -9,7 +9,7 @@ from demo.receivers import HTTPReceiver, Received, Reply, slack
 from demo.receivers.http import in_json
 from demo.receivers.slack import MATTERMOST, OTHER_WORKFLOW, TOKEN, WEBHOOK, WORKFLOW, failing, in_mattermost
 from notifications import providers
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.reasons import Code
 from tests.network import answered, make_message
 from work.answers import Answer, Retryable

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from demo.receivers import HTTPReceiver, Received
-from notifications import change_types, providers
-from notifications.message import Destination, Message
+from notifications import providers
+from notifications.messages import change_types
+from notifications.messages.message import Destination, Message
 from tests.network import make_message
 from tests.unit.notifications.providers import test_webhook
 

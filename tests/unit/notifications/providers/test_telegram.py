@@ -8,7 +8,7 @@ from hypothesis import strategies
 from demo.receivers import Hang, HTTPReceiver, Received, Reply, telegram
 from demo.receivers.telegram import TOKEN
 from notifications import providers
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.reasons import Code
 from tests.network import answered, make_message
 from work.answers import Ambiguous, Retryable

@@ -7,11 +7,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import strategies
 from pytest_django import Settings
 
-from config import env
+from config.environment import env
 from demo.receivers import HTTPReceiver, Received, web_push
 from demo.receivers.web_push import AUTH, BUSY, ENDED, OPEN, P256DH, SMALL, UNKNOWN, subscription
 from notifications import providers
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.providers import push_encryption
 from notifications.providers.web_push import SERVICE, public_key
 from notifications.reasons import Code

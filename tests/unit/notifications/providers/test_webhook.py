@@ -10,7 +10,7 @@ from standardwebhooks import WebhookVerificationError
 
 from demo.receivers import HTTPReceiver, Received, Reply
 from notifications import providers
-from notifications.message import Delivered, Destination, Message, Rejected
+from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.reasons import Code
 from tests.network import KEY, answered, make_message
 from work.answers import Answer, Retryable

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pytest
 
+from schedules.parts.words import clock_note
 from schedules.rules import Timetable, parse
-from schedules.words import clock_note
 
 GAP = "02:30 does not exist on 2026-03-29 in Berlin: rings at 03:00"
 TWICE = "{} happens twice on 2026-10-25 in Berlin: rings once, the first time"

@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from common.budget import OverBudget
-from common.parsing import parsed
+from common.parsing.budget import OverBudget
+from common.parsing.pool import parsed
+from jobs.checks.looks import not_taken
 from jobs.kinds.base import Ask, Nothing, Say
-from jobs.looks import not_taken
 from jobs.reading import feeds
 from schedules.job_kinds import calendar_file
 from schedules.job_kinds.calendar_events import Wanted, Wishes, wanted

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from schedules.quick_add import NotUnderstood, grammar, pieces, read
-from schedules.quick_add.meaning import LONGEST
+from schedules.inputs.sentences import NotUnderstood, grammar, pieces, read
+from schedules.inputs.sentences.meaning import LONGEST
 
 NOW = datetime(2026, 11, 18, 9, 7, 20, tzinfo=UTC)
 TABLES = {"words", "num", "ord", "unit", "weekday", "month", "part", "rel"}

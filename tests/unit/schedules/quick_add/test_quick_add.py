@@ -12,10 +12,10 @@ import pytest
 from django.utils.translation import override
 
 from schedules.inputs.quick_add import fields
+from schedules.inputs.sentences import NotUnderstood, read
+from schedules.inputs.sentences.hints import HINTS
+from schedules.inputs.sentences.pieces import lexicon
 from schedules.inputs.timing_form import TimingForm
-from schedules.quick_add import NotUnderstood, read
-from schedules.quick_add.hints import HINTS
-from schedules.quick_add.pieces import lexicon
 from schedules.rules import InvalidRule, civil, parse
 
 HERE = Path(__file__).parent

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
+from schedules.parts.slots import Slots
 from schedules.rules import Rule, Timetable
-from schedules.slots import Slots
 
 from .clock_changes import BEGIN, END, ZONES, clock_changes
 from .oracle import DAY_NAMES, MONTH_NAMES

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from schedules.parts.words import clock_change
 from schedules.rules import Rule, civil, parse
-from schedules.words import clock_change
 
 from .clock_changes import ZONES, clock_changes
 from .rules import upcoming

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from schedules.parts.slots import Slots
 from schedules.rules import InvalidRule, Timetable, parse
-from schedules.slots import Slots
 
 BEFORE = datetime(2025, 6, 1, tzinfo=UTC)
 

@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from schedules.parts.slots import Slots
 from schedules.rules import InvalidRule, Timetable, Work, parse
-from schedules.slots import Slots
 
 from .rules import upcoming
 

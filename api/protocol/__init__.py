@@ -1,0 +1,1 @@
+"""What every call of the API goes through: access, limits, fields, paging, versions, problem documents."""

@@ -1,0 +1,68 @@
+"""Who calls, and what their token may do."""
+
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja.security import HttpBearer
+
+from api.protocol.problems import Problem
+from people import tokens
+from people.models import ApiToken
+
+_SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+class ApiRequest(HttpRequest):
+    """A request after authentication."""
+
+    auth: ApiToken
+
+
+class Bearer(HttpBearer):
+    """What the token needs: the scope `read` to read, `scope` for everything else."""
+
+    def __init__(self, scope: str) -> None:
+        super().__init__()
+        self.scope = scope
+
+    def __call__(self, request: HttpRequest) -> ApiToken:
+        # `calls.handle` has authenticated the request already.
+        token: ApiToken = request.auth  # type: ignore[attr-defined]
+        require(token, "read" if request.method in _SAFE else self.scope)
+        return token
+
+    def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
+        return self(request)
+
+
+def authenticate(request: HttpRequest) -> ApiToken:
+    """The request's token. Raises a 401 problem."""
+    kind, _, token = request.headers.get("Authorization", "").partition(" ")
+    if kind.lower() != "bearer" or not token:
+        raise _unauthorised("Send the header “Authorization: Bearer <token>”. Make a token on the settings page.")
+    if (found := tokens.find(token.strip())) is None:
+        raise _unauthorised(
+            "This token is not valid: it is unknown, expired or revoked. Make one on the settings page."
+        )
+    tokens.record_use(found, timezone.now())
+    return found
+
+
+def require(token: ApiToken, scope: str) -> None:
+    """Raises a 403 problem if the token does not have the scope."""
+    if scope not in token.scopes:
+        raise Problem(
+            403,
+            "scope",
+            "This token may not do this.",
+            f"It needs the scope “{scope}” and has: {', '.join(token.scopes)}. Make another one on the settings page.",
+        )
+
+
+def _unauthorised(detail: str) -> Problem:
+    return Problem(
+        401,
+        "unauthorised",
+        "This needs a valid token.",
+        detail,
+        headers={"WWW-Authenticate": 'Bearer realm="carillon"'},
+    )

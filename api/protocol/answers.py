@@ -1,0 +1,48 @@
+"""Answers of operations, written without a second validation. Tests check them against the documented schemas."""
+
+import json
+from collections.abc import Callable
+from datetime import date, datetime, time
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from pydantic import BaseModel
+
+from api.protocol.fields import written
+
+_WRITERS: dict[type, Callable[[Any], Any]] = {
+    UUID: str,
+    datetime: written,
+    date: date.isoformat,
+    time: "{:%H:%M}".format,
+}
+
+
+def fields_of(model: type[BaseModel], row: object, **others: Any) -> dict[str, Any]:
+    """The fields of a document as JSON has them: from `others`, else the attribute of `row` with the same name."""
+    found = {name: others[name] if name in others else getattr(row, name) for name in model.model_fields}
+    for name, value in found.items():
+        if type(value) in _WRITERS:
+            found[name] = _WRITERS[type(value)](value)
+    return found
+
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def answer(document: Any, status: int = 200, **headers: str) -> HttpResponse:
+    """`document` as JSON; its instants are text already (see `fields_of`)."""
+    return HttpResponse(to_json(document), status=status, content_type="application/json", headers=headers)
+
+
+def to_json(document: Any) -> str:
+    """JSON in UTF-8: other letters than ASCII would take two to three times the room as escapes."""
+    return _encode(document)
+
+
+def secret_answer(document: Any, status: int = 200, **headers: str) -> HttpResponse:
+    """An answer that holds a secret: it is kept encrypted for an `Idempotency-Key`."""
+    response = answer(document, status, **headers)
+    response.holds_secret = True  # type: ignore[attr-defined]
+    return response

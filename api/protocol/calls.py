@@ -1,0 +1,123 @@
+"""What every call of the API goes through: token, rate limit, idempotency key; and what becomes of an error."""
+
+import logging
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from api.protocol import access, idempotency, words
+from api.protocol.fields import CHOICES
+from api.protocol.problems import FieldError, Problem, invalid, not_found
+from common.database.postgres import is_locked, is_outage
+from common.limits import request_limiter, request_slots
+from people.user_lock import Busy
+
+log = logging.getLogger(__name__)
+
+Run = Callable[..., HttpResponse]
+
+
+def handle(run: Run) -> Run:
+    """Wrap one operation of the API."""
+
+    @wraps(run)
+    def handled(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        headers: dict[str, str] = {}
+        response: HttpResponse | None = None
+        try:
+            request.auth = token = access.authenticate(request)  # type: ignore[attr-defined]
+            # A call that waits comes here again (config.asgi), and counts once.
+            verdict = getattr(request, "verdict", None) or request_limiter.check(f"token:{token.id}")
+            request.verdict = verdict  # type: ignore[attr-defined]
+            headers = verdict.headers
+            if not verdict.allowed:
+                raise too_many(verdict, "This token")
+            if request.method not in request_slots.SAFE:
+                response = request_slots.enter(request, token.user_id, lambda: busy().response())
+            if response is not None:
+                pass
+            elif (key := _key(request)) is not None:
+                response = idempotency.once(token, key, request, lambda: run(request, *args, **kwargs))
+            else:
+                response = run(request, *args, **kwargs)
+        except Exception as error:
+            response = problem_of(request, error).response()
+        finally:
+            request_slots.leave(request)
+        for name, value in headers.items():
+            response[name] = value
+        return response
+
+    return handled
+
+
+def _key(request: HttpRequest) -> str | None:
+    match = request.resolver_match
+    if request.method != "POST" or (match and str(match.url_name) in idempotency.WITHOUT_KEY):
+        return None
+    return request.headers.get(idempotency.HEADER)
+
+
+def too_many(verdict: request_limiter.Verdict, who: str) -> Problem:
+    return Problem(
+        429,
+        "too-many-requests",
+        f"{who} has made too many requests.",
+        f"At most {verdict.limit} a minute are allowed. Try again in {verdict.reset} s.",
+        headers=verdict.headers,
+        allowed=False,
+        reset=verdict.reset,
+    )
+
+
+def busy() -> Problem:
+    """Another request of the same person is being worked on, and did not end within a second."""
+    detail = "Nothing was changed. Try again."
+    return Problem(409, "busy", "You are changing something elsewhere.", detail, headers={"Retry-After": "1"})
+
+
+def add_error_handlers(api: NinjaAPI) -> None:
+    def handle_error(request: HttpRequest, error: Any) -> HttpResponse:
+        return problem_of(request, error).response()
+
+    # ninja has handlers for these itself, so that of Exception would not be asked.
+    for kind in (Http404, HttpError, ValidationError, Exception):
+        api.add_exception_handler(kind, handle_error)
+
+
+def problem_of(request: HttpRequest, error: Exception) -> Problem:
+    match error:
+        case Problem():
+            return error
+        case HttpError(__cause__=Problem() as cause):  # ninja's, around what the parser of bodies raises
+            return cause
+        case Http404():
+            return not_found()
+        case ValidationError():
+            return invalid(*(FieldError(_path(one["loc"]), words.detail(one)) for one in error.errors))
+        case RequestDataTooBig() | UnreadablePostError() | HttpError():
+            return Problem(400, "bad-body", "This body could not be read.", "Send it again, whole.")
+        case Busy():
+            return busy()
+    if is_outage(error):
+        return Problem(
+            503, "unavailable", "The database cannot be reached.", "Try again.", headers={"Retry-After": "10"}
+        )
+    if is_locked(error):
+        detail = "Nothing was changed. Try again."
+        return Problem(503, "locked", "Something else is being changed.", detail, headers={"Retry-After": "1"})
+    log.exception("A call of the API failed: %s %s", request.method, request.path, exc_info=error)
+    return Problem(500, "error", "This failed for a reason of ours.", "It is in the server's log.")
+
+
+def _path(location: tuple[str | int, ...]) -> str:
+    """`("body", "data", "timing", "day")` as `timing.day`; a parameter keeps its place: `query.limit`."""
+    place, *inner = [str(part) for part in location if part not in CHOICES]
+    if place == "body":
+        return ".".join(inner[1:]) or "(body)"
+    return ".".join([place, *inner])

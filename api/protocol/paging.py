@@ -1,0 +1,89 @@
+"""Pages of a list: an opaque, signed cursor, and a `Link` header."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar
+
+from django.core import signing
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse
+from ninja import Query
+from pydantic import BaseModel
+
+from api.protocol.answers import to_json
+from api.protocol.problems import FieldError, invalid
+from common.database.damaged import readable
+
+T = TypeVar("T")
+Row = TypeVar("Row", bound=Model)
+
+SIZE = 50
+LARGEST = 200
+Limit = Annotated[int, Query(ge=1, le=LARGEST)]
+_LONG_PAGE = 1024 * 1024
+_SALT = "api.cursor"
+
+
+class Page(BaseModel, Generic[T]):
+    """`next` is the cursor of the following page, null on the last one. A page of long items is short."""
+
+    items: list[T]
+    next: str | None = None
+
+
+def answer_page(
+    rows: QuerySet[Row],
+    request: HttpRequest,
+    cursor: str | None,
+    limit: int,
+    show: Callable[[Row], Any],
+    key: str = "pk",
+    beside: Callable[[Sequence[Row]], object] | None = None,
+) -> HttpResponse:
+    """The readable rows after `cursor`, the greatest `key` first, which is unique among them; with the `Link` header.
+
+    They are read in chunks; `beside` reads what `show` needs beside the rows of one. No further one is read once the
+    page has `_LONG_PAGE` characters: an item can have 128 KiB.
+    """
+    last = None if cursor is None else read(cursor, request)
+    items: list[str] = []
+    more = True
+    while more and len(items) < limit and sum(map(len, items)) < _LONG_PAGE:
+        behind = rows if last is None else rows.filter(**{f"{key}__lt": last})
+        chunk = min(SIZE, limit - len(items))
+        found, damaged = readable(behind.order_by(f"-{key}")[: chunk + 1])
+        more = bool(found) and len(found) + len(damaged) > chunk
+        if beside is not None:
+            beside(found[:chunk])
+        items += [to_json(show(row)) for row in found[:chunk]]
+        last = getattr(found[:chunk][-1], key) if found else None
+    following = None
+    if more:
+        following = make(request, last.isoformat() if isinstance(last, datetime) else str(last))
+    page = f'{{"items": [{", ".join(items)}], "next": {to_json(following)}}}'
+    return link(HttpResponse(page, content_type="application/json"), request, following)
+
+
+def make(request: HttpRequest, key: str) -> str:
+    """The cursor of the page after `key`, for the path of this request only."""
+    return signing.dumps([request.path, key], salt=_SALT, compress=True)
+
+
+def read(cursor: str, request: HttpRequest, parameter: str = "cursor") -> str:
+    """The key in a cursor. Raises a 422 problem for one that is not ours, or another path's."""
+    try:
+        path, key = signing.loads(cursor, salt=_SALT)
+    except (signing.BadSignature, ValueError, TypeError):
+        path, key = "", ""
+    if path != request.path:
+        raise invalid(FieldError(f"query.{parameter}", "This cursor is not valid here. Start again without one."))
+    return str(key)
+
+
+def link(response: HttpResponse, request: HttpRequest, following: str | None) -> HttpResponse:
+    """Add the `Link` header to the following page, if there is one."""
+    if following is not None:
+        query = request.GET.copy()
+        query["cursor"] = following
+        response["Link"] = f'<{request.build_absolute_uri(request.path)}?{query.urlencode()}>; rel="next"'
+    return response

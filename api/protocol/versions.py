@@ -1,0 +1,49 @@
+"""`ETag` and `If-Match`: nobody overwrites a change that they have not seen."""
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+
+from api.protocol.problems import Problem
+
+Row = TypeVar("Row", bound=Model)
+
+# A weak tag is valid and never the same (RFC 9110, 13.1.1).
+_SHAPE = re.compile(r'\*|(W/)?"[0-9a-f]+"( *, *(W/)?"[0-9a-f]+")*', re.ASCII)
+
+
+def etag(version: int | str) -> str:
+    return f'"{version}"'
+
+
+def locked(request: HttpRequest, rows: QuerySet[Row], show: Callable[[Row], dict[str, Any]], **which: Any) -> Row:
+    """Lock the row, if it is at the version of `If-Match`. Raises Http404 and a 412 problem."""
+    found: Any = get_object_or_404(rows.select_for_update(no_key=True), **which)
+    require(request, found.version, lambda: show(found))
+    return found  # type: ignore[no-any-return]
+
+
+def require(request: HttpRequest, version: int | str, current: Callable[[], dict[str, Any]]) -> None:
+    """Raise a 412 problem, with the current document, if `If-Match` is there and names another version.
+
+    And a 400 problem if it names none: a change that was meant to be guarded is not made unguarded.
+    """
+    given = request.headers.get("If-Match", "*").strip()
+    if not _SHAPE.fullmatch(given):
+        raise Problem(
+            400, "bad-match", "This If-Match is not valid.", 'Send an ETag as you have read it: "3", with its quotes.'
+        )
+    if given == "*" or etag(version) in (part.strip() for part in given.split(",")):
+        return
+    raise Problem(
+        412,
+        "changed",
+        "This has changed since you read it.",
+        "See current, then repeat your change with its ETag.",
+        headers={"ETag": etag(version)},
+        current=current(),
+    )

@@ -1,0 +1,164 @@
+"""Batches: how far all has come that one cause sent: to the caller, or by the caller to many."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+from ninja import Router
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.protocol import paging
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import Instant
+from api.protocol.problems import conflict
+from api.resources.schedules.document import AudienceDocument
+from jobs.batches import progress
+from jobs.batches.progress import Progress
+from jobs.models import Batch
+from notifications.deliveries import withdrawal
+from notifications.models import Delivery, Notification
+from schedules.models import Occurrence
+from work.dead_letters import Who
+
+router = Router(tags=["batches"], auth=Bearer("notifications"))
+
+_STATE = Delivery.State
+_COUNTED = {
+    "pending": [_STATE.PENDING],
+    "processing": [_STATE.SENDING],
+    "completed": [_STATE.DELIVERED],
+    "failed": [_STATE.DEAD, _STATE.UNKNOWN],
+    "dropped": [_STATE.CANCELLED, _STATE.EXPIRED],
+}
+_COUNTS: Any = {
+    "id": "01890a5f-2c0f-7b11-8e3d-7a6b5c4d3e2f",
+    "pending": 1,
+    "processing": 0,
+    "completed": 2,
+    "failed": 1,
+    "dropped": 0,
+    "total": 4,
+    "percent": 75.0,
+}
+_MINE: Any = dict.fromkeys(["title", "audience", "state", "size", "told", "started", "ended"])
+_MANY: Any = {
+    "title": "The server moves on Sunday",
+    "audience": {"kind": "everybody", "key": ""},
+    "state": "told",
+    "size": 4,
+    "told": 4,
+    "started": "2026-03-29T16:00:00Z",
+    "ended": None,
+}
+
+
+class BatchDocument(BaseModel):
+    """Counts deliveries; of an audience's jobs, the jobs. `percent` of them have ended, in whichever way.
+
+    The fields from `title` on are of batches for an audience, null for others. People who are not told yet are
+    `pending`. Of a topic whose owner is no staff, people are counted instead of deliveries.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_COUNTS | _MINE, _COUNTS | _MANY]})
+
+    id: UUID
+    pending: int
+    processing: int
+    completed: int
+    failed: int = Field(description="They wait as dead letters.")
+    dropped: int = Field(description="Cancelled or expired.")
+    total: int
+    percent: float
+    title: str | None
+    audience: AudienceDocument | None
+    state: str | None = Field(description="Of the telling: pending, telling, told, dead, cancelled …")
+    size: int | None = Field(description="How many people belong to the audience; null until a worker begins.")
+    told: int | None = Field(description="How many of them are dealt with.")
+    started: Instant | None
+    ended: Instant | None = Field(description="When nothing of it waited any more.")
+
+
+class ReplayedBatch(BaseModel):
+    replayed: int
+
+
+@router.get("", response=paging.Page[BatchDocument], summary="List batches for audiences")
+def list_batches(
+    request: ApiRequest, origin: UUID | None = None, cursor: str | None = None, limit: paging.Limit = paging.SIZE
+) -> HttpResponse:
+    """Those that you have caused, newest first; with `origin`, of this schedule or topic."""
+    found = _all_caused(request)
+    if origin is not None:
+        found = found.filter(origin_id=origin)
+    return paging.answer_page(found, request, cursor, limit, _document)
+
+
+@router.get("/{uuid:batch_id}", response=BatchDocument, summary="Read the progress of a batch")
+def read_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
+    """What one run of a schedule, or one message, has sent to you; or to an audience, if you caused it."""
+    if (caused := _all_caused(request).filter(id=batch_id).first()) is not None:
+        progress.count_again(caused)
+        return answer(_document(_caused(request, batch_id)))
+    return _show(batch_id, _own(request, batch_id))
+
+
+@router.post("/{uuid:batch_id}/cancel", response=BatchDocument, summary="Cancel a batch")
+def cancel_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
+    """Cancels what has not gone out. What is being sent may arrive; if it fails, it is not tried again."""
+    if (caused := _all_caused(request).filter(id=batch_id).first()) is not None:
+        progress.cancel(caused)
+        return answer(_document(_caused(request, batch_id)))
+    mine = _own(request, batch_id)
+    withdrawal.cancel(mine)
+    return _show(batch_id, mine)
+
+
+@router.post("/{uuid:batch_id}/replay", response={202: ReplayedBatch}, summary="Replay what failed of a batch")
+def replay_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
+    """Of a batch for an audience that you caused: up to 1,000 dead letters, oldest first, under the same keys. Leaves
+    out stale ones, and those whose channel cannot be used. For staff."""
+    caused = _caused(request, batch_id)
+    if progress.hides_deliveries(caused):
+        raise conflict("Only staff can replay what failed for others.")
+    return answer({"replayed": progress.replay(caused, Who(request.auth.user.pk, request.auth.user.email))}, 202)
+
+
+def _all_caused(request: ApiRequest) -> QuerySet[Batch]:
+    return Batch.objects.for_user(request.auth.user).with_counts().select_related("user")
+
+
+def _caused(request: ApiRequest, batch_id: UUID) -> Batch:
+    return get_object_or_404(_all_caused(request), id=batch_id)
+
+
+def _document(batch: Batch) -> dict[str, Any]:
+    return fields_of(
+        BatchDocument,
+        progress.shown(batch),
+        id=batch.id,
+        title=str(batch),
+        audience={"kind": batch.audience, "key": batch.audience_key},
+        state=batch.state,
+        size=batch.size,
+        told=batch.told,
+        started=batch.created_at,
+        ended=progress.ended_at(batch),
+    )
+
+
+def _own(request: ApiRequest, batch_id: UUID) -> QuerySet[Notification]:
+    """A skipped occurrence is a batch without a notification."""
+    mine = Notification.objects.for_user(request.auth.user).filter(batch_id=batch_id)
+    if not mine.exists() and not Occurrence.objects.filter(id=batch_id, schedule__user=request.auth.user).exists():
+        raise Http404
+    return mine
+
+
+def _show(batch_id: UUID, notifications: QuerySet[Notification]) -> HttpResponse:
+    rows = Delivery.objects.filter(notification__in=notifications).order_by()
+    states = dict(rows.values_list("state").annotate(Count("pk")))
+    counts = {name: sum(states.get(state, 0) for state in counted) for name, counted in _COUNTED.items()}
+    return answer(fields_of(BatchDocument, Progress(**counts), id=batch_id, **_MINE))

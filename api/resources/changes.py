@@ -1,0 +1,103 @@
+"""The feed of changes: what happened to deliveries, notifications, schedules and channels, with nothing missed."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from api.protocol import paging
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import Instant
+from api.protocol.problems import CONTENT_TYPE, FieldError, Problem, invalid
+from notifications.changes import feed
+from notifications.changes.feed import Entry, Position
+from notifications.messages import change_types
+from notifications.models.change import KEPT_DAYS
+
+router = Router(tags=["changes"], auth=Bearer("read"))
+
+# A cursor ends an hour before the changes behind it are pruned.
+_VALID = timedelta(days=KEPT_DAYS, hours=-1)
+_GONE = {
+    "description": "The cursor is too old: changes behind it are no longer kept",
+    "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+
+
+class ChangeDocument(BaseModel):
+    """`data` holds ids and codes: read what they name for the rest. Two changes may have the same time."""
+
+    id: UUID
+    type: str = Field(examples=["delivery.delivered"])
+    time: Instant
+    data: dict[str, Any]
+
+
+class Changes(BaseModel):
+    """`next` is the cursor to go on with, also where there is nothing new; `more`: there is more behind it already."""
+
+    items: list[ChangeDocument]
+    next: str
+    more: bool
+
+
+@router.get("", response=Changes, summary="Follow what changes", openapi_extra={"responses": {410: _GONE}})
+def list_changes(
+    request: ApiRequest,
+    after: Annotated[str | None, Query(description="`next` of the last answer; the oldest change without it.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    types: Annotated[
+        str | None,
+        Query(description="Types, with commas between them.", examples=["delivery.*,schedule.fired"], max_length=1_000),
+    ] = None,
+) -> HttpResponse:
+    """The oldest first. Recorded while you have a token or a status webhook, and kept for 7 days."""
+    position = feed.START if after is None else _position(request, after)
+    try:
+        page = feed.read(request.auth.user_id, position, limit, _types(types))
+    except feed.Foreign:
+        raise _gone() from None
+    return answer(
+        {
+            "items": [document(change) for change in page.changes],
+            "next": _cursor(request, page.position),
+            "more": page.more,
+        }
+    )
+
+
+def document(change: Entry) -> dict[str, Any]:
+    return fields_of(ChangeDocument, change, time=change.at)
+
+
+def _types(types: str | None) -> list[str] | None:
+    if types is None:
+        return None
+    try:
+        return change_types.parse(types)
+    except change_types.UnknownType as error:
+        raise invalid(FieldError("query.types", str(error))) from None
+
+
+def _cursor(request: ApiRequest, position: Position) -> str:
+    return paging.make(request, f"{position.xact} {position.change_id.hex} {int(datetime.now(UTC).timestamp())}")
+
+
+def _position(request: ApiRequest, cursor: str) -> Position:
+    xact, change_id, given = paging.read(cursor, request, "after").split()
+    if datetime.now(UTC) - datetime.fromtimestamp(int(given), UTC) > _VALID:
+        raise _gone()
+    return Position(int(xact), UUID(change_id))
+
+
+def _gone() -> Problem:
+    return Problem(
+        410,
+        "cursor-expired",
+        "This cursor is too old: changes behind it are no longer kept.",
+        "Read the lists of what you follow afresh, then start here again without after.",
+    )

@@ -1,0 +1,198 @@
+"""Connections: list, add, read, change, check and remove them. No answer has their secrets."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from ninja import Router
+from pydantic import BaseModel, Field
+
+from api.protocol import paging, versions
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import Body, FewNames, Instant, Search, example, limited
+from api.protocol.idempotency import HEADER
+from api.protocol.problems import FieldError, Problem, conflict, errors, invalid
+from api.resources.channels.body import refuse_unknown
+from api.resources.channels.document import FieldDocument, field_documents
+from jobs import connections
+from jobs.changes import connections as changes
+from jobs.changes.connection_form import ConnectionForm, LabelForm
+from jobs.models import Connection
+from notifications.messages.message import Destination
+
+router = Router(tags=["connections"], auth=Bearer("connections"))
+
+_NEW: Any = {"kind": "github", "label": "My GitHub", "fields": {"token": "ghp_" + "x" * 36}}
+_EXAMPLE: Any = {
+    "id": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "kind": "github",
+    "label": "My GitHub",
+    "summary": "octocat",
+    "state": "working",
+    "working_since": "2026-03-28T09:00:00Z",
+    "created": "2026-03-28T08:58:00Z",
+}
+
+
+class NewConnection(Body):
+    model_config = limited(LabelForm, _NEW)
+
+    kind: str = Field(
+        max_length=40,
+        description="`GET /connections/kinds` describes each.",
+        json_schema_extra={"enum": [kind.name for kind in connections.all()]},
+    )
+    label: str = Field("", description="Without one, the name of the kind.")
+    fields: Annotated[dict[str, str], FewNames] = Field({}, description="The fields of its kind, secrets among them.")
+
+
+class ConnectionPatch(Body):
+    """What is not given stays as it is. Another address or secret is checked before it is kept."""
+
+    model_config = limited(LabelForm, {"label": "Work"})
+
+    # Absent, never null.
+    label: str = Field(None)  # type: ignore[assignment]
+    fields: Annotated[dict[str, str | None], FewNames] = Field(
+        None,  # type: ignore[arg-type]
+        description="Null deletes an optional value.",
+    )
+
+
+class ConnectionDocument(BaseModel):
+    """`fields` are those of its kind that hold no secret. Reminders do not look through one that is `disabled`."""
+
+    model_config = example(_EXAMPLE)
+
+    id: UUID
+    kind: str
+    label: str
+    summary: str = Field(description="The account or the address in one line.")
+    fields: dict[str, Any]
+    state: Literal["working", "failing", "disabled", "unchecked"]
+    working_since: Instant | None
+    failing_since: Instant | None
+    failing_code: str
+    failing_reason: str
+    unreadable: str = Field(description="Why its secrets cannot be read; empty if they can.")
+    created: Instant
+
+
+class ConnectionKindDocument(BaseModel):
+    kind: str
+    label: str
+    about: str
+    fields: list[FieldDocument]
+
+
+class ConnectionKinds(BaseModel):
+    items: list[ConnectionKindDocument]
+
+
+@router.get("", response=paging.Page[ConnectionDocument], summary="List connections")
+def list_connections(
+    request: ApiRequest, kind: Search | None = None, cursor: str | None = None, limit: paging.Limit = paging.SIZE
+) -> HttpResponse:
+    """Newest first, without their secrets."""
+    found = Connection.objects.for_user(request.auth.user)
+    if kind is not None:
+        found = found.filter(kind=kind)
+    return paging.answer_page(found, request, cursor, limit, document)
+
+
+@router.get("/kinds", response=ConnectionKinds, summary="List the kinds of connection")
+def list_connection_kinds(request: ApiRequest) -> HttpResponse:
+    """Each with the fields that a new connection of it takes."""
+    kinds = [
+        {"kind": kind.name, "label": str(kind.label), "about": str(kind.about), "fields": field_documents(kind.form)}
+        for kind in connections.all()
+    ]
+    return answer({"items": kinds})
+
+
+@router.post("", response={201: ConnectionDocument}, summary="Add a connection")
+def add_connection(request: ApiRequest, body: NewConnection) -> HttpResponse:
+    """Its source is asked first. With an `Idempotency-Key` it is not, and the connection is `unchecked` until `check`
+    or the first look of a reminder."""
+    if (kind := connections.find(body.kind)) is None:
+        raise invalid(FieldError("kind", "There is no such kind. GET /connections/kinds lists them."))
+    refuse_unknown(body.fields, kind.form.base_fields)
+    form = ConnectionForm(request.auth.user, kind, {**body.fields, "label": body.label})
+    # The answer to an Idempotency-Key is kept in the transaction of the operation.
+    made = _save(form, ask=HEADER not in request.headers)
+    return _show(made, 201, Location=reverse("api:read_connection", args=[made.id]))
+
+
+@router.get("/{uuid:connection_id}", response=ConnectionDocument, summary="Read a connection")
+def read_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
+    """`ETag` is the version of what you may change."""
+    return _show(_own(request, connection_id))
+
+
+@router.patch("/{uuid:connection_id}", response=ConnectionDocument, summary="Change a connection")
+def change_connection(request: ApiRequest, connection_id: UUID, body: ConnectionPatch) -> HttpResponse:
+    """What is not given stays. Its reminders look through what is new."""
+    found = _own(request, connection_id)
+    if (kind := connections.find(found.kind)) is None:
+        raise conflict("This installation has no such kind of connection.")
+    fields = body.fields if "fields" in body.model_fields_set else {}
+    refuse_unknown(fields, kind.form.base_fields)
+    typed: dict[str, Any] = kind.form_initial(changes.readable_destination(found))
+    for name, value in fields.items():
+        # An empty secret is kept; a separate field deletes it.
+        typed |= {name: "", f"drop_{name}": True} if value is None else {name: value}
+    label = body.label if "label" in body.model_fields_set else found.label
+    return _show(_save(ConnectionForm(request.auth.user, kind, {**typed, "label": label}, found)))
+
+
+@router.delete("/{uuid:connection_id}", response={204: None}, summary="Remove a connection")
+def remove_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
+    """Erases its secrets. Reminders that look through it fail until they have another one."""
+    changes.remove(_own(request, connection_id))
+    return HttpResponse(status=204)
+
+
+@router.post("/{uuid:connection_id}/check", response=ConnectionDocument, summary="Check a connection")
+def check_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
+    """Asks its source now. `state` and `failing_reason` say what came of it."""
+    found = _own(request, connection_id)
+    try:
+        changes.check(found)
+    except changes.TooMany as refusal:
+        raise Problem(
+            429, "too-many-checks", "It was not checked.", str(refusal), headers={"Retry-After": "60"}
+        ) from None
+    return _show(_own(request, connection_id))
+
+
+def document(connection: Connection) -> dict[str, Any]:
+    kind = connections.find(connection.kind)
+    fields = kind.form_initial(Destination(connection.address)) if kind else {}
+    return fields_of(ConnectionDocument, connection, fields=fields, created=connection.created_at)
+
+
+def _show(connection: Connection, status: int = 200, **headers: str) -> HttpResponse:
+    return answer(document(connection), status, ETag=versions.etag(connection.version), **headers)
+
+
+def _own(request: ApiRequest, connection_id: UUID) -> Connection:
+    """The caller's connection, at the version of `If-Match`. Raises problems 404 and 412."""
+    found = get_object_or_404(Connection.objects.for_user(request.auth.user), id=connection_id)
+    if request.method != "GET":
+        versions.require(request, found.version, lambda: document(found))
+    return found
+
+
+def _save(form: ConnectionForm, *, ask: bool = True) -> Connection:
+    """Raises problems 409 and 422."""
+    if not form.is_valid(ask=ask):
+        raise invalid(*errors(form.details, "fields"), *errors(form.label))
+    try:
+        return form.save()
+    except changes.TooMany as refusal:
+        raise conflict(str(refusal)) from None
+    except changes.Conflict:
+        raise conflict("Somebody has changed it meanwhile. Read it again.") from None

@@ -1,0 +1,163 @@
+"""Dead letters: by cause and channel; replay, send as new, discard, mark as fixed."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from ninja import Router
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.protocol import paging
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import Body, Instant, Search
+from api.protocol.problems import FieldError, conflict, invalid
+from api.resources.notifications.document import DeliveryDocument, ReasonDocument, delivery_document, reason
+from notifications.deliveries import dead_letters
+from notifications.deliveries.dead_letters import What
+from notifications.models import Channel, Delivery
+from work.dead_letters import Group, Who, replay, stale
+
+router = Router(tags=["dead letters"], auth=Bearer("notifications"))
+
+
+class GroupDocument(BaseModel):
+    """The dead letters of one cause on one channel; `reason` is the newest one's."""
+
+    cause: str
+    channel: UUID
+    kind: str
+    count: int
+    first: Instant
+    last: Instant
+    reason: ReasonDocument
+
+
+class Groups(BaseModel):
+    items: list[GroupDocument]
+
+
+_ONE: Any = [
+    {"required": [name], "properties": {name: {"type": "string", "minLength": 1}}} for name in ("cause", "channel")
+]
+
+
+class Replay(Body):
+    """A cause, a channel, or both."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": _ONE, "examples": [{"cause": "webhook-http-404", "per_minute": 30}]}
+    )
+
+    cause: str | None = None
+    channel: UUID | None = Field(None, strict=False)
+    per_minute: int = Field(60, ge=1, le=100_000, description="How fast.")
+    max_age_days: int | None = Field(None, ge=1, le=3650, description="Leave out those that were recorded earlier.")
+
+
+class Replayed(BaseModel):
+    """`stale` ones are past what their schedule allows, or older than `max_age_days`: they stay dead letters."""
+
+    replayed: int
+    stale: int
+
+
+class Discard(Body):
+    reason: str = Field("its owner does not need it any more.", min_length=1, max_length=300)
+
+
+class Note(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"note": "I told them by phone."}]})
+
+    note: str = Field(min_length=1, max_length=300, description="What you did. It is kept with the delivery.")
+
+
+@router.get("", response=paging.Page[DeliveryDocument], summary="List dead letters")
+def list_dead_letters(
+    request: ApiRequest,
+    cause: Search | None = None,
+    channel: UUID | None = None,
+    cursor: str | None = None,
+    limit: paging.Limit = paging.SIZE,
+) -> HttpResponse:
+    """Deliveries that failed for good, or may have arrived (`unknown`). Newest first."""
+    found = dead_letters.own(request.auth.user, cause or "", channel).select_related("channel")
+    return paging.answer_page(found, request, cursor, limit, delivery_document)
+
+
+@router.get("/causes", response=Groups, summary="List the causes of dead letters")
+def list_causes(request: ApiRequest) -> HttpResponse:
+    """How many there are of each cause on each channel, newest first."""
+    return answer({"items": [_group(one) for one in dead_letters.own_groups(request.auth.user)]})
+
+
+@router.post("/replay", response={202: Replayed}, summary="Replay dead letters")
+def replay_dead_letters(request: ApiRequest, body: Replay) -> HttpResponse:
+    """All of a cause, of a channel, or both: oldest first, at a rate, under the same keys. Leaves out stale ones,
+    tests, and those whose channel cannot be used."""
+    if not body.cause and body.channel is None:
+        said = "Give a cause, a channel, or both. GET /dead-letters/causes lists them."
+        raise invalid(FieldError("cause", said), FieldError("channel", said))
+    user = request.auth.user
+    if body.channel is not None and not Channel.objects.filter(user=user, id=body.channel).exists():
+        raise invalid(FieldError("channel", "This is not one of your channels."))
+    cause = body.cause or ""
+    rows = dead_letters.sendable(dead_letters.own(user, cause, body.channel))
+    which = "own dead letters" + (f" of the cause {cause}" if cause else "")
+    which += f" of the channel {body.channel}" if body.channel else ""
+    skip = stale(None if body.max_age_days is None else timedelta(days=body.max_age_days))
+    done = replay(rows, which, Who(user.pk, user.email), cause=cause, per_minute=body.per_minute, skip=skip)
+    return answer({"replayed": len(done.changed), "stale": done.stale}, 202)
+
+
+@router.post("/{uuid:delivery_id}/replay", response={202: DeliveryDocument}, summary="Replay a dead letter")
+def replay_dead_letter(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
+    """Now, under the same idempotency key, also if it is stale. What is `unknown` may arrive twice."""
+    return _act(request, delivery_id, What.REPLAYED)
+
+
+@router.post("/{uuid:delivery_id}/replay-as-new", response={202: DeliveryDocument}, summary="Send a dead letter as new")
+def send_as_new(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
+    """Under a new idempotency key, for a receiver that ignores the old one. The answer is the new delivery, of a new
+    notification; the old delivery is cancelled."""
+    return _act(request, delivery_id, What.AS_NEW)
+
+
+@router.post("/{uuid:delivery_id}/discard", response=DeliveryDocument, summary="Discard a dead letter")
+def discard_dead_letter(request: ApiRequest, delivery_id: UUID, body: Discard) -> HttpResponse:
+    """Nothing more is sent; the delivery is cancelled, with the reason."""
+    return _act(request, delivery_id, What.DISCARDED, _one_line("reason", body.reason))
+
+
+@router.post("/{uuid:delivery_id}/fixed", response=DeliveryDocument, summary="Mark a dead letter as fixed")
+def mark_fixed(request: ApiRequest, delivery_id: UUID, body: Note) -> HttpResponse:
+    """It was dealt with otherwise. Nothing more is sent; the delivery is cancelled, with the note."""
+    return _act(request, delivery_id, What.FIXED, _one_line("note", body.note))
+
+
+def _act(request: ApiRequest, delivery_id: UUID, what: What, note: str = "") -> HttpResponse:
+    """The delivery as it is now, or the new one. Raises problems 404 and 409."""
+    user = request.auth.user
+    mine = Delivery.objects.for_user(user).select_related("channel", "notification")
+    letter, sends = get_object_or_404(mine, id=delivery_id), what in (What.REPLAYED, What.AS_NEW)
+    if sends and (obstacle := dead_letters.obstacle(letter)):
+        raise conflict(obstacle)
+    done = dead_letters.act(letter, what, user, note)
+    if not done.changed:
+        raise conflict("It is not a dead letter. Nothing changed.")
+    [key] = done.new or done.changed
+    return answer(delivery_document(Delivery.objects.select_related("channel").get(id=key)), 202 if sends else 200)
+
+
+def _one_line(field: str, said: str) -> str:
+    if not (line := " ".join(said.split())):
+        raise invalid(FieldError(field, "Write a few words."))
+    return line
+
+
+def _group(group: Group) -> dict[str, Any]:
+    newest = group.example
+    why = reason(newest.reason_code, newest.reason_params)
+    return fields_of(GroupDocument, group, channel=newest.channel_id, kind=newest.provider, reason=why)

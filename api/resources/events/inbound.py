@@ -1,0 +1,207 @@
+"""Inbound addresses: make, change and remove those of the caller, look at their last requests, replay one."""
+
+from typing import Any, Literal
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from ninja import Router
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of, secret_answer
+from api.protocol.fields import Body, Instant
+from api.protocol.problems import conflict, require_valid
+from api.resources.events.collection import Taken
+from api.resources.notifications.document import ReasonDocument, reason_of
+from events.inbound import addresses, receive
+from events.inbound.forms import InboundForm
+from events.models import InboundAddress, InboundRequest
+
+router = Router(tags=["events"], auth=Bearer("events"))
+
+_EXAMPLE: Any = {"label": "Shop", "scheme": "github", "secret": "It's a Secret to Everybody"}
+_DOCUMENT: Any = {
+    "id": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "label": "Shop",
+    "scheme": "github",
+    "signature": {},
+    "event": {"type": "join('.', ['shop', body.action])"},
+    "enabled": True,
+    "needs_secret": False,
+    "created": "2026-03-29T16:00:00Z",
+}
+
+
+class SignatureBody(Body):
+    """Of the scheme `hmac`: where the signature stands and how it is written."""
+
+    header: str = ""
+    algorithm: Literal["", "sha256", "sha512", "sha1"] = ""
+    encoding: Literal["", "hex", "base64"] = ""
+    prefix: str = ""
+
+
+class ExpressionsBody(Body):
+    """Expressions of JMESPath over `{"headers", "body"}`; empty ones take the default."""
+
+    type: str = ""
+    source: str = ""
+    data: str = ""
+    time: str = ""
+    id: str = ""
+
+
+class InboundBody(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    label: str
+    scheme: Literal["none", "github", "stripe", "standard", "hmac"] = "none"
+    secret: str = Field("", description="As the sender shows it. Never shown again; empty keeps the one that is there.")
+    signature: SignatureBody = SignatureBody()
+    event: ExpressionsBody = ExpressionsBody()
+    enabled: bool = True
+
+
+class InboundDocument(BaseModel):
+    """Without its secrets."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_DOCUMENT]})
+
+    id: UUID
+    label: str
+    scheme: str
+    signature: dict[str, str]
+    event: dict[str, str]
+    enabled: bool
+    needs_secret: bool = Field(description="It answers 503 until it has a secret of at least 16 bytes.")
+    created: Instant
+
+
+class NewInboundDocument(InboundDocument):
+    """`url` is the secret address. It is shown once; its page shows it again."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [_DOCUMENT | {"url": "https://carillon.example.org/in/6f1c2b…"}]}
+    )
+
+    url: str
+
+
+class InboundAddresses(BaseModel):
+    items: list[InboundDocument]
+
+
+class InboundRequestDocument(BaseModel):
+    """One of the last requests, as it came."""
+
+    id: UUID
+    at: Instant
+    status: int = Field(description="What was answered: 202 where it became events.")
+    reason: ReasonDocument
+    headers: dict[str, str]
+    body: str
+    events: list[UUID]
+
+
+class InboundRequests(BaseModel):
+    items: list[InboundRequestDocument]
+
+
+@router.get("", response=InboundAddresses, summary="List inbound addresses")
+def list_inbound(request: ApiRequest) -> HttpResponse:
+    """Newest first: at most 20."""
+    found = InboundAddress.objects.for_user(request.auth.user)
+    return answer({"items": [document(one) for one in found]})
+
+
+@router.post("", response={201: NewInboundDocument}, summary="Make an inbound address")
+def create_inbound(request: ApiRequest, body: InboundBody) -> HttpResponse:
+    """What is posted to its `url` becomes events of yours."""
+    try:
+        made = addresses.create(request.auth.user, form_of(body, None))
+    except addresses.TooMany as refusal:
+        raise conflict(str(refusal)) from None
+    return _with_url(made, 201)
+
+
+@router.get("/{uuid:address_id}", response=InboundDocument, summary="Read an inbound address")
+def read_inbound(request: ApiRequest, address_id: UUID) -> HttpResponse:
+    """Without its secrets. Its page shows its URL."""
+    return answer(document(_own(request, address_id)))
+
+
+@router.put("/{uuid:address_id}", response=InboundDocument, summary="Replace an inbound address")
+def replace_inbound(request: ApiRequest, address_id: UUID, body: InboundBody) -> HttpResponse:
+    """Its `url` stays, and its secret where the body has none."""
+    address = _own(request, address_id)
+    addresses.change(address, form_of(body, address))
+    return answer(document(address))
+
+
+@router.delete("/{uuid:address_id}", response={204: None}, summary="Remove an inbound address")
+def remove_inbound(request: ApiRequest, address_id: UUID) -> HttpResponse:
+    """Its last requests are deleted; its events stay."""
+    _own(request, address_id).delete()
+    return HttpResponse(status=204)
+
+
+@router.post("/{uuid:address_id}/url", response=NewInboundDocument, summary="Give it a new secret address")
+def replace_inbound_url(request: ApiRequest, address_id: UUID) -> HttpResponse:
+    """The old one takes nothing any more."""
+    address = _own(request, address_id)
+    addresses.replace(address)
+    return _with_url(address, 200)
+
+
+@router.get("/{uuid:address_id}/requests", response=InboundRequests, summary="List the last requests")
+def list_inbound_requests(request: ApiRequest, address_id: UUID) -> HttpResponse:
+    """Newest first: at most 50, refused ones too."""
+    found = _own(request, address_id).requests.all()
+    return answer({"items": [_request(one) for one in found]})
+
+
+@router.post("/requests/{uuid:inbound_request_id}/replay", response={202: Taken}, summary="Replay a request")
+def replay_inbound_request(request: ApiRequest, inbound_request_id: UUID) -> HttpResponse:
+    """New events of it, also where it was refused."""
+    mine = InboundRequest.objects.select_related("address").filter(address__user=request.auth.user)
+    kept = get_object_or_404(mine, id=inbound_request_id)
+    came = receive.replay(kept.address, kept)
+    if not came.keys:
+        raise conflict(f"No event came of it. {came.reason}")
+    return answer({"ids": [str(key) for key in came.keys]}, 202)
+
+
+def _own(request: ApiRequest, address_id: UUID) -> InboundAddress:
+    return get_object_or_404(InboundAddress.objects.for_user(request.auth.user), id=address_id)
+
+
+def form_of(body: InboundBody, address: InboundAddress | None) -> InboundForm:
+    """The page's form of a body. Raises a 422 problem."""
+    given = body.model_dump(include={"label", "scheme", "secret", "enabled"})
+    given |= {f"signature_{name}": value for name, value in body.signature.model_dump().items()}
+    given |= {f"event_{name}": value for name, value in body.event.model_dump().items()}
+    form = InboundForm(given, address=address)
+    require_valid(form, _field)
+    return form
+
+
+def _field(name: str) -> str:
+    """The API's name of a field of the form."""
+    return name.replace("signature_", "signature.").replace("event_", "event.")
+
+
+def document(address: InboundAddress) -> dict[str, Any]:
+    return fields_of(
+        InboundDocument, address, signature=address.options, event=address.fields, created=address.created_at
+    )
+
+
+def _with_url(address: InboundAddress, status: int) -> HttpResponse:
+    location = reverse("api:read_inbound", args=[address.id])
+    return secret_answer(document(address) | {"url": addresses.url(address)}, status, Location=location)
+
+
+def _request(kept: InboundRequest) -> dict[str, Any]:
+    return fields_of(InboundRequestDocument, kept, reason=reason_of(kept), events=kept.event_keys)

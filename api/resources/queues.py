@@ -1,0 +1,171 @@
+"""Queues: programs pull messages, and acknowledge or return them."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Literal
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from ninja import Router
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer
+from api.protocol.fields import Body
+from api.protocol.problems import FieldError, conflict, invalid
+from notifications import providers
+from notifications.deliveries import pull, pull_signal
+from notifications.deliveries.kind import Claim
+from notifications.deliveries.pull import Result
+from notifications.models import Channel
+from notifications.providers.webhook import document
+
+router = Router(tags=["queues"], auth=Bearer("queues"))
+
+LARGEST_BATCH = 100
+MOST_LEASES = 500
+_LONGEST_LEASE = 12 * 3_600_000  # milliseconds
+_LEASE = "01890a5d2c107b118e3d7a6b5c4d3e2f6f1c2a3b4d5e4f60a7b8c9d0e1f20314"
+_MESSAGE: Any = {
+    "id": "01890a5d-2c10-7b11-8e3d-7a6b5c4d3e2f",
+    "body": {"type": "notification", "timestamp": "2026-03-28T09:00:00+00:00", "data": {"subject": "Water the plants"}},
+    "timestamp_ms": 1774688400000,
+    "attempts": 1,
+    "lease_id": _LEASE,
+}
+
+
+class Pull(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"batch_size": 10, "wait_ms": 20000}]})
+
+    batch_size: int = Field(10, ge=1, le=LARGEST_BATCH, description="At most; the queue's own largest batch holds too.")
+    visibility_timeout_ms: int = Field(
+        30_000, ge=1_000, le=_LONGEST_LEASE, description="How long nobody else gets them. Then they come again."
+    )
+    wait_ms: int = Field(0, ge=0, le=20_000, description="How long to wait while there is nothing to pull.")
+
+
+class Message(BaseModel):
+    id: UUID = Field(description="The delivery's, the same at each attempt.")
+    body: dict[str, Any] = Field(description="What a webhook would get.")
+    timestamp_ms: int = Field(description="When it was recorded, in milliseconds since 1970.")
+    attempts: int = Field(description="How often it was handed out, counting from the last replay.")
+    lease_id: str = Field(description="Names this lease of it to `ack`.")
+
+
+class Messages(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"messages": [_MESSAGE]}]})
+
+    messages: list[Message]
+
+
+class Ack(Body):
+    lease_id: str = Field(max_length=200)
+
+
+class Retry(Body):
+    lease_id: str = Field(max_length=200)
+    delay_seconds: int = Field(0, ge=0, le=86_400)
+
+
+class Settle(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"acks": [{"lease_id": _LEASE}], "retries": []}]})
+
+    acks: list[Ack] = Field([], max_length=MOST_LEASES)
+    retries: list[Retry] = Field([], max_length=MOST_LEASES)
+
+
+class Settled(BaseModel):
+    lease_id: str
+    result: Literal["acked", "returned", "dead", "late", "settled", "not-found"] = Field(
+        description="`dead`: its tries are used up. `late`: the lease was over, and nothing was done."
+    )
+    detail: str = Field(description="Why nothing was done, and what to do; else empty.")
+
+
+class SettledAll(BaseModel):
+    results: list[Settled]
+
+
+_DETAILS = {
+    Result.LATE: (
+        "This lease was over, so the message is handed out again. Acknowledge it sooner, or pull with a longer "
+        "visibility_timeout_ms."
+    ),
+    Result.SETTLED: "This lease was acknowledged or returned already, and stays so.",
+    Result.NOT_FOUND: "This queue has given no such lease. Send the lease_id that came with the message.",
+}
+
+
+@router.post("/{uuid:queue_id}/pull", response=Messages, summary="Pull messages")
+def pull_messages(request: ApiRequest, queue_id: UUID, body: Pull) -> HttpResponse:
+    """The oldest first. Acknowledge or return each within `visibility_timeout_ms`, or it comes again.
+
+    With `wait_ms` the answer comes as soon as there is a message. `Idempotency-Key` is ignored.
+    """
+    channel = _own(request, queue_id)
+    if channel.disabled_at is not None:
+        raise conflict(f"This queue is disabled. {channel.disabled_reason} Enable its channel first.")
+    seen = pull_signal.last(queue_id) if body.wait_ms else ""
+    found = pull.pull(channel, body.batch_size, body.visibility_timeout_ms / 1000, f"token {request.auth.prefix}")
+    response = answer({"messages": [_message(claim) for claim in found.messages]})
+    if not found.messages and (left := _left(request, body.wait_ms)) > 0:
+        response.wait = partial(pull_signal.wait, queue_id, seen, min(left, found.wait))  # type: ignore[attr-defined]
+    return response
+
+
+@router.post("/{uuid:queue_id}/ack", response=SettledAll, summary="Acknowledge or return messages")
+def settle_messages(request: ApiRequest, queue_id: UUID, body: Settle) -> HttpResponse:
+    """`acks` are done. `retries` come again after `delay_seconds`, and are dead letters after the queue's last try.
+
+    Sending it twice changes nothing and gets the same results. `Idempotency-Key` is ignored.
+    """
+    channel = _own(request, queue_id)
+    wishes: dict[str, int | None] = {one.lease_id: None for one in body.acks}
+    wishes |= {one.lease_id: one.delay_seconds for one in body.retries}
+    if len(wishes) < len(body.acks) + len(body.retries):
+        raise invalid(*_named_twice(body.acks, body.retries))
+    results = pull.settle(channel, wishes)
+    return answer(
+        {
+            "results": [
+                {"lease_id": lease_id, "result": result, "detail": _DETAILS.get(result, "")}
+                for lease_id, result in results.items()
+            ]
+        }
+    )
+
+
+def _own(request: ApiRequest, queue_id: UUID) -> Channel:
+    pulled = Channel.objects.for_user(request.auth.user).filter(provider__in=providers.pulled())
+    return get_object_or_404(pulled, id=queue_id)
+
+
+def _left(request: ApiRequest, wait_ms: int) -> float:
+    """The seconds that the call may still wait; it comes here again after each wait."""
+    until: float | None = getattr(request, "waits_until", None)
+    if until is None:
+        until = request.waits_until = time.monotonic() + wait_ms / 1000  # type: ignore[attr-defined]
+    return until - time.monotonic()
+
+
+def _message(claim: Claim) -> dict[str, Any]:
+    return {
+        "id": str(claim.id),
+        "body": document(claim.message, datetime.now(UTC)),
+        "timestamp_ms": claim.id.int >> 80,  # of a UUIDv7
+        "attempts": claim.tries,
+        "lease_id": pull.lease_id(claim),
+    }
+
+
+def _named_twice(acks: Sequence[Ack], retries: Sequence[Retry]) -> list[FieldError]:
+    named = {f"acks.{place}.lease_id": one.lease_id for place, one in enumerate(acks)}
+    named |= {f"retries.{place}.lease_id": one.lease_id for place, one in enumerate(retries)}
+    times = Counter(named.values())
+    said = "This lease is named twice. Acknowledge it or return it, once."
+    return [FieldError(path, said) for path, lease_id in named.items() if times[lease_id] > 1]

@@ -1,0 +1,216 @@
+"""Preview, upcoming slots, occurrences, and why each slot fired or did not."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.http import HttpResponse
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from api.protocol import paging
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import Instant, written
+from api.resources.notifications.document import Length, lengths
+from api.resources.schedules import body as bodies
+from api.resources.schedules.access import own
+from api.resources.schedules.body import ScheduleBody
+from api.resources.schedules.job import LookDocument, look_document
+from jobs import kinds
+from jobs.batches import audiences
+from jobs.checks import looks
+from jobs.checks.looks import Look
+from notifications.channels import text_preview
+from notifications.messages import text
+from notifications.models import Notification
+from schedules import rules
+from schedules.explain import history
+from schedules.explain.history import ExplainedSlot
+from schedules.firing import fire, forecast
+from schedules.firing.forecast import Coming, Forecast
+from schedules.models import Occurrence, Schedule
+from schedules.parts import words
+from schedules.parts.slots import Slots
+from schedules.rules import InvalidRule, Timetable, Work, civil
+
+router = Router(tags=["schedules"], auth=Bearer("read"))
+
+_COMING = 10
+_LOOK = Field(description="What its job looked at, if it had one.")
+Count = Annotated[int, Query(ge=1, le=history.PAGE)]
+
+
+class CauseDocument(BaseModel):
+    """`since` and `until` are null where they are not known, or it lasts."""
+
+    code: str
+    text: str
+    since: Instant | None
+    until: Instant | None
+    by: str
+
+
+class SlotDocument(BaseModel):
+    """`note` says what a clock change did to the slot."""
+
+    slot: Instant
+    outcome: Literal["coming", "fired", "skipped"]
+    causes: list[CauseDocument]
+    late_seconds: float | None
+    note: str
+    batch_id: UUID | None
+    notification_id: UUID | None
+    notification_outcome: str | None
+    look: LookDocument | None = _LOOK
+
+
+class Upcoming(BaseModel):
+    items: list[SlotDocument]
+
+
+class Explanation(BaseModel):
+    """The next slots, and those that passed, newest first."""
+
+    coming: list[SlotDocument]
+    items: list[SlotDocument]
+    next: str | None
+
+
+class OccurrenceDocument(BaseModel):
+    """The record of one slot. `id` is the batch of what it sent."""
+
+    id: UUID
+    slot: Instant
+    outcome: Literal["fired", "skipped"]
+    reason: str
+    version: int = Field(description="The schedule's at that time.")
+    recorded: Instant
+    look: LookDocument | None = _LOOK
+
+
+class Run(BaseModel):
+    """`note` says what a clock change does to the slot, or which holiday keeps it silent."""
+
+    slot: Instant
+    note: str
+
+
+class Preview(BaseModel):
+    """`title` and `body` are the text of the next run."""
+
+    description: str
+    runs: list[Run]
+    title: str
+    body: str
+    lengths: list[Length]
+    people: int | None = Field(description="How many people its audience has now; null without one.")
+
+
+@router.post("/preview", response=Preview, summary="Preview a schedule")
+def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _COMING) -> HttpResponse:
+    """Checks a body and says when it would fire, and with which text. Nothing is looked at, and nothing is saved."""
+    user, now = request.auth.user, fire.read_clock().now
+    if body.audience is not None:  # this tells nobody
+        body.audience.confirmed = True
+    draft = bodies.draft(body, user, now)
+    timetable = Timetable(
+        rules.parse(draft.kind, draft.rule, draft.time_zone), draft.starts_at, draft.ends_at, frozenset(draft.excluded)
+    )
+    work = Work()
+    try:
+        silent = forecast.silent_for(
+            user, now, tags=draft.tags, urgent=draft.urgent, audience=draft.audience, job_kind=draft.job_kind
+        )
+        runs = Forecast(Slots(timetable, draft.max_count), silent).upcoming(now, count, work)
+    except InvalidRule as error:
+        raise bodies.refused(str(error), "timing") from None
+    name = user.get_short_name()
+    job = kinds.find(draft.job_kind)
+    more = {} if job is None else job.examples()
+    said = text.compose(draft.title, draft.body, name=name, slot=runs[0].slot, time_zone=draft.time_zone, more=more)
+    reading = text_preview.read(user, said, draft.channels, runs[0].slot)
+    return answer(
+        {
+            "description": Schedule(
+                kind=draft.kind, rule=draft.rule, time_zone=draft.time_zone, local_time=draft.local_time
+            ).when,
+            "runs": [{"slot": written(run.slot), "note": _note(run, timetable, work)} for run in runs],
+            "title": reading.subject,
+            "body": reading.body,
+            "lengths": lengths(reading),
+            "people": audiences.count(draft.audience, draft.audience_key) if draft.audience else None,
+        }
+    )
+
+
+def _note(run: Coming, timetable: Timetable, work: Work) -> str:
+    silent = "" if run.holiday is None else words.holiday(run.holiday.first, run.holiday.last)
+    return words.notes(words.clock_note(timetable, run.slot, work), silent)
+
+
+@router.get("/{uuid:schedule_id}/upcoming", response=Upcoming, summary="List the next slots")
+def list_upcoming(request: ApiRequest, schedule_id: UUID, count: Count = _COMING) -> HttpResponse:
+    """Those skipped ahead of time and those on excluded dates too, with the cause."""
+    schedule = own(request, schedule_id)
+    coming = history.coming(schedule, fire.read_clock().now, count)
+    return answer({"items": _slots(request, coming)})
+
+
+@router.get(
+    "/{uuid:schedule_id}/occurrences", response=paging.Page[OccurrenceDocument], summary="List what was recorded"
+)
+def list_occurrences(
+    request: ApiRequest, schedule_id: UUID, cursor: str | None = None, limit: paging.Limit = paging.SIZE
+) -> HttpResponse:
+    """The latest slot first. What never got a record, such as a slot during a pause, is in `explain`."""
+    schedule = own(request, schedule_id)
+    found: dict[UUID, Look] = {}
+
+    def look(rows: Sequence[Occurrence]) -> None:
+        found.update(looks.of_batches(schedule.user_id, [row.id for row in rows]))
+
+    def show(row: Occurrence) -> dict[str, Any]:
+        return occurrence(row, found.get(row.id))
+
+    return paging.answer_page(schedule.occurrences.all(), request, cursor, limit, show, "scheduled_for", look)
+
+
+@router.get("/{uuid:schedule_id}/explain", response=Explanation, summary="Explain a schedule")
+def explain_schedule(
+    request: ApiRequest, schedule_id: UUID, cursor: str | None = None, limit: Count = history.PAGE
+) -> HttpResponse:
+    """What became of each slot and why, newest first; on the first page also the next ones."""
+    schedule = own(request, schedule_id)
+    now = fire.read_clock().now
+    before = civil.LAST_INSTANT if cursor is None else datetime.fromisoformat(paging.read(cursor, request))
+    found = history.past(schedule, civil.FIRST_INSTANT, before, now, limit + 1)
+    shown, more = found[:limit], len(found) > limit
+    following = paging.make(request, shown[-1].slot.isoformat()) if more else None
+    coming = history.coming(schedule, now, _COMING) if cursor is None else []
+    page = {"coming": _slots(request, coming), "items": _slots(request, shown), "next": following}
+    return paging.link(answer(page), request, following)
+
+
+def occurrence(row: Occurrence, look: Look | None) -> dict[str, Any]:
+    return fields_of(OccurrenceDocument, row, slot=row.scheduled_for, recorded=row.fired_at, look=look_document(look))
+
+
+def _slots(request: ApiRequest, slots: Sequence[ExplainedSlot]) -> list[dict[str, Any]]:
+    batches = [one.batch_id for one in slots if one.batch_id is not None]
+    caused = Notification.objects.for_user(request.auth.user).filter(batch_id__in=batches) if batches else []
+    notifications: dict[UUID | None, Notification] = {one.batch_id: one for one in caused}
+    return [_slot(one, notifications.get(one.batch_id)) for one in slots]
+
+
+def _slot(slot: ExplainedSlot, notification: Notification | None) -> dict[str, Any]:
+    return fields_of(
+        SlotDocument,
+        slot,
+        causes=[fields_of(CauseDocument, one, since=one.began, until=one.ended) for one in slot.causes],
+        late_seconds=None if slot.late is None else slot.late.total_seconds(),
+        notification_id=notification and notification.id,
+        notification_outcome=notification and notification.outcome,
+        look=look_document(slot.look),
+    )

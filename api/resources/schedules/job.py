@@ -1,0 +1,143 @@
+"""What a schedule looks at, in bodies and answers: checked by the job section of the form that the pages use."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django import forms
+from pydantic import BaseModel, Field
+
+from api.protocol.answers import fields_of
+from api.protocol.fields import Body, FewNames, Instant, limited
+from api.protocol.problems import FieldError, invalid
+from jobs import kinds
+from jobs.checks.looks import Look
+from jobs.models.job import OnError
+from schedules.inputs.job_form import PREFIX, JobForm, initial_of
+from schedules.models import Schedule
+
+_EXAMPLE: Any = {
+    "kind": "web_value",
+    "payload": {"url": "https://example.org/price"},
+    "connection_id": None,
+    "on_error": "daily",
+    "errors_allowed": 3,
+}
+# Fields of the form, by what they are called in a body.
+_PATHS = {
+    "job_kind": "kind",
+    "connection": "connection_id",
+    "on_error": "on_error",
+    "errors_allowed": "errors_allowed",
+    f"{PREFIX}-__all__": "payload",
+}
+
+
+class JobBody(Body):
+    """`GET /job-kinds` lists the kinds, and the fields of the `payload` of each."""
+
+    model_config = limited(JobForm, _EXAMPLE)
+
+    kind: str = Field(min_length=1, max_length=40)
+    payload: Annotated[dict[str, Any], FewNames] = Field({}, description="What is not given gets its default.")
+    connection_id: str | None = Field(
+        None, description="Where the kind looks through a connection. For an audience: null, each reader's own counts."
+    )
+    on_error: str = Field(
+        "daily",
+        description="If it cannot look: tell me once a day (`daily`), tell me `after` several failures, or `send` it.",
+        json_schema_extra={"enum": [*OnError.values]},
+    )
+    errors_allowed: int = Field(3, description="For `after`.")
+
+
+class NotTaken(BaseModel):
+    """What a look did not take, by cause. `example`: the first of them, such as an event's title."""
+
+    cause: str
+    count: int
+    example: str
+
+
+class LookDocument(BaseModel):
+    """One look. `code` is its evidence, or why it could not look; `at`: when it looks, if it waits.
+
+    `silent_since`: since when its source has brought nothing, once that is 30 days or more.
+    """
+
+    kind: str
+    outcome: Literal["waiting", "spread", "looking", "retrying", "spoke", "silent", "failed", "dropped"]
+    code: str
+    text: str
+    at: Instant | None
+    notification_id: UUID | None
+    not_taken: list[NotTaken]
+    silent_since: Instant | None
+
+
+def fields(job: JobBody | None) -> dict[str, Any]:
+    """As a browser would send them. Raises a 422 problem for a payload that no browser could send."""
+    if job is None:
+        return {"job_kind": ""}
+    kind = kinds.find(job.kind)
+    found = {
+        "job_kind": job.kind,
+        "job_shown": job.kind,
+        "connection": job.connection_id,
+        "on_error": job.on_error,
+        "errors_allowed": job.errors_allowed,
+    }
+    return found if kind is None else found | _question(kind.form.base_fields, job.payload)
+
+
+def _question(known: Mapping[str, forms.Field], payload: Mapping[str, Any]) -> dict[str, Any]:
+    wrong = [
+        FieldError(f"job.payload.{name}", "There is no such field. Remove it, or correct its name.")
+        for name in payload.keys() - known.keys()
+    ]
+    typed = {}
+    for name, field in known.items():
+        value = payload.get(name)
+        typed[f"{PREFIX}-{name}"] = default_of(field) if name not in payload else value
+        if value is not None and (problem := _unfit(field, value)):
+            wrong.append(FieldError(f"job.payload.{name}", problem))
+    if wrong:
+        raise invalid(*wrong)
+    return typed
+
+
+def default_of(field: forms.Field) -> Any:
+    return field.initial() if callable(field.initial) else field.initial
+
+
+def _unfit(field: forms.Field, value: Any) -> str:
+    """Why a form would take this value for another one; "" if it would not."""
+    if isinstance(field, forms.BooleanField):
+        return "" if isinstance(value, bool) else "Give true or false."
+    if isinstance(field, forms.MultipleChoiceField):
+        return "" if isinstance(value, list) else "Give a list."
+    if isinstance(field, forms.JSONField):
+        return ""
+    fits = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return "" if fits else "Give a text or a number."
+
+
+def path(name: str) -> str | None:
+    """Where a field of the form is in a body; None if it is none of this section."""
+    if name in _PATHS:
+        return f"job.{_PATHS[name]}"
+    return f"job.payload.{name.removeprefix(f'{PREFIX}-')}" if name.startswith(f"{PREFIX}-") else None
+
+
+def document(schedule: Schedule) -> dict[str, Any] | None:
+    """As a body would say it."""
+    if not schedule.job_kind:
+        return None
+    kind = kinds.find(schedule.job_kind)
+    payload = schedule.job_payload or {}
+    asked = payload if kind is None else initial_of(kind, payload)
+    return fields_of(JobBody, schedule, kind=schedule.job_kind, payload=asked)
+
+
+def look_document(look: Look | None) -> dict[str, Any] | None:
+    return None if look is None else fields_of(LookDocument, look, code=look.reason_code)

@@ -1,0 +1,169 @@
+"""The timing in a body: exactly one of the friendly ones or of our own kinds."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, FailFast, Field
+
+from api.protocol.fields import Body, Instant
+from api.protocol.problems import FieldError, Problem, invalid
+from schedules import rules
+from schedules.models import Schedule
+from schedules.rules import InvalidRule, Rule, civil
+
+Hour = Annotated[int, Field(ge=0, le=23)]
+Minute = Annotated[int, Field(ge=0, le=59)]
+
+
+class DailyTime(Body):
+    hour: Hour
+    minute: Minute
+
+
+class WeeklyTime(DailyTime):
+    dayOfWeek: Annotated[int, Field(ge=0, le=6, description="0 is Sunday.")]
+
+
+class MonthlyTime(DailyTime):
+    day: Annotated[int, Field(ge=1, le=31, description="In a shorter month, its last day.")]
+
+
+class Once(Body):
+    at: str = Field(description="A civil time, without an offset.", examples=["2026-03-29T09:00"])
+
+
+class Interval(Body):
+    every: int
+    unit: Literal["minutes", "hours", "days"]
+    anchor: str | None = Field(None, description="A civil time to count from; now, without it.")
+
+
+class Daily(Body):
+    time: str = Field(examples=["09:00"])
+
+
+class Weekly(Daily):
+    days: Annotated[list[int], FailFast()] = Field(description="0 is Monday.", examples=[[0, 3]])
+
+
+class Monthly(Daily):
+    day: int | Literal["last"]
+    short: Literal["last", "skip"] = Field("last", description="What a month without that day does.")
+
+
+class Cron(Body):
+    expression: str = Field(examples=["0 9 * * mon-fri"])
+
+
+class RRule(Body):
+    rule: str = Field(examples=["DTSTART:20260105T090000\nRRULE:FREQ=WEEKLY;INTERVAL=2"])
+
+
+class Timing(Body):
+    """Exactly one of these. `weeklyTime` counts days from Sunday, as 0; `weekly` from Monday."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+
+    intervalMinutes: int = Field(None)  # type: ignore[assignment]  # absent, never null: so are the others
+    dailyTime: DailyTime = Field(None)  # type: ignore[assignment]
+    weeklyTime: WeeklyTime = Field(None)  # type: ignore[assignment]
+    monthlyTime: MonthlyTime = Field(None)  # type: ignore[assignment]
+    onceAt: Instant = Field(None)  # type: ignore[assignment]
+    once: Once = Field(None)  # type: ignore[assignment]
+    interval: Interval = Field(None)  # type: ignore[assignment]
+    daily: Daily = Field(None)  # type: ignore[assignment]
+    weekly: Weekly = Field(None)  # type: ignore[assignment]
+    monthly: Monthly = Field(None)  # type: ignore[assignment]
+    cron: Cron = Field(None)  # type: ignore[assignment]
+    rrule: RRule = Field(None)  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """The kind and the parameters of a rule. `paths` are the names of the parameters in the body.
+
+    The `anchor` of an interval is a civil time, or a stored instant.
+    """
+
+    kind: str
+    parameters: dict[str, Any]
+    paths: dict[str, str]
+
+
+# The parameters that each friendly timing gives, with their names in the body.
+_FRIENDLY = {
+    "intervalMinutes": {"every": ""},
+    "dailyTime": {"time": ""},
+    "weeklyTime": {"days": ".dayOfWeek", "time": ""},
+    "monthlyTime": {"day": ".day", "time": ""},
+    "onceAt": {"at": ""},
+}
+
+
+def read(timing: Timing, time_zone: str) -> Typed:
+    """Raises a 422 problem unless there is exactly one."""
+    if len(given := sorted(timing.model_fields_set)) != 1:
+        raise _not_one(given)
+    [name] = given
+    value = getattr(timing, name)
+    if name in _FRIENDLY:
+        paths = {field: f"timing.{name}{inner}" for field, inner in _FRIENDLY[name].items()}
+        return Typed(*_friendly(name, value, time_zone), paths)
+    return Typed(name, value.model_dump(exclude_none=True), _paths(name))
+
+
+def stored(schedule: Schedule) -> Typed:
+    """The timing that a schedule has, for a patch that leaves it alone."""
+    parameters = dict(schedule.rule)
+    if "anchor" in parameters:
+        parameters["anchor"] = datetime.fromisoformat(parameters["anchor"])
+    return Typed(schedule.kind, parameters, _paths(schedule.kind))
+
+
+def _paths(name: str) -> dict[str, str]:
+    return {field: f"timing.{name}.{field}" for field in rules.KINDS[name].parameters}
+
+
+def _not_one(given: list[str]) -> Problem:
+    if not given:
+        return invalid(FieldError("timing", f"Give exactly one of {', '.join(Timing.model_fields)}."))
+    said = f"Give exactly one timing; this has {', '.join(given)}. Make a second schedule for the other."
+    return invalid(*(FieldError(f"timing.{name}", said) for name in given))
+
+
+def _friendly(name: str, value: Any, time_zone: str) -> tuple[str, dict[str, Any]]:
+    if name == "intervalMinutes":
+        return "interval", {"every": value, "unit": "minutes"}
+    if name == "onceAt":
+        return "once", {"at": _civil(value, time_zone)}
+    time = {"time": f"{value.hour:02}:{value.minute:02}"}
+    if name == "dailyTime":
+        return "daily", time
+    if name == "weeklyTime":
+        return "weekly", time | {"days": [(value.dayOfWeek + 6) % 7]}
+    return "monthly", time | {"day": value.day, "short": "last"}
+
+
+def _civil(instant: Any, time_zone: str) -> str:
+    try:
+        zone = civil.zone(time_zone)
+    except InvalidRule:  # the form says so, at time_zone
+        return str(instant.replace(tzinfo=None).isoformat())
+    local = civil.local(zone, instant)
+    if civil.first_instant(zone, local) != instant:
+        raise invalid(
+            FieldError(
+                "timing.onceAt",
+                f"The clock of {time_zone} shows this time twice, and a reminder fires the first time. "
+                "Choose another time, or the time zone UTC.",
+            )
+        )
+    return local.isoformat()
+
+
+def document(rule: Rule) -> dict[str, Any]:
+    """The timing of an answer: one of our own kinds, with a civil `anchor`."""
+    anchor: datetime | None = getattr(rule, "anchor", None)
+    civil_anchor = {} if anchor is None else {"anchor": civil.local(rule.zone, anchor).isoformat()}
+    return {rule.kind: rule.data() | civil_anchor}

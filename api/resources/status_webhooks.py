@@ -1,0 +1,262 @@
+"""Status webhooks: add, verify, change, test, enable and remove those of the caller. Each is a channel."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.forms import Form
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
+from ninja import Router
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema as Shown
+
+from api.protocol import paging, versions
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of, secret_answer
+from api.protocol.fields import Body, Instant, Texts
+from api.protocol.idempotency import HEADER
+from api.protocol.problems import FieldError, conflict, errors, invalid
+from api.resources.channels.actions import too_many
+from notifications import providers
+from notifications.channels import changes, verification
+from notifications.channels.forms import LabelForm, change_form
+from notifications.deliveries import confirmation
+from notifications.messages.change_types import CHOICES, STATUS
+from notifications.models import Channel
+from notifications.net import address_checks
+from people import codes
+from people.user_lock import lock_user
+
+router = Router(tags=["channels"], auth=Bearer("channels"))
+
+_TYPES = {"type": "array", "items": {"type": "string", "enum": sorted(CHOICES)}, "minItems": 1}
+Types = Annotated[Texts, Shown(_TYPES | {"examples": [["delivery.dead", "schedule.*"]]})]
+
+
+def _one_line_each(headers: dict[str, str]) -> dict[str, str]:
+    """The form has them as lines, so a colon in a name or a line break in a value would make other headers."""
+    if any(":" in name or len(f"{name}.{value}.".splitlines()) > 1 for name, value in headers.items()):
+        raise ValueError("Write names without a colon, and values in one line.")
+    return headers
+
+
+Headers = Annotated[dict[str, str], AfterValidator(_one_line_each)]
+_EXAMPLE: dict[str, Any] = {"url": "https://example.org/carillon", "types": ["delivery.*", "notification.failed"]}
+
+
+class StatusWebhookBody(Body):
+    """`secret` signs each request; without one, Carillon makes it and shows it once. `everybody`: operators only."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    url: str = Field(max_length=2_000)
+    types: Types
+    label: str = Field("", max_length=80)
+    secret: str = Field("", max_length=200)
+    headers: Headers = Field(default={}, description="Headers that the receiver requires.")
+    everybody: bool = False
+
+
+class StatusWebhookPatch(Body):
+    """What is not given stays as it is. A new `url` must be verified again."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"types": ["delivery.*"]}]})
+
+    url: str = Field("", max_length=2_000)
+    types: Types = Field(None)  # type: ignore[arg-type]  # absent, never null: so are the others
+    label: str = Field(None, max_length=80)  # type: ignore[assignment]
+    everybody: bool = Field(None)  # type: ignore[assignment]
+
+
+class Code(Body):
+    code: str = Field(max_length=20, examples=["1234-5678"])
+
+
+class StatusWebhook(BaseModel):
+    """`address` is the part of the URL that is no secret. `failing_since`: nothing has arrived since."""
+
+    id: UUID
+    label: str
+    address: str
+    types: list[str]
+    everybody: bool
+    state: Literal["unverified", "enabled", "disabled"]
+    disabled_reason: str
+    failing_since: Instant | None
+    created: Instant
+
+
+class NewStatusWebhook(StatusWebhook):
+    """`secret` is not shown again."""
+
+    secret: str
+
+
+class Test(BaseModel):
+    delivery_id: UUID
+
+
+@router.get("", response=paging.Page[StatusWebhook], summary="List status webhooks")
+def list_status_webhooks(
+    request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE
+) -> HttpResponse:
+    """Newest first."""
+    return paging.answer_page(_own(request), request, cursor, limit, document)
+
+
+@router.post("", response={201: NewStatusWebhook}, summary="Add a status webhook")
+def create_status_webhook(request: ApiRequest, body: StatusWebhookBody) -> HttpResponse:
+    """A code is sent to it: confirm it with `verify`. Changes from then on are sent."""
+    user = request.auth.user
+    headers = "\n".join(f"{name}: {value}" for name, value in body.headers.items())
+    details = providers.get(STATUS).form(body.model_dump() | {"headers": headers, "types": " ".join(body.types)})
+    label = LabelForm({"label": body.label})
+    _check(request, details, label)
+    with _refusals(), transaction.atomic():
+        channel = changes.add(user, STATUS, details.cleaned_data, label.cleaned_data["label"])
+        verification.send_code(channel, timezone.now())
+    channel.refresh_from_db()
+    shown = document(channel) | {"secret": channel.destination().secrets["secret"]}
+    location = reverse("api:read_status_webhook", args=[channel.id])
+    return secret_answer(shown, 201, Location=location, ETag=_etag(channel))
+
+
+@router.get("/{uuid:webhook_id}", response=StatusWebhook, summary="Read a status webhook")
+def read_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
+    """Without its secrets."""
+    return _show(get_object_or_404(_own(request), id=webhook_id))
+
+
+@router.patch("/{uuid:webhook_id}", response=StatusWebhook, summary="Change a status webhook")
+def change_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWebhookPatch) -> HttpResponse:
+    """Other types count from now on. A new `url` gets a code, and nothing else until it is verified."""
+    read = get_object_or_404(_own(request), id=webhook_id)
+    provider, stored = providers.get(STATUS), changes.readable_destination(read)
+    given = body.model_dump(exclude_unset=True)
+    typed = provider.form_initial(stored) | given | ({"types": " ".join(body.types)} if "types" in given else {})
+    details, label = change_form(typed, provider, stored), LabelForm({"label": given.get("label", read.label)})
+    # Looks at the address, which takes time, so outside of the lock.
+    _check(request, details, label)
+    after = provider.update(stored, details.cleaned_data)
+    with _changing(request, webhook_id) as channel:
+        if changes.fingerprint(channel) != changes.fingerprint(read):
+            raise conflict("It has changed meanwhile. See current.", current=document(channel))
+        with _refusals():
+            changed = changes.change(channel, changes.fingerprint(channel), after, label.cleaned_data["label"])
+            if changed.verified_at is None and changed.link_id != channel.link_id:
+                verification.send_code(changed, timezone.now())
+        changed.refresh_from_db()
+        return _show(changed)
+
+
+@router.delete("/{uuid:webhook_id}", response={204: None}, summary="Remove a status webhook")
+def remove_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
+    """Cancels what is not sent yet, and erases its secrets."""
+    with _changing(request, webhook_id) as channel:
+        changes.remove(channel)
+    return HttpResponse(status=204)
+
+
+@router.post("/{uuid:webhook_id}/verify", response=StatusWebhook, summary="Verify a status webhook")
+def verify_status_webhook(request: ApiRequest, webhook_id: UUID, body: Code) -> HttpResponse:
+    """With the code that was posted to it. A code is valid for 15 minutes and five tries."""
+    channel = _unverified(request, webhook_id)
+    try:
+        if confirmation.confirm(channel, body.code, timezone.now()):
+            channel.refresh_from_db()
+            return _show(channel)
+    except codes.Spent as spent:
+        raise conflict(str(spent), kept=True) from None
+    # Kept: a try counts also where the request has an Idempotency-Key.
+    raise invalid(FieldError("code", "This is not the latest code. Use the newest one."), kept=True)
+
+
+@router.post("/{uuid:webhook_id}/code", response={202: StatusWebhook}, summary="Send a new code")
+def send_status_webhook_code(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
+    """Codes sent before are not valid any more."""
+    channel = _unverified(request, webhook_id)
+    with _refusals():
+        verification.send_code(channel, timezone.now())
+    return _show(channel, 202)
+
+
+@router.post("/{uuid:webhook_id}/test", response={202: Test}, summary="Send a test to a status webhook")
+def test_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
+    """A document of the type `notification`, signed like a change."""
+    with _changing(request, webhook_id) as channel, _refusals():
+        if channel.verified_at is None:
+            raise conflict("It is not verified yet. Send the code to verify.")
+        return answer({"delivery_id": str(changes.send_test(channel, timezone.now()))}, 202)
+
+
+@router.post("/{uuid:webhook_id}/enable", response=StatusWebhook, summary="Enable a status webhook")
+def enable_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
+    """After failures of days have disabled it. Changes from then on are sent."""
+    with _changing(request, webhook_id) as channel:
+        if channel.disabled_at is not None and not changes.enable_own(channel):
+            raise conflict(f"An operator has disabled it: {channel.disabled_reason}")
+        channel.refresh_from_db()
+        return _show(channel)
+
+
+def document(channel: Channel) -> dict[str, Any]:
+    types = channel.address.get("types")
+    return fields_of(
+        StatusWebhook,
+        channel,
+        address=channel.summary,
+        types=types if isinstance(types, list) else [],
+        everybody=channel.address.get("everybody") is True,
+        state="disabled" if channel.disabled_at else "enabled" if channel.verified_at else "unverified",
+        created=channel.created_at,
+    )
+
+
+def _own(request: ApiRequest) -> QuerySet[Channel]:
+    return Channel.objects.for_user(request.auth.user).filter(provider=STATUS)
+
+
+@contextmanager
+def _changing(request: ApiRequest, webhook_id: UUID) -> Iterator[Channel]:
+    """Lock it in a transaction, if it is as `If-Match` says. Raises problems 404 and 412."""
+    with lock_user(request.auth.user):
+        found = get_object_or_404(_own(request).select_for_update(no_key=True), id=webhook_id)
+        versions.require(request, changes.fingerprint(found), lambda: document(found))
+        yield found
+
+
+def _unverified(request: ApiRequest, webhook_id: UUID) -> Channel:
+    with _changing(request, webhook_id) as channel:
+        if channel.verified_at is not None:
+            raise conflict("It is verified already.")
+        return channel
+
+
+def _check(request: ApiRequest, *forms: Form) -> None:
+    # The answer to an Idempotency-Key is kept in the transaction of the operation.
+    if not address_checks.are_valid(request.auth.user_id, *forms, look=HEADER not in request.headers):
+        raise invalid(*(error for form in forms for error in errors(form)))
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Raises problems 409 and 429 for what the operations refuse."""
+    try:
+        yield
+    except (changes.Refused, verification.Refused) as refusal:
+        raise conflict(str(refusal)) from None
+    except (codes.TooSoon, verification.TooMany) as refusal:
+        raise too_many(refusal) from None
+
+
+def _etag(channel: Channel) -> str:
+    return versions.etag(changes.fingerprint(channel))
+
+
+def _show(channel: Channel, status: int = 200) -> HttpResponse:
+    return answer(document(channel), status, ETag=_etag(channel))

@@ -1,0 +1,246 @@
+"""Topics of the caller, and whom they have added."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from ninja import Router
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.protocol import paging, versions
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import Body, Instant, example
+from api.protocol.problems import FieldError, conflict, invalid, require_valid
+from events.models import Event, Subscription, Topic
+from events.topics import changes, subscriptions
+from events.topics.changes import COUNTED, AddressForm, TopicForm
+
+router = Router(tags=["topics"], auth=Bearer("events"))
+
+_NEW: dict[str, Any] = {"name": "News", "slug": "news", "is_open": True}
+_EXAMPLE: dict[str, Any] = {
+    "id": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "slug": "news",
+    "name": "News",
+    "title": "{data.title}",
+    "body": "{data.body}",
+    "is_open": True,
+    "subscribers": 42,
+    "version": 1,
+    "created": "2026-03-29T16:00:00Z",
+}
+_TOLD: dict[str, Any] = {
+    "id": "0f0c2a52-6f0f-4f2a-9d0e-3b0f4b5e6a71",
+    "type": "news.written",
+    "state": "handling",
+    "audience": 100000,
+    "told": 26000,
+    "received": "2026-03-29T16:00:01Z",
+}
+
+
+class TopicBody(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
+
+    name: str = Field(description="At most 80 characters.")
+    slug: str = Field(description="Letters, digits, “-” and “_”: the `topic` of events. It cannot be changed.")
+    description: str = Field("", description="At most 500 characters.")
+    title: str = Field("{data.title}", description="Of each message, with `{data.…}`, `{type}`, `{source}`, `{time}`.")
+    body: str = Field("{data.body}", description="Likewise; at most 10,000 characters.")
+    is_open: bool = Field(False, description="Whether anybody with an account may subscribe.")
+
+
+class TopicPatch(Body):
+    """What is not given stays as it is."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"is_open": False}]})
+
+    # Absent, never null.
+    name: str = Field(None)  # type: ignore[assignment]
+    description: str = Field(None)  # type: ignore[assignment]
+    title: str = Field(None)  # type: ignore[assignment]
+    body: str = Field(None)  # type: ignore[assignment]
+    is_open: bool = Field(None)  # type: ignore[assignment]
+
+
+class TopicDocument(BaseModel):
+    model_config = example(_EXAMPLE)
+
+    id: UUID
+    slug: str
+    name: str
+    description: str
+    title: str
+    body: str
+    is_open: bool
+    subscribers: int = Field(description=f"Counted up to {COUNTED:,}; one more than that means more.")
+    version: int = Field(description="As in `ETag`.")
+    created: Instant
+
+
+class TopicEvent(BaseModel):
+    """How far an event of the topic has come."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_TOLD]})
+
+    id: UUID
+    type: str
+    state: str = Field(description="As of the event.")
+    audience: int | None = Field(description="How many were subscribed; null until telling them begins.")
+    told: int = Field(description="How many of these have been dealt with.")
+    received: Instant
+
+
+class AddressBody(Body):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"address": "ada@example.org"}]})
+
+    address: str = Field(description="The email address with which somebody signs in.")
+
+
+class Added(BaseModel):
+    """An address that you have added. Whether an account has it, and whether that has left, is not told."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"id": _EXAMPLE["id"], "address": "ada@example.org"}]})
+
+    id: UUID
+    address: str
+
+
+@router.get("", response=paging.Page[TopicDocument], summary="List your topics")
+def list_topics(request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE) -> HttpResponse:
+    """Newest first."""
+    return paging.answer_page(_own(request), request, cursor, limit, document)
+
+
+@router.post("", response={201: TopicDocument}, summary="Make a topic")
+def create_topic(request: ApiRequest, body: TopicBody) -> HttpResponse:
+    """Then publish events with its slug as their `topic`."""
+    form = TopicForm(body.model_dump(), request.auth.user)
+    require_valid(form)
+    try:
+        topic = changes.create(form)
+    except changes.Refused as refusal:
+        raise conflict(str(refusal)) from None
+    return _show(_find(request, topic.slug), 201, Location=reverse("api:read_topic", args=[topic.slug]))
+
+
+@router.get("/{slug:slug}", response=TopicDocument, summary="Read a topic")
+def read_topic(request: ApiRequest, slug: str) -> HttpResponse:
+    """With how many are subscribed. `ETag` is its version: send it as `If-Match` with a change."""
+    return _show(_find(request, slug))
+
+
+@router.patch("/{slug:slug}", response=TopicDocument, summary="Change a topic")
+def change_topic(request: ApiRequest, slug: str, body: TopicPatch) -> HttpResponse:
+    """What is not given stays. Events that are being told already may show the texts of before."""
+    with _changing(request, slug) as topic:
+        stored = {name: getattr(topic, name) for name in TopicPatch.model_fields}
+        form = TopicForm(stored | body.model_dump(exclude_unset=True), request.auth.user, topic)
+        require_valid(form)
+        return _show(changes.change(form))
+
+
+@router.delete("/{slug:slug}", response={204: None}, summary="Delete a topic")
+def delete_topic(request: ApiRequest, slug: str) -> HttpResponse:
+    """With its subscriptions. Messages that were recorded are still sent."""
+    with _changing(request, slug) as topic:
+        topic.delete()
+    return HttpResponse(status=204)
+
+
+@router.get("/{slug:slug}/events", response=paging.Page[TopicEvent], summary="List the events of a topic")
+def list_topic_events(
+    request: ApiRequest, slug: str, cursor: str | None = None, limit: paging.Limit = paging.SIZE
+) -> HttpResponse:
+    """Newest first, with how many subscribers each has been told to."""
+    found = _find(request, slug).events.select_related("batch").defer("data", "batch__message", "batch__job_payload")
+    return paging.answer_page(found, request, cursor, limit, _told)
+
+
+@router.get(
+    "/{slug:slug}/subscriptions",
+    response=paging.Page[Added],
+    summary="List whom you have added",
+    tags=["subscriptions"],
+)
+def list_added(
+    request: ApiRequest, slug: str, cursor: str | None = None, limit: paging.Limit = paging.SIZE
+) -> HttpResponse:
+    """Newest first. Who subscribed by themselves is not among them."""
+    found = Subscription.objects.filter(topic=_find(request, slug)).exclude(address="")
+    return paging.answer_page(found, request, cursor, limit, _added)
+
+
+@router.post(
+    "/{slug:slug}/subscriptions", response={202: Added}, summary="Add somebody to a topic", tags=["subscriptions"]
+)
+def add_person(request: ApiRequest, slug: str, body: AddressBody) -> HttpResponse:
+    """If an account has this address, it is subscribed on its inbox and told so there once. The answer is the same if
+    none has. Who has unsubscribed is not subscribed again."""
+    topic = _find(request, slug)
+    form = AddressForm({"address": body.address})
+    require_valid(form)
+    try:
+        subscription = subscriptions.add(topic, form.cleaned_data["address"])
+    except subscriptions.Full as refusal:
+        raise invalid(FieldError("address", str(refusal))) from None
+    return answer(_added(subscription), 202)
+
+
+@router.delete(
+    "/{slug:slug}/subscriptions/{uuid:subscription_id}",
+    response={204: None},
+    summary="Remove somebody",
+    tags=["subscriptions"],
+)
+def remove_person(request: ApiRequest, slug: str, subscription_id: UUID) -> HttpResponse:
+    """Somebody whom you have added. What has not been sent to them is cancelled."""
+    if not subscriptions.remove(_find(request, slug), subscription_id):
+        raise Http404
+    return HttpResponse(status=204)
+
+
+def document(topic: Topic) -> dict[str, Any]:
+    """It must have `subscribers`."""
+    return fields_of(TopicDocument, topic, created=topic.created_at)
+
+
+def _told(event: Event) -> dict[str, Any]:
+    return fields_of(
+        TopicEvent,
+        event,
+        id=event.key,
+        audience=event.batch and event.batch.size,
+        told=event.batch.told if event.batch else 0,
+        received=event.created_at,
+    )
+
+
+def _added(subscription: Subscription) -> dict[str, Any]:
+    return fields_of(Added, subscription)
+
+
+def _show(topic: Topic, status: int = 200, **headers: str) -> HttpResponse:
+    return answer(document(topic), status, ETag=versions.etag(topic.version), **headers)
+
+
+def _own(request: ApiRequest) -> QuerySet[Topic]:
+    return changes.with_subscribers(Topic.objects.for_user(request.auth.user))
+
+
+def _find(request: ApiRequest, slug: str) -> Topic:
+    return get_object_or_404(_own(request), slug=slug)
+
+
+@contextmanager
+def _changing(request: ApiRequest, slug: str) -> Iterator[Topic]:
+    """Lock the topic in a transaction, if it is at the version of `If-Match`. Raises Http404 and a 412 problem."""
+    with transaction.atomic():
+        yield versions.locked(request, _own(request), document, slug=slug)

@@ -1,0 +1,142 @@
+"""The pages of export and import: download the file; upload one, see what becomes of it, take it over."""
+
+import asyncio
+import contextvars
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import IntegrityError, connection
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _, ngettext
+from django.views.decorators.http import require_http_methods
+from psycopg.errors import UniqueViolation
+
+from api.resources.transfer import export, load
+from api.resources.transfer.entries import Outcome, Trouble
+from api.resources.transfer.load import Unreadable
+from common.limits.request_slots import TooManyImports, one_import
+from common.parsing import strict_json
+from common.parsing.budget import OverBudget
+from common.parsing.pool import ParsingUnavailable, parsed
+from people.access.requests import PersonRequest, sensitive
+
+LARGEST = 4 * 1024 * 1024
+"""Bytes of a file."""
+
+
+class ContentForm(forms.Form):
+    # The file itself: nothing is kept between the preview and the import.
+    content = forms.CharField(widget=forms.HiddenInput, strip=False)
+
+
+@sensitive
+def download(request: PersonRequest) -> HttpResponseBase:
+    """Each piece is read when the one before has been sent: a slow reader holds no connection, and no memory."""
+    now = timezone.now()
+    name = f"carillon-{timezone.localdate(now)}.json"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return _Streamed(export.pieces(request.user, now), content_type="application/json", headers=headers)
+
+
+class _Streamed(StreamingHttpResponse):
+    """Read in threads, in the context of the request. Where that fails, the transfer breaks off, as browsers say."""
+
+    def __init__(self, pieces: Iterator[str], **options: Any) -> None:
+        # A generator would be closed with the response, which is before it is sent.
+        super().__init__(iter(partial(next, pieces, ""), ""), **options)
+        self._context = contextvars.copy_context()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        pieces = iter(self)
+        while piece := await asyncio.to_thread(self._context.run, _next, pieces):
+            yield piece
+
+
+def _next(pieces: Iterator[bytes]) -> bytes:
+    try:
+        return next(pieces, b"")
+    finally:
+        connection.close()
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload(request: PersonRequest) -> HttpResponse:
+    """An uploaded file is tried and shown; the form of that page takes it over."""
+    if request.method != "POST":
+        return _ask(request)
+    file = request.FILES.get("file")
+    if "content" not in request.POST if file is None else not (file.name or "").lower().endswith(".json"):
+        return _ask(request, _("Choose a file that Carillon has exported."))
+    if file is not None and (file.size or 0) > LARGEST:
+        return _ask(request, _("This file is larger than 4 MB. Split it."))
+    raw = request.POST["content"].encode() if file is None else file.read()
+    try:
+        content = parsed(strict_json.read, raw.removeprefix(b"\xef\xbb\xbf"), person=request.user.pk)
+        read = load.check(content)
+    except ParsingUnavailable:
+        return _ask(request, _("Other files are being read at the moment. Try again in a few seconds."))
+    except (strict_json.Bad, OverBudget) as problem:
+        return _ask(request, _("This is not a JSON file that can be read: %(problem)s") % {"problem": problem})
+    except Unreadable as problem:
+        return _ask(request, str(problem))
+    try:
+        with one_import(request.user.pk):
+            outcome = (load.load if file is None else load.preview)(request.user, read)
+    except TooManyImports as refusal:
+        return _ask(request, str(refusal), 429)
+    except IntegrityError as error:
+        if not isinstance(error.__cause__, UniqueViolation):
+            raise
+        # While Redis is down nobody counts imports, and another one has just written the same entry.
+        response = _ask(request, _("Another import of yours is under way. Wait until it has ended."), 409)
+        response["Retry-After"] = "5"
+        return response
+    if file is None:
+        _report(request, outcome)
+        return redirect("schedules:list")
+    context = _shown(outcome) | {"form": ContentForm({"content": raw.decode("utf-8-sig")})}
+    return render(request, "people/import_preview.html", context)
+
+
+def _ask(request: PersonRequest, problem: str = "", status: int = 422) -> HttpResponse:
+    return render(request, "people/import.html", {"problem": problem}, status=status if problem else 200)
+
+
+def _report(request: PersonRequest, outcome: Outcome) -> None:
+    count = outcome.added.total()
+    said = ngettext("%(count)d entry is imported.", "%(count)d entries are imported.", count) % {"count": count}
+    messages.success(request, said)
+    if outcome.troubles:
+        count, why = len({(one.section, one.name) for one in outcome.troubles}), outcome.troubles[0].detail
+        warning = ngettext(
+            "%(count)d entry was not imported: %(why)s", "%(count)d entries were not imported: %(why)s", count
+        )
+        messages.warning(request, warning % {"count": count, "why": why})
+    if outcome.stopped:
+        stopped = _("The import stopped before the end of the file: %(why)s What it has imported stays.")
+        messages.warning(request, stopped % {"why": outcome.stopped})
+    if outcome.to_confirm:
+        names = ", ".join(f"“{name}”" for name in outcome.to_confirm[:10])
+        messages.info(request, _("Secrets are not in the file. Open and confirm: %(names)s.") % {"names": names})
+
+
+def _shown(outcome: Outcome) -> dict[str, Any]:
+    rows = [
+        {"name": name, "added": outcome.added[section], "known": outcome.known[section]}
+        for section, name in load.SECTIONS.items()
+        if outcome.added[section] or outcome.known[section]
+    ]
+    troubles = [(load.SECTIONS[one.section], one, _where(one)) for one in outcome.troubles]
+    return {"rows": rows, "added": outcome.added.total(), "troubles": troubles, "to_confirm": outcome.to_confirm}
+
+
+def _where(trouble: Trouble) -> str:
+    return "" if trouble.field in ("", "(body)") else trouble.field

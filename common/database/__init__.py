@@ -1,0 +1,1 @@
+"""PostgreSQL beneath Django: statements, ids, triggers, CHECKs, group commit, damaged rows."""

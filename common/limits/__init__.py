@@ -1,0 +1,1 @@
+"""How much a person or a receiver may ask for at a time, counted in Redis."""

@@ -1,0 +1,339 @@
+"""Rate limiter in Redis: sliding windows, and slots for requests in flight.
+
+One script answers for several limits at once: a request is counted in all of them or in none. Requests that threads
+make at the same moment go to Redis together, in one round trip. One over a limit gets a reserved time, at which it
+comes again. Redis' clock decides. All keys expire; losing them only loses spacing.
+
+Slots measure how long requests take; the reserved times of those that find them full follow from this. A request may
+use a free slot before the times that others reserved. After five timeouts in a row, slots rest.
+
+A window holds the instants of the last requests. A request to a full window reserves the next free time in the queue of
+its person, so that nobody waits behind the thousands of another person. A later request reserves a time behind it. If a
+request comes at its reserved time and the window is full again (workers were late, or other people filled it), it
+reserves a time in a second queue, which goes first.
+
+A queue holds times, not requests: a cancelled request leaves its time unused. A queue to which nobody comes back is
+deleted. A request that cannot wait until its time reserves none.
+"""
+
+import json
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from redis.commands.core import Script
+from redis.exceptions import RedisError
+
+from common.database.group_commit import Alone, Combiner
+from common.redis import client
+
+log = logging.getLogger(__name__)
+
+# Services count arrivals, and two sends may take differently long.
+_MARGIN = 0.1  # seconds
+# Reserved times are further apart than necessary, so that a late request does not delay all behind it.
+_SLACK = 1.1
+# A queue is deleted after so many unused times and so many seconds without a request.
+_UNUSED_TIMES = 3
+_IDLE = 20.0  # seconds; rescue wakes within that what was not woken
+# After an error of Redis, everything passes for so long.
+_PAUSE = 5.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """At most `amount` requests in any `seconds`, counted under `key`."""
+
+    key: str
+    amount: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """At most `amount` requests at the same time, counted under `key`. One that nobody ends does after `seconds`.
+
+    `rests`: after five timeouts in a row nothing passes for a growing time, then one request; see `end`.
+    """
+
+    key: str
+    amount: int
+    seconds: float
+    rests: bool = False
+
+
+Limit = Window | Slots
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A request that took `seconds`. `answered` is False for a timeout, None if it says nothing about the receiver."""
+
+    token: str
+    seconds: float
+    answered: bool | None
+
+    @property
+    def arguments(self) -> list[float | str]:
+        return [self.token, self.seconds, "" if self.answered is None else "answered" if self.answered else "timeout"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Come again in `wait` seconds: `limit` is full, or it is `resting`."""
+
+    wait: float
+    limit: Limit
+    resting: bool = False
+
+
+# A request takes a slot or ends one, with its own KEYS and ARGV.
+
+# Frees the slot of a request. The hash `state` holds under `took` how long requests take, under `timeouts` how many
+# came in a row, under `rests` until when nothing passes.
+_END_OF_ONE = """
+local clock = redis.call('TIME')
+local now = tonumber(clock[1]) + tonumber(clock[2]) / 1000000
+local function end_of_one(tokens, state, token, took, outcome, rests)
+    redis.call('ZREM', tokens, token)
+    if outcome == 'answered' then
+        local before = tonumber(redis.call('HGET', state, 'took') or took)
+        redis.call('HSET', state, 'took', string.format('%.6f', 0.8 * before + 0.2 * took))
+        redis.call('HDEL', state, 'timeouts', 'rests')
+        redis.call('EXPIRE', state, 86400)
+    elseif outcome == 'timeout' and rests == 1 then
+        local rested = tonumber(redis.call('HGET', state, 'rests') or 0)
+        if now - took >= rested then
+            local timeouts = redis.call('HINCRBY', state, 'timeouts', 1)
+            if timeouts >= 5 then
+                redis.call('HSET', state, 'rests', string.format('%.6f', now + math.min(900, 30 * 2 ^ (timeouts - 5))))
+            end
+            redis.call('EXPIRE', state, 86400)
+        end
+    end
+end
+"""
+
+# KEYS, three for each limit: of a window a list of its instants, newest first, of slots a sorted set of tokens by their
+# start; a hash of this person's queues: under `1` and `2` the next free time of each, under `seen` when a request last
+# came back, or the first one will; of slots the hash `state`.
+# ARGV: how often the request has waited; the seconds within which it must go out, -1 for any; its patience; its token;
+# the factor between reserved times; the seconds after which an idle queue is deleted, and the unused times; the token,
+# seconds and outcome of a request that has ended in the same slots; then for each limit its amount, its seconds, the
+# seconds between reserved times, 0 for slots, and 1 for slots that rest.
+_TAKE = """
+local function take(KEYS, ARGV)
+    local waited, left = tonumber(ARGV[1]), tonumber(ARGV[2])
+    local own = math.min(waited + 1, 2)
+    local free, reserved, following, idle, fresh, rests = {}, {}, {}, {}, {}, {}
+    local full, fullest, latest, soon = false, 0, now, now
+    for i = 1, #KEYS / 3 do
+        local counter, queue = KEYS[3 * i - 2], KEYS[3 * i - 1]
+        local amount, seconds, apart = tonumber(ARGV[4 * i + 7]), tonumber(ARGV[4 * i + 8]), tonumber(ARGV[4 * i + 9])
+        local is_window = apart > 0
+        free[i], following[i] = 0, 0
+        if is_window then
+            local last = redis.call('LINDEX', counter, amount - 1)
+            free[i] = last and tonumber(last) + seconds or 0
+        else
+            if ARGV[8] ~= '' then
+                end_of_one(counter, KEYS[3 * i], ARGV[8], tonumber(ARGV[9]), ARGV[10], ARGV[4 * i + 10])
+            end
+            redis.call('ZREMRANGEBYSCORE', counter, '-inf', now - seconds)
+            local known = redis.call('HMGET', KEYS[3 * i], 'took', 'rests')
+            local took = tonumber(known[1] or 0.1)
+            rests[i] = tonumber(known[2])
+            if rests[i] and rests[i] > now then
+                free[i], following[i] = rests[i], rests[i] + seconds
+            else
+                local busy = redis.call('ZCARD', counter)
+                local oldest = busy > 0 and tonumber(redis.call('ZRANGE', counter, 0, 0, 'WITHSCORES')[2])
+                if rests[i] and busy > 0 then
+                    free[i] = oldest + seconds
+                elseif busy >= amount then
+                    local half = math.floor(busy / 2)
+                    local middle = redis.call('ZRANGE', counter, half, half, 'WITHSCORES')
+                    local age = now - tonumber(middle[2])
+                    free[i] = math.max(oldest + math.max(took, age), now + math.max(took, age) / 2)
+                    -- A worker that died looks like a receiver that hangs: what has been answered limits the gaps.
+                    took = math.max(took, known[1] and math.min(age, math.max(4 * took, 0.25)) or age)
+                end
+            end
+            apart = took / amount * tonumber(ARGV[5])
+        end
+        idle[i] = tonumber(ARGV[7]) * apart + tonumber(ARGV[6])
+        local kept = redis.call('HMGET', queue, '1', '2', 'seen')
+        if kept[3] and tonumber(kept[3]) + idle[i] < now then
+            redis.call('DEL', queue)
+            kept = {}
+        elseif kept[3] and waited > 0 then
+            redis.call('HSET', queue, 'seen', string.format('%.6f', math.max(now, tonumber(kept[3]))))
+        end
+        fresh[i] = free[i] > math.max(tonumber(kept[1] or 0), tonumber(kept[2] or 0)) and free[i]
+        for before = math.max(waited + 1, is_window and 1 or 2), 2 do
+            free[i] = math.max(free[i], tonumber(kept[before] or 0))
+        end
+        full = full or free[i] > now
+        reserved[i] = math.max(free[i], tonumber(kept[own] or 0))
+        following[i] = math.max(following[i], reserved[i] + apart)
+        if free[i] > now then
+            soon = math.max(soon, is_window and math.huge or free[i])
+        end
+        if free[i] > now and reserved[i] > latest then
+            fullest, latest = i, reserved[i]
+        end
+    end
+    local brief = full and soon - now < tonumber(ARGV[3])
+    for i = 1, #KEYS / 3 do
+        local counter, queue = KEYS[3 * i - 2], KEYS[3 * i - 1]
+        local amount, seconds = tonumber(ARGV[4 * i + 7]), tonumber(ARGV[4 * i + 8])
+        if not full then
+            if tonumber(ARGV[4 * i + 9]) > 0 then
+                redis.call('LPUSH', counter, string.format('%.6f', now))
+                redis.call('LTRIM', counter, 0, amount - 1)
+            else
+                redis.call('ZADD', counter, string.format('%.6f', now), ARGV[4])
+            end
+            redis.call('PEXPIRE', counter, math.ceil(seconds * 1000))
+        elseif free[i] > now and not brief and (left < 0 or latest - now <= left) then
+            redis.call('HSET', queue, own, string.format('%.6f', following[i]))
+            if fresh[i] then
+                redis.call('HSET', queue, 'seen', string.format('%.6f', fresh[i]))
+            end
+            local life = math.ceil((following[i] + idle[i] - now) * 1000)
+            redis.call('PEXPIRE', queue, math.max(life, redis.call('PTTL', queue)))
+        end
+    end
+    return {fullest, string.format('%.6f', (brief and soon or latest) - now), rests[fullest] and 1 or 0}
+end
+"""
+
+_END = """
+local function end_(KEYS, ARGV)
+    for i = 1, #KEYS / 3 do
+        end_of_one(KEYS[3 * i - 2], KEYS[3 * i], ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[3 + i])
+    end
+    return {}
+end
+"""
+
+# KEYS: those of all requests. ARGV: for each request as JSON the verb, the number of its keys, and its own ARGV.
+_SCRIPT = (
+    _END_OF_ONE
+    + _TAKE
+    + _END
+    + """
+local answers, first = {}, 1
+for i, request in ipairs(cjson.decode(ARGV[1])) do
+    local keys = {unpack(KEYS, first, first + request[2] - 1)}
+    first = first + request[2]
+    answers[i] = (request[1] == 'take' and take or end_)(keys, request[3])
+end
+return answers
+"""
+)
+
+
+class _Outage:
+    """When Redis is asked again, on the monotonic clock; logged once for each outage."""
+
+    until = 0.0
+
+
+def allows(window: Window) -> bool:
+    """Count one use in the window; False where it is full: nobody waits for it, and nothing is reserved."""
+    return take([window], window.key, 0, 0.0) is None
+
+
+def take(
+    limits: Sequence[Limit],
+    person: str,
+    waited: int,
+    left: float | None = None,
+    token: str = "",
+    patience: float = 0.0,
+    ended: Ended | None = None,
+) -> Reservation | None:
+    """Return None if the request may pass; it is counted in every limit. Else a reservation; it is counted in none.
+
+    `person` owns the queues. `waited`: how many reservations the request had before. `left`: the seconds within which
+    it must go out; a later time is returned but not reserved. If only slots are full, and one is expected to be free
+    within `patience` seconds, none is reserved, and the wait lasts until then. `token` names the request in its slots
+    until it ends; `ended` is another one that has ended in the same slots. While Redis is down everything passes: the
+    services have their own limits.
+    """
+    keys: list[str] = []
+    within = -1 if left is None else max(0.0, left)
+    arguments = [waited, within, patience, token, _SLACK, _IDLE, _UNUSED_TIMES, *(ended or _NONE).arguments]
+    for limit in limits:
+        keys += _keys(limit, person)
+        if isinstance(limit, Window):
+            seconds = limit.seconds + _MARGIN
+            arguments += [limit.amount, seconds, seconds / limit.amount * _SLACK, 0]
+        else:
+            arguments += [limit.amount, limit.seconds, 0, int(limit.rests)]
+    if not (answer := _run(_Request("take", keys, arguments))) or not answer[0]:
+        return None
+    full, wait, resting = answer
+    return Reservation(float(wait), limits[full - 1], bool(resting))
+
+
+def end(slots: Sequence[Slots], ended: Ended) -> None:
+    """Free the slots of a request, without waiting for it while other threads ask.
+
+    The fifth timeout in a row makes slots that rest do so for 30 s, each further one for twice as long, up to 15
+    minutes. Requests that had begun before that do not count. Any answer ends it.
+    """
+    keys = [key for one in slots for key in _keys(one, "")]
+    if time.monotonic() >= _Outage.until:
+        _together.leave(_Request("end", keys, [*ended.arguments, *(int(one.rests) for one in slots)]))
+
+
+_NONE = Ended("", 0.0, None)
+
+
+def _keys(limit: Limit, person: str) -> list[str]:
+    key = f"{settings.CACHES['default']['KEY_PREFIX']}:rate-limits:{limit.key}"
+    return [key, f"{key}:{person}", f"{key}:state"]
+
+
+class _Request(NamedTuple):
+    verb: str
+    keys: list[str]
+    arguments: list[float | str]
+
+
+def _run(request: _Request) -> Any:
+    """The answer of Redis; None while it does not answer. It is then asked once in a while."""
+    if time.monotonic() < _Outage.until:
+        return None
+    try:
+        return _together(request)
+    except Alone:  # another thread's request was at fault
+        return _ask([request])[0]
+
+
+def _ask(requests: Sequence[_Request]) -> list[Any]:
+    keys = [key for request in requests for key in request.keys]
+    asked = json.dumps([[request.verb, len(request.keys), request.arguments] for request in requests])
+    try:
+        answers: list[Any] = script(settings.CACHES["default"]["LOCATION"], _SCRIPT)(keys, [asked])
+    except RedisError as error:
+        if not _Outage.until:
+            log.warning("Redis does not answer (%s): rate limits are off until it does", type(error).__name__)
+        _Outage.until = time.monotonic() + _PAUSE
+        return [None] * len(requests)
+    _Outage.until = 0.0
+    return answers
+
+
+_together = Combiner(_ask)
+
+
+@cache
+def script(url: str, text: str) -> Script:
+    return client.client(url).register_script(text)

@@ -1,0 +1,143 @@
+"""Few changing requests of one person are in work at a time, so that no account takes all connections or threads.
+
+A further one waits up to a second, without a thread or a connection (see config.asgi), and is then refused. Requests
+are counted in each process, and for all processes in Redis. There, one counts for at most `LEASE` seconds: after a
+process was killed, its person waits no longer than that. While Redis is down, each process counts alone.
+"""
+
+import asyncio
+import threading
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from uuid import uuid4
+
+from django.conf import settings
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from common.database.postgres import lend_connection
+from common.limits import rate_limiter, request_limiter
+from common.limits.rate_limiter import Window
+
+AT_ONCE = 2
+LEASE = 5.0  # seconds
+SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+# Of one person in one process. Each keeps its body in memory.
+_MOST_WAITING = 32
+# Seconds that a request waits, and after which it asks again: one that ends in another process wakes nobody here.
+_PATIENCE, _PAUSE = 1.0, 0.25
+
+# A sorted set of the requests in work, by the time until which each counts. Redis' clock decides.
+_TAKE = """
+local clock = redis.call('TIME')
+local now, lease = tonumber(clock[1]) + tonumber(clock[2]) / 1000000, tonumber(ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then
+    return 0
+end
+redis.call('ZADD', KEYS[1], now + lease, ARGV[3])
+redis.call('PEXPIRE', KEYS[1], math.ceil(lease * 1000))
+return 1
+"""
+_END = "return redis.call('ZREM', KEYS[1], ARGV[1])"
+
+_lock = threading.Lock()
+_in_work: Counter[int] = Counter()
+_waiting: defaultdict[int, deque[asyncio.Future[None]]] = defaultdict(deque)
+
+
+def enter(request: HttpRequest, person_id: int, refuse: Callable[[], HttpResponse]) -> HttpResponse | None:
+    """Count the request until `leave`. If too many are in work, return the refusal, which the server may wait with."""
+    lend_connection()  # Redis may be slow
+    name = uuid4().hex
+    if _take(person_id, name):
+        request.slot = (person_id, name)  # type: ignore[attr-defined]
+        request.__dict__.pop("slot_until", None)  # a pull that waits comes again
+        return None
+    until: float = request.__dict__.setdefault("slot_until", time.monotonic() + _PATIENCE)
+    response = refuse()
+    if time.monotonic() < until:
+        response.wait = partial(_wait, request, person_id, until)  # type: ignore[attr-defined]
+    return response
+
+
+IMPORTS_AN_HOUR = 10
+_IMPORT_LEASE = 300  # seconds; after a process was killed
+
+
+class TooManyImports(Exception):
+    """The message is for the person."""
+
+
+@contextmanager
+def one_import(person_id: int) -> Iterator[None]:
+    """One import of a person at a time, and ten an hour. Raises TooManyImports."""
+    if not rate_limiter.allows(Window(f"imports:{person_id}", IMPORTS_AN_HOUR, 3600.0)):
+        said = _("You have imported %(most)s files within an hour, which is the limit. Try again later.")
+        raise TooManyImports(said % {"most": IMPORTS_AN_HOUR})
+    if not cache.add(f"importing:{person_id}", 1, _IMPORT_LEASE):
+        raise TooManyImports(_("Another import of yours is under way. Wait until it has ended."))
+    try:
+        yield
+    finally:
+        cache.delete(f"importing:{person_id}")
+
+
+def leave(request: HttpRequest) -> None:
+    """The request has been answered."""
+    if (slot := request.__dict__.pop("slot", None)) is None:
+        return
+    person_id, name = slot
+    request_limiter.ask(_END, _key(person_id), [name], 0)
+    _give_back(person_id)
+
+
+def _take(person_id: int, name: str) -> bool:
+    with _lock:
+        if _in_work[person_id] >= AT_ONCE:
+            return False
+        _in_work[person_id] += 1
+    if request_limiter.ask(_TAKE, _key(person_id), [AT_ONCE, LEASE, name], 1):
+        return True
+    _give_back(person_id)
+    return False
+
+
+def _give_back(person_id: int) -> None:
+    with _lock:
+        _in_work[person_id] -= 1
+        if not _in_work[person_id]:
+            del _in_work[person_id]
+        for future in _waiting.get(person_id, ()):
+            future.get_loop().call_soon_threadsafe(_wake, future)
+            break
+
+
+def _wake(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+async def _wait(request: HttpRequest, person_id: int, until: float) -> None:
+    """Until a request of the person ends here, or it is time to ask again."""
+    future = asyncio.get_running_loop().create_future()
+    with _lock:
+        if len(_waiting[person_id]) >= _MOST_WAITING:
+            request.slot_until = 0.0  # type: ignore[attr-defined]
+            return
+        _waiting[person_id].append(future)
+    try:
+        await asyncio.wait([future], timeout=max(0.0, min(_PAUSE, until - time.monotonic())))
+    finally:
+        with _lock:
+            _waiting[person_id].remove(future)
+            if not _waiting[person_id]:
+                del _waiting[person_id]
+
+
+def _key(person_id: int) -> str:
+    return f"{settings.CACHES['default']['KEY_PREFIX']}:in-work:{person_id}"

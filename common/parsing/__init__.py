@@ -1,0 +1,1 @@
+"""Parsing and computing with what strangers wrote, within limits."""

@@ -1,0 +1,142 @@
+"""Expressions of JMESPath (jmespath.org) over JSON that came from outside. Pure: no Django, also for a child process.
+
+An expression is a person's: it may use few functions, and what it makes is spent from a budget while it is made.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+from jmespath.functions import Functions
+from jmespath.parser import ParsedResult
+from jmespath.visitor import TreeInterpreter
+
+from common.parsing.budget import Budget
+from common.texts.refusal import Refusal, noop as _
+
+LONGEST = 500
+_MOST_NODES = 60
+_FUNCTIONS = {
+    *("abs", "avg", "ceil", "contains", "ends_with", "floor", "join", "keys", "length", "max", "min", "not_null"),
+    *("reverse", "sort", "starts_with", "sum", "to_number", "type", "values"),
+}
+
+
+class Invalid(Refusal):
+    """The expression cannot be used. The message is for its author."""
+
+
+def compiled(expression: str) -> ParsedResult:
+    """Raises Invalid."""
+    if len(expression) > LONGEST:
+        raise Invalid(
+            _("This is %(count)s characters long; at most %(longest)s fit."), count=len(expression), longest=LONGEST
+        )
+    return _compiled(expression)
+
+
+@lru_cache(maxsize=1_000)
+def _compiled(expression: str) -> ParsedResult:
+    try:
+        found = jmespath.compile(expression)
+    except JMESPathError as error:
+        raise Invalid(_("This is no JMESPath expression: %(error)s"), error=str(error).splitlines()[0]) from None
+    except RecursionError:
+        raise Invalid(_("This expression is nested too deeply.")) from None
+    if len(nodes := list(_nodes(found.parsed))) > _MOST_NODES:
+        raise Invalid(_("This expression is too complex. Make it shorter."))
+    for node in nodes:
+        if node["type"] == "function_expression" and node["value"] not in _FUNCTIONS:
+            raise Invalid(
+                _("The function %(name)s() is not available. There are %(names)s."),
+                name=node["value"],
+                names=", ".join(sorted(_FUNCTIONS)),
+            )
+    return found
+
+
+def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += [child for child in one["children"] if isinstance(child, Mapping)]
+
+
+def find(expression: str, document: Any, budget: Budget) -> Any:
+    """Return what the expression finds, which is JSON; None for nothing. Raises Invalid and OverBudget."""
+    interpreter = _Interpreter(budget)
+    try:
+        return interpreter.counted(interpreter.visit(compiled(expression).parsed, document))
+    except JMESPathError as error:
+        raise Invalid("%(error)s", error=str(error).splitlines()[0]) from None
+    except Refusal:
+        raise
+    except (RecursionError, TypeError, ValueError, ArithmeticError) as error:
+        raise Invalid(_("This cannot be evaluated here (%(error)s)."), error=type(error).__name__) from None
+
+
+class _Interpreter(TreeInterpreter):
+    """Spends each step, and each value of what is made more than once as often as it is there.
+
+    Only a list or object that names values again, and a literal, can hold one value several times. Since these are
+    counted whole when they are made, no later step, such as [], join() or ==, can meet more than the budget.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__()
+        self._budget, self._all_functions = budget, Functions()
+
+    def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
+        self._budget.items()
+        return super().visit(node, *args, **kwargs)
+
+    def visit_multi_select_list(self, node: Any, value: Any) -> Any:
+        return self.counted(super().visit_multi_select_list(node, value))
+
+    def visit_multi_select_dict(self, node: Any, value: Any) -> Any:
+        return self.counted(super().visit_multi_select_dict(node, value))
+
+    def visit_literal(self, node: Any, value: Any) -> Any:
+        return self.counted(super().visit_literal(node, value))
+
+    def visit_flatten(self, node: Any, value: Any) -> Any:
+        return self._copied(super().visit_flatten(node, value))
+
+    def visit_slice(self, node: Any, value: Any) -> Any:
+        return self._copied(super().visit_slice(node, value))
+
+    def visit_function_expression(self, node: Any, value: Any) -> Any:
+        arguments = [self.visit(child, value) for child in node["children"]]
+        match node["value"], arguments:
+            case "join", [str(glue), list(parts)]:
+                self._budget.characters(sum(len(glue) + len(part) for part in parts if isinstance(part, str)))
+        for argument in arguments:
+            self._copied(argument)
+        return self._all_functions.call_function(node["value"], arguments)
+
+    def _copied(self, value: Any) -> Any:
+        """Spend the length of a value that is read or written through."""
+        if isinstance(value, str):
+            self._budget.characters(len(value))
+        elif isinstance(value, list | dict):
+            self._budget.items(len(value))
+        return value
+
+    def counted(self, value: Any) -> Any:
+        """Spend all that is written when this is. Raises Invalid for a number that JSON does not have."""
+        waiting = [value]
+        while waiting:
+            one = waiting.pop()
+            self._copied(one)
+            if isinstance(one, dict):
+                self._budget.characters(sum(map(len, one)))
+                waiting += one.values()
+            elif isinstance(one, list):
+                waiting += one
+            elif isinstance(one, float) and not math.isfinite(one):
+                raise Invalid(_("This gives a number that JSON does not have (%(number)s)."), number=str(one))
+        return value

@@ -1,0 +1,1 @@
+"""Clients of Redis, the cache, and which queues are served."""

@@ -1,0 +1,95 @@
+"""Django's cache on Redis, shared by all web processes. It counts tries to sign in.
+
+While Redis is down each process counts for itself, rather than nobody or everybody being let in. Codes of a second
+factor are guessed faster than passwords, so they are refused meanwhile (see `answers`).
+"""
+
+import json
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from django.core.cache.backends.locmem import LocMemCache
+from django.core.cache.backends.redis import RedisCache
+from redis.exceptions import RedisError
+
+from common.redis import client
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_PAUSE = 5.0  # seconds
+_MOST_HERE = 100_000  # entries: what strangers cause drives out nobody's counts
+
+
+class JSONSerializer:
+    """JSON instead of pickle: writing to Redis must not allow running code here."""
+
+    def dumps(self, value: Any) -> str:
+        return json.dumps(value)
+
+    def loads(self, text: bytes) -> Any:
+        return json.loads(text)
+
+
+class Cache(RedisCache):
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        # A page must not wait for a Redis that is down.
+        super().__init__(server, params | {"OPTIONS": client.OPTIONS | {"serializer": JSONSerializer}})
+        self._asked_again_at = 0.0
+        self._here = LocMemCache(server, {"OPTIONS": {"MAX_ENTRIES": _MOST_HERE}})
+
+    def add(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> bool:
+        return self._open(
+            lambda: super(Cache, self).add(key, value, timeout, version),
+            lambda: self._here.add(key, value, timeout, version),
+        )
+
+    def get(self, key: Any, default: Any = None, version: Any = None) -> Any:
+        return self._open(
+            lambda: super(Cache, self).get(key, default, version), lambda: self._here.get(key, default, version)
+        )
+
+    def set(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> None:
+        self._open(
+            lambda: super(Cache, self).set(key, value, timeout, version),
+            lambda: self._here.set(key, value, timeout, version),
+        )
+
+    def delete(self, key: Any, version: Any = None) -> bool:
+        return self._open(lambda: super(Cache, self).delete(key, version), lambda: self._here.delete(key, version))
+
+    def seconds_left(self, keys: Sequence[str]) -> list[float | None]:
+        """How long each key still lives, in one call; None for one that is not there."""
+
+        def ask() -> list[float | None]:
+            pipeline = self._cache.get_client().pipeline(transaction=False)
+            for key in keys:
+                pipeline.pttl(self.make_and_validate_key(key))
+            return [left / 1000 if left >= 0 else None for left in pipeline.execute()]
+
+        return self._open(ask, lambda: [None] * len(keys))
+
+    def answers(self) -> bool:
+        """Whether Redis answers now."""
+        try:
+            return bool(self._cache.get_client().ping())
+        except RedisError:
+            return False
+
+    def clear(self) -> None:
+        """Refuse: Django's way empties the whole database, including the broker."""
+        raise NotImplementedError("The cache shares its Redis with the broker; its keys expire by themselves.")
+
+    def _open(self, ask: Callable[[], T], otherwise: Callable[[], T]) -> T:
+        """Return `otherwise()` for a while after an error, so that a page waits only once."""
+        if time.monotonic() < self._asked_again_at:
+            return otherwise()
+        try:
+            return ask()
+        except RedisError as error:
+            log.warning("Redis does not answer (%s): each process counts tries to sign in alone", type(error).__name__)
+            self._asked_again_at = time.monotonic() + _PAUSE
+            return otherwise()

@@ -1,0 +1,1 @@
+"""Words for people: languages, numbers, states, refusals."""

@@ -1,0 +1,1 @@
+"""Time zones, civil time, and dates as people write them."""

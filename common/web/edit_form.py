@@ -1,0 +1,52 @@
+"""A form that creates one row however often it is sent, and overwrites no version that its editor has not seen."""
+
+from collections.abc import Collection
+from typing import Any, cast
+
+from django import forms
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from common.database.uuid7 import is_recent, uuid7
+
+
+class SharedFields(dict[str, forms.Field]):
+    """Fields that all forms of a class share: Django copies each of them, with its widget, for every form."""
+
+    def __deepcopy__(self, memo: object) -> dict[str, forms.Field]:
+        return dict(self)
+
+
+class EditForm(forms.Form):
+    """`is_new`: it creates a row, with the id `made_as`; otherwise it edits the row at `version`."""
+
+    # The version that the person edits; empty for a new row.
+    version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    # The id of the new row, so that a form sent twice creates one.
+    made_as = forms.UUIDField(required=False, widget=forms.HiddenInput)
+
+    is_new: bool
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if self.is_new and not self._is_fresh():
+            self.retype("made_as", str(uuid7()))
+            self.add_error(None, _("This form was open for more than a day. Check it, then save again."))
+        return cleaned
+
+    def _is_fresh(self) -> bool:
+        """Whether the form was opened within the last day; a missing id is fine."""
+        made_as = self.cleaned_data.get("made_as")
+        return "made_as" not in self.errors and (made_as is None or is_recent(made_as, timezone.now()))
+
+    def show_errors_of(self, names: Collection[str]) -> None:
+        """Leave out the errors of all other fields: the person has not finished them."""
+        for name in self.errors.keys() - set(names):
+            del self.errors[name]
+
+    def retype(self, name: str, value: str) -> None:
+        """Show another value than was sent."""
+        again = cast(QueryDict, self.data).copy()
+        again[name] = value
+        self.data = again

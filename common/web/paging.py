@@ -1,0 +1,129 @@
+"""Keyset pagination, newest first: no counts and no offsets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, NamedTuple, TypeVar
+from uuid import UUID
+
+from django.db.models import Model, Q, QuerySet
+from django.http import QueryDict
+
+from common.database.damaged import readable
+
+SIZE = 25
+WINDOW = 10_000
+"""A page looks at so many rows for a condition that no index has."""
+# It looks at so many first, among which a frequent word is found: all of a window are joined and sorted at once.
+_FIRST = 500
+
+FIRST_ID, LAST_ID = UUID(int=0), UUID(int=2**128 - 1)
+
+Row = TypeVar("Row", bound=Model)
+
+
+@dataclass(frozen=True)
+class Page(Generic[Row]):
+    """`newer` and `older` are the query strings of the neighbouring pages, or "". `is_cut`: there may be further rows,
+    behind those that were looked at."""
+
+    rows: Sequence[Row]
+    newer: str
+    older: str
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Which ids a page may show: at most `most` between `above` and `below`, the newest or, `ascending`, the oldest."""
+
+    most: int
+    above: UUID = FIRST_ID
+    below: UUID = LAST_ID
+    ascending: bool = False
+
+
+class _Key(NamedTuple):
+    """The position of a row; `instant` is None if ids alone give the order."""
+
+    instant: datetime | None
+    id: UUID
+
+
+def page(
+    rows: QuerySet[Row], query: QueryDict, size: int = SIZE, by: str = "", among: QuerySet[Row] | None = None
+) -> Page[Row]:
+    """The readable rows that `?before=` or `?after=` ask for; the newest ones if both are missing or invalid.
+
+    Rows are ordered by their time-ordered ids, or by the instant in the field `by`. With `among`, `rows` are those of
+    it that meet a condition without an index: the next `WINDOW` of `among` are looked at, and links lead on from there.
+    """
+    before, after = _read(query.get("before"), by), _read(query.get("after"), by)
+    newer, start = after is not None, before if after is None else after
+    order = [by, "pk"] if by else ["pk"]
+    if not newer:
+        order = [f"-{field}" for field in order]
+    further = _beyond(rows, by, start, newer).order_by(*order)
+    for most in (0,) if among is None else (min(_FIRST, WINDOW), WINDOW):
+        edge = None if among is None else _edge(among, by, start, order, most)
+        found, damaged = readable(_beyond(further, by, edge, not newer, inclusive=True)[: size + 1])
+        is_full = len(found) + len(damaged) > size
+        if edge is None or is_full:
+            break
+    shown = found[:size]
+    is_cut = edge is not None and not is_full
+    last = edge if is_cut else _key(shown[-1], by) if is_full and shown else None
+    if newer:
+        back = _key(shown[0], by) if shown else None
+        return Page(shown[::-1], _link(query, "after", last), _link(query, "before", back), is_cut)
+    back = _key(shown[0], by) if shown and start is not None else None
+    return Page(shown, _link(query, "after", back), _link(query, "before", last), is_cut)
+
+
+def span(query: QueryDict, size: int = SIZE) -> Span:
+    """The ids that a page of rows in the order of their ids may show, and one more."""
+    before, after = _read(query.get("before"), ""), _read(query.get("after"), "")
+    if after is not None:
+        return Span(size + 1, above=after.id, ascending=True)
+    return Span(size + 1) if before is None else Span(size + 1, below=before.id)
+
+
+def _edge(among: QuerySet[Row], by: str, start: _Key | None, order: list[str], most: int) -> _Key | None:
+    """The last row to look at; None if fewer than `most` are left."""
+    ahead = _beyond(among, by, start, not order[-1].startswith("-")).order_by(*order)
+    keys = ahead.values_list(*([by] if by else []), "pk")[most - 1 : most]
+    return next((_Key(key[0] if by else None, key[-1]) for key in keys), None)
+
+
+def _beyond(rows: QuerySet[Row], by: str, key: _Key | None, newer: bool, *, inclusive: bool = False) -> QuerySet[Row]:
+    if key is None:
+        return rows
+    side = "gt" if newer else "lt"
+    further = Q(**{f"pk__{side}{'e' * inclusive}": key.id})
+    if not by:
+        return rows.filter(further)
+    # The first condition is redundant, but an index serves it.
+    return rows.filter(Q(**{f"{by}__{side}e": key.instant}), Q(**{f"{by}__{side}": key.instant}) | further)
+
+
+def _read(text: str | None, by: str) -> _Key | None:
+    instant, _, row_id = (text or "").rpartition(",")
+    try:
+        key = _Key(datetime.fromisoformat(instant) if by else None, UUID(row_id))
+    except ValueError:
+        return None
+    return None if key.instant is not None and key.instant.tzinfo is None else key
+
+
+def _key(row: Model, by: str) -> _Key:
+    return _Key(getattr(row, by) if by else None, row.pk)
+
+
+def _link(query: QueryDict, name: str, key: _Key | None) -> str:
+    if key is None:
+        return ""
+    link = query.copy()
+    for other in ("before", "after"):
+        link.pop(other, None)
+    link[name] = f"{key.instant.isoformat()},{key.id}" if key.instant else str(key.id)
+    return f"?{link.urlencode()}"

@@ -1,0 +1,163 @@
+"""The first page of the admin: what was sent and failed, what waits and is late, beat, workers, dead letters."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.cache import cache
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _, ngettext
+
+from common.redis import served_queues
+from common.texts.numbers import grouped
+from notifications.deliveries.kind import DELIVERY
+from schedules.beat import heartbeat, outages, periodic_runs
+from schedules.models import Heartbeat
+from work import health
+from work.admin.health import may_see
+from work.kinds import KINDS
+from work.reasons import Reason
+
+_KEY = "admin-dashboard"
+_FRESH = 10  # seconds
+_CAUSES = 10
+# The chart, in units of its view box.
+_BAR, _GAP, _HEIGHT = 24, 6, 100
+
+
+def context(request: HttpRequest) -> dict[str, Any]:
+    """What the page shows; nothing to staff who may not see the page "Health"."""
+    if not may_see(request):
+        return {"dashboard": None}
+    if (counted := cache.get(_KEY)) is None:
+        counted = _count()
+        cache.set(_KEY, counted, _FRESH)
+    hours, now = counted["hours"], timezone.now()
+    beats = list(Heartbeat.objects.all()[:_CAUSES])
+    seen = served_queues.last_seen()
+    return {
+        "dashboard": {
+            "at": datetime.fromisoformat(counted["at"]),
+            "done": _last_hour_and_day([hour[0] for hour in hours]),
+            "failed": _last_hour_and_day([hour[1] for hour in hours]),
+            "has_failed": hours[0][1] > 0,
+            "waiting": _said(counted["waiting"][DELIVERY.name]["count"], health.MOST),
+            "late": _said(counted["waiting"][DELIVERY.name]["late"], health.MOST),
+            "is_late": counted["waiting"][DELIVERY.name]["late"] > 0,
+            "most": _said(health.MOST),
+            "is_capped": counted["is_capped"],
+            "chart": _chart(hours) if any(map(sum, hours)) else None,
+            "beats": [beat for beat in beats if _is_running(beat, now)] or beats[:1],
+            "has_beat": any(_is_running(beat, now) for beat in beats),
+            "queues": [
+                (queue, None if ago is None else timedelta(seconds=round(ago)), served_queues.is_served(ago))
+                for queue, ago in seen.items()
+            ],
+            "causes": [
+                cause
+                | {
+                    "link": reverse(f"{KINDS[cause['kind']].dead_letters}_cause", args=[cause["cause"]]),
+                    "name": _name(cause["kind"], cause["count"]),
+                    "count": _said(cause["count"]),
+                    "reason": str(Reason.read(cause["code"], cause["params"])) or _("No reason"),
+                    "last": datetime.fromisoformat(cause["last"]),
+                }
+                for cause in counted["causes"]
+            ],
+            "problems": [*_problems(beats, seen, counted["waiting"], now)],
+        }
+    }
+
+
+def _count() -> dict[str, Any]:
+    """What is read from large tables, as JSON."""
+    found = health.hours(DELIVERY)
+    by_hour = {row.ago: (row.done, row.failed) for row in found}
+    return {
+        "at": timezone.now().isoformat(),
+        "hours": [by_hour.get(ago, (0, 0)) for ago in range(health.HOURS)],
+        "is_capped": any(row.counted == health.MOST for row in found),
+        "waiting": {row.kind: {"count": row.count, "late": row.late} for row in health.waiting()},
+        "causes": [
+            {
+                "kind": row.kind,
+                "cause": row.cause,
+                "count": row.count,
+                "last": row.last.isoformat(),
+                "code": row.reason_code,
+                "params": row.reason_params,
+            }
+            for row in health.causes(_CAUSES)
+        ],
+    }
+
+
+def _name(kind: str, count: int) -> str:
+    options = KINDS[kind].model._meta
+    return str(options.verbose_name if count == 1 else options.verbose_name_plural)
+
+
+def _last_hour_and_day(counts: list[int]) -> dict[str, str]:
+    return {"hour": _said(counts[0]), "day": _said(sum(counts))}
+
+
+def _said(count: int, most: int | None = None) -> str:
+    """ "12,345"; "100,000+" where counting stopped at `most`."""
+    return grouped(count) + ("+" if count == most else "")
+
+
+def _chart(hours: list[tuple[int, int]]) -> dict[str, Any]:
+    """Stacked bars, the oldest hour first: failed on top of sent."""
+    highest = max((done + failed for done, failed in hours), default=0)
+    bars = []
+    for place, (done, failed) in enumerate(reversed(hours)):
+        sent, lost = (round(count / (highest or 1) * _HEIGHT) for count in (done, failed))
+        bars.append(
+            {
+                "x": place * (_BAR + _GAP),
+                "sent": sent,
+                "sent_y": _HEIGHT - sent,
+                "failed": lost,
+                "failed_y": _HEIGHT - sent - lost,
+                "title": _("%(ago)d h ago: %(done)s sent, %(failed)s failed")
+                % {"ago": len(hours) - 1 - place, "done": _said(done), "failed": _said(failed)},
+            }
+        )
+    return {
+        "bars": bars,
+        "highest": _said(highest),
+        "width": len(hours) * (_BAR + _GAP) - _GAP,
+        "height": _HEIGHT,
+        "bar": _BAR,
+    }
+
+
+def _is_running(beat: Heartbeat, now: datetime) -> bool:
+    return (now - beat.last_seen_at).total_seconds() < heartbeat.STOPPED
+
+
+def _problems(beats: list[Heartbeat], seen: dict[str, float | None], waiting: dict[str, Any], now: datetime) -> Any:
+    """What needs somebody, worst first: a sentence, a link and its text."""
+    if not any(_is_running(beat, now) for beat in beats):
+        yield _("No beat is running, so no reminder is sent. Start one."), reverse("outages"), _("Outages")
+    if not seen:
+        yield _("Redis does not answer. Nothing is lost, but messages are late."), "", ""
+    if missing := [queue for queue, ago in seen.items() if not served_queues.is_served(ago)]:
+        yield served_queues.warning(missing), "", ""
+    for problem in periodic_runs.problems():
+        yield problem, reverse("admin:django_celery_beat_periodictask_changelist"), _("Periodic tasks")
+    if missed := outages.waiting(now).schedules:
+        text = ngettext(
+            "%(count)d reminder waits with a missed time.", "%(count)d reminders wait with missed times.", missed
+        )
+        yield text % {"count": missed}, reverse("outages"), _("Decide what is sent")
+    for name, found in waiting.items():
+        if late := found["late"]:
+            kind = KINDS[name]
+            yield (
+                _("Late, because no worker has taken them for over a minute: %(count)s %(rows)s.")
+                % {"count": _said(late, health.MOST), "rows": _name(name, late)},
+                f"{reverse(f'{kind.rows}_changelist')}?state=pending",
+                _("Show what waits"),
+            )

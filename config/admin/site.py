@@ -1,0 +1,158 @@
+"""Access to the admin, its navigation and its theme."""
+
+from collections.abc import Callable
+from typing import Any, cast
+from urllib.parse import urlencode
+
+from allauth.account.decorators import secure_admin_login
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _, gettext_lazy
+
+from common.texts.types import StrOrPromise
+from config.admin import dashboard
+from jobs.admin import kinds as job_kinds
+from people.models import Theme, User
+from people.sign_in import second_factor
+from people.web import themes
+from schedules.admin import upcoming
+from work.admin import health
+
+# (title, model, icon)
+_PAGES = [
+    (gettext_lazy("Dead letters"), "notifications.deadletter", "unsubscribe"),
+    (gettext_lazy("Interventions"), "work.intervention", "history_edu"),
+    (gettext_lazy("Deliveries"), "notifications.delivery", "send"),
+    (gettext_lazy("Notifications"), "notifications.notification", "notifications"),
+    (gettext_lazy("Events"), "events.event", "bolt"),
+    (gettext_lazy("Dead letters of events"), "events.deadletter", "flash_off"),
+    (gettext_lazy("Digests"), "events.digest", "stacks"),
+    (gettext_lazy("Dead letters of digests"), "events.deaddigest", "layers_clear"),
+    (gettext_lazy("Jobs"), "jobs.job", "search"),
+    (gettext_lazy("Dead letters of jobs"), "jobs.deadletter", "search_off"),
+    (gettext_lazy("Batches"), "jobs.batch", "groups"),
+    (gettext_lazy("Dead letters of batches"), "jobs.deadbatch", "group_off"),
+    (gettext_lazy("Inbound addresses"), "events.inboundaddress", "move_to_inbox"),
+    (gettext_lazy("Occurrences"), "schedules.occurrence", "event_available"),
+    (gettext_lazy("Schedules"), "schedules.schedule", "calendar_month"),
+    (gettext_lazy("Rules"), "events.rule", "rule"),
+    (gettext_lazy("Topics"), "events.topic", "campaign"),
+    (gettext_lazy("Channels"), "notifications.channel", "hub"),
+    (gettext_lazy("Connections"), "jobs.connection", "cable"),
+    (gettext_lazy("People"), "people.user", "person"),
+    (gettext_lazy("Periodic tasks"), "django_celery_beat.periodictask", "timer"),
+    (gettext_lazy("Task results"), "django_celery_results.taskresult", "task_alt"),
+]
+# Pages that are shown instead of the list of their model.
+_FIRST = {
+    "notifications.deadletter": "admin:notifications_deadletter_causes",
+    "events.deadletter": "admin:events_deadletter_causes",
+    "jobs.deadletter": "admin:jobs_deadletter_causes",
+    "jobs.deadbatch": "admin:jobs_deadbatch_causes",
+    "events.deaddigest": "admin:events_deaddigest_causes",
+}
+_MORE_PAGES = [
+    (gettext_lazy("Email addresses"), "account.emailaddress", "alternate_email"),
+    (gettext_lazy("Refused mailboxes"), "people.refusedmailbox", "unsubscribe"),
+    (gettext_lazy("Second factors"), "mfa.authenticator", "key"),
+    (gettext_lazy("Security events"), "people.securityevent", "shield"),
+    (gettext_lazy("Groups"), "auth.group", "group"),
+]
+
+_OFFERED = "second factor offered"
+
+
+def protect(site: AdminSite) -> None:
+    """Admit staff who signed in with allauth, which limits tries, and with a second factor if BASE_URL is https."""
+    stock_permission, stock_login, stock_index = site.has_permission, secure_admin_login(site.login), site.index
+
+    def has_permission(request: HttpRequest) -> bool:
+        return stock_permission(request) and not _lacks_factor(request)
+
+    def login(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        if stock_permission(request) and _lacks_factor(request):
+            return _redirect_to_factor(request)
+        answer: HttpResponse = stock_login(request, extra_context)
+        return answer
+
+    def index(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        if has_permission(request) and not second_factor.is_set_up(_staff(request)) and _OFFERED not in request.session:
+            request.session[_OFFERED] = True
+            messages.info(request, _offer_text())
+        board = dashboard.context(request) if has_permission(request) else {}
+        return stock_index(request, {"title": _("Dashboard"), **(extra_context or {}), **board})
+
+    site.has_permission, site.login, site.index = has_permission, login, index  # type: ignore[method-assign]
+
+
+def _staff(request: HttpRequest) -> User:
+    """The user, once the stock admin admits them."""
+    return cast(User, request.user)
+
+
+def _lacks_factor(request: HttpRequest) -> bool:
+    return settings.SECOND_FACTOR_FOR_STAFF and not second_factor.was_shown(request, _staff(request))
+
+
+def _redirect_to_factor(request: HttpRequest) -> HttpResponse:
+    if second_factor.is_set_up(_staff(request)):
+        after = {"next": request.GET.get("next") or reverse("admin:index")}
+        return redirect(f"{second_factor.where_to_show(_staff(request))}?{urlencode(after)}")
+    messages.info(request, _("Staff need a second factor. Set one up to open the admin."))
+    return redirect("mfa_index")
+
+
+def _offer_text() -> str:
+    return format_html(
+        _(
+            'You signed in with your password only. <a class="text-link" href="{}">Set up a second factor</a>; '
+            "with an https address, staff must have one."
+        ),
+        reverse("mfa_index"),
+    )
+
+
+def context(request: HttpRequest) -> dict[str, Any]:
+    """No inline colours: our style sheet has them, and the Content-Security-Policy forbids inline styles.
+
+    The account's theme; with "system", the admin has a switch of its own.
+    """
+    theme = themes.chosen(request)
+    return {"colors": None, "theme": None if theme == Theme.SYSTEM else theme}
+
+
+def navigation(request: HttpRequest) -> list[dict[str, Any]]:
+    screens = [
+        _page(_("Dashboard"), "dashboard", "admin:index"),
+        # Its address is the beginning of every other.
+        _page(_("View site"), "arrow_back", "people:home") | {"active": lambda request: False},
+        *(_list(*page) for page in _PAGES),
+        _page(_("Kinds of job"), "category", "job-kinds", job_kinds.may_see),
+        _page(_("Health"), "monitor_heart", "work-health", health.may_see),
+        _page(_("Upcoming"), "schedule", "upcoming", upcoming.may_see),
+        _page(_("Outages"), "emergency_home", "outages", lambda by: by.user.has_perm("schedules.change_schedule")),
+    ]
+    return [{"items": screens}, {"separator": True, "items": [_list(*page) for page in _MORE_PAGES]}]
+
+
+def _list(title: StrOrPromise, model: str, icon: str) -> dict[str, Any]:
+    name = _FIRST.get(model, f"admin:{model.replace('.', '_')}_changelist")
+    return _page(title, icon, name, _may_see(model))
+
+
+def _page(
+    title: StrOrPromise, icon: str, name: str, may_see: Callable[[HttpRequest], bool] | None = None
+) -> dict[str, Any]:
+    """An entry for the page with the URL name `name`; without `may_see`, all staff have it."""
+    return {"title": title, "icon": icon, "link": reverse(name), "permission": may_see}
+
+
+def _may_see(model: str) -> Callable[[HttpRequest], bool]:
+    app, name = model.split(".")
+    return lambda request: any(request.user.has_perm(f"{app}.{verb}_{name}") for verb in ("view", "change"))

@@ -1,0 +1,1 @@
+"""Readers of environment variables and addresses of engines."""

@@ -1,0 +1,148 @@
+"""Readers of DATABASE_URL and REDIS_URL. A wrong value raises `Misconfigured`, whose message holds no password.
+
+An option that is unknown, or that one of the libraries would read differently, is refused.
+"""
+
+import os
+import ssl
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode
+
+import certifi
+from psycopg import pq
+
+from config.environment.env import Misconfigured, is_local, split_url
+
+# We stop waiting for a silent database after seconds; TCP alone takes a quarter of an hour. The server ends a
+# transaction that is idle for a minute, since its locks block others; by default it keeps them for two hours.
+DATABASE_TIMEOUTS = {
+    "connect_timeout": "5",
+    "tcp_user_timeout": "10000",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "options": "-c idle_in_transaction_session_timeout=60s -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10"
+    " -c tcp_keepalives_count=3",
+}
+
+
+# Options of libpq that are part of the URL itself, or would break Django or show what is encrypted.
+_NOT_FOR_US = {"user", "password", "dbname", "service", "client_encoding", "replication", "sslkeylogfile"}
+
+
+def database(value: str) -> dict[str, Any]:
+    """A value of DATABASE_URL as an entry of Django's DATABASES.
+
+    `?host=/dir` names the directory of a Unix socket. Other options go to libpq and override `DATABASE_TIMEOUTS`, and
+    `sslmode`: the certificate of a server on another host is verified by default.
+    """
+    example = "postgresql://carillon:password@127.0.0.1:5432/carillon"
+    parts = split_url("DATABASE_URL", value, example)
+    if parts.scheme not in {"postgres", "postgresql"}:
+        raise Misconfigured("DATABASE_URL", "does not start with postgresql:// (Carillon needs PostgreSQL)", example)
+    if not (name := unquote(parts.path[1:])) or "/" in name:
+        raise Misconfigured("DATABASE_URL", "does not end with the name of a database", example)
+    given = _options("DATABASE_URL", parts, example)
+    known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - _NOT_FOR_US
+    if unknown := sorted(given.keys() - known):
+        problem = f"has the option {unknown[0]}, which is not one of libpq's for a connection"
+        raise Misconfigured("DATABASE_URL", problem, f"{example}?application_name=carillon")
+    host = given.pop("host", "") or unquote(parts.hostname or "")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": host,
+        "PORT": given.pop("port", "") or str(parts.port or ""),
+        "OPTIONS": DATABASE_TIMEOUTS | _encryption(host, given) | given,
+    }
+
+
+def _encryption(host: str, given: dict[str, str]) -> dict[str, str]:
+    """The default options by which libpq checks the certificate of a server on another host."""
+    if all(map(is_local, host.split(","))) or "sslmode" in given or "PGSSLMODE" in os.environ:
+        return {}
+    own = Path("~/.postgresql/root.crt").expanduser()
+    if "sslrootcert" in given or "PGSSLROOTCERT" in os.environ or own.exists():
+        return {"sslmode": "verify-full"}
+    return {"sslmode": "verify-full", "sslrootcert": ssl.get_default_verify_paths().cafile or certifi.where()}
+
+
+_CHECKS = {"required": "required", "CERT_REQUIRED": "required", "none": "none", "CERT_NONE": "none"}
+_TLS_FILES = {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile"}
+
+
+def redis(value: str) -> str:
+    """A value of REDIS_URL, written so that kombu and redis-py read the same: it ends with the number of a database.
+
+    redis:// or rediss:// with a host, or unix:///path?db=0. A certificate is verified, unless `ssl_cert_reqs=none`.
+    """
+    example = "redis://:password@127.0.0.1:6379/0"
+    parts = split_url("REDIS_URL", value, example)
+    given = _options("REDIS_URL", parts, example)
+    if "sentinel" in parts.scheme:
+        problem = "names Sentinels, which are not supported: name the primary by a host or proxy that follows it"
+        raise Misconfigured("REDIS_URL", problem, "redis://:password@redis-primary.internal:6379/0")
+    if parts.scheme == "unix" and parts.path and not parts.hostname:
+        number, tls = given.pop("db", "0"), {}
+        example = "unix://:password@/run/redis.sock?db=0"
+    elif parts.scheme in {"redis", "rediss"} and parts.hostname:
+        number, tls = parts.path.strip("/") or "0", _tls(given) if parts.scheme == "rediss" else {}
+    else:
+        raise Misconfigured("REDIS_URL", "does not start with redis:// or rediss:// and a host", example)
+    if not number.isdecimal():
+        raise Misconfigured("REDIS_URL", "does not end with the number of a database", example)
+    if given:
+        problem = f"has the option {min(given)}, which is not supported here"
+        if "db" in given or "password" in given:
+            problem = "has the number of the database or the password as an option, but they stand before the “?”"
+        raise Misconfigured("REDIS_URL", problem, example)
+    if parts.scheme == "unix":
+        return f"unix://{parts.netloc}{parts.path}?db={number}"
+    return parts._replace(path=f"/{number}", query=urlencode(tls, safe="/")).geturl()
+
+
+def _tls(given: dict[str, str]) -> dict[str, str]:
+    """Take the options of TLS out of `given`, in a spelling that kombu and redis-py share."""
+    example = "rediss://:password@redis.internal:6379/0?ssl_ca_certs=/etc/ssl/redis.pem"
+    tls = {"ssl_cert_reqs": _CHECKS.get(given.pop("ssl_cert_reqs", "required"), "")}
+    if not tls["ssl_cert_reqs"]:
+        raise Misconfigured("REDIS_URL", "has an ssl_cert_reqs that is neither required nor none", example)
+    for name in sorted(_TLS_FILES & given.keys()):
+        tls[name] = given.pop(name)
+        if not os.access(tls[name], os.R_OK):
+            raise Misconfigured("REDIS_URL", f"names a file as {name} that cannot be read", example)
+    if (checked := given.pop("ssl_check_hostname", None)) is not None:
+        if checked.lower() not in {"true", "false"}:
+            raise Misconfigured("REDIS_URL", "has an ssl_check_hostname that is neither true nor false", example)
+        tls["ssl_check_hostname"] = checked.lower()
+    return tls
+
+
+def broker(redis_url: str) -> str:
+    """REDIS_URL in Celery's spelling, which has its own scheme for Unix sockets."""
+    if not redis_url.startswith("unix://"):
+        return redis_url
+    return redis_url.replace("unix://", "redis+socket://", 1).replace("?db=", "?virtual_host=")
+
+
+def unencrypted(database_entry: dict[str, Any], redis_url: str) -> list[str]:
+    """The variables of engines on other hosts whose connections others can read or take over."""
+    found = []
+    mode = database_entry["OPTIONS"].get("sslmode", os.environ.get("PGSSLMODE", ""))
+    if not all(map(is_local, database_entry["HOST"].split(","))) and mode not in {"verify-full", "verify-ca"}:
+        found.append("DATABASE_URL")
+    parts = split_url("REDIS_URL", redis_url, "")
+    if not is_local(parts.hostname or "") and "ssl_cert_reqs=required" not in parts.query:
+        found.append("REDIS_URL")
+    return found
+
+
+def _options(name: str, parts: SplitResult, example: str) -> dict[str, str]:
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    if len(options := dict(pairs)) < len(pairs):
+        raise Misconfigured(name, "has an option twice", example)
+    if parts.fragment:
+        raise Misconfigured(name, "contains a “#”, which a password writes as %23", example)
+    return options

@@ -1,0 +1,1 @@
+"""Child processes, and the server that runs them all in one terminal."""

@@ -1,0 +1,142 @@
+"""Child processes: start them, read their output, and stop them with all their own children."""
+
+import argparse
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from config.environment import env
+
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
+_prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+_print_lock = threading.Lock()
+
+
+def web_command(host: str, port: int) -> list[str]:
+    """The command of a web process. It trusts X-Forwarded-* headers only with BEHIND_PROXY."""
+    proxy = [] if env.flag("BEHIND_PROXY", False) else ["--no-proxy-headers"]
+    uvicorn = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--lifespan", "off"]
+    return [*uvicorn, "--host", host, "--port", str(port), "--timeout-graceful-shutdown", "5", *proxy]
+
+
+def worker_command(name: str, level: str) -> list[str]:
+    """The command of a worker with threads, for all queues; `level` is that of its log."""
+    # As root, Celery warns of pickle, which is not used here.
+    python = [sys.executable, "-W", "ignore:You're running the worker with superuser privileges"]
+    celery = [*python, "-m", "celery", "-A", "config", "--quiet", "worker"]
+    quick = ["--without-mingle", "--without-gossip"]  # no messages between workers, which cost a second at the start
+    queues = ",".join(env.queues(env.job_queues("JOB_QUEUES")))
+    return [*celery, "-Q", queues, "-n", f"{name}@%h", *quick, "--loglevel", level]
+
+
+def threads_of(command: list[str]) -> bool:
+    """Whether this command line starts a worker with threads, the default of `celery worker` here."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("-P", "--pool", default="threads")
+    found, others = parser.parse_known_args(command)
+    return "celery" in command[0] and "worker" in others and found.pool == "threads"
+
+
+class Child:
+    """One program. Its output goes to `on_line` (line, name), by default to our output.
+
+    It is ready once `ready_sign` appears in its output, or `ready_check` returns True.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: list[str],
+        *,
+        ready_sign: str | None = None,
+        ready_check: Callable[[], bool] | None = None,
+        environment: Mapping[str, str] | None = None,
+        on_line: Callable[[str, str], None] | None = None,
+    ) -> None:
+        self.name = name
+        self.command = command
+        self._environment = environment or {}
+        self._on_line = on_line or print_line
+        self._ready_sign = ready_sign
+        self._ready_check = ready_check
+        self._ready = threading.Event()
+        self._process: subprocess.Popen[str] | None = None
+        self._listener: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start or restart it, in a new session: Ctrl-C reaches only us, and we stop the children in order."""
+        self._ready.clear()
+        self._process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            env={**os.environ, **self._environment, "PYTHONUNBUFFERED": "1"},
+            preexec_fn=_die_with_parent if _prctl else None,
+        )
+        self._listener = threading.Thread(target=self._listen, args=[self._process], daemon=True)
+        self._listener.start()
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is also the id of its process group. 0 before the first start."""
+        return self._process.pid if self._process else 0
+
+    def exit_status(self) -> int | None:
+        """None while it runs; negative: the signal that killed it."""
+        return self._process.poll() if self._process else 0
+
+    def is_ready(self) -> bool:
+        if self._ready_check and not self._ready.is_set() and self._ready_check():
+            self._ready.set()
+        return self._ready.is_set()
+
+    def ask_to_stop(self) -> None:
+        """Send SIGTERM."""
+        if self._process:
+            with suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGTERM)
+
+    def stop(self, within: float, hurry: Callable[[], bool] = lambda: False) -> None:
+        """Ask it to stop; kill it and its children after `within` seconds, or once `hurry()` is True."""
+        if self._process is None:
+            return
+        self.ask_to_stop()
+        deadline = time.monotonic() + within
+        while self._process.poll() is None and time.monotonic() < deadline and not hurry():
+            time.sleep(0.02)
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # also the children of a child that was killed
+        self._process.wait()
+        if self._listener:
+            self._listener.join(timeout=2)
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None  # noqa: S101  # we asked for a pipe
+        with process.stdout:
+            for line in process.stdout:
+                self._on_line(line.rstrip("\n"), self.name)
+                if self._ready_sign and self._ready_sign in line:
+                    self._ready.set()
+
+
+def print_line(line: str, name: str = "carillon") -> None:
+    """Print a line, or several that stay together."""
+    with _print_lock:
+        sys.stdout.write("".join(f"{name:<8} | {one}\n" for one in line.split("\n")))
+        sys.stdout.flush()
+
+
+def _die_with_parent() -> None:
+    """Runs in the child before exec. After a `kill -9` of us, it must not keep the port."""
+    if _prctl:
+        _prctl(_DIE_WITH_PARENT, signal.SIGTERM)

@@ -1,0 +1,1 @@
+"""What a request passes before and after Django."""

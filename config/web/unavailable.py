@@ -1,0 +1,39 @@
+"""Answer within seconds while PostgreSQL or Redis is down."""
+
+import sys
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views import defaults
+
+from common.database.postgres import is_outage
+from config.environment import engine_urls
+
+_RETRY_AFTER = 10  # seconds
+
+
+def wait_briefly() -> None:
+    """Use shorter timeouts in a web process, before anything connects. Timeouts in DATABASE_URL are kept.
+
+    No request keeps a connection for long that others need: not for one statement, nor while it waits for a lock.
+    """
+    options = settings.DATABASES["default"]["OPTIONS"]
+    limits = f"{engine_urls.DATABASE_TIMEOUTS['options']} -c statement_timeout=20s -c lock_timeout=1s"
+    for name, value in (("connect_timeout", "3"), ("tcp_user_timeout", "4000"), ("options", limits)):
+        if options.get(name) == engine_urls.DATABASE_TIMEOUTS[name]:
+            options[name] = value
+    if "pool" in options:
+        options["pool"] |= {"timeout": 4}
+    # Rescue publishes what a page could not.
+    settings.CELERY_BROKER_TRANSPORT_OPTIONS |= {"socket_timeout": 1.5, "socket_connect_timeout": 1.5}
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """The page for an uncaught error: 503 while the database is down, else 500."""
+    if not is_outage(sys.exc_info()[1]):
+        return defaults.server_error(request)
+    response = render(None, "503.html", status=503)
+    response["Retry-After"] = str(_RETRY_AFTER)
+    response["Cache-Control"] = "no-store"
+    return response

@@ -1,0 +1,1 @@
+"""Record events, count them, handle them, and show what became of them."""

@@ -1,0 +1,95 @@
+"""Gather events into digests, in the transaction that settles them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from common.database.postgres import column, query
+from common.database.uuid7 import uuid7
+from common.times import civil_time, zones
+from events.models import Effect, Rule
+from events.pure import matching
+from people.models import User
+from work.broker import wakes
+from work.broker.wakes import Wake
+
+SEND = "events.send_digest"
+_LONGEST_VALUE = 200
+
+# Where a digest is claimed meanwhile, PostgreSQL waits for that, finds that its row has left the index, and opens
+# another one. The rows are locked in one order, so that no two events wait for each other.
+_FULL = """events_digest.gathered + 1 >= (SELECT r.digest_count FROM events_rule r WHERE r.id = excluded.rule_id)"""
+_ADD = f"""
+INSERT INTO events_digest (id, user_id, rule_id, type_pattern, key_value, gathered, is_full, hops, state, available_at,
+                           wake_at, wakes, tries, replays)
+SELECT id, %(user)s, rule_id, type_pattern, key_value, 1, is_full, %(hops)s, 'pending', due,
+       {wakes.wake_at("extract(epoch FROM due - now())::float")}, 0, 0, 0
+  FROM unnest(%(ids)s::uuid[], %(rules)s::uuid[], %(patterns)s::text[], %(values)s::text[], %(full)s::bool[],
+              %(due)s::timestamptz[]) AS d(id, rule_id, type_pattern, key_value, is_full, due)
+ ORDER BY rule_id
+ON CONFLICT (rule_id, key_value)
+      WHERE state = 'pending' AND tries = 0 AND released = 0 AND replays = 0 AND NOT is_full
+DO UPDATE
+   SET gathered = events_digest.gathered + 1, hops = greatest(events_digest.hops, excluded.hops),
+       is_full = coalesce({_FULL}, false),
+       available_at = CASE WHEN {_FULL} THEN least(events_digest.available_at, now())
+                           ELSE events_digest.available_at END,
+       wake_at = CASE WHEN {_FULL}
+                      THEN least(events_digest.wake_at, now() + %(claim_within)s * interval '1 second')
+                      ELSE events_digest.wake_at END
+RETURNING id, rule_id, is_full OR gathered = 1 AS to_publish,
+          greatest(0, extract(epoch FROM available_at - now()))::float AS wait
+"""  # noqa: S608 - constants only
+
+
+def add(effects: Sequence[Effect], user_id: int, envelope: Mapping[str, Any], now: datetime) -> list[Wake]:
+    """Add one event to the open digest of each effect's rule, or to a new one, and name it in the effect.
+
+    Returns what to publish after the commit: each digest when it is opened, and when it is full.
+    """
+    if not effects:
+        return []
+    by_rule = {effect.rule_id: effect for effect in effects}
+    rules = [effect.rule for effect in effects]
+    clock = any(rule.digest_at for rule in rules)
+    zone = zones.read(User.objects.values_list("time_zone", flat=True).get(pk=user_id) if clock else "")
+    rows = query(
+        _ADD,
+        {
+            "user": user_id,
+            "hops": envelope["hops"],
+            "ids": column(uuid7() for _ in rules),
+            "rules": column(rule.id for rule in rules),
+            "patterns": column(rule.type_pattern for rule in rules),
+            "values": column(key_value(rule, envelope) for rule in rules),
+            "full": column(rule.digest_count == 1 for rule in rules),
+            "due": column(_due(rule, now, zone) for rule in rules),
+            **wakes.parameters(),
+        },
+    )
+    for row in rows:
+        by_rule[row.rule_id].digest_id = row.id
+    return [Wake(SEND, row.id, row.wait, user_id) for row in rows if row.to_publish]
+
+
+def key_value(rule: Rule, envelope: Mapping[str, Any]) -> str:
+    """By what the rule keeps its digests apart; events without that field are gathered together."""
+    found = matching.find(envelope, rule.digest_key) if rule.digest_key else matching.MISSING
+    return "" if found is matching.MISSING else matching.shown(found, _LONGEST_VALUE)
+
+
+def next_hour(at: time, now: datetime, zone: ZoneInfo) -> datetime:
+    """The next instant at which the clock of `zone` shows `at`; see `civil_time` for its changes."""
+    shown = civil_time.high_water(zone, now)
+    civil = datetime.combine(shown.date(), at)
+    return civil_time.first_instant(zone, civil if civil > shown else civil + timedelta(days=1))
+
+
+def _due(rule: Rule, now: datetime, zone: ZoneInfo) -> datetime:
+    """When a digest is due that opens now."""
+    if rule.digest_count == 1:
+        return now
+    if rule.digest_at is not None:
+        return next_hour(rule.digest_at, now, zone)
+    return now + timedelta(seconds=rule.digest_seconds or 0)

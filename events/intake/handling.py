@@ -1,0 +1,251 @@
+"""What a person's rules make of an event, in the transaction that settles it: a notification, or the reason why not."""
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from operator import itemgetter
+from typing import Any
+from uuid import UUID, uuid5
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from common import fault_points
+from common.database.postgres import column, columns, execute, instance, query
+from common.database.uuid7 import uuid7
+from common.parsing.budget import Budget
+from events.intake import digests, usage
+from events.models import Effect, Rule
+from events.pure import matching, steps
+from events.pure.envelope import as_sent, copy_of
+from events.reasons import Code
+from jobs.checks import recording
+from jobs.checks.recording import NewJob, SendAs
+from notifications.deliveries import outbox
+from notifications.deliveries.outbox import NewNotification
+from notifications.messages import text
+from notifications.models import Channel, Notification, sort_channels
+from people import quiet
+from people.quiet import Window
+from work import kinds
+from work.broker.wakes import publish_after_commit
+from work.reasons import Reason
+
+_ROW = 300  # bytes of an effect, a delivery, a job, or of a message beside its texts
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(kinds.Claim):
+    """A leased event. `topic_id` is that of the topic to whose subscribers it goes, if any; `quiet` the quiet hours of
+    its person."""
+
+    user_id: int
+    key: UUID
+    type: str
+    source: str
+    occurred_at: datetime
+    correlation_id: UUID
+    hops: int
+    created_at: datetime
+    data: dict[str, Any]
+    topic_id: UUID | None
+    audience: str
+    audience_key: str
+    quiet: Window | None
+
+
+def handle(event: Claim, rules: Sequence[Rule]) -> None:
+    """Apply the rules that are for the event, in a number of statements that does not grow with them."""
+    envelope = as_sent(event)
+    rung, budget, copy = _rung_lately(rules), matching.budget_of_event(), ""
+    effects, gathered, notifications, begun = [], [], [], []
+    for rule in rules:
+        effect = Effect(event_id=event.id, rule=rule)
+        decided = _decide(rule, envelope, rung, budget)
+        if isinstance(decided, Reason):
+            effect.outcome = Effect.Outcome.SILENT
+            effect.reason_code, effect.reason_params = decided.code, decided.params
+        elif rule.digests:
+            effect.outcome = Effect.Outcome.DIGESTED
+            gathered.append(effect)
+        else:
+            effect.outcome, effect.notification_id = Effect.Outcome.NOTIFIED, uuid7()
+            copy = copy or copy_of(event)
+            notifications.append(_notification(event, rule, decided, effect.notification_id, copy))
+            if rule.series:
+                begun.append(_series(event, rule, envelope))
+        effects.append(effect)
+    due = digests.add(gathered, event.user_id, envelope, event.claimed_at)
+    Effect.objects.bulk_create(effects)
+    publish_after_commit([*outbox.record(notifications), *recording.record(begun), *due])
+    stored = sum(map(size_of, notifications)) + sum(map(_size_of_series, begun))
+    # Last: all events of a person lock the same few rows for it.
+    usage.count(event.user_id, 0, stored + _ROW * len(effects))
+    fault_points.reach("recorded")
+
+
+def size_of(new: NewNotification) -> int:
+    """The bytes that a message and its deliveries take, for the quota."""
+    return len(f"{new.subject}{new.body}{new.data or ''}".encode()) + _ROW * (1 + len(new.channels))
+
+
+def _size_of_series(begun: NewJob) -> int:
+    """Of all its steps, counted when it begins: each step has a job, with the texts of all, and a message."""
+    of_all, steps_of_it = len(json.dumps(begun.payload)), len(begun.payload["steps"])
+    return of_all + steps_of_it * (of_all + _ROW * (2 + len(begun.send_as.channels or ())))
+
+
+# Every event pays for it: its plan is kept, and Django does not write its text again.
+_RULES = f"""
+SELECT {columns(Rule, "r")},
+       ARRAY(SELECT ARRAY[c.id::text, c.provider] FROM events_rule_channels l JOIN notifications_channel c
+                 ON c.id = l.channel_id WHERE l.rule_id = r.id AND c.removed_at IS NULL) AS sends_to
+  FROM events_rule r
+ WHERE r.user_id = %(user)s AND r.enabled AND r.deleted_at IS NULL AND r.source IN ('', %(source)s)
+ ORDER BY r.id
+"""  # noqa: S608 - names of columns
+
+
+def rules_for(event: Claim) -> list[Rule]:
+    """The enabled rules of the event's person whose type and source fit, with their channels prefetched."""
+    found = []
+    for row in execute(_RULES, {"user": event.user_id, "source": event.source}).fetchall():
+        rule = instance(Rule, row)
+        if matching.fits_pattern(rule.type_pattern, event.type):
+            channels = [Channel(id=UUID(key), provider=provider) for key, provider in row.sends_to]
+            rule._prefetched_objects_cache = {"channels": channels}  # type: ignore[attr-defined]
+            found.append(rule)
+    return found
+
+
+_RUNG = """
+SELECT r.id, (SELECT count(*) FROM (
+           SELECT FROM events_effect e
+            WHERE e.rule_id = r.id AND e.outcome = 'notified'
+              AND e.at > now() - r.throttle_seconds * interval '1 second'
+            LIMIT r.throttle_count
+       ) lately) AS rung
+  FROM events_rule r WHERE r.id = ANY(%s::uuid[])
+"""
+
+
+def _rung_lately(rules: Sequence[Rule]) -> dict[UUID, int]:
+    """How often each rule with a throttle has rung within its time.
+
+    They stay locked, so that two events count one after the other; in one order, so that none waits for the other.
+    """
+    throttled = [rule.id for rule in rules if rule.throttle_count is not None]
+    if not throttled:
+        return {}
+    list(Rule.objects.filter(id__in=throttled).order_by("id").select_for_update(no_key=True).values_list("id"))
+    return {row.id: row.rung for row in query(_RUNG, [column(throttled)])}
+
+
+def _decide(rule: Rule, envelope: dict[str, Any], rung: dict[UUID, int], budget: Budget) -> Reason | text.Text:
+    """Why the rule does nothing, or what it says."""
+    try:
+        if reason := matching.unmet(matching.read_conditions(rule.conditions), envelope, budget):
+            return reason
+        said = compose(rule.title, rule.body, envelope)
+    except Exception as error:
+        # One damaged rule stops no other.
+        log.error("Rule %s cannot be read: %s", rule.id, type(error).__name__)
+        return Reason(Code.DAMAGED_RULE, error=type(error).__name__)
+    if not rule.channels.all():
+        return Reason(Code.NO_CHANNEL)
+    if rule.throttle_count is not None and rung.get(rule.id, 0) >= rule.throttle_count:
+        return Reason(Code.THROTTLED, count=rule.throttle_count, seconds=rule.throttle_seconds)
+    return said
+
+
+def compose(title: str, body: str, envelope: dict[str, Any]) -> text.Text:
+    """The texts of a rule or of a topic, filled in from an event."""
+    subject = " ".join(matching.fill(title, envelope).split())
+    return text.Text(
+        text.fit(subject, text.MAX_SUBJECT).text or _("Event"),
+        text.fit(matching.fill(body, envelope), text.MAX_BODY).text,
+    )
+
+
+def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID, copy: str) -> NewNotification:
+    """Its batch follows from the event and the rule, so that the same event rings once for the same rule."""
+    return new_notification(
+        rule,
+        said,
+        quiet.wait(event.claimed_at, event.quiet),
+        notification_id=key,
+        batch_id=uuid5(event.id, str(rule.id)),
+        correlation_id=event.correlation_id,
+        hops=event.hops + 1,
+        data=copy,
+    )
+
+
+def _series(event: Claim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
+    """The series that follows a rule's message. What the event says is filled in now, and is no placeholder later."""
+
+    def filled(template: str) -> str:
+        return text.PLACEHOLDER.sub(lambda match: f"{{ {match[1]} }}", matching.fill(template, envelope))
+
+    said = [{**step, "title": filled(step["title"]), "body": filled(step["body"])} for step in _steps(rule)]
+    same = []
+    if rule.series_key and (value := matching.find(envelope, rule.series_key)) is not matching.MISSING:
+        same = [
+            {"field": rule.series_key, "operator": "equals", "value": matching.shown(value, matching.LONGEST_VALUE)}
+        ]
+    send_as = SendAs(
+        title=rule.name,
+        body="",
+        channels=_channels(rule),
+        name="",
+        time_zone="UTC",
+        urgent=rule.urgent,
+        in_order=bool(rule.channel_order),
+        escalate_after=rule.escalate_after,
+        origin=str(Notification.Origin.EVENT),
+        hops=event.hops + 1,
+    )
+    return NewJob(
+        user_id=rule.user_id,
+        kind="series",
+        payload={"steps": said, "ends_on": rule.series_ends_on, "same": same},
+        connection_id=None,
+        batch_id=uuid5(event.id, f"{rule.id} series"),
+        slot=event.claimed_at,
+        send_as=send_as,
+        origin_id=rule.id,
+        correlation_id=event.correlation_id,
+    )
+
+
+def _steps(rule: Rule) -> list[dict[str, Any]]:
+    try:
+        return steps.read(rule.series, lambda _: [])
+    except ValidationError:
+        return []  # a damaged row: the job says so
+
+
+def new_notification(rule: Rule, said: text.Text, wait: quiet.Wait | None, **fields: Any) -> NewNotification:
+    """What a rule with its channels says, sent as it wants it; `wait` is for the end of its person's quiet hours."""
+    return NewNotification(
+        user_id=rule.user_id,
+        channels=_channels(rule),
+        subject=said.subject,
+        body=said.body,
+        origin=Notification.Origin.EVENT,
+        origin_id=rule.id,
+        urgent=rule.urgent,
+        quiet_hours=None if rule.urgent else wait,
+        in_order=bool(rule.channel_order),
+        escalate_after=rule.escalate_after if rule.channel_order else None,
+        **fields,
+    )
+
+
+def _channels(rule: Rule) -> list[tuple[UUID, str]]:
+    channels = [(channel.id, channel.provider) for channel in rule.channels.all()]
+    return sort_channels(rule.channel_order, channels, itemgetter(0))

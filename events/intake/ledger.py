@@ -1,0 +1,113 @@
+"""Record events: one row for each id, however often it is sent; and handle one again for its person."""
+
+from collections.abc import Sequence
+from uuid import UUID, uuid5
+
+from common.database.postgres import column, execute
+from common.database.uuid7 import uuid7
+from events.intake import usage
+from events.models import Event
+from events.pure.envelope import Envelope
+from people.models import User
+from work import dead_letters
+from work.broker import wakes
+from work.broker.wakes import Wake, publish_after_commit
+from work.dead_letters import Who
+from work.models import DEAD_LETTERS
+
+HANDLE = "events.handle"
+COST = """(
+    SELECT greatest(1, count(*) / 10)::int FROM events_rule r
+     WHERE r.user_id = d.user_id AND r.enabled AND r.deleted_at IS NULL
+)"""
+"""The SQL of what an event `d` costs: each rule may make a message."""
+_ROW = 500  # bytes of an event beside its data
+
+# `wake_at` also for those with a delay, as everywhere: see `wakes`.
+_RECORD = f"""
+INSERT INTO events_event AS d (id, user_id, key, type, source, occurred_at, correlation_id, hops, data, topic_id,
+                          audience, audience_key, state, available_at, wake_at, wakes, tries, replays)
+SELECT id, user_id, key, type, source, coalesce(occurred_at, now()), correlation_id, hops, data::jsonb, topic_id,
+       audience, audience_key, 'pending', now() + delay * interval '1 second', {wakes.wake_at("delay")}, 0, 0, 0
+  FROM unnest(%(ids)s::uuid[], %(users)s::bigint[], %(keys)s::uuid[], %(types)s::text[], %(sources)s::text[],
+              %(times)s::timestamptz[], %(correlations)s::uuid[], %(hops)s::int[], %(data)s::text[], %(topics)s::uuid[],
+              %(audiences)s::text[], %(audience_keys)s::text[], %(delays)s::float[])
+       AS e(id, user_id, key, type, source, occurred_at, correlation_id, hops, data, topic_id, audience, audience_key,
+            delay)
+ON CONFLICT (user_id, key) DO NOTHING
+RETURNING id, user_id, key, extract(epoch FROM available_at - now())::float AS wait, {COST} AS cost
+"""  # noqa: S608 - constants only
+
+
+def record(user_id: int, envelopes: Sequence[Envelope]) -> set[UUID]:
+    """Record the events that are new to this person, and have them handled after the commit. Returns their keys.
+
+    Raises QuotaReached.
+    """
+    if not envelopes:
+        return set()
+    usage.check(user_id, len(envelopes))
+    new = {key for _, key in record_all([(user_id, envelope) for envelope in envelopes])}
+    if new:
+        stored = sum(_ROW + len(one.data_text.encode()) for one in envelopes if one.key in new)
+        usage.count(user_id, len(new), stored)
+    return new
+
+
+def record_all(happened: Sequence[tuple[int, Envelope]]) -> set[tuple[int, UUID]]:
+    """Like `record`, for events of several people: (person's id, event), and (person's id, key).
+
+    One statement for all. The envelopes are valid.
+    """
+    if not happened:
+        return set()
+    users, envelopes = zip(*happened, strict=True)
+    rows = execute(
+        _RECORD,
+        {
+            "users": column(users),
+            "ids": column(uuid7() for _ in envelopes),
+            "keys": column(one.key for one in envelopes),
+            "types": column(one.type for one in envelopes),
+            "sources": column(one.source for one in envelopes),
+            "times": column(one.occurred_at for one in envelopes),
+            "correlations": column(one.correlation_id or one.key for one in envelopes),
+            "hops": column(min(one.hops, 32_767) for one in envelopes),
+            "data": column(one.data_text for one in envelopes),
+            "topics": column(one.topic_id for one in envelopes),
+            "audiences": column(one.audience for one in envelopes),
+            "audience_keys": column(one.audience_key for one in envelopes),
+            "delays": column(float(one.delay) for one in envelopes),
+            **wakes.parameters(),
+        },
+    ).fetchall()
+    publish_after_commit(Wake(HANDLE, row.id, row.wait, row.user_id, cost=row.cost) for row in rows)
+    return {(row.user_id, row.key) for row in rows}
+
+
+def replay(event: Event, user: User) -> UUID:
+    """Returns the key of the event that is handled: its own where it is a dead letter, else that of a new one.
+
+    The new event has the same data and belongs to the same chain; its person's rules ring for it as for any other.
+    """
+    if event.state in DEAD_LETTERS:
+        rows = Event.objects.filter(pk=event.pk)
+        if dead_letters.replay(rows, "own dead event", Who(user.pk, user.email), cause=event.cause).changed:
+            return event.key
+    again = Envelope(
+        type=event.type,
+        data=event.data,
+        source=event.source,
+        occurred_at=event.occurred_at,
+        correlation_id=event.correlation_id,
+        topic_id=event.topic_id,
+        audience=event.audience,
+        audience_key=event.audience_key,
+    )
+    record(user.pk, [again])
+    return again.key
+
+
+def batch_of(event_id: UUID, topic_id: UUID) -> UUID:
+    """The id of all that the event tells the topic's subscribers."""
+    return uuid5(event_id, str(topic_id))

@@ -1,0 +1,87 @@
+"""The quota of a person: events a minute, and events and stored bytes a UTC day, with what is used of it.
+
+Two requests at once may pass together; what they have written counts for the next.
+"""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from common.database.postgres import change, query
+from events.reasons import Code
+from work.reasons import Reason
+
+_SHARDS = 4
+_TODAY = "(now() AT TIME ZONE 'UTC')::date"
+_MINUTE = "date_trunc('minute', now())"
+_COUNT = f"""
+INSERT INTO events_usage AS u (user_id, shard, day, minute, day_events, day_bytes, minute_events)
+VALUES (%(user)s, pg_backend_pid() %% {_SHARDS}, {_TODAY}, {_MINUTE}, %(events)s, %(bytes)s, %(events)s)
+ON CONFLICT (user_id, shard) DO UPDATE
+   SET day = excluded.day, minute = excluded.minute,
+       day_events = CASE WHEN u.day = excluded.day THEN u.day_events ELSE 0 END + excluded.day_events,
+       day_bytes = CASE WHEN u.day = excluded.day THEN u.day_bytes ELSE 0 END + excluded.day_bytes,
+       minute_events = CASE WHEN u.minute = excluded.minute THEN u.minute_events ELSE 0 END + excluded.minute_events
+"""  # noqa: S608 - constants only
+_READ = f"""
+SELECT p.events_per_day, p.event_megabytes_per_day,
+       coalesce(sum(u.day_events) FILTER (WHERE u.day = {_TODAY}), 0)::bigint AS events,
+       coalesce(sum(u.day_bytes) FILTER (WHERE u.day = {_TODAY}), 0)::bigint AS bytes,
+       coalesce(sum(u.minute_events) FILTER (WHERE u.minute = {_MINUTE}), 0)::bigint AS this_minute,
+       ceil(extract(epoch FROM {_MINUTE} + interval '1 minute' - now()))::int AS next_minute,
+       ceil(extract(epoch FROM ({_TODAY} + 1)::timestamp AT TIME ZONE 'UTC' - now()))::int AS tomorrow
+  FROM people_user p LEFT JOIN events_usage u ON u.user_id = p.id WHERE p.id = %(user)s GROUP BY p.id
+"""  # noqa: S608 - constants only
+
+
+class QuotaReached(Exception):
+    """`wait` is in seconds; `reason` is for the person."""
+
+    def __init__(self, reason: Reason, wait: int) -> None:
+        super().__init__(str(reason))
+        self.reason, self.wait = reason, max(1, wait)
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What a person has used of their quota; a limit of 0 is none. `next_minute` and `tomorrow` are in seconds."""
+
+    events: int
+    most_events: int
+    bytes: int
+    most_bytes: int
+    this_minute: int
+    most_a_minute: int
+    next_minute: int
+    tomorrow: int
+
+
+def used(user_id: int) -> Used:
+    [row] = query(_READ, {"user": user_id})
+    events, megabytes = row.events_per_day, row.event_megabytes_per_day
+    return Used(
+        events=row.events,
+        most_events=settings.EVENTS_PER_PERSON_PER_DAY if events is None else events,
+        bytes=row.bytes,
+        most_bytes=(settings.EVENT_MEGABYTES_PER_PERSON_PER_DAY if megabytes is None else megabytes) * 1024 * 1024,
+        this_minute=row.this_minute,
+        most_a_minute=settings.EVENTS_PER_PERSON_PER_MINUTE,
+        next_minute=row.next_minute,
+        tomorrow=row.tomorrow,
+    )
+
+
+def check(user_id: int, events: int) -> None:
+    """Raises QuotaReached where so many more events do not fit."""
+    now = used(user_id)
+    if now.most_a_minute and now.this_minute + events > now.most_a_minute:
+        raise QuotaReached(Reason(Code.EVENTS_A_MINUTE, most=now.most_a_minute), now.next_minute)
+    if now.most_events and now.events + events > now.most_events:
+        raise QuotaReached(Reason(Code.EVENTS_A_DAY, used=now.events, most=now.most_events), now.tomorrow)
+    if now.most_bytes and now.bytes >= now.most_bytes:
+        raise QuotaReached(Reason(Code.BYTES_A_DAY, used=now.bytes, most=now.most_bytes), now.tomorrow)
+
+
+def count(user_id: int, events: int, stored: int) -> None:
+    """Count what is written, in its transaction. `stored` is in bytes."""
+    change(_COUNT, {"user": user_id, "events": events, "bytes": stored})

@@ -1,0 +1,140 @@
+"""The digest as a kind of work: once it is due, one notification tells of all that it has gathered."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from events.intake import usage
+from events.intake.digests import SEND
+from events.intake.handling import new_notification, size_of
+from events.kinds.event import POLICY
+from events.models import Digest, DigestAttempt, Effect, Rule
+from events.pure import matching
+from events.pure.envelope import as_sent
+from events.reasons import Code
+from notifications.deliveries import outbox
+from notifications.deliveries.outbox import NewNotification
+from notifications.messages import text
+from people import quiet
+from people.quiet import Window
+from work import kinds
+from work.answers import Answer, Cancel, Defer, Done
+from work.broker.wakes import publish_after_commit
+from work.kinds import Kind
+from work.reasons import Reason
+from work.retry import Policy
+
+# Further ones are only counted.
+MOST_LINES = 20
+LONGEST_LINE = 300
+_COUNT = f"{{{matching.COUNT}}}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(kinds.Claim):
+    """A leased digest. Nothing is added to it any more. `quiet` are the quiet hours of its person."""
+
+    rule_id: UUID
+    key_value: str
+    gathered: int
+    hops: int
+    quiet: Window | None
+
+
+class DigestKind(Kind[Claim]):
+    task = SEND
+    queue = "events"
+    model, attempts = Digest, DigestAttempt
+    handler = "type_pattern"
+    person = "d.user_id"
+    language = "p.language"
+    columns = "d.rule_id, d.key_value, d.gathered, d.hops, p.quiet_from, p.quiet_until, p.time_zone"
+    joins = "JOIN people_user p ON p.id = d.user_id"
+    dead_letters = "admin:events_deaddigest"  # those of events have the usual name
+
+    def read(self, row: Any, **common: Any) -> Claim:
+        return Claim(
+            **common,
+            rule_id=row.rule_id,
+            key_value=row.key_value,
+            gathered=row.gathered,
+            hops=row.hops,
+            quiet=quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
+        )
+
+    def origin(self, claim: Claim) -> tuple[str, UUID | None]:
+        return str(claim.rule_id), None
+
+    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
+        rule = Rule.objects.with_channels().get(id=claim.rule_id)
+        if rule.deleted_at is not None:
+            return Cancel(Reason(Code.RULE_DELETED))
+        if not rule.enabled:
+            return Cancel(Reason(Code.RULE_OFF))
+        if not rule.channels.all():
+            return Cancel(Reason(Code.NO_CHANNEL))
+        return Done(effect=partial(_record, claim.id, _notification(claim, rule)))
+
+    def policy(self, handler: str) -> Policy:
+        return POLICY
+
+    def may_repeat(self, handler: str, on_unknown: str) -> bool:
+        return True  # its notification commits with the settlement, or not at all
+
+
+DIGEST = DigestKind()
+
+
+def compose(rule: Rule, envelopes: Sequence[Mapping[str, Any]], gathered: int) -> text.Text:
+    """The texts of a digest of `gathered` events, of which `envelopes` are the first.
+
+    One that gathered a single event says what the rule says of it. Else each event has a line: its title, unless
+    `{count}` makes that the title of all, and its body.
+    """
+    counted = [envelope | {matching.COUNT: gathered} for envelope in map(dict, envelopes)]
+    if gathered == 1:
+        subject, body = matching.fill(rule.title, counted[0]), matching.fill(rule.body, counted[0])
+    else:
+        counts = _COUNT in rule.title
+        subject = (
+            matching.fill(rule.title, counted[0])
+            if counts
+            else _("%(name)s: %(count)s events") % {"name": rule.name, "count": gathered}
+        )
+        parts = [rule.body or "{type}"] if counts else [rule.title, rule.body]
+        lines = [_line(parts, envelope) for envelope in counted]
+        more = gathered - len(lines)
+        body = "\n".join([*lines, _("and %(count)s more") % {"count": more}] if more > 0 else lines)
+    return text.Text(
+        text.fit(" ".join(subject.split()), text.MAX_SUBJECT).text or rule.name, text.fit(body, text.MAX_BODY).text
+    )
+
+
+def _line(parts: Sequence[str], envelope: Mapping[str, Any]) -> str:
+    filled = [" ".join(matching.fill(part, envelope).split()) for part in parts]
+    return text.fit("- " + ": ".join(part for part in filled if part), LONGEST_LINE).text
+
+
+def _notification(claim: Claim, rule: Rule) -> NewNotification:
+    """Its batch is the digest."""
+    entries = Effect.objects.filter(digest=claim.id).select_related("event").order_by("id")[:MOST_LINES]
+    envelopes = [as_sent(effect.event) for effect in entries]
+    data = {
+        "rule": rule.name,
+        "count": claim.gathered,
+        "key": claim.key_value,
+        "events": [{name: envelope[name] for name in ("id", "type", "source", "time")} for envelope in envelopes],
+    }
+    said, wait = compose(rule, envelopes, claim.gathered), quiet.wait(claim.claimed_at, claim.quiet)
+    return new_notification(rule, said, wait, batch_id=claim.id, hops=claim.hops + 1, data=json.dumps(data))
+
+
+def _record(digest_id: UUID, notification: NewNotification) -> None:
+    publish_after_commit(outbox.record([notification]))
+    usage.count(notification.user_id, 0, size_of(notification))
+    Digest.objects.filter(id=digest_id).update(notification_id=notification.notification_id)

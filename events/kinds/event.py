@@ -1,0 +1,100 @@
+"""The event as a kind of work: handling one tells its topic's subscribers, and records what rules make of it."""
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from celery import signals
+
+from events.intake import handling
+from events.intake.handling import Claim
+from events.intake.ledger import COST, HANDLE
+from events.models import Event, EventAttempt, Rule, Topic
+from events.pure import types
+from events.pure.envelope import MOST_HOPS
+from events.reasons import Code
+from events.topics import fan_out, subscriptions
+from people import quiet
+from work.answers import Answer, Cancel, Defer, Done, NotStarted
+from work.broker import fair_queue, load
+from work.broker.wakes import publish_after_commit
+from work.kinds import Kind
+from work.reasons import Reason
+from work.retry import Policy
+
+POLICY = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
+AT_ONCE = 4
+"""Events of the bulk queue that a worker with threads has in hand. Each may make a hundred messages, in a transaction:
+sixteen would hold all its connections and its CPU."""
+
+
+class EventKind(Kind[Claim]):
+    task = HANDLE
+    queue = "events"
+    model, attempts = Event, EventAttempt
+    handler = "type"
+    person = "d.user_id"
+    language = "p.language"
+    source = "d.source"
+    cost = COST
+    columns = """d.user_id, d.key, d.type, d.source, d.occurred_at, d.correlation_id, d.hops, d.data::text AS data,
+       d.created_at, d.topic_id, d.audience, d.audience_key, p.quiet_from, p.quiet_until, p.time_zone"""
+    joins = "JOIN people_user p ON p.id = d.user_id"
+
+    def read(self, row: Any, **common: Any) -> Claim:
+        return Claim(
+            **common,
+            user_id=row.user_id,
+            key=row.key,
+            type=row.type,
+            source=row.source,
+            occurred_at=row.occurred_at,
+            correlation_id=row.correlation_id,
+            hops=row.hops,
+            created_at=row.created_at,
+            data=json.loads(row.data),
+            topic_id=row.topic_id,
+            audience=row.audience,
+            audience_key=row.audience_key,
+            quiet=quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
+        )
+
+    def origin(self, claim: Claim) -> tuple[str, UUID | None]:
+        return claim.source, claim.correlation_id
+
+    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
+        if claim.hops > MOST_HOPS:
+            # No dead letter: nothing is broken, and nobody needs to act.
+            return Cancel(Reason(Code.TOO_MANY_HOPS, hops=claim.hops, most=MOST_HOPS))
+        if problem := types.problem(claim.type, claim.data):
+            return NotStarted(Reason(Code.UNFIT, field=problem.field, problem=problem.text))
+        topic = None if claim.topic_id is None else Topic.objects.filter(id=claim.topic_id).first()
+        rules = handling.rules_for(claim)
+        # Without an effect, events that are settled at the same moment share a commit.
+        return Done(effect=partial(_handle, claim, rules, topic) if rules or topic or claim.audience else None)
+
+    def policy(self, handler: str) -> Policy:
+        return POLICY
+
+    def rescue(self) -> int:
+        return subscriptions.subscribe_added()
+
+    def may_repeat(self, handler: str, on_unknown: str) -> bool:
+        return True  # what handling does commits with the settlement, or not at all
+
+
+@signals.celeryd_after_setup.connect
+def _limit(instance: Any, **_: Any) -> None:
+    if instance.pool_cls.__module__.endswith(".thread"):
+        load.limit(fair_queue.QUEUE, HANDLE, AT_ONCE)
+
+
+def _handle(event: Claim, rules: Sequence[Rule], topic: Topic | None) -> None:
+    if topic is not None or event.audience:
+        publish_after_commit(fan_out.record(event, topic))
+    handling.handle(event, rules)
+
+
+EVENT = EventKind()

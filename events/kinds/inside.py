@@ -1,0 +1,60 @@
+"""Carillon's own events: the changes of states that a rule of their person is for."""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID, uuid5
+
+from common.database.damaged import object_of
+from events.intake import ledger
+from events.models.rule import is_for
+from events.pure import types
+from events.pure.envelope import Envelope
+from notifications.changes import feed
+from notifications.models import Notification
+
+log = logging.getLogger(__name__)
+
+_WANTED = f"""
+    SELECT EXISTS (SELECT FROM events_rule r
+                    WHERE r.user_id = c.user_id AND r.created_at <= c.at AND {is_for("r", "c.type")}) AS wanted
+"""  # noqa: S608 - constants only
+
+
+def record_changes() -> int:
+    """Record each new change that a rule is for as an event. Returns how many changes were looked at."""
+    return feed.process("events", _WANTED, _record)
+
+
+def _record(rows: Sequence[Any]) -> None:
+    wanted = [(row, object_of(row.data)) for row in rows if row.wanted and types.is_reserved(row.type)]
+    found = [(row, data) for row, data in wanted if _fits(row, data)]
+    hops = _hops(data["notification_id"] for _, data in found if "notification_id" in data)
+    ledger.record_all([(row.user_id, _envelope(row, data, hops)) for row, data in found])
+
+
+def _fits(row: Any, data: Any) -> bool:
+    """Whether the data fits the schema of its type; else it does not go out."""
+    if problem := types.problem(row.type, data):
+        log.error("The change %s does not fit its type %s: %s: %s", row.id, row.type, problem.field, problem.text)
+    return problem is None
+
+
+def _envelope(row: Any, data: Mapping[str, Any], hops: Mapping[str, int]) -> Envelope:
+    """Its id follows from the change, so that a change is one event, however often it is read."""
+    correlation_id = data.get("correlation_id")
+    return Envelope(
+        type=row.type,
+        data=dict(data),
+        source=types.SOURCE,
+        key=uuid5(row.id, types.SOURCE),
+        occurred_at=row.at,
+        correlation_id=None if correlation_id is None else UUID(correlation_id),
+        hops=hops.get(data.get("notification_id", ""), 0),
+    )
+
+
+def _hops(notification_ids: Iterable[str]) -> dict[str, int]:
+    """How many steps what follows from these notifications is behind its first cause."""
+    found = Notification.objects.filter(id__in=set(notification_ids)).values_list("id", "hops")
+    return {str(key): hops for key, hops in found}

@@ -1,0 +1,1 @@
+"""What needs no database: envelopes, types, signatures, and whether an event fits a rule."""

@@ -1,0 +1,196 @@
+"""The types of events that Carillon knows: what their data holds, and who emits them.
+
+Producers may publish any other type; its data is then not checked.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _, gettext_lazy
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+
+from common.texts.types import StrOrPromise
+
+SOURCE = "carillon"
+"""The source of the events that only Carillon emits."""
+
+
+class Schema(BaseModel):
+    """The data of a type: no other fields, and no value of another JSON type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Field(NamedTuple):
+    """One field of the data, for people. `holds` is its JSON type."""
+
+    name: str
+    holds: str
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """`emitted_by` is for people. `is_inside`: only Carillon emits it."""
+
+    name: str
+    summary: StrOrPromise
+    schema: type[Schema]
+    example: dict[str, Any]
+    emitted_by: StrOrPromise
+    is_inside: bool = True
+
+    @property
+    def fields(self) -> list[Field]:
+        properties = self.schema.model_json_schema()["properties"]
+        return [
+            Field(name, _holds(shape), json.dumps(self.example.get(name), ensure_ascii=False))
+            for name, shape in properties.items()
+        ]
+
+
+def _holds(shape: dict[str, Any]) -> str:
+    """A part of a JSON schema as a word or two: "text (uuid)", "text or nothing"."""
+    if "anyOf" in shape:
+        return get_text_list([_holds(one) for one in shape["anyOf"]], _("or"))
+    word = {"string": _("text"), "null": _("nothing"), "integer": _("whole number")}.get(shape["type"], shape["type"])
+    return f"{word} ({shape['format']})" if "format" in shape else word
+
+
+class ScheduleData(Schema):
+    schedule_id: UUID
+
+
+class FiredData(ScheduleData):
+    slot: AwareDatetime
+    correlation_id: UUID
+    reason: str
+
+
+class NotificationData(Schema):
+    notification_id: UUID
+    schedule_id: UUID | None
+    correlation_id: UUID
+
+
+class DeliveryData(Schema):
+    delivery_id: UUID
+    notification_id: UUID
+    channel_id: UUID
+    provider: str
+    schedule_id: UUID | None
+    correlation_id: UUID
+    reason: str
+
+
+class ChannelData(Schema):
+    channel_id: UUID
+    provider: str
+    reason: str
+
+
+class AlertData(Schema):
+    """`key` is the same for all events of one alert. Times are as the monitoring system writes them."""
+
+    key: str
+    title: str
+    summary: str = ""
+    severity: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    url: str = ""
+    value: str = ""
+    starts_at: str = ""
+    ends_at: str = ""
+
+
+_CHAIN = "01890a5f-2c0f-7b11-8e3d-7a6b5c4d3e2f"
+_BROKEN = {"schedule_id": "01890a5d-ac96-774b-bcce-b302099a8057"}
+_FIRED = {**_BROKEN, "slot": "2026-03-29T16:00:00Z", "correlation_id": _CHAIN, "reason": ""}
+_TOLD = {"notification_id": "01890a5f-2c10-7c44-9d02-0b8a7c6d5e4f", "schedule_id": None, "correlation_id": _CHAIN}
+_DISABLED = {"channel_id": "01890a5d-ac96-774b-bcce-b302099a8057", "provider": "webhook", "reason": "address-gone"}
+_DELIVERY = {**_TOLD, **_DISABLED, "delivery_id": "01890a5f-2c11-7a0e-8f57-5f0c6a1b2d3e", "reason": "http"}
+_ALERT = {
+    "key": "c4ca4238a0b92382",
+    "title": "DiskFull",
+    "summary": "The disk of db1 is 95 % full.",
+    "severity": "critical",
+    "labels": {"alertname": "DiskFull", "instance": "db1", "severity": "critical"},
+    "annotations": {"summary": "The disk of db1 is 95 % full."},
+    "url": "https://grafana.example.org/d/disk",
+    "value": "95",
+    "starts_at": "2026-03-29T16:00:00Z",
+    "ends_at": "",
+}
+_CLOCK, _DELIVERIES = gettext_lazy("the clock"), gettext_lazy("deliveries")
+_MONITORING = gettext_lazy("Grafana and Alertmanager, through an inbound address; your programs")
+_OUTCOMES = {
+    "open": gettext_lazy("Channels are being tried again."),
+    "full": gettext_lazy("It arrived on all channels."),
+    "partial": gettext_lazy("It arrived on some channels only."),
+    "failed": gettext_lazy("It arrived on no channel."),
+    "dropped": gettext_lazy("It was cancelled, or too late."),
+}
+_ENDS = {
+    "delivered": gettext_lazy("A channel took it."),
+    "dead": gettext_lazy("It failed for good, and waits for a person."),
+    "unknown": gettext_lazy("Nobody knows whether it arrived; it waits for a person."),
+    "expired": gettext_lazy("It was too late to send it."),
+}
+
+TYPES: dict[str, EventType] = {
+    one.name: one
+    for one in (
+        EventType("schedule.fired", gettext_lazy("A reminder was due, and was sent."), FiredData, _FIRED, _CLOCK),
+        EventType("schedule.broken", gettext_lazy("A reminder cannot be read."), ScheduleData, _BROKEN, _CLOCK),
+        *(
+            EventType(f"notification.{outcome}", summary, NotificationData, _TOLD, _DELIVERIES)
+            for outcome, summary in _OUTCOMES.items()
+        ),
+        *(
+            EventType(f"delivery.{state}", summary, DeliveryData, _DELIVERY, _DELIVERIES)
+            for state, summary in _ENDS.items()
+        ),
+        EventType(
+            "channel.disabled",
+            gettext_lazy("Nothing is sent to a channel any more."),
+            ChannelData,
+            _DISABLED,
+            _DELIVERIES,
+        ),
+        EventType("alert.raised", gettext_lazy("Something is wrong."), AlertData, _ALERT, _MONITORING, is_inside=False),
+        EventType("alert.resolved", gettext_lazy("It is well again."), AlertData, _ALERT, _MONITORING, is_inside=False),
+    )
+}
+"""By name."""
+
+INSIDE = [type.name for type in TYPES.values() if type.is_inside]
+"""What only Carillon emits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """`field` is a path such as `data.schedule_id`."""
+
+    field: str
+    text: str
+
+
+def problem(name: str, data: dict[str, Any]) -> Problem | None:
+    """The first reason why `data` does not fit its type; None if it does, or nobody knows the type."""
+    if (known := TYPES.get(name)) is None:
+        return None
+    try:
+        known.schema.model_validate_json(json.dumps(data))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        return Problem(".".join(["data", *map(str, first["loc"])]), f"{first['msg']}.")
+    return None
+
+
+def is_reserved(name: str) -> bool:
+    """Whether only Carillon itself emits events of this type."""
+    return name in INSIDE

@@ -1,0 +1,1 @@
+"""Rules of people: their changes, preview and sentences."""

@@ -1,0 +1,114 @@
+"""What a rule would do with an event: which conditions hold, and what it would say. Nothing is sent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from common.parsing import strict_json
+from events.intake import handling
+from events.models import Event
+from events.pure import matching
+from events.pure.envelope import LARGEST_DATA
+from events.pure.matching import Condition
+from notifications.messages.text import Text
+from people.models import User
+from work.reasons import Reason
+
+# How far back to look for events that fit, and for types.
+_NEWEST = 1_000
+_OFFERED = 20
+# The fields of an envelope that are texts.
+_TEXTS = ("type", "id", "source", "time", "correlation_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a rule would do, throttle and digest aside.
+
+    `conditions` are each with why it does not hold, None if it holds; `missing` are the fields of its texts that the
+    event lacks.
+    """
+
+    fits_type: bool
+    fits_source: bool
+    conditions: list[tuple[Condition, Reason | None]]
+    said: Text
+    missing: list[str]
+
+    @property
+    def rings(self) -> bool:
+        return self.fits_type and self.fits_source and all(unmet is None for _, unmet in self.conditions)
+
+
+def outcome(
+    type_pattern: str, source: str, conditions: Sequence[Condition], title: str, body: str, envelope: dict[str, Any]
+) -> Outcome:
+    budget = matching.budget_of_event()
+    return Outcome(
+        fits_type=matching.fits_pattern(type_pattern, envelope["type"]),
+        fits_source=source in ("", envelope["source"]),
+        conditions=[(one, matching.unmet([one], envelope, budget)) for one in conditions],
+        said=handling.compose(title, body, envelope),
+        missing=matching.missing(f"{title}\n{body}", envelope),
+    )
+
+
+def fitting_events(user: User, pattern: str) -> list[Event]:
+    """The person's last events that fit a pattern, newest first, without their data."""
+    found: QuerySet[Event] = Event.objects.for_user(user)
+    if matching.TYPE.fullmatch(pattern):
+        found = found.filter(type=pattern)
+    elif pattern.endswith(".*"):
+        found = _newest(found).filter(type__startswith=pattern[:-1])
+    return list(found.only("key", "type", "source", "occurred_at").order_by("-id")[:_OFFERED])
+
+
+def types_seen(user: User) -> list[str]:
+    """The types of the person's last events."""
+    return sorted(_newest(Event.objects.for_user(user)).order_by().values_list("type", flat=True).distinct())
+
+
+def _newest(own: QuerySet[Event]) -> QuerySet[Event]:
+    """A bounded part, so that no page grows with history."""
+    return Event.objects.filter(id__in=own.order_by("-id").values("id")[:_NEWEST])
+
+
+def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
+    """The envelope that a person pasted as JSON: a whole event, or its data alone, which is then of `type`.
+
+    Raises ValueError with a sentence for people.
+    """
+    if len(raw := text.encode()) > LARGEST_DATA:
+        said = _("This is larger than %(most)s KiB, which no event is. Paste less.")
+        raise ValueError(said % {"most": LARGEST_DATA // 1024})
+    try:
+        given = strict_json.read(raw)
+    except strict_json.Bad as error:
+        raise ValueError(_("This is not JSON that can be read. %(error)s") % {"error": error}) from None
+    if not isinstance(given, dict):
+        raise ValueError(_('Paste one JSON object, such as {"amount": 120}.'))
+    names = {*_TEXTS, "hops", "topic", "delay", "data"}
+    is_whole = {"type", "data"} <= given.keys() or (bool({"type", "data"} & given.keys()) and given.keys() <= names)
+    if not is_whole:
+        return {"type": type, "source": source, "data": given}
+    _check_sample(given, names)
+    return {"type": type, "source": source, "data": {}} | given
+
+
+def _check_sample(given: dict[str, Any], names: set[str]) -> None:
+    hint = _('To try it as the data of an event, put it into {"data": …}.')
+    for name in given.keys() - names:
+        said = _("This looks like a whole event, which has no field “%(name)s”. %(hint)s")
+        raise ValueError(said % {"name": name[:80], "hint": hint})
+    for name in _TEXTS:
+        if not isinstance(given.get(name, ""), str):
+            said = _("This looks like a whole event, whose “%(name)s” is a text in quotes. %(hint)s")
+            raise ValueError(said % {"name": name, "hint": hint})
+    if "type" in given and matching.TYPE.fullmatch(given["type"]) is None:
+        said = _("“%(type)s” is not a type of event, such as order.paid. %(hint)s")
+        raise ValueError(said % {"type": given["type"][:80], "hint": hint})
+    if not isinstance(given.get("data", {}), dict):
+        raise ValueError(_('The “data” of an event is an object, such as {"amount": 120}. Correct it.'))

@@ -1,0 +1,1 @@
+"""Topics, their subscribers, and events for many."""

@@ -1,0 +1,1 @@
+"""Tell many people one thing, and say how far it has come."""

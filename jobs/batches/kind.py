@@ -1,0 +1,211 @@
+"""The batch as a kind of work: tell an audience, in parts of one transaction each, which moves the cursor in its row.
+
+A worker that dies leaves the cursor behind the last part, and the next one goes on there. Nobody is told twice: a batch
+has one notification, or one job, for each person.
+"""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+from zoneinfo import ZoneInfo
+
+from django.db import transaction
+
+from common import fault_points
+from common.database import postgres
+from common.database.postgres import column, persist
+from common.times import civil_time, zones
+from jobs import kinds as job_kinds
+from jobs.batches import sql
+from jobs.batches.audiences import AUDIENCES
+from jobs.batches.progress import TELL
+from jobs.checks.recording import LOOK, own_queue, queue_of
+from jobs.models import Batch, BatchAttempt
+from jobs.reasons import Code
+from notifications.deliveries import outbox
+from notifications.deliveries.outbox import DELIVER
+from notifications.deliveries.pull_signal import wake_pullers_after_commit
+from notifications.messages import text
+from work import kinds
+from work.answers import Answer, Cancel, Defer, Done, NotStarted
+from work.broker import wakes
+from work.broker.wakes import Wake
+from work.kinds import Kind
+from work.reasons import Reason
+from work.retry import Policy
+
+log = logging.getLogger(__name__)
+
+PART = 2_000
+# Seconds after which the batch is given back, so that another one has its turn; far below the lease.
+PORTION = 5.0
+# An audience up to here is published at once; the deliveries of a larger one are bulk work.
+FEW = 200
+POLICY = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
+# Stands for the reader's name until the statement fills it in; nobody types it.
+_NAME = uuid4().hex
+# Each holds a connection and a thread of this process.
+_large_ones = threading.BoundedSemaphore(2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(kinds.Claim):
+    """A leased batch; see `Batch`. `message` is what its people are told: texts, and how they are sent."""
+
+    correlation_id: UUID | None
+    slot: datetime | None
+    local_time: bool
+    job_kind: str
+    message: Mapping[str, Any]
+    is_cancelled: bool
+    may_announce: bool
+
+
+class BatchKind(Kind[Claim]):
+    task = TELL
+    queue = "jobs"
+    model, attempts = Batch, BatchAttempt
+    handler = "audience"
+    person = "d.user_id"
+    language = "(SELECT language FROM people_user WHERE id = d.user_id)"
+    columns = """d.correlation_id, d.slot, d.local_time, d.job_kind, d.message::text AS message, d.cancelled_at,
+       d.origin <> 'announcement' OR (SELECT is_staff AND is_active FROM people_user WHERE id = d.user_id)
+           AS may_announce"""
+    dead_letters = "admin:jobs_deadbatch"
+
+    def read(self, row: Any, **common: Any) -> Claim:
+        return Claim(
+            **common,
+            correlation_id=row.correlation_id,
+            slot=row.slot,
+            local_time=row.local_time,
+            job_kind=row.job_kind,
+            message=dict(json.loads(row.message)),
+            is_cancelled=row.cancelled_at is not None,
+            may_announce=row.may_announce,
+        )
+
+    def origin(self, claim: Claim) -> tuple[str, UUID | None]:
+        return claim.handler, claim.correlation_id
+
+    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
+        if claim.is_cancelled:
+            return Cancel(Reason(Code.CANCELLED_BATCH))
+        if claim.handler not in AUDIENCES:
+            return NotStarted(Reason(Code.NO_AUDIENCE, audience=claim.handler))
+        if not claim.may_announce:
+            return NotStarted(Reason(Code.NOT_STAFF))
+        return super().prepare(claim)
+
+    def run(self, claim: Claim) -> Answer | Defer:
+        return tell(claim) or Done()
+
+    def policy(self, handler: str) -> Policy:
+        return POLICY
+
+    def may_repeat(self, handler: str, on_unknown: str) -> bool:
+        return True  # each part commits with the cursor, or not at all
+
+
+BATCH = BatchKind()
+
+
+def tell(batch: Claim) -> Defer | None:
+    """Tell those who have not been told. None once it is over; else when to go on."""
+    audience = AUDIENCES[batch.handler]
+    size = sql.SIZE.replace("$people", audience.people).replace("$nobody", audience.nobody)
+    if not (counted := postgres.query(size, {"id": batch.id, "token": batch.token})):
+        return _more(0, 0)  # another worker has taken over, or it was cancelled
+    [row] = counted
+    if batch.tries + batch.released == 1:
+        log.info("Batch %s begins: it is for %s people", batch.id, row.size)
+    is_bulk = row.size > FEW
+    if is_bulk and not _large_ones.acquire(blocking=False):
+        return Defer(1.0, Reason(Code.OTHERS_FIRST))
+    try:
+        statement = (sql.LOOK if batch.job_kind else sql.SAY).replace("$people", audience.people)
+        return _tell(batch, statement, _values(batch, is_bulk))
+    finally:
+        if is_bulk:
+            _large_ones.release()
+
+
+def _tell(batch: Claim, statement: str, values: dict[str, Any]) -> Defer | None:
+    until = time.monotonic() + PORTION
+    looked = not values["is_bulk"]
+    task, queue = (LOOK, own_queue(values["queue"])) if batch.job_kind else (DELIVER, None)
+    while True:
+        found = persist(partial(_tell_part, statement, values))
+        fault_points.reach("chunk-told")
+        if not found:
+            return _more(0, 0)  # another worker has taken over, or it was cancelled
+        [row] = found
+        wake_pullers_after_commit(set(row.pulled or ()))
+        if row.work:
+            wakes.publish(Wake(task, UUID(key), wait, user, queue=queue) for key, user, wait in json.loads(row.work))
+        if row.passed < PART:
+            log.info("Batch %s is recorded: %s of %s people were reached", batch.id, row.reached, row.size)
+            return None
+        if not looked and postgres.query(sql.KNOWN, [])[0].rows < row.size:
+            postgres.change(sql.ANALYZE, [])
+        looked = True
+        if time.monotonic() > until:
+            return _more(row.told, row.size)
+
+
+def _tell_part(statement: str, values: dict[str, Any]) -> list[Any]:
+    """Lock first: a statement that has to wait for the batch would not see who left meanwhile (see `leavers`)."""
+    with transaction.atomic():
+        postgres.query(sql.LOCK, {"id": values["id"]})
+        return postgres.query(statement, values)
+
+
+def _more(told: int, size: int) -> Defer:
+    return Defer(0.0, Reason(Code.MORE_TO_TELL, told=told, size=size))
+
+
+def _values(batch: Claim, is_bulk: bool) -> dict[str, Any]:
+    message, clocks, kind = batch.message, _clocks(batch), job_kinds.find(batch.job_kind)
+    return {
+        "id": batch.id,
+        "token": batch.token,
+        "part": PART,
+        "zones": column(clocks),
+        "slots": column(slot for slot, _ in clocks.values()),
+        "subjects": column(said.subject for _, said in clocks.values()),
+        "bodies": column(said.body for _, said in clocks.values()),
+        "marker": _NAME,
+        "urgent": bool(message.get("urgent")),
+        "category": message.get("category", ""),
+        "data": message.get("data"),
+        "hops": message.get("hops", 0),
+        "queue": queue_of(batch.job_kind),
+        "connection": kind.connection if kind else "",
+        **outbox.parameters(is_bulk),
+    }
+
+
+def _clocks(batch: Claim) -> dict[str, tuple[datetime | None, text.Text]]:
+    """By the reader's zone, when its slot is and what is said; "" is for all zones that are not listed.
+
+    The reader's name is filled in by the statement. A batch without a slot says the same to all.
+    """
+    message, own = batch.message, str(batch.message.get("time_zone", ""))
+    title, body = str(message["title"]), str(message["body"])
+    if batch.slot is None:
+        return {"": (None, text.Text(title, body))}
+    civil = civil_time.local(zones.read(zones.FIRST_ZONE), batch.slot).replace(tzinfo=None)
+
+    def at(zone: str) -> tuple[datetime, text.Text]:
+        slot = civil_time.first_instant(ZoneInfo(zone), civil) if batch.local_time else batch.slot
+        assert slot is not None  # noqa: S101 - see above
+        return slot, text.compose(title, body, name=_NAME, slot=slot, time_zone=zone)
+
+    return {"": at(own if own in zones.known() else "UTC"), **{zone: at(zone) for zone in sorted(zones.known())}}

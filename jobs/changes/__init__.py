@@ -1,0 +1,1 @@
+"""Changes by people: connections, and reminders that have jobs."""

@@ -1,0 +1,80 @@
+"""The form of a connection, for pages and the API: what was typed is valid when its source answers to it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _, gettext_lazy
+
+from jobs.changes import connections
+from jobs.connections.base import ConnectionKind
+from jobs.models import Connection
+from jobs.reading.fetch import Later
+from notifications.channels.forms import change_form
+from notifications.messages.message import Destination
+from notifications.net import address_checks
+from people.models import User
+
+
+class LabelForm(forms.Form):
+    label = forms.CharField(
+        label=gettext_lazy("Name"),
+        required=False,
+        max_length=80,
+        help_text=gettext_lazy("Empty: the name of its kind."),
+        error_messages={
+            "max_length": gettext_lazy("This name is %(show_value)d characters long; at most %(limit_value)d fit.")
+        },
+    )
+
+
+class ConnectionForm:
+    """A new connection, or a change of `connection`. `posted` is None on GET.
+
+    `details` are the kind's own fields: stored secrets are not shown, and one that is left empty is kept.
+    """
+
+    def __init__(
+        self, user: User, kind: ConnectionKind, posted: Mapping[str, Any] | None, connection: Connection | None = None
+    ) -> None:
+        self.user, self.kind, self.connection = user, kind, connection
+        self._stored = None if connection is None else connections.readable_destination(connection)
+        self.details: forms.Form = (
+            kind.form(posted) if self._stored is None else change_form(posted, kind, self._stored)
+        )
+        self.label = LabelForm(posted, initial={"label": connection.label if connection else ""})
+        self._after: Destination | None = None
+        self._asked = False
+
+    def is_valid(self, *, ask: bool = True) -> bool:
+        """Whether all is valid, and the source answers where another address or secret was entered.
+
+        Give `ask=False` inside a transaction: the source is not asked, and the connection stays unchecked.
+        """
+        if not address_checks.are_valid(self.user.pk, self.details, self.label, look=ask):
+            return False
+        after = self.kind.destination(self.details.cleaned_data)
+        if self._stored is not None and not connections.has_changed(self.kind, self._stored, after):
+            return True
+        self._after, self._asked = after, ask
+        if not ask:
+            return True
+        try:
+            found = connections.ask(self.user, self.kind, after)
+        except connections.TooMany as refusal:
+            self.details.add_error(None, str(refusal))
+            return False
+        if not isinstance(found, Destination):
+            said = _("%(reason)s Try again later.") if isinstance(found, Later) else "%(reason)s"
+            self.details.add_error(None, said % {"reason": found.reason})
+            return False
+        self._after = found
+        return True
+
+    def save(self) -> Connection:
+        """Write what is valid. Raises `connection_changes.TooMany`, `connection_changes.Conflict`."""
+        label = self.label.cleaned_data["label"] or str(self.kind.label)
+        if self.connection is not None:
+            return connections.change(self.connection, label, self._after)
+        assert self._after is not None  # noqa: S101 - a new one always has a destination
+        return connections.add(self.user, self.kind, self._after, label, checked=self._asked)

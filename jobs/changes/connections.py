@@ -1,0 +1,123 @@
+"""Every change of a connection: add, edit, check, remove. Its health changes with looks, too: `deciding`."""
+
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from common import encryption
+from common.database.postgres import lend_connection
+from common.limits import rate_limiter
+from common.limits.rate_limiter import Window
+from jobs import connections
+from jobs.connections.base import ConnectionKind
+from jobs.models import Connection
+from jobs.reading.fetch import Fetch, Later, Refused, outcome
+from jobs.reasons import Code
+from notifications.messages.message import Destination
+from people.models import User
+from people.user_lock import lock_user
+from work.reasons import Reason
+
+CHECKS_A_MINUTE = 10
+
+
+class TooMany(Exception):
+    """A limit forbids it; the message is for the person."""
+
+
+class Conflict(Exception):
+    """The connection has changed since it was read."""
+
+
+def ask(user: User, kind: ConnectionKind, stored: Destination) -> Destination | Later | Refused:
+    """Return the destination as its source has it, or why the source does not answer to it. Outside of transactions.
+
+    Raises TooMany: each question keeps a process waiting for a stranger.
+    """
+    if not rate_limiter.allows(Window(f"connection-checks:{user.pk}", CHECKS_A_MINUTE, 60.0)):
+        raise TooMany(
+            _("You have checked %(count)s times within a minute, which is the limit. Wait a minute.")
+            % {"count": CHECKS_A_MINUTE}
+        )
+    lend_connection()
+    found = outcome(partial(kind.check, stored, Fetch(kind.deadline)))
+    return found if isinstance(found, Later | Refused) else Destination(found, stored.secrets)
+
+
+def add(user: User, kind: ConnectionKind, destination: Destination, label: str, *, checked: bool) -> Connection:
+    """Add a connection; `checked`: its source has answered to it. The label defaults to the kind's. Raises TooMany."""
+    with lock_user(user):
+        if Connection.objects.for_user(user).count() >= settings.MOST_CONNECTIONS:
+            raise TooMany(
+                _("You have %(count)s connections, which is the limit. Remove one.")
+                % {"count": settings.MOST_CONNECTIONS}
+            )
+        connection = Connection(user=user, kind=kind.name, label=label or str(kind.label))
+        if checked:
+            connection.verified_at = connection.working_since = Now()
+        connection.hold(destination)
+        connection.save(force_insert=True)
+        connection.refresh_from_db()
+        return connection
+
+
+def readable_destination(connection: Connection) -> Destination:
+    """Its destination, without the secrets if the configured keys cannot read them."""
+    try:
+        return connection.destination()
+    except encryption.Unreadable:
+        return Destination(connection.address)
+
+
+def has_changed(kind: ConnectionKind, stored: Destination, after: Destination) -> bool:
+    """Whether another address or secret was entered, so that the source must be asked again."""
+    shown = kind.form_initial(stored) != kind.form_initial(after)
+    return shown or dict(stored.secrets) != dict(after.secrets)
+
+
+def change(read: Connection, label: str, after: Destination | None) -> Connection:
+    """Give the connection a label and, unless None, the address and secrets `after`, to which its source has answered.
+
+    Raises Conflict where it is not the version that was `read`.
+    """
+    with lock_user(read.user):
+        fields: dict[str, Any] = {"label": label, "version": F("version") + 1}
+        if after is not None:
+            read.hold(after)
+            fields |= {"address": read.address, "sealed_secrets": read.sealed_secrets}
+        current = Connection.objects.filter(id=read.id, version=read.version, removed_at=None)
+        written = current.update(**fields) if after is None else current.note_success(verified_at=Now(), **fields)
+        if not written:
+            raise Conflict
+    return Connection.objects.get(id=read.id)
+
+
+def check(connection: Connection) -> Reason | None:
+    """Ask the source now, and write what becomes of it. Returns why it does not answer, None if it does.
+
+    Raises TooMany.
+    """
+    if (kind := connections.find(connection.kind)) is None:
+        return Reason(Code.NO_CONNECTION_KIND, kind=connection.kind)
+    try:
+        found = ask(connection.user, kind, connection.destination())
+    except encryption.Unreadable:
+        return Reason(Code.CONNECTION_UNREADABLE)
+    # Not the secrets that somebody has entered meanwhile.
+    asked = Connection.objects.filter(id=connection.id, version=connection.version, removed_at=None)
+    if isinstance(found, Destination):
+        asked.note_success(address=dict(found.address))
+        return None
+    asked.note_failure(found.reason, isinstance(found, Refused) and found.disconnect)
+    return found.reason
+
+
+def remove(connection: Connection) -> None:
+    """Erase its secrets. Reminders that look through it fail, and their person is told."""
+    Connection.objects.filter(id=connection.id, removed_at=None).update(
+        removed_at=Now(), sealed_secrets="", version=F("version") + 1
+    )

@@ -1,0 +1,49 @@
+"""What a change of a reminder does to its jobs and to what they remember, in the transaction of the change."""
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.db.models import F
+from django.db.models.functions import Now
+
+from jobs import kinds
+from jobs.kinds.base import Ask
+from jobs.models import Job, Memory
+from jobs.reasons import Code
+from work.engine import manual
+from work.reasons import Reason
+
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def question(name: str, payload: Mapping[str, Any] | None, connection_id: UUID | None) -> tuple[Any, ...]:
+    """What decides the answer that a reminder gets; () where it looks at nothing."""
+    if not name:
+        return ()
+    kind, asked = kinds.find(name), payload or {}
+    if kind is not None:
+        zone = ZoneInfo("UTC")
+        ask = Ask(user_id=0, origin_id=None, zone=zone, slot=_ANY_TIME, now=_ANY_TIME, payload=asked)
+        try:
+            asked = kind.question(ask)
+        except Exception:  # a damaged row: all of it is the question
+            return name, connection_id, payload
+    return name, connection_id, asked
+
+
+def withdraw(origin_ids: Collection[UUID], reason: Reason) -> None:
+    """pending -> cancelled for the jobs of reminders. One that looks now may speak; if it fails, it is not retried."""
+    jobs = Job.objects.filter(origin_id__in=origin_ids)
+    jobs.filter(state=Job.words.working).update(expires_at=Now(), failures_noted=F("replays") + 1)
+    manual.cancel(Job, jobs.filter(state="pending").values_list("id", flat=True), reason)
+
+
+def forget(*origin_ids: UUID) -> None:
+    """Forget what the looks of reminders have found, and those that wait: they ask another question now."""
+    withdraw(origin_ids, Reason(Code.OTHER_QUESTION))
+    Memory.objects.filter(origin_id__in=origin_ids).update(
+        state=None, version=F("version") + 1, failures=0, failing_since=None, told_at=None
+    )

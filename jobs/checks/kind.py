@@ -1,0 +1,157 @@
+"""The job as a kind of work: what is loaded with a claim, the look, and what its decision writes."""
+
+import json
+import logging
+import random
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from common.database import postgres
+from common.parsing.pool import ParsingUnavailable
+from jobs import kinds
+from jobs.checks import deciding, failures, limits, looking
+from jobs.checks.claim import Claim
+from jobs.checks.recording import LOOK, SendAs
+from jobs.kinds.base import Found, JobKind, Source
+from jobs.models import Connection, Job, JobAttempt
+from jobs.reading.fetch import Later, Refused
+from jobs.reasons import Code
+from people import quiet
+from work.answers import Answer, Cancel, Defer
+from work.kinds import Kind
+from work.reasons import Code as Engine, Reason
+from work.retry import Policy
+
+log = logging.getLogger(__name__)
+
+# It also counts releases for other reasons; but a page that the kernel ends for want of memory comes to an end.
+_MOST_RELEASED = 30
+LOOK_NOW = 10.0
+"""Seconds for a look that a person waits for."""
+
+
+class LookKind(Kind[Claim]):
+    task = LOOK
+    queue = "jobs"
+    model, attempts = Job, JobAttempt
+    handler = "kind"
+    person = "d.user_id"
+    language = "p.language"
+    source = "CASE WHEN d.connection_id IS NULL THEN '' ELSE 'connection' END"
+    queue_of = "nullif(d.queue, 'jobs')"
+    most_tries = "CASE WHEN d.preview IS NOT NULL THEN 1 END"
+    columns = f"""
+       d.user_id, d.origin_id, d.batch_id, d.correlation_id, d.slot, d.payload::text AS payload,
+       d.message::text AS message, d.on_error, d.errors_allowed, d.expires_at, d.connection_id,
+       p.time_zone, p.is_active, CASE WHEN NOT (d.message->>'urgent')::bool THEN p.quiet_from END AS quiet_from,
+       p.quiet_until,
+       d.preview::text AS preview,
+       m.state::text AS memory, m.version AS memory_version, m.failures, m.failing_since, m.told_at,
+       {postgres.columns(Connection, "c")}"""
+    joins = """
+  JOIN people_user p ON p.id = d.user_id
+  LEFT JOIN jobs_connection c ON c.id = d.connection_id
+  LEFT JOIN jobs_memory m
+         ON m.origin_id = coalesce(d.origin_id, (d.preview->>'of')::uuid) AND m.user_id = d.user_id"""
+
+    def keeps_receipt(self, receipt: Reason) -> bool:
+        return True
+
+    def read(self, row: Any, **common: Any) -> Claim:
+        source, unusable = _source(row)
+        return Claim(
+            **common,
+            user_id=row.user_id,
+            origin_id=row.origin_id,
+            batch_id=row.batch_id,
+            correlation_id=row.correlation_id,
+            slot=row.slot,
+            payload=dict(json.loads(row.payload)),
+            send_as=SendAs.read(row.message),
+            time_zone=row.time_zone,
+            quiet=quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
+            expires_at=row.expires_at,
+            is_active=row.is_active,
+            source=source,
+            unusable=unusable,
+            connection_works=row.c_working_since is not None,
+            on_error=row.on_error,
+            errors_allowed=row.errors_allowed,
+            memory=None if row.memory is None else json.loads(row.memory),
+            memory_version=row.memory_version or 0,
+            failures=row.failures or 0,
+            failing_since=row.failing_since,
+            told_at=row.told_at,
+            preview=None if row.preview is None else json.loads(row.preview),
+        )
+
+    def origin(self, claim: Claim) -> tuple[str, UUID | None]:
+        return str(claim.origin_id or ""), claim.correlation_id or claim.batch_id
+
+    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
+        if not claim.is_active:
+            return Cancel(Reason(Code.SWITCHED_OFF))
+        if (kind := kinds.find(claim.handler)) is None:
+            return deciding.failed(claim, Reason(Code.NO_KIND, kind=claim.handler))
+        if claim.unusable:
+            return deciding.failed(claim, claim.unusable)
+        if kind.connection and kind.needs_connection and claim.source is None:
+            return deciding.failed(claim, Reason(Code.NO_CONNECTION))
+        return limits.limited(claim) or partial(self._look if claim.preview is None else self._preview, claim, kind)
+
+    def _preview(self, claim: Claim, kind: JobKind) -> Answer | Defer:
+        """Somebody waits for it: it is tried once, and a bug of the kind is told like any other failure."""
+        try:
+            return self._look(claim, kind, tries=1, deadline=LOOK_NOW, keep=False)
+        except Exception as error:
+            if postgres.blames_no_row(error):
+                raise
+            # Its text may hold a secret.
+            log.error("%s raised %s in a look of a person", kind.name, type(error).__name__)
+            return deciding.failed(claim, Reason(Engine.FAULT, kind=kind.name, error=type(error).__name__))
+
+    def _look(self, claim: Claim, kind: JobKind, tries: int | None = None, **how: Any) -> Answer | Defer:
+        try:
+            with limits.counted(claim):
+                ask = claim.ask()
+                found = looking.look(kind, ask, **how)
+        except ParsingUnavailable:
+            busy = Reason(Code.PARSERS_BUSY)
+            return Defer(_wait(claim), busy) if claim.released < _MOST_RELEASED else deciding.failed(claim, busy)
+        if isinstance(found, Later):
+            return found if claim.tries < (tries or kind.policy.tries) else deciding.failed(claim, found.reason)
+        follows = looking.decide(kind, ask, found) if isinstance(found, Found) else found
+        if isinstance(follows, Refused):
+            return deciding.failed(claim, follows.reason, disconnect=follows.disconnect)
+        return deciding.decided(claim, follows)
+
+    def policy(self, handler: str) -> Policy:
+        kind = kinds.find(handler)
+        return Policy(tries=1) if kind is None else kind.policy
+
+    def may_repeat(self, handler: str, on_unknown: str) -> bool:
+        return True  # a look changes nothing, and what it decides commits with the settlement, or not at all
+
+    def rescue(self) -> int:
+        return failures.note_missed(self)
+
+
+def _wait(claim: Claim) -> float:
+    """Seconds until a job comes again for which no child was free to parse."""
+    return min(60.0, 2.0 ** min(claim.released, 6)) * (0.5 + random.random())  # noqa: S311
+
+
+def _source(row: Any) -> tuple[Source | None, Reason | None]:
+    """The connection that a job looks through, or why it cannot be used."""
+    if row.connection_id is None:
+        return None, None
+    if row.c_id is None:
+        return None, Reason(Code.NO_CONNECTION)
+    connection = postgres.instance(Connection, row[row._fields.index("c_id") :])
+    opened = looking.open_connection(connection)
+    return (None, opened) if isinstance(opened, Reason) else (opened, None)
+
+
+JOB = LookKind()

@@ -1,0 +1,86 @@
+"""How many looks run at the same time: of one person, and in a worker, which keeps threads for other work.
+
+A look waits for a stranger's server, so a source that hangs would else hold up the deliveries of everybody.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from celery import signals
+from django.conf import settings
+
+from common.limits import rate_limiter
+from common.limits.rate_limiter import Ended, Slots
+from jobs import kinds
+from jobs.checks.claim import Claim
+from jobs.checks.recording import LOOK
+from jobs.reasons import Code
+from work.answers import Defer
+from work.broker import load
+from work.engine.claim import LEASE
+from work.reasons import Reason
+
+OF_A_PERSON = 20
+# One thread of so many takes no look.
+_SPARE = 40
+_LONGEST_WAIT = 20.0  # seconds
+_MARGIN = 5.0  # seconds, for what follows a look
+
+
+class _Worker:
+    """The threads of this worker that may look; no bound in a process that looks at one thing at a time."""
+
+    threads: threading.BoundedSemaphore | None = None
+
+
+@signals.celeryd_after_setup.connect
+def _know_worker(instance: Any, **_: Any) -> None:
+    if instance.pool_cls.__module__.endswith(".thread"):
+        most = max(1, instance.concurrency - max(1, instance.concurrency // _SPARE))
+        _Worker.threads = threading.BoundedSemaphore(most)
+        for queue in ("jobs", *settings.JOB_QUEUES.values()):
+            load.limit(queue, LOOK, most)
+
+
+def limited(claim: Claim) -> Defer | None:
+    """None: it may look now, and is counted until `counted` ends. Else when to come again; nothing is counted."""
+    if _Worker.threads is not None and not _Worker.threads.acquire(blocking=False):
+        # Another worker may have a thread, so the first waits are short.
+        wait = min(_LONGEST_WAIT, 0.5 * 2 ** min(claim.released, 6)) * (0.5 + random.random())  # noqa: S311
+        return Defer(wait, Reason(Code.WORKER_BUSY))
+    try:
+        full = rate_limiter.take([_slots(claim)], str(claim.user_id), claim.released, claim.left, str(claim.token))
+    except BaseException:
+        _end_thread()
+        raise
+    if full is None:
+        return None
+    _end_thread()
+    return Defer(full.wait, Reason(Code.PERSON_BUSY, amount=OF_A_PERSON))
+
+
+@contextmanager
+def counted(claim: Claim) -> Iterator[None]:
+    """A look that was not `limited`."""
+    started = time.monotonic()
+    try:
+        yield
+    finally:
+        _end_thread()
+        rate_limiter.end([_slots(claim)], Ended(str(claim.token), time.monotonic() - started, True))
+
+
+def _slots(claim: Claim) -> Slots:
+    """A worker that dies gives nothing back: its slots end soon after the longest look of its kind."""
+    kind = kinds.find(claim.handler)
+    lasts = LEASE if kind is None else min(kind.deadline + _MARGIN, LEASE)
+    return Slots(f"looks:{claim.user_id}", OF_A_PERSON, lasts)
+
+
+def _end_thread() -> None:
+    if _Worker.threads is not None:
+        _Worker.threads.release()

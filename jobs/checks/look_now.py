@@ -1,0 +1,110 @@
+"""Check now: what a reminder would find and say at this moment. It sends nothing.
+
+A worker looks, as for any job; whoever asked waits for its row. The web process fetches and parses nothing.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from common.database.postgres import lend_connection
+from common.database.uuid7 import uuid7
+from common.limits import rate_limiter
+from common.limits.rate_limiter import Window
+from jobs import words
+from jobs.checks import recording
+from jobs.checks.recording import NewJob, SendAs
+from jobs.models import Connection, Job
+from jobs.reasons import Code
+from notifications.messages.text import Text
+from people.models import User
+from work.broker.wakes import publish_after_commit
+from work.reasons import NO_REASON, Reason
+
+A_MINUTE = 10
+"""How often one person may look."""
+WAIT = 1.0
+"""Seconds that the request waits that asked for it: of those, a person has two at a time. Later ones do not wait."""
+_STEP = 0.05
+_STALE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What a look found. `outcome` is "looking" while it is under way (`id`: to ask again), "spoke", "silent" or
+    "failed"; `text` what the reminder would say, None where it stays silent.
+    """
+
+    outcome: str
+    reason: Reason
+    id: UUID | None = None
+    text: Text | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.outcome == "looking"
+
+    @property
+    def failed(self) -> bool:
+        return self.outcome == "failed"
+
+    @property
+    def said(self) -> str:
+        """What it found, or why it could not look, and what follows."""
+        return words.looked(self.outcome, str(self.reason))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What to look at: `payload` as the kind's form made it. It knows what the last look of `origin_id` left."""
+
+    kind: str
+    payload: Mapping[str, Any]
+    connection: Connection | None
+    send_as: SendAs
+    origin_id: UUID | None = None
+
+
+def look_now(user: User, question: Question) -> Looked:
+    """Record a job, and wait a moment for it. Do not call it in a transaction: no worker would see the job."""
+    if not rate_limiter.allows(Window(f"look-now:{user.pk}", A_MINUTE, 60.0)):
+        return Looked(outcome="failed", reason=Reason(Code.TOO_OFTEN, most=A_MINUTE))
+    now = timezone.now()
+    new = NewJob(
+        user_id=user.pk,
+        kind=question.kind,
+        payload=question.payload,
+        connection_id=None if question.connection is None else question.connection.id,
+        batch_id=uuid7(),
+        slot=now,
+        send_as=question.send_as,
+        expires_at=now + _STALE,
+        preview={"of": question.origin_id and str(question.origin_id)},
+    )
+    with transaction.atomic():
+        wakes = recording.record([new])
+        publish_after_commit(wakes)
+    ends = time.monotonic() + WAIT
+    while (looked := find(user, wakes[0].id)).is_open and time.monotonic() < ends:
+        lend_connection()
+        time.sleep(_STEP)
+    return looked
+
+
+def find(user: User, look_id: UUID) -> Looked:
+    """Return what has become of a person's look. Raises Job.DoesNotExist."""
+    job = Job.objects.get(id=look_id, user=user, preview__isnull=False)
+    if job.state in ("pending", job.words.working):
+        return Looked(outcome="looking", reason=NO_REASON, id=job.id)
+    reason = Reason(job.reason_code, **job.reason_params)
+    if job.state != job.words.done:
+        return Looked(outcome="failed", reason=reason, id=job.id)
+    found: dict[str, Any] = job.preview or {}
+    text = Text(found["subject"], found["body"]) if found["outcome"] == "spoke" else None
+    return Looked(outcome=found["outcome"], reason=reason, id=job.id, text=text)

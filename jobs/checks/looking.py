@@ -1,0 +1,89 @@
+"""Look: ask the source, or use what it answered to the same question a while ago. Writes nothing but kept answers."""
+
+import hashlib
+import json
+import logging
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from django.db.models.functions import Now
+
+from common import encryption
+from common.database.postgres import lend_connection, persist
+from common.parsing.budget import Budget, OverBudget
+from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say, Source
+from jobs.models import Connection, Result
+from jobs.reading.fetch import Fetch, Later, NotModified, Refused, outcome, over_budget
+from jobs.reasons import Code
+from work.reasons import Reason
+
+log = logging.getLogger(__name__)
+
+DECISION = 5
+"""Seconds of CPU time."""
+
+
+def look(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool = True) -> Found | Later | Refused:
+    """Return what the source says, or why it says nothing. Raises what is a bug of the kind.
+
+    `deadline`: seconds, if fewer than the kind allows; without `keep`, the answer is not kept for other looks.
+    """
+    key = _key(kind, ask)
+    known = persist(Result.objects.filter(key=key).first) if kind.fresh_for or kind.conditional else None
+    if known is not None and datetime.now(UTC) - known.fetched_at < timedelta(seconds=kind.fresh_for):
+        return Found(known.value)
+    lend_connection()
+    seconds = kind.deadline if deadline is None else min(deadline, kind.deadline)
+    fetch = Fetch(seconds, known.etag, known.modified) if known is not None else Fetch(seconds)
+    try:
+        found = outcome(partial(kind.look, ask, fetch))
+    except NotModified:
+        assert known is not None  # noqa: S101 - nothing else has an ETag to send
+        found = Found(known.value)
+    if keep and isinstance(found, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
+        _keep(key, found, fetch)
+    return found
+
+
+def decide(kind: JobKind, ask: Ask, found: Found) -> Say | Nothing | Refused:
+    """Return what follows, or that it costs too much to say. Raises what is a bug of the kind."""
+    ask = replace(ask, budget=Budget(seconds=DECISION))
+    try:
+        decision = kind.decide(ask, found.value)
+        ask.budget.clock()
+    except OverBudget as limit:
+        return over_budget(limit)
+    return decision
+
+
+def open_connection(connection: Connection) -> Source | Reason:
+    """The connection with its secrets, or why it cannot be used."""
+    if connection.removed_at is not None:
+        return Reason(Code.NO_CONNECTION)
+    if connection.disabled_at is not None:
+        why = Reason(connection.failing_code, **connection.failing_params)
+        return Reason(Code.CONNECTION_DISABLED, label=connection.label, why=why)
+    try:
+        there = connection.destination()
+    except encryption.Unreadable:
+        return Reason(Code.CONNECTION_UNREADABLE)
+    return Source(
+        id=connection.id,
+        label=connection.label,
+        address=there.address,
+        secrets=there.secrets,
+        version=connection.version,
+    )
+
+
+def _key(kind: JobKind, ask: Ask) -> str:
+    """Another connection, or one with another secret, may see another answer to the same question."""
+    through = f"{ask.source.id} {ask.source.version}" if ask.source else ""
+    asked = [kind.name, through, kind.question(ask)]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _keep(key: str, found: Found, fetch: Fetch) -> None:
+    values = {"value": found.value, "etag": fetch.etag, "modified": fetch.modified, "fetched_at": Now()}
+    persist(partial(Result.objects.update_or_create, key=key, defaults=values))

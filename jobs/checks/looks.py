@@ -1,0 +1,112 @@
+"""What became of the jobs of a reminder, for its pages and for Explain."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from common.database.postgres import column
+from common.database.uuid7 import first_of
+from jobs import words
+from jobs.models import Job
+from work.models import DEAD_LETTERS
+
+_AT_ONCE = timedelta(seconds=1)
+_LISTED = ("cause", "count", "example")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One job. `outcome` is a key of `words.look`; `reason_code` its evidence, or why it could not look.
+
+    `at`: when it looks, for one that waits. `text` is a sentence; "at" and an instant follow if `at` is set.
+    """
+
+    job_id: UUID
+    kind: str
+    outcome: str
+    reason_code: str
+    reason: str
+    slot: datetime
+    at: datetime | None
+    notification_id: UUID | None
+    not_taken: list[dict[str, Any]]
+    silent_since: datetime | None
+
+    @property
+    def text(self) -> str:
+        return words.look(self.outcome, self.reason)
+
+
+def of_batches(user_id: int, batches: Collection[UUID]) -> dict[UUID, Look]:
+    """The looks of a person, by the batch that caused each. One statement; none without batches."""
+    if not batches:
+        return {}
+    return {job.batch_id: _look(job) for job in Job.objects.filter(user_id=user_id, batch_id__in=batches)}
+
+
+_LAST = """
+SELECT last.* FROM unnest(%s::uuid[]) AS asked(origin_id),
+       LATERAL (SELECT * FROM jobs_job WHERE origin_id = asked.origin_id AND user_id = %s ORDER BY id DESC LIMIT 1) last
+"""
+
+
+def last(user_id: int, origins: Sequence[UUID]) -> dict[UUID, Look]:
+    """The newest look of each of these reminders, by its id. One statement; none without reminders."""
+    if not origins:
+        return {}
+    return {job.origin_id: _look(job) for job in Job.objects.raw(_LAST, [column(origins), user_id]) if job.origin_id}
+
+
+def _look(job: Job) -> Look:
+    outcome = _outcome(job)
+    waits = outcome in ("waiting", "spread", "retrying")
+    at = job.available_at if waits else None
+    return Look(
+        job.id,
+        job.kind,
+        outcome,
+        job.reason_code,
+        job.reason,
+        job.slot,
+        at,
+        job.notification_id,
+        not_taken(job.reason_params),
+        silent_since(job.reason_params),
+    )
+
+
+def not_taken(params: Any) -> list[dict[str, Any]]:
+    """What of a source a look did not take: of each cause its text, how many, and one of them as an example."""
+    lists = [listed for one in _chain(params) if isinstance(listed := one.get("listed"), list)]
+    return [{name: one.get(name) for name in _LISTED} for some in lists for one in some if isinstance(one, Mapping)]
+
+
+def silent_since(params: Any) -> datetime | None:
+    """Since when a source has brought nothing, where that is long."""
+    found = next((since for one in _chain(params) if (since := one.get("silent_since"))), None)
+    return None if found is None else datetime.fromisoformat(found)
+
+
+def _chain(params: Any) -> Iterator[Mapping[str, Any]]:
+    """The parameters of a reason, and of those that follow it."""
+    while isinstance(params, Mapping):
+        yield params
+        following = params.get("then")
+        params = following.get("params") if isinstance(following, Mapping) else None
+
+
+def _outcome(job: Job) -> str:
+    if job.state == Job.words.done:
+        return "silent" if job.notification_id is None else "spoke"
+    if job.state in DEAD_LETTERS:
+        return "failed"
+    if job.state == Job.words.working:
+        return "looking"
+    if job.state != "pending":
+        return "dropped"
+    if job.reason_code:
+        return "retrying"
+    # Recorded late, it is due at once.
+    return "spread" if job.id < first_of(job.available_at - _AT_ONCE) else "waiting"

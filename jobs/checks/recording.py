@@ -1,0 +1,130 @@
+"""Record jobs, in the transaction of their cause: a crash before its commit has recorded none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+
+from common.database.postgres import column, query
+from common.database.uuid7 import uuid7
+from jobs import kinds
+from work.broker import wakes
+from work.broker.wakes import Wake
+
+LOOK = "jobs.look"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendAs:
+    """How a job's notification is sent, if it speaks: the texts with their placeholders, and the channels.
+
+    `channels` are (id, provider), in order where `in_order`; None: all that the person can use when it speaks.
+    `escalate_after` is in minutes; `name` the person's;
+    `time_zone` that of the times in the texts; `data` is JSON.
+    """
+
+    title: str
+    body: str
+    channels: Sequence[tuple[UUID, str]] | None
+    name: str
+    time_zone: str
+    urgent: bool = False
+    in_order: bool = False
+    escalate_after: int | None = None
+    category: str = ""
+    data: str | None = None
+    origin: str = "schedule"
+    hops: int = 0
+
+    def stored(self) -> str:
+        return json.dumps(asdict(self), default=str)
+
+    @classmethod
+    def read(cls, stored: str) -> SendAs:
+        """Raises TypeError, ValueError or KeyError for a damaged row."""
+        given: dict[str, Any] = json.loads(stored)
+        chosen = given.pop("channels")
+        channels = None if chosen is None else [(UUID(key), str(provider)) for key, provider in chosen]
+        return cls(channels=channels, **given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """A job to record. Instants are aware; `expires_at`: later, neither its look nor its message is wanted."""
+
+    user_id: int
+    kind: str
+    payload: Mapping[str, Any]
+    connection_id: UUID | None
+    batch_id: UUID
+    slot: datetime
+    send_as: SendAs
+    origin_id: UUID | None = None
+    correlation_id: UUID | None = None
+    available_at: datetime | None = None
+    expires_at: datetime | None = None
+    on_error: str = "daily"
+    errors_allowed: int = 3
+    preview: Mapping[str, Any] | None = None
+
+
+_AS_GIVEN = [field.name for field in fields(NewJob) if field.name not in ("payload", "send_as", "on_error", "preview")]
+_RECORD = f"""
+INSERT INTO jobs_job (id, user_id, kind, queue, payload, connection_id, batch_id, correlation_id, origin_id, slot,
+                      message, on_error, errors_allowed, preview, state, available_at, wake_at, expires_at, wakes,
+                      is_bulk, tries, replays)
+SELECT id, user_id, kind, queue, payload::jsonb, connection_id, batch_id, correlation_id, origin_id, slot,
+       message::jsonb, on_error, errors_allowed, preview::jsonb, 'pending', due, {
+    wakes.wake_at("extract(epoch FROM due - now())::float")
+}, expires_at, 0, %(is_bulk)s, 0, 0
+  FROM (SELECT j.*, greatest(available_at, now()) AS due
+          FROM unnest(%(id)s::uuid[], %(user_id)s::bigint[], %(kind)s::text[], %(queue)s::text[], %(payload)s::text[],
+                      %(connection_id)s::uuid[], %(batch_id)s::uuid[], %(correlation_id)s::uuid[],
+                      %(origin_id)s::uuid[], %(slot)s::timestamptz[], %(message)s::text[], %(on_error)s::text[],
+                      %(errors_allowed)s::int[], %(preview)s::text[], %(available_at)s::timestamptz[],
+                      %(expires_at)s::timestamptz[])
+               AS j(id, user_id, kind, queue, payload, connection_id, batch_id, correlation_id, origin_id, slot,
+                    message, on_error, errors_allowed, preview, available_at, expires_at)) new
+ON CONFLICT (batch_id, user_id) DO NOTHING
+RETURNING id, extract(epoch FROM available_at - now())::float AS wait, user_id, queue
+"""  # noqa: S608 - constants only
+
+
+def record(jobs: Iterable[NewJob]) -> list[Wake]:
+    """Write jobs, pending, in one statement, within the caller's transaction; returns what to publish after it.
+
+    Leaves out a job whose batch and person have one already.
+    """
+    if not (new := list(jobs)):
+        return []
+    rows = query(
+        _RECORD,
+        {
+            **{name: column(getattr(job, name) for job in new) for name in _AS_GIVEN},
+            "id": column(uuid7() for _ in new),
+            "queue": column(queue_of(job.kind) for job in new),
+            "payload": column(json.dumps(job.payload) for job in new),
+            "message": column(job.send_as.stored() for job in new),
+            "on_error": column(str(job.on_error) for job in new),
+            "preview": column(None if job.preview is None else json.dumps(job.preview) for job in new),
+            **wakes.parameters(),
+        },
+    )
+    return [Wake(LOOK, row.id, row.wait, row.user_id, queue=own_queue(row.queue)) for row in rows]
+
+
+def queue_of(name: str) -> str:
+    """The queue of a kind's jobs: the operator's choice, or its own; the usual one for a kind that is not installed."""
+    kind = kinds.find(name)
+    return settings.JOB_QUEUES.get(name) or ("jobs" if kind is None else kind.queue)
+
+
+def own_queue(queue: str) -> str | None:
+    """None for the usual queue, which large amounts of one person's work may leave for the bulk queue."""
+    return None if queue == "jobs" else queue

@@ -1,0 +1,61 @@
+"""Send changes to status webhooks: each change becomes a notification to its reader's status webhooks."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC
+from typing import Any
+from uuid import UUID
+
+from common.database.damaged import object_of
+from notifications.changes import feed
+from notifications.deliveries import outbox
+from notifications.messages.change_types import STATUS
+from notifications.models import Notification
+from people.access.rights import SEES_EVERYBODY
+from work.broker.wakes import publish_after_commit
+
+# Each of its readers who have a status webhook for the change.
+_READERS = f"""
+    SELECT w.user_id AS reader_id, array_agg(w.id ORDER BY w.id) AS channels,
+           1 + coalesce((SELECT n.hops FROM notifications_notification n
+                          WHERE n.id = (c.data ->> 'notification_id')::uuid), 0) AS hops
+      FROM notifications_channel w JOIN people_user p ON p.id = w.user_id AND p.is_active
+     WHERE w.provider = '{STATUS}' AND w.removed_at IS NULL AND w.disabled_at IS NULL AND w.verified_at <= c.at
+       AND (w.user_id = c.user_id OR (w.address @> '{{"everybody": true}}' AND {SEES_EVERYBODY}))
+       AND (w.address -> 'types' ? c.type OR w.address -> 'types' ? (split_part(c.type, '.', 1) || '.*'))
+     GROUP BY w.user_id
+"""  # noqa: S608 - constants only
+
+
+def send_changes() -> int:
+    """Record a notification for each new change and reader. Returns how many changes were looked at."""
+    return feed.process("status", _READERS, _send)
+
+
+def _send(rows: Sequence[Any]) -> None:
+    publish_after_commit(outbox.record(_notification(row) for row in rows if row.reader_id is not None))
+
+
+def _notification(row: Any) -> outbox.NewNotification:
+    """The batch is the change, so that a reader gets one notification of it, on all of their status webhooks."""
+    channels: list[UUID] = row.channels
+    data = object_of(row.data)
+    chain = data.get("correlation_id")
+    return outbox.NewNotification(
+        user_id=row.reader_id,
+        channels=[(channel, STATUS) for channel in channels],
+        subject=row.type,
+        body="",
+        origin=Notification.Origin.STATUS,
+        batch_id=row.id,
+        correlation_id=None if chain is None else UUID(chain),
+        hops=row.hops,
+        data=json.dumps(
+            {
+                "id": str(row.id),
+                "type": row.type,
+                "time": row.at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+                "data": data,
+            }
+        ),
+    )

@@ -1,0 +1,210 @@
+"""Notices to people about their channels that do not work: once a day for each channel and cause.
+
+A task looks for them again and again. The id of a notice's batch follows from its cause, so each is recorded once.
+What is not sent yet is dropped once its channel works again.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID, uuid5
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Now
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from common.database.postgres import blames_no_row, column, query
+from common.texts import languages
+from notifications import providers
+from notifications.deliveries import outbox, withdrawal
+from notifications.models import Channel, Notification
+from notifications.reasons import Code
+from people import quiet
+from work import reasons
+from work.broker.wakes import Wake, publish_after_commit
+
+log = logging.getLogger(__name__)
+
+# Names the batches of notices (RFC 9562, section 5.5).
+_NOTICES = UUID("5d3f6b1e-2f0b-4c58-9d0e-8f4b7c1a6e21")
+# Nothing older causes a notice.
+NEWS = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A notice to a person, with the id of its batch. `about`: the channel that it is about, if any.
+
+    `mends`: the notice is dropped if that channel works again before it is sent. `reached_nobody`: so did the message
+    that failed, and quiet hours do not hold the notice.
+    """
+
+    user_id: int
+    batch_id: UUID
+    subject: str
+    body: str
+    about: UUID | None = None
+    mends: bool = False
+    reached_nobody: bool = False
+
+
+_DIED = """
+SELECT DISTINCT ON (c.id, d.cause, day)
+       c.id, c.user_id, c.label, c.failing_since, d.cause, (d.settled_at AT TIME ZONE 'UTC')::date AS day, n.subject,
+       n.outcome, d.state, d.reason_code, d.reason_params, u.language
+  FROM notifications_delivery d
+  JOIN notifications_notification n ON n.id = d.notification_id AND n.origin IN ('schedule', 'status')
+  JOIN notifications_channel c ON c.id = d.channel_id AND c.removed_at IS NULL AND c.disabled_at IS NULL
+  JOIN people_user u ON u.id = c.user_id
+ WHERE d.state IN ('dead', 'unknown') AND d.settled_at > now() - %s * interval '1 second'
+   AND d.settled_at < '9999-01-01Z'
+   AND (c.failing_since IS NOT NULL OR d.reason_code = ANY(%s))
+ ORDER BY c.id, d.cause, day, d.settled_at DESC
+"""
+
+# Failures for which no service is to blame, so that they set no `failing_since` (see `channel_health`). After any
+# other, a channel without one works again.
+_OWN = [
+    *reasons.Code,
+    *(Code.REMOVED, Code.UNVERIFIED, Code.DAMAGED, Code.NO_PROVIDER, Code.UNREADABLE, Code.RETURNED, Code.NOT_ACKED),
+]
+
+_DISABLED = """
+SELECT c.id, letter.outcome
+  FROM notifications_channel c, LATERAL (
+           SELECT n.outcome FROM notifications_delivery d JOIN notifications_notification n ON n.id = d.notification_id
+            WHERE d.channel_id = c.id AND d.state IN ('dead', 'unknown') ORDER BY d.id DESC LIMIT 1
+       ) letter
+ WHERE c.id = ANY(%s::uuid[])
+"""
+
+
+def tell_owners(now: datetime) -> int:
+    """Record a notice for each new dead letter's cause and each disabled channel. Returns how many deliveries."""
+    _drop_mended()
+    with transaction.atomic():
+        wakes = record([*_deaths(), *_disabled()], now)
+        publish_after_commit(wakes)
+    return len(wakes)
+
+
+def _drop_mended() -> None:
+    """Cancel what is not sent yet of notices about channels that work again."""
+    works = Channel.objects.filter(disabled_at=None, failing_since=None)
+    told = Notification.objects.filter(origin=Notification.Origin.NOTICE, outcome=Notification.Outcome.OPEN)
+    withdrawal.drop(told.filter(origin_id__in=works.values("id")), Code.MENDED)
+
+
+def record(notices: Collection[Notice], now: datetime) -> list[Wake]:
+    """Record those notices that were not before, within the caller's transaction; returns what to publish after it.
+
+    Each goes to a working channel of its person and to their inbox, but not to the channel that it is about. People
+    without such a channel find it on the pages only. Quiet hours hold a notice only if the inbox has it meanwhile and
+    the message that failed reached its person elsewhere. A row that cannot be read stops nobody else's notices.
+    """
+    ids = [notice.batch_id for notice in notices]
+    known = set(Notification.objects.filter(batch_id__in=ids).values_list("batch_id", flat=True))
+    new = [notice for notice in notices if notice.batch_id not in known]
+    return _record(new, now) if new else []
+
+
+def _record(notices: Sequence[Notice], now: datetime) -> list[Wake]:
+    try:
+        with transaction.atomic():
+            working = _working_channels({notice.user_id for notice in notices})
+            return outbox.record(
+                _notification(notice, chosen, now)
+                for notice in notices
+                if (chosen := _chosen(notice, working[notice.user_id]))
+            )
+    except Exception as error:
+        if blames_no_row(error):
+            raise
+        if len(notices) == 1:
+            log.error("A notice for person %s cannot be recorded: %s", notices[0].user_id, type(error).__name__)
+            return []
+        log.warning("%d notices were refused (%s): recording them one by one", len(notices), type(error).__name__)
+    return [wake for notice in notices for wake in _record([notice], now)]
+
+
+def _chosen(notice: Notice, working: Sequence[Channel]) -> list[Channel]:
+    others = [channel for channel in working if channel.id != notice.about]
+    return others[:1] + [channel for channel in others[1:] if channel.provider == "inbox"]
+
+
+def _deaths() -> Iterable[Notice]:
+    history = f"{settings.BASE_URL}{reverse('notifications:history')}?state=failed"
+    for row in query(_DIED, [NEWS.total_seconds(), _OWN]):
+        with languages.override(row.language):
+            subject = _("“%(channel)s” does not work") % {"channel": row.label}
+            body = _(
+                "“%(subject)s” did not arrive there. %(reason)s\n\n"
+                "You get this once a day, however many there are. All of them: %(url)s"
+            ) % {
+                "subject": row.subject,
+                "reason": reasons.Reason.read(row.reason_code, row.reason_params),
+                "url": history,
+            }
+        yield Notice(
+            row.user_id,
+            uuid5(_NOTICES, f"{row.id} {row.cause} {row.day}"),
+            subject[:200],
+            body,
+            about=row.id,
+            mends=row.failing_since is not None,
+            reached_nobody=row.outcome == Notification.Outcome.FAILED,
+        )
+
+
+def _disabled() -> Iterable[Notice]:
+    disabled = list(Channel.objects.filter(disabled_at__gt=Now() - NEWS, removed_at=None).select_related("user"))
+    last = {row.id: row.outcome for row in query(_DISABLED, [column(channel.id for channel in disabled)])}
+    for channel in disabled:
+        page = f"{settings.BASE_URL}{reverse('notifications:channel', args=[channel.id])}"
+        with languages.override(channel.user.language):
+            subject = _("“%(channel)s” is disabled") % {"channel": channel.label}
+            body = _(
+                "Nothing is sent to it any more. %(reason)s\n\nTo have messages there again, enable it: %(url)s"
+            ) % {"reason": channel.disabled_reason, "url": page}
+        yield Notice(
+            channel.user_id,
+            uuid5(_NOTICES, f"{channel.id} disabled {channel.disabled_at}"),
+            subject[:200],
+            body,
+            about=channel.id,
+            mends=True,
+            reached_nobody=last.get(channel.id) == Notification.Outcome.FAILED,
+        )
+
+
+def _working_channels(user_ids: Iterable[int]) -> Mapping[int, list[Channel]]:
+    """The working channels of each of these people, the inbox last."""
+    working = (
+        Channel.objects.for_messages()
+        .exclude(provider__in=providers.pulled())  # a notice is for a person
+        .filter(user__in=user_ids, removed_at=None, disabled_at=None, verified_at__isnull=False, failing_since=None)
+    )
+    found = defaultdict(list)
+    for channel in sorted(working.select_related("user"), key=lambda one: (one.provider == "inbox", one.id)):
+        found[channel.user_id].append(channel)
+    return found
+
+
+def _notification(notice: Notice, channels: Sequence[Channel], now: datetime) -> outbox.NewNotification:
+    owner = channels[0].user
+    waits = not notice.reached_nobody and any(channel.provider == "inbox" for channel in channels)
+    quiet_hours = quiet.window(owner.quiet_from, owner.quiet_until, owner.time_zone) if waits else None
+    return outbox.NewNotification(
+        user_id=notice.user_id,
+        channels=[(channel.id, channel.provider) for channel in channels],
+        subject=notice.subject,
+        body=notice.body,
+        origin=Notification.Origin.NOTICE,
+        batch_id=notice.batch_id,
+        origin_id=notice.about if notice.mends else None,
+        quiet_hours=quiet.wait(now, quiet_hours),
+    )

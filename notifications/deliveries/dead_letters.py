@@ -1,0 +1,105 @@
+"""What owners may do with their dead letters besides what every kind of work has: by channel, and send them as new."""
+
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Count, Max, Min, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from notifications.deliveries import outbox
+from notifications.deliveries.kind import DELIVERY
+from notifications.deliveries.outbox import NewNotification
+from notifications.models import Delivery, Notification
+from notifications.reasons import Code
+from people.models import User
+from work import dead_letters
+from work.broker.wakes import publish_after_commit
+from work.dead_letters import PUBLISHED_AT_ONCE, Done, Group, Which, Who
+from work.engine import manual
+from work.models import Intervention
+from work.reasons import Reason
+
+What = Intervention.What
+
+
+def own(owner: User, cause: str = "", channel_id: UUID | None = None) -> QuerySet[Delivery]:
+    """The dead letters of a person, of this cause and channel where they are given."""
+    rows = Which(DELIVERY, cause=cause).rows().filter(channel__user=owner)
+    return rows if channel_id is None else rows.filter(channel=channel_id)
+
+
+def own_groups(owner: User) -> list[Group]:
+    """Every cause on every channel of a person (the example's), newest letter first, in two statements."""
+    rows = own(owner)
+    found = rows.order_by().values_list("cause", "channel")
+    counted = found.annotate(letters=Count("*"), first=Min("settled_at"), last=Max("settled_at"))
+    ends = {(cause, channel): (count, first, last) for cause, channel, count, first, last in counted}
+    newest = rows.order_by("cause", "channel_id", "-settled_at").distinct("cause", "channel_id")
+    groups = [
+        Group(DELIVERY, one.cause, *ends[key], one) for one in newest if (key := (one.cause, one.channel_id)) in ends
+    ]
+    return sorted(groups, key=lambda group: group.last, reverse=True)
+
+
+def obstacle(letter: Delivery) -> str:
+    """Why its owner cannot have it sent again, and what to do; empty if they can."""
+    channel = letter.channel
+    if letter.notification.origin in Notification.OF_CHANNELS:  # tests have their own limit
+        return _("This was a test. Send a new one from the list of channels.")
+    if channel.removed_at:
+        return _("“%(label)s” was removed. Add it again for new messages.") % {"label": channel.label}
+    if channel.disabled_at:
+        return _("“%(label)s” is disabled. Enable it first.") % {"label": channel.label}
+    if channel.verified_at is None:
+        return _("“%(label)s” is not verified. Enter its code first.") % {"label": channel.label}
+    return ""
+
+
+def sendable(rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
+    """Those without an `obstacle`."""
+    usable = rows.filter(channel__removed_at=None, channel__disabled_at=None, channel__verified_at__isnull=False)
+    return usable.exclude(notification__origin__in=Notification.OF_CHANNELS)
+
+
+_WHICH = "own dead letter"
+_NOTES = {What.DISCARDED: "its owner does not need it any more.", What.FIXED: "its owner says so."}
+
+
+def act(letter: Delivery, what: What, owner: User, note: str = "") -> Done:
+    """Replay it, send it as new, discard it, or mark it as fixed. The caller refuses to send one with an `obstacle`."""
+    rows, who = Delivery.objects.filter(pk=letter.pk), Who(owner.pk, owner.email)
+    if what == What.REPLAYED:
+        return dead_letters.replay(rows, _WHICH, who, cause=letter.cause)
+    if what == What.AS_NEW:
+        return send_as_new(rows, _WHICH, who, cause=letter.cause)
+    return dead_letters.discard(rows, _WHICH, who, note or _NOTES[what], cause=letter.cause, what=what)
+
+
+@transaction.atomic
+def send_as_new(rows: QuerySet[Delivery], which: str, who: Who, *, cause: str = "") -> Done:
+    """Send them under new idempotency keys, for receivers that noted the old key before they failed.
+
+    Each becomes a new notification to its one channel, and the letter itself is cancelled. An owner's does not wait for
+    the end of their quiet hours, as with `replay`. Leaves out those with an `obstacle`.
+    """
+    held = dead_letters.locked(sendable(rows))
+    letters = Delivery.objects.select_related("notification").in_bulk(held)
+    due = outbox.record(_copy(letters[key], who) for key in held)
+    reason = Reason(Code.SENT_AS_NEW)
+    manual.discard(Delivery, held, reason)
+    new = [wake.id for wake in due]
+    publish_after_commit(due[:PUBLISHED_AT_ONCE])
+    made = Intervention(what=What.AS_NEW, which=which, cause=cause, reason=str(reason))
+    return Done(held, 0, dead_letters.record(made, who, DELIVERY, held, new), new)
+
+
+def _copy(letter: Delivery, who: Who) -> NewNotification:
+    said = letter.notification
+    is_fresh = letter.expires_at is not None and letter.expires_at > timezone.now()
+    return outbox.again(
+        said,
+        [(letter.channel_id, letter.provider)],
+        expires_at=letter.expires_at if is_fresh else None,
+        urgent=said.urgent or who.user_id == said.user_id,
+    )

@@ -1,0 +1,84 @@
+"""Find a person's notifications by day, channel, state and words. A bounded part of a long history is read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from common.database.postgres import query
+from common.database.uuid7 import first_of
+from common.web.paging import FIRST_ID, LAST_ID, Span
+from notifications.models import Delivery, Notification
+
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+# Ids are made by the clocks of several machines, `created_at` by the database's.
+_SLACK = timedelta(minutes=10)
+
+# By the indexes `delivery_history` and `delivery_open`, which are in the order of the pages: so many rows at most for
+# each channel and state. A join could be planned as one of all rows.
+_ENDED = """(
+           SELECT d.notification_id AS id FROM notifications_delivery d
+            WHERE d.channel_id = c.id AND d.state = s.state AND d.settled_at IS NOT NULL
+              AND d.notification_id > %(above)s AND d.notification_id < %(below)s
+              AND (SELECT n.created_at >= %(since)s AND n.created_at < %(until)s AND n.origin <> ALL (%(without)s)
+                     FROM notifications_notification n WHERE n.id = d.notification_id)
+            ORDER BY d.notification_id {order} LIMIT %(most)s)"""
+_CANDIDATES = """
+SELECT DISTINCT found.id
+  FROM unnest(%(channels)s::uuid[]) c (id) CROSS JOIN unnest(%(states)s::text[]) s (state)
+ CROSS JOIN LATERAL ($ended UNION ALL $open) found
+ ORDER BY found.id {order} LIMIT %(most)s
+""".replace("$ended", _ENDED).replace("$open", _ENDED.replace("IS NOT NULL", "IS NULL"))
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From `since` on, before `until`, by when they were recorded; None: without an end."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def of(self, rows: QuerySet[Notification]) -> QuerySet[Notification]:
+        """Those of `rows` in it; by id too, which the indexes have."""
+        if self.since is not None:
+            rows = rows.filter(created_at__gte=self.since, id__gte=self.first)
+        if self.until is not None:
+            rows = rows.filter(created_at__lt=self.until, id__lt=self.last)
+        return rows
+
+    @property
+    def first(self) -> UUID:
+        return FIRST_ID if self.since is None else first_of(max(self.since - _SLACK, EARLIEST))
+
+    @property
+    def last(self) -> UUID:
+        return LAST_ID if self.until is None else first_of(max(self.until + _SLACK, EARLIEST))
+
+
+def candidates(
+    channels: Sequence[UUID], states: Sequence[str], period: Period, span: Span, without: Sequence[str] = ()
+) -> list[UUID]:
+    """The ids of the notifications with a delivery to one of `channels` in one of `states`, not of these origins."""
+    values = {
+        "channels": list(channels),
+        "states": list(states),
+        "above": max(span.above, period.first),
+        "below": min(span.below, period.last),
+        "since": period.since or datetime.min.replace(tzinfo=UTC),
+        "until": period.until or datetime.max.replace(tzinfo=UTC),
+        "without": list(without),
+        "most": span.most,
+    }
+    statement = _CANDIDATES.format(order="ASC" if span.ascending else "DESC")
+    return [row.id for row in query(statement, values)]
+
+
+def with_delivery(
+    rows: QuerySet[Notification], channels: Sequence[UUID], states: Sequence[str]
+) -> QuerySet[Notification]:
+    """Those of `rows`, which must be few, with a delivery to one of `channels` in one of `states`."""
+    return rows.filter(
+        Exists(Delivery.objects.filter(notification=OuterRef("pk"), channel__in=channels, state__in=states))
+    )

@@ -1,0 +1,1 @@
+"""What a message holds: its text, links and types of changes. Pure."""

@@ -1,0 +1,1 @@
+"""A whole account: its rows, their download and deletion."""

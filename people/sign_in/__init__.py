@@ -1,0 +1,1 @@
+"""Signing in: passwords, second factors, sessions, devices, and the log of security."""

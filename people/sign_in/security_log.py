@@ -1,0 +1,200 @@
+"""Events of security, by the signals of Django and allauth: one line in the log and one row for each.
+
+A source can cause only so many a minute, and so can all strangers together: more would fill the disk.
+"""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from ipaddress import ip_address, ip_network
+from threading import Lock
+from typing import Any
+
+from allauth.account import signals as account_signals
+from allauth.account.internal.userkit import filter_users_by_email
+from allauth.core import context
+from allauth.mfa import signals as mfa_signals
+from django.contrib.auth import signals as auth_signals
+from django.contrib.auth.models import Group
+from django.db import DatabaseError, models, transaction
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from common.database.uuid7 import first_of
+from people.models import SecurityEvent, User
+from people.sign_in import sessions
+
+Type = SecurityEvent.Type
+
+KEPT_DAYS = 90
+MOST_OF_SOURCE, MOST_OF_STRANGERS = 20, 60
+"""A minute and process: of a person or network; of all events that need no sign-in."""
+_BY_STRANGERS = {Type.SIGN_IN_FAILED, Type.LOCKED_OUT, Type.RESET_REQUESTED, Type.TOKEN_REFUSED, Type.ACCESS_DENIED}
+_RIGHTS = ("is_active", "is_staff", "is_superuser")
+_GRANTS = {
+    User.groups.through: "groups",
+    User.user_permissions.through: "permissions",
+    Group.permissions.through: "permissions_of_group",
+}
+_CHUNK = 5_000
+
+log = logging.getLogger(__name__)
+
+
+class _Counts:
+    """Events of this minute, by source."""
+
+    def __init__(self) -> None:
+        self._lock, self._minute, self._by_source = Lock(), 0, Counter[str]()
+
+    def allow(self, sources: dict[str, int]) -> bool:
+        """Count one for each of `sources` unless one of them has reached its limit; the first refusal is logged."""
+        minute = int(time.monotonic() // 60)
+        with self._lock:
+            if minute != self._minute:
+                self._minute, self._by_source = minute, Counter()
+            full = [source for source, most in sources.items() if self._by_source[source] >= most]
+            self._by_source.update(full or list(sources))
+            first = any(self._by_source[source] == sources[source] + 1 for source in full)
+        if first:
+            log.warning("No more security events of %s are recorded in this minute", ", ".join(full))
+        return not full
+
+
+counts = _Counts()
+
+
+def record(
+    event: SecurityEvent.Type, user: User | None = None, request: HttpRequest | None = None, **detail: Any
+) -> None:
+    """Write the line and the row. `user` is whom it is about. Never raises: what is recorded has happened."""
+    request = request or context.request
+    address, agent = sessions.client(request) if request is not None else (None, "")
+    signed_in = user is not None and user == getattr(request, "user", None)
+    sources = {f"user {user.pk}" if user and signed_in else _network(address): MOST_OF_SOURCE}
+    if event in _BY_STRANGERS and not signed_in:
+        sources["strangers"] = MOST_OF_STRANGERS
+    if not counts.allow(sources):
+        return
+    log.info("security event=%s user=%s address=%s", event.value, user.pk if user else None, address)
+    try:
+        with transaction.atomic():
+            SecurityEvent.objects.create(type=event, user=user, address=address, agent=agent, detail=detail)
+    except DatabaseError as error:
+        log.error("Cannot record a security event: %s", type(error).__name__)
+
+
+def _network(address: str | None) -> str:
+    """The address; of IPv6 the /64, which one customer has whole."""
+    if address is None or ip_address(address).version == 4:
+        return f"address {address}"
+    return f"network {ip_network((address, 64), strict=False)}"
+
+
+def of_person(user: User, most: int) -> list[SecurityEvent]:
+    return list(SecurityEvent.objects.filter(user=user).order_by("-id")[:most])
+
+
+def delete_old() -> int:
+    before, gone = first_of(timezone.now() - timedelta(days=KEPT_DAYS)), 0
+    while True:
+        chunk = SecurityEvent.objects.filter(pk__lt=before).order_by("pk").values("pk")[:_CHUNK]
+        deleted = SecurityEvent.objects.filter(pk__in=chunk).delete()[0]
+        gone += deleted
+        if deleted < _CHUNK:
+            return gone
+
+
+def find_by_email(email: str) -> User | None:
+    """Whose sign-in it is."""
+    found: list[User] = filter_users_by_email(email, prefer_verified=True, for_login=True)
+    return found[0] if found else None
+
+
+class Refusals:
+    """Record answers that refuse access."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if response.status_code in (401, 403):
+            token = getattr(request, "auth", None)
+            user = getattr(token, "user", None) or (request.user if request.user.is_authenticated else None)
+            page = request.resolver_match.route if request.resolver_match else ""
+            event = Type.TOKEN_REFUSED if response.status_code == 401 else Type.ACCESS_DENIED
+            record(event, user, request, page=page[:200])
+        return response
+
+
+def _on(signal: Any, event: SecurityEvent.Type, *named: str) -> None:
+    """Record `event` for each signal, with the type of its factor or the addresses in its arguments `named`."""
+
+    def listen(user: User | None, request: HttpRequest | None = None, **given: Any) -> None:
+        rows = {name: given[name] for name in named if given.get(name)}
+        record(event, user, request, **{name: getattr(row, "email", None) or row.type for name, row in rows.items()})
+
+    signal.connect(listen, weak=False)
+
+
+_on(account_signals.user_signed_up, Type.SIGNED_UP)
+_on(auth_signals.user_logged_in, Type.SIGNED_IN)
+_on(account_signals.password_reset, Type.PASSWORD_RESET)
+_on(account_signals.password_changed, Type.PASSWORD_CHANGED)
+_on(account_signals.email_added, Type.ADDRESS_ADDED, "email_address")
+_on(account_signals.email_removed, Type.ADDRESS_REMOVED, "email_address")
+_on(account_signals.email_changed, Type.ADDRESS_CHANGED, "from_email_address", "to_email_address")
+_on(mfa_signals.authenticator_added, Type.FACTOR_ADDED, "authenticator")
+_on(mfa_signals.authenticator_removed, Type.FACTOR_REMOVED, "authenticator")
+_on(mfa_signals.authenticator_reset, Type.CODES_MADE)
+_on(mfa_signals.authentication_failed, Type.FACTOR_FAILED, "authenticator")
+
+
+@receiver(auth_signals.user_logged_out)
+def _signed_out(user: User | None, request: HttpRequest, **_: object) -> None:
+    if user is not None:
+        record(Type.SIGNED_OUT, user, request)
+
+
+@receiver(auth_signals.user_login_failed)
+def _failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_: object) -> None:
+    """The address that was typed is not kept where nobody has it: people type passwords there by mistake."""
+    email = str(credentials.get("email") or credentials.get("username") or "")
+    record(Type.SIGN_IN_FAILED, find_by_email(email), request)
+
+
+@receiver(account_signals.email_confirmed)
+def _confirmed(request: HttpRequest, email_address: Any, **_: object) -> None:
+    record(Type.ADDRESS_CONFIRMED, email_address.user, request, email_address=email_address.email)
+
+
+@receiver(models.signals.pre_save, sender=User)
+def _changed(instance: User, update_fields: frozenset[str] | None, **_: object) -> None:
+    """Rights, and a password that somebody else sets."""
+    if update_fields is not None and not {*_RIGHTS, "password"} & update_fields:
+        return
+    before = User.objects.filter(pk=instance.pk).values(*_RIGHTS, "password").first()
+    if before is None:
+        return
+    changed = {name: getattr(instance, name) for name in _RIGHTS if getattr(instance, name) != before[name]}
+    if changed:
+        record(Type.RIGHTS_CHANGED, instance, by=_actor(), **changed)
+    if instance.password != before["password"] and _actor() not in (None, instance.pk):
+        record(Type.PASSWORD_CHANGED, instance, by=_actor())
+
+
+@receiver(models.signals.m2m_changed)
+def _permissions(sender: Any, instance: Any, action: str, pk_set: set[int] | None, **_: object) -> None:
+    name = _GRANTS.get(sender)
+    if name is not None and action in ("post_add", "post_remove", "pre_clear"):
+        user, ids = instance if isinstance(instance, User) else None, sorted(pk_set or ())[:50]
+        record(Type.RIGHTS_CHANGED, user, by=_actor(), of=instance.pk, ids=ids, change=f"{name} {action}")
+
+
+def _actor() -> int | None:
+    user = getattr(context.request, "user", None)
+    return user.pk if user is not None else None

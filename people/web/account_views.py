@@ -1,0 +1,146 @@
+"""The pages to download everything that is stored of an account, and to delete it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+from allauth.account.adapter import get_adapter
+from django import forms
+from django.apps import apps
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.html import escape
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
+
+from common.admin.base import count_up_to
+from common.limits import rate_limiter
+from common.limits.rate_limiter import Window
+from people.access.requests import PersonRequest, sensitive
+from people.account import deletion, export
+from people.models import SecurityEvent, User
+from people.sign_in import security_log
+
+_DOWNLOADS_AN_HOUR = 5
+_COUNTED = 10_000
+_PIECE = 256 * 1024  # bytes
+
+
+@sensitive
+def download(request: PersonRequest) -> HttpResponseBase:
+    """The answer to the POST is the zip. It is written to a file first: a slow reader would hold a connection."""
+    if request.method != "POST":
+        return render(request, "people/account_download.html")
+    if not rate_limiter.allows(Window(f"account-download:{request.user.pk}", _DOWNLOADS_AN_HOUR, 3_600.0)):
+        messages.error(
+            request,
+            _("You have downloaded your data %(count)d times within an hour, which is the limit. Wait an hour.")
+            % {"count": _DOWNLOADS_AN_HOUR},
+        )
+        return redirect("people:account-download")
+    file = TemporaryFile()  # noqa: SIM115 - `_pieces` closes it
+    export.write(request.user, file)
+    security_log.record(SecurityEvent.Type.EXPORTED, request.user, request)
+    size = file.tell()
+    file.seek(0)
+    name = f"carillon-account-{timezone.localdate()}.zip"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Content-Length": str(size)}
+    return StreamingHttpResponse(_pieces(file), content_type="application/zip", headers=headers)
+
+
+async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
+    with file:
+        while piece := await asyncio.to_thread(file.read, _PIECE):
+            yield piece
+
+
+class DeleteForm(forms.Form):
+    email = forms.CharField(
+        label=gettext_lazy("Your email address"),
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        error_messages={"required": gettext_lazy("Type the email address with which you sign in.")},
+    )
+
+    def __init__(self, posted: Any, user: User) -> None:
+        super().__init__(posted)
+        self._user = user
+        # Help texts may hold markup, and an address such as "<b>"@example.org is valid.
+        self.fields["email"].help_text = _("Type %(email)s to confirm.") % {"email": escape(user.email)}
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"]
+        if email.strip().lower() != self._user.email.lower():
+            raise ValidationError(
+                _("This is not the address of this account. Type %(email)s.") % {"email": self._user.email}
+            )
+        return email
+
+
+@sensitive
+def delete(request: PersonRequest) -> HttpResponseBase:
+    """Ask, then switch the account off and sign out. A task deletes it."""
+    form = DeleteForm(request.POST if request.method == "POST" else None, request.user)
+    if form.is_valid():
+        try:
+            deletion.request(request.user)
+        except deletion.LastOperator:
+            form.add_error(
+                None,
+                _(
+                    "You are the only operator of this installation. Make somebody else a superuser in the admin, "
+                    "then delete your account."
+                ),
+            )
+        else:
+            security_log.record(SecurityEvent.Type.DELETION_ASKED, request.user, request)
+            return _deleted(request)
+    return render(request, "people/account_delete.html", {"form": form, "counts": _counts(request.user)})
+
+
+def _deleted(request: PersonRequest) -> HttpResponse:
+    email = request.user.email
+    get_adapter(request).send_mail("people/email/account_deleted", email, {})
+    logout(request)
+    messages.success(request, _("Your account is deleted. Its data is erased within minutes."))
+    return redirect("people:home")
+
+
+def _counts(user: User) -> list[str]:
+    """What goes, in numbers."""
+    counted = {label: _count(user, label) for label in _WORDS}
+    return [_WORDS[label](count) % {"count": f"{count}"} for label, count in counted.items() if count]
+
+
+def _count(user: User, label: str) -> int:
+    model: Any = apps.get_model(label)
+    rows = model.objects.filter(user=user)
+    for ended in {"deleted_at", "removed_at", "left_at"} & {field.name for field in model._meta.concrete_fields}:
+        rows = rows.filter(**{ended: None})
+    return count_up_to(rows, _COUNTED)
+
+
+_WORDS: dict[str, Callable[[int], str]] = {
+    "schedules.Schedule": lambda n: ngettext("%(count)s reminder", "%(count)s reminders", n),
+    "events.Rule": lambda n: ngettext("%(count)s rule", "%(count)s rules", n),
+    "notifications.Channel": lambda n: ngettext("%(count)s channel", "%(count)s channels", n),
+    "jobs.Connection": lambda n: ngettext("%(count)s connection", "%(count)s connections", n),
+    "notifications.Notification": lambda n: ngettext(
+        "%(count)s message with its history", "%(count)s messages with their history", n
+    ),
+    "events.Event": lambda n: ngettext("%(count)s event", "%(count)s events", n),
+    "events.InboundAddress": lambda n: ngettext("%(count)s inbound address", "%(count)s inbound addresses", n),
+    "events.Topic": lambda n: ngettext(
+        "%(count)s topic, whose subscribers are told nothing more",
+        "%(count)s topics, whose subscribers are told nothing more",
+        n,
+    ),
+    "events.Subscription": lambda n: ngettext("%(count)s subscription", "%(count)s subscriptions", n),
+    "people.ApiToken": lambda n: ngettext("%(count)s API token", "%(count)s API tokens", n),
+}
+"""By the model's label: this app knows the others by name only."""

@@ -1,0 +1,1 @@
+"""What people change: one schedule, many, and what is deleted."""

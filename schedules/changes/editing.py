@@ -1,0 +1,335 @@
+"""What a person does with a schedule: create, reschedule, pause, resume, snooze, skip the next slot, run now, …
+
+Each function locks the row, fires what is already due under the old rule, so that no slot is lost or fired twice, and
+records a `ScheduleEvent`. `now` is the database's clock (`fire.read_clock().now`), `by` the acting user (None: nobody
+who is signed in).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import cast
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+
+from common.database.uuid7 import uuid7
+from jobs.changes import reminders
+from jobs.models import Connection
+from jobs.models.job import OnError
+from notifications.models import Channel
+from people.models import User
+from schedules.changes import state as state_changes
+from schedules.changes.insert import insert
+from schedules.changes.state import set_next_slot, set_next_slot_or_break
+from schedules.firing import fire, quarantine
+from schedules.models import Occurrence, Schedule, ScheduleEvent
+from schedules.parts import mirror, words
+from schedules.rules.civil import TICK
+from work.broker.wakes import publish_after_commit
+
+What = ScheduleEvent.What
+
+_TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count")
+_SENDING = ("spread", "misfire", "grace", "stale_after", "urgent", "escalate_after")
+_JOB = ("job_kind", "job_payload", "connection", "on_error", "errors_allowed")
+_AUDIENCE = ("audience", "audience_key", "local_time")
+_OF_A_DRAFT = (*_TIMING, *_SENDING, *_JOB, *_AUDIENCE, "title", "body", "category", "data", "tags")
+_OF_A_COPY = (*_OF_A_DRAFT, "channel_order", "user_id")
+
+
+class Conflict(Exception):
+    """The schedule has changed since its editor read it, or is deleted. `current` is the stored one; nothing was
+    written."""
+
+    def __init__(self, current: Schedule) -> None:
+        super().__init__(f"The schedule is at version {current.version}")
+        self.current = current
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The validated input for a schedule. `rule` is the canonical JSON of `kind`.
+
+    If `in_order`, the channels are tried in the order given; `escalate_after` is in minutes, `grace`, `spread` and
+    `stale_after` are in seconds. `job_kind` is what it looks at before it speaks, empty for nothing;
+    `audience` for whom it is, empty for its owner.
+    """
+
+    title: str
+    body: str
+    kind: str
+    rule: dict[str, object]
+    time_zone: str
+    channels: Sequence[Channel]
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    excluded: list[date] = field(default_factory=list)
+    max_count: int | None = None
+    urgent: bool = False
+    in_order: bool = False
+    escalate_after: int | None = None
+    misfire: Schedule.Misfire = Schedule.Misfire.LATEST
+    grace: int = 60
+    spread: int = 0
+    stale_after: int | None = None
+    category: str = ""
+    tags: list[str] = field(default_factory=list)
+    data: Mapping[str, object] | None = None
+    job_kind: str = ""
+    job_payload: Mapping[str, object] | None = None
+    connection: Connection | None = None
+    on_error: OnError = OnError.DAILY
+    errors_allowed: int = 3
+    audience: str = ""
+    audience_key: str = ""
+    local_time: bool = False
+
+    @property
+    def connection_id(self) -> UUID | None:
+        return None if self.connection is None else self.connection.id
+
+
+def draft_of(schedule: Schedule) -> Draft:
+    """The draft that changes nothing of a schedule."""
+    stored = {name: getattr(schedule, name) for name in _OF_A_DRAFT}
+    return Draft(**stored, channels=schedule.ordered_channels(), in_order=bool(schedule.channel_order))
+
+
+def room(user: User) -> int:
+    """How many schedules this person may still make."""
+    most: int = settings.MOST_SCHEDULES
+    return most - Schedule.objects.filter(user=user, deleted_at=None).count()
+
+
+def limit_reached(user: User) -> bool:
+    """Whether this person has as many schedules as one may have."""
+    return room(user) <= 0
+
+
+def create(
+    user: User,
+    draft: Draft,
+    now: datetime,
+    schedule_id: UUID | None = None,
+    by: User | None = None,
+    made_by: Schedule | None = None,
+) -> Schedule:
+    """Create a schedule of `user`, whose time zone becomes theirs if they have none.
+
+    The caller's transaction holds the person's lock. Raises IntegrityError if `schedule_id`, the id from a form, exists
+    already. `made_by` is the reminder whose job makes it, if one does.
+    """
+    schedule = Schedule(user=user, id=schedule_id or uuid7(), made_by=made_by)
+    _apply(schedule, draft)
+    set_next_slot(schedule, now)
+    insert(schedule, draft.channels, _event(schedule, What.CREATED, now, None if made_by else by or user))
+    if not user.time_zone and not schedule.local_time:  # whose zone is the first on Earth, not the maker's
+        user.time_zone = schedule.time_zone
+        user.save(update_fields=["time_zone"])
+    return schedule
+
+
+@transaction.atomic
+def duplicate(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
+    """A copy with the same channels, named so. It is paused: nothing is sent twice before its owner edits it."""
+    original = _lock(schedule_id, now)
+    copy = Schedule(**{name: getattr(original, name) for name in _OF_A_COPY}, state=Schedule.State.PAUSED)
+    taken = Schedule.objects.for_user(original.user).values_list("title", flat=True)
+    copy.title = words.copy_of(original.title, set(taken))
+    insert(copy, list(original.channels.all()), _event(copy, What.CREATED, now, by, copy_of=str(original.id)))
+    return copy
+
+
+@transaction.atomic
+def reschedule(schedule_id: UUID, draft: Draft, now: datetime, version: int, by: User | None = None) -> Schedule:
+    """Replace the schedule by the draft. Raises `Conflict` if its version is not `version`."""
+    schedule = _lock(schedule_id, now)
+    if schedule.version != version:
+        raise Conflict(schedule)
+    was = {name: getattr(schedule, name) for name in _TIMING}
+    if not asks_the_same(schedule, draft):
+        reminders.forget(schedule.id)
+    _apply(schedule, draft)
+    if schedule.state not in {Schedule.State.PAUSED, Schedule.State.ARCHIVED}:
+        set_next_slot(schedule, now)
+    _save(schedule, now)
+    schedule.channels.set(draft.channels)
+    quarantine.drop_notices(schedule.id, version)
+    timing_changed = was != {name: getattr(schedule, name) for name in _TIMING}
+    _record_event(schedule, What.EDITED, now, by, **({"was": _written(was)} if timing_changed else {}))
+    return schedule
+
+
+@transaction.atomic
+def pause(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
+    """Fire nothing until `resume`, and cancel what is not sent yet."""
+    schedule = _lock(schedule_id, now)
+    state_changes.pause([schedule], now, by)
+    return schedule
+
+
+@transaction.atomic
+def resume(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
+    """Continue with the next slot after `now`, and end a snooze. Slots in between never fire."""
+    schedule = _lock(schedule_id, now)
+    state_changes.resume([schedule], now, by)
+    return schedule
+
+
+@transaction.atomic
+def archive(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
+    """Fire nothing, and leave the lists, until `unarchive`. Raises `Conflict` if it is archived."""
+    return _move(schedule_id, What.ARCHIVED, now, by)
+
+
+@transaction.atomic
+def unarchive(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
+    """Undo `archive`: it has the state from before. Raises `Conflict` if it is not archived."""
+    return _move(schedule_id, What.UNARCHIVED, now, by)
+
+
+def _move(schedule_id: UUID, what: ScheduleEvent.What, now: datetime, by: User | None) -> Schedule:
+    schedule = _lock(schedule_id, now)
+    if (schedule.state == Schedule.State.ARCHIVED) == (what == What.ARCHIVED):
+        raise Conflict(schedule)
+    if what == What.ARCHIVED:
+        state_changes.archive([schedule], now, by)
+    else:
+        state_changes.put_back([schedule], what, now, by)
+    return schedule
+
+
+@transaction.atomic
+def snooze(schedule_id: UUID, until: datetime, now: datetime, by: User | None = None) -> Schedule:
+    """Fire nothing before `until`. Raises `Conflict` if the schedule is not active."""
+    schedule = _lock(schedule_id, now)
+    if schedule.next_fire_at is None:
+        raise Conflict(schedule)
+    schedule.snoozed_until = until
+    set_next_slot_or_break(schedule, now)
+    _record_event(_save(schedule, now), What.SNOOZED, now, by, until=until.isoformat())
+    return schedule
+
+
+@transaction.atomic
+def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = None) -> Schedule:
+    """Skip `slot`. Raises `Conflict` if it is not the next one."""
+    schedule = _lock(schedule_id, now)
+    if schedule.next_fire_at != slot:
+        raise Conflict(schedule)
+    skipped = Occurrence(
+        schedule=schedule,
+        scheduled_for=slot,
+        outcome=Occurrence.Outcome.SKIPPED,
+        reason=Occurrence.Reason.ASKED,
+        version=schedule.version,
+    )
+    Occurrence.objects.bulk_create([skipped], ignore_conflicts=True)
+    set_next_slot_or_break(
+        schedule, slot
+    )  # not from now: a clock that was set back would open what lies between once more
+    _record_event(_save(schedule, now), What.SKIPPED, now, by, slot=slot.isoformat())
+    return schedule
+
+
+@transaction.atomic
+def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = None) -> Schedule:
+    """Undo `skip_next` of a slot that is still to come.
+
+    Raises `Conflict` if no person skipped it, or it has passed (even if the clock was set back since).
+    """
+    schedule = _lock(schedule_id, now)
+    if slot <= now:
+        raise Conflict(schedule)
+    skipped = schedule.occurrences.filter(scheduled_for=slot, reason=Occurrence.Reason.ASKED).first()
+    # An edit made after the slot's time has settled it: without this record the slot would be lost.
+    if skipped is None or schedule.events.filter(version__gt=skipped.version, at__gte=slot).exists():
+        raise Conflict(schedule)
+    skipped.delete()
+    if schedule.state in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
+        # Not from now, as in skip_next. And not the slot itself: after an edit it may not be one any more.
+        set_next_slot_or_break(schedule, min(slot, schedule.next_fire_at or slot) - TICK)
+    _record_event(_save(schedule, now), What.UNSKIPPED, now, by, slot=slot.isoformat())
+    return schedule
+
+
+@transaction.atomic
+def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence_id: UUID | None = None) -> Schedule:
+    """Fire once, now, whether paused or not, as a manual occurrence; next slot, count and version stay.
+
+    `occurrence_id` comes from the button: pressed twice, it fires once. Raises `Conflict` if it is deleted or
+    archived, InvalidRule if its rule or its zone is unreadable.
+    """
+    schedule = _lock(schedule_id, now)
+    if schedule.state == Schedule.State.ARCHIVED:
+        raise Conflict(schedule)
+    schedule.timetable()
+    if occurrence_id is not None and Occurrence.objects.filter(id=occurrence_id).exists():
+        return schedule
+    publish_after_commit(fire.fire_now(schedule_id, now, occurrence_id or uuid7()))
+    _record_event(schedule, What.RUN, now, by)
+    return schedule
+
+
+@transaction.atomic
+def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
+    """Mark as deleted: its history stays, and `restore` undoes it. What its job keeps is deleted with it."""
+    schedule = _lock(schedule_id, now, deleted=True)
+    state_changes.delete([schedule], now, by)
+    return schedule
+
+
+@transaction.atomic
+def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
+    """Undo `delete`. Slots that passed in between never fire. The next look restores what its job keeps."""
+    schedule = _lock(schedule_id, now, deleted=True)
+    state_changes.restore([schedule], now, by)
+    return schedule
+
+
+def _lock(schedule_id: UUID, now: datetime, *, deleted: bool = False) -> Schedule:
+    """Raises `Conflict` if it is deleted, maybe by another tab at this moment, unless it may be (`deleted`)."""
+    if not (schedules := state_changes.lock(Schedule.objects.filter(id=schedule_id), now)):
+        raise Schedule.DoesNotExist
+    if schedules[0].deleted_at is not None and not deleted:
+        raise Conflict(schedules[0])
+    return schedules[0]
+
+
+def _apply(schedule: Schedule, draft: Draft) -> None:
+    for name in _OF_A_DRAFT:
+        setattr(schedule, name, getattr(draft, name))
+    schedule.channel_order = [channel.id for channel in draft.channels] if draft.in_order else []
+
+
+def asks_the_same(one: Schedule | Draft, other: Schedule | Draft) -> bool:
+    """Whether both ask the same question, so that what the looks of one have found holds for the other."""
+    mine, theirs = (reminders.question(each.job_kind, each.job_payload, each.connection_id) for each in (one, other))
+    return mine == theirs
+
+
+def _save(schedule: Schedule, now: datetime) -> Schedule:
+    schedule.version += 1
+    schedule.updated_at = now
+    mirror.write(schedule)
+    schedule.save()
+    return schedule
+
+
+def _record_event(
+    schedule: Schedule, what: ScheduleEvent.What, now: datetime, by: User | None, **detail: object
+) -> None:
+    _event(schedule, what, now, by, **detail).save()
+
+
+def _event(
+    schedule: Schedule, what: ScheduleEvent.What, now: datetime, by: User | None, **detail: object
+) -> ScheduleEvent:
+    return ScheduleEvent(schedule=schedule, what=what, at=now, by=by, version=schedule.version, detail=detail)
+
+
+def _written(timing: dict[str, object]) -> dict[str, object]:
+    written = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in timing.items()}
+    return written | {"excluded": [day.isoformat() for day in cast(list[date], timing["excluded"])]}

@@ -1,0 +1,55 @@
+"""Delete what deleted and edited reminders leave. The reminders stay, since their history refers to them."""
+
+from functools import partial
+
+from django.conf import settings
+from django.core.cache import cache
+
+from common.database.postgres import change, persist, query
+
+_PRUNE = """
+DELETE FROM jobs_memory m USING schedules_schedule s
+ WHERE s.id = m.origin_id AND s.deleted_at < now() - %s * interval '1 day'
+"""
+
+# Rows of instants that one statement reads, and statements of one run: what a run costs does not grow with the table.
+_PART, _PARTS = 10_000, 20
+_CURSOR = "clocked-cursor"
+_PRUNE_CLOCKED = """
+WITH part AS (
+    SELECT id FROM django_celery_beat_clockedschedule WHERE id > %(after)s AND id <= %(last)s ORDER BY id LIMIT %(part)s
+), gone AS (
+    DELETE FROM django_celery_beat_clockedschedule WHERE id IN (
+        SELECT c.id FROM part JOIN django_celery_beat_clockedschedule c USING (id)
+         WHERE NOT EXISTS (SELECT FROM django_celery_beat_periodictask task WHERE task.clocked_id = c.id)
+           FOR UPDATE OF c SKIP LOCKED)
+    RETURNING id
+)
+SELECT (SELECT count(*) FROM part) AS seen, (SELECT max(id) FROM part) AS after, (SELECT count(*) FROM gone) AS gone,
+       (SELECT max(id) FROM django_celery_beat_clockedschedule) AS newest
+"""
+
+
+def prune() -> int:
+    """Delete memories of reminders that were deleted `JOBS_KEPT_DAYS` ago, and unused instants. Returns how many."""
+    return persist(partial(change, _PRUNE, [settings.JOBS_KEPT_DAYS])) + prune_clocked()
+
+
+def prune_clocked() -> int:
+    """Delete the instants of one-time reminders that no periodic task has any more; returns how many.
+
+    It goes round the table in steps. Rows that are newer than the last round are left: an operator may be about to use
+    them.
+    """
+    after, last = cache.get(_CURSOR) or (0, 0)
+    deleted = 0
+    for _ in range(_PARTS):
+        values = {"after": after, "last": last, "part": _PART}
+        [found] = persist(partial(query, _PRUNE_CLOCKED, values))
+        deleted += found.gone
+        after = found.after
+        if found.seen < _PART:
+            after, last = 0, found.newest or 0
+            break
+    cache.set(_CURSOR, (after, last), None)
+    return deleted

@@ -1,0 +1,190 @@
+"""Pause, resume, archive, delete and restore schedules that the caller has locked, and change their tags.
+
+They are changed in sets: the number of statements does not grow with their number. Each gets a new version and a
+`ScheduleEvent`. `now` is the database's clock, `by` the acting user (None: nobody who is signed in).
+"""
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import Error
+from django.db.models import QuerySet
+
+from common.database.postgres import change
+from jobs.batches import progress
+from jobs.changes import reminders
+from notifications.deliveries import fallback, withdrawal
+from notifications.reasons import Code
+from people.models import User
+from schedules.firing import fire, quarantine
+from schedules.models import Schedule, ScheduleEvent
+from schedules.parts import mirror, slots
+from work.reasons import Reason
+
+What = ScheduleEvent.What
+_State = Schedule.State
+
+
+def lock(found: QuerySet[Schedule], now: datetime) -> list[Schedule]:
+    """Lock schedules, and fire what is due of them under their present rules, so that no slot is lost."""
+    locked = found.select_for_update(of=("self",), no_key=True).select_related("user").order_by("id")
+    schedules = list(locked)
+    due = [one.id for one in schedules if one.next_fire_at is not None and one.next_fire_at <= now]
+    if not due:
+        return schedules
+    while fire.fire_due(now, due):
+        pass
+    return list(locked.all())
+
+
+def pause(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:
+    """Fire nothing until `resume`, and cancel what is not sent yet."""
+    _stop(schedules, _State.PAUSED, Code.PAUSED, What.PAUSED, now, by)
+
+
+def archive(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:
+    """Fire nothing, and leave the lists, until `put_back`; what is not sent yet is cancelled."""
+    _stop(schedules, _State.ARCHIVED, Code.ARCHIVED, What.ARCHIVED, now, by)
+
+
+def _stop(schedules: Sequence[Schedule], state: _State, code: Code, what: What, now: datetime, by: User | None) -> None:
+    before = {one.id: {"before": _before(one)} for one in schedules}
+    for schedule in schedules:
+        schedule.state, schedule.next_fire_at, schedule.snoozed_until = state, None, None
+    _withdraw(schedules, code)
+    _save(schedules, what, now, by, before)
+
+
+def resume(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:
+    """Continue with the next slots after `now`, and end a snooze. Slots in between never fire."""
+    for schedule in schedules:
+        schedule.snoozed_until = None
+    _set_next_slots(schedules, now)
+    _save(schedules, What.RESUMED, now, by)
+
+
+def put_back(schedules: Sequence[Schedule], what: What, now: datetime, by: User | None) -> None:
+    """Undo `pause` or `archive`: each has the state and the snooze from before. Slots in between never fire."""
+    stops = ScheduleEvent.objects.filter(schedule__in=schedules, what__in=[What.PAUSED, What.ARCHIVED])
+    latest = stops.order_by("schedule_id", "-id").distinct("schedule_id").values_list("schedule_id", "detail")
+    before = {schedule_id: detail.get("before", {}) for schedule_id, detail in latest}
+    running = []
+    for schedule in schedules:
+        was = before.get(schedule.id, {})
+        until = was.get("snoozed_until")
+        schedule.snoozed_until = None if until is None else datetime.fromisoformat(until)
+        schedule.state = _State(was.get("state", _State.PAUSED))
+        if schedule.state in {_State.ACTIVE, _State.FINISHED}:
+            running.append(schedule)
+    _set_next_slots(running, now)
+    _save(schedules, what, now, by)
+
+
+def delete(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:
+    """Mark as deleted: their history stays, and `restore` undoes it. What their jobs keep is deleted with them."""
+    if keepers := [one.id for one in schedules if one.job_kind]:
+        kept = Schedule.objects.filter(made_by__in=keepers, deleted_at=None)
+        if made := lock(kept.exclude(id__in=[one.id for one in schedules]), now):
+            delete(made, now, None)
+    for schedule in schedules:
+        schedule.deleted_at, schedule.next_fire_at = now, None
+    _withdraw(schedules, Code.DELETED)
+    _save(schedules, What.DELETED, now, by)
+
+
+def restore(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:
+    """Undo `delete`. Slots that passed in between never fire. The next looks restore what their jobs keep."""
+    keepers = [one.id for one in schedules if one.job_kind]
+    made = Schedule.objects.filter(made_by__in=keepers)
+    if found := {one for one in made.values_list("made_by_id", flat=True) if one is not None}:
+        reminders.forget(*found)
+    for schedule in schedules:
+        schedule.deleted_at = None
+    _set_next_slots([one for one in schedules if one.state == _State.ACTIVE], now)
+    _save(schedules, What.RESTORED, now, by)
+
+
+def set_tags(
+    schedules: Sequence[Schedule], tags: Callable[[Sequence[str]], list[str]], now: datetime, by: User | None
+) -> None:
+    """Replace the tags of each by what `tags` makes of them."""
+    for schedule in schedules:
+        schedule.tags = tags(schedule.tags)
+    _save(schedules, What.EDITED, now, by)
+
+
+def set_next_slot(schedule: Schedule, now: datetime, taken: Collection[datetime] | None = None) -> None:
+    """Set the next slot after `now`, and the state that follows from it. Raises InvalidRule.
+
+    `taken` are the slots after `now` that have an occurrence (None: read here).
+    """
+    schedule.next_fire_at = slots.of(schedule, now, taken).next_after(now)
+    schedule.state = _State.FINISHED if schedule.next_fire_at is None else _State.ACTIVE
+    schedule.error = ""
+
+
+def set_next_slot_or_break(schedule: Schedule, now: datetime, taken: Collection[datetime] | None = None) -> None:
+    """Like `set_next_slot`, for a stored rule: an unreadable one makes the schedule broken."""
+    try:
+        set_next_slot(schedule, now, taken)
+    except Exception as error:
+        if isinstance(error, Error):
+            raise
+        schedule.state, schedule.next_fire_at = _State.BROKEN, None
+        schedule.error = quarantine.describe(error)
+
+
+def _set_next_slots(schedules: Sequence[Schedule], now: datetime) -> None:
+    taken = slots.settled([one.id for one in schedules], now) if schedules else {}
+    for schedule in schedules:
+        set_next_slot_or_break(schedule, now, taken.get(schedule.id, ()))
+
+
+def _before(schedule: Schedule) -> dict[str, str | None]:
+    until = schedule.snoozed_until
+    return {"state": str(schedule.state), "snoozed_until": None if until is None else until.isoformat()}
+
+
+def _withdraw(schedules: Sequence[Schedule], code: Code) -> None:
+    """Cancel all that they have caused and that is not sent yet."""
+    if announced := [one.id for one in schedules if one.audience]:
+        progress.cancel_of(*announced)
+    if own := [one.id for one in schedules if not one.audience]:
+        reminders.withdraw(own, Reason(code))
+        withdrawal.cancel_unsent(own, code)
+        fallback.stop(own)
+
+
+_CHANGED = ("id", "state", "error", "next_fire_at", "snoozed_until", "deleted_at", "tags", "version", "updated_at")
+_UPDATE = """
+UPDATE schedules_schedule s
+   SET state = m.state, error = m.error, next_fire_at = m.next_fire_at, snoozed_until = m.snoozed_until,
+       deleted_at = m.deleted_at, tags = m.tags, version = m.version, updated_at = m.updated_at
+  FROM jsonb_to_recordset(%s::jsonb)
+       AS m(id uuid, state text, error text, next_fire_at timestamptz, snoozed_until timestamptz,
+            deleted_at timestamptz, tags text[], version int, updated_at timestamptz)
+ WHERE s.id = m.id
+"""
+
+
+def _save(
+    schedules: Sequence[Schedule],
+    what: What,
+    now: datetime,
+    by: User | None,
+    detail: Mapping[UUID, dict[str, Any]] | None = None,
+) -> None:
+    for schedule in schedules:
+        schedule.version += 1
+        schedule.updated_at = now
+    rows = [{name: getattr(one, name) for name in _CHANGED} for one in schedules]
+    change(_UPDATE, [json.dumps(rows, default=str)])
+    mirror.switch(schedules)
+    details = detail or {}
+    ScheduleEvent.objects.bulk_create(
+        ScheduleEvent(schedule=one, what=what, at=now, by=by, version=one.version, detail=details.get(one.id, {}))
+        for one in schedules
+    )

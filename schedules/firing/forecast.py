@@ -1,0 +1,196 @@
+"""What comes next of a schedule: the one place that says it to people and programs, as firing will decide it.
+
+A slot that a holiday keeps silent does not count towards the maximum.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import chain, islice
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from common.times import civil_time
+from people.models import User
+from schedules.firing.holidays import Holidays, Span
+from schedules.models import Schedule, speaks
+from schedules.parts import slots
+from schedules.parts.slots import Slots
+from schedules.rules import DatedRule, Work, civil
+from schedules.rules.interval import Interval
+
+# What comes more often on a day is given as several times together; they are counted up to `_COUNTED` a day.
+_LISTED = 4
+_COUNTED = 24
+# One search for a time, beside what the rule itself spends.
+_SEARCH = 10
+_DAY = timedelta(days=1)
+
+
+Silent = Callable[[datetime], Span | None]
+"""Which holiday keeps a slot silent."""
+
+
+class Coming(NamedTuple):
+    slot: datetime
+    holiday: Span | None
+    """Of its person, if it keeps the slot silent."""
+
+
+class Several(NamedTuple):
+    """Several times of one day; `has_more`: `number` is only the least number."""
+
+    last: datetime
+    number: int
+    has_more: bool
+
+
+Times = tuple[datetime, Several | None]
+"""What a schedule has on one day: its first time, and what is known of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """`first` is the slot that fires next, where that is decided."""
+
+    coming: Slots
+    silent: Silent
+    first: datetime | None = None
+
+    def after(
+        self,
+        instant: datetime = civil.FIRST_INSTANT,
+        work: Work | None = None,
+        leap: datetime = civil.FIRST_INSTANT,
+        now: datetime = civil.FIRST_INSTANT,
+    ) -> Iterator[Coming]:
+        """The slots after `instant` or from `first` on, in order.
+
+        Before `leap`, only the first of a holiday. Before `now`, only the first of all: what is overdue fires once.
+        Raises InvalidRule where they cost more than `work` has left.
+        """
+        unlimited, left = replace(self.coming, left=None), self.coming.left
+        upcoming = unlimited.after(instant if self.first is None else self.first, work)
+        if self.first is not None and self.first not in self.coming.settled:
+            upcoming = chain([self.first], upcoming)
+        while left is None or left > 0:
+            if (slot := next(upcoming, None)) is None:
+                return
+            holiday = self.silent(slot)
+            yield Coming(slot, holiday)
+            if holiday is None and left is not None:
+                left -= 1
+            if holiday is not None and slot < leap:
+                upcoming = unlimited.after(max(slot, holiday.ends - civil.TICK), work)
+            elif slot < now:
+                upcoming = unlimited.after(now, work)
+
+    def upcoming(self, instant: datetime, count: int, work: Work | None = None) -> list[Coming]:
+        """Up to `count` of them after `instant`, or from `first` on."""
+        return list(islice(self.after(instant, work), count))
+
+    def by_day(self, begin: datetime, end: datetime, zone: ZoneInfo, work: Work) -> Iterator[Times]:
+        """From its next time, or `begin`, to `end`, by the days of `zone`. Costs no search for each where it can.
+
+        Raises InvalidRule where it costs more than `work` has left.
+        """
+        first, rule = self.first or begin, self.coming.timetable.rule
+        is_plain = self.coming.left is None and not self.coming.timetable.excluded
+        if self.coming.left is None and isinstance(rule, DatedRule):
+            return ((slot, None) for slot in self._of_dates(rule, max(begin, first), end, work))
+        if is_plain and isinstance(rule, Interval) and rule.step * _LISTED < _DAY:
+            return self._of_interval(rule.step, max(begin, first), end, zone, work)
+        return self._searched(begin, end, zone, work)
+
+    def _of_dates(self, rule: DatedRule, begin: datetime, end: datetime, work: Work) -> list[datetime]:
+        """Of dates: found without a search for each."""
+        timetable = self.coming.timetable
+        work.spend(_SEARCH + (end - begin) // _DAY // 2)
+        begin = max(edge for edge in (begin, timetable.starts, self.coming.snoozed_until) if edge is not None)
+        if timetable.ends is not None:
+            end = min(end, timetable.ends + civil.TICK)
+        found = rule.between(begin, end)
+        if timetable.excluded:
+            found = [slot for slot in found if civil.local(rule.zone, slot).date() not in timetable.excluded]
+        return [slot for slot in found if slot not in self.coming.settled]
+
+    def _of_interval(
+        self, step: timedelta, begin: datetime, end: datetime, zone: ZoneInfo, work: Work
+    ) -> Iterator[Times]:
+        """Of elapsed time: counted without a search for each."""
+        first = self.coming.next_after(begin - civil.TICK, work)
+        while first is not None and first < end:
+            work.spend(_SEARCH)
+            next_day, ends = _next_day(first, zone), self.coming.timetable.ends
+            until = next_day - civil.TICK if ends is None else min(next_day - civil.TICK, ends)
+            number = (until - first) // step + 1
+            yield first, Several(first + (number - 1) * step, number, False) if number > 1 else None
+            first = self.coming.next_after(next_day - civil.TICK, work)
+
+    def _searched(self, begin: datetime, end: datetime, zone: ZoneInfo, work: Work) -> Iterator[Times]:
+        # One with a maximum is counted from its next slot on.
+        counted = self.coming.left is not None
+        whole = self if counted else replace(self, first=None)
+        since = begin if counted or self.first is None else max(begin, self.first)
+        upcoming = _spent((slot for slot, _ in whole.after(since - civil.TICK, work, leap=begin)), work)
+        slot = next((slot for slot in upcoming if slot >= begin), None)
+        while slot is not None and slot < end:
+            next_day = _next_day(slot, zone)
+            found: list[datetime] = []
+            while slot is not None and slot < next_day and (len(found) <= _COUNTED or counted):
+                found.append(slot)
+                slot = next(upcoming, None)
+            has_more = slot is not None and slot < next_day
+            if has_more:
+                upcoming = _spent((slot for slot, _ in whole.after(next_day - civil.TICK, work)), work)
+                slot = next(upcoming, None)
+            if len(found) > _LISTED:
+                yield found[0], Several(found[-1], len(found) - has_more, has_more)
+            else:
+                yield from ((one, None) for one in found)
+
+
+def times(
+    schedule: Schedule,
+    now: datetime,
+    silent: Holidays,
+    taken: Collection[datetime],
+    span: tuple[datetime, datetime],
+    zone: ZoneInfo,
+    work: Work,
+) -> Iterator[Times]:
+    """Of a stored schedule that has a next slot, those between two instants; see `of` and `Forecast.by_day`."""
+    if schedule.kind == "once" and schedule.next_fire_at is not None:
+        return iter([(schedule.next_fire_at, None)])
+    return of(schedule, now, silent, taken).by_day(*span, zone, work)
+
+
+def silent_for(user: User, now: datetime, *, tags: Iterable[str], urgent: bool, audience: str, job_kind: str) -> Silent:
+    """What the person's holidays will do to a reminder that is not saved yet."""
+    if audience or not speaks(job_kind):
+        return _rings
+    return partial(Holidays.of(user, now).at, tags=list(tags), urgent=urgent)
+
+
+def of(schedule: Schedule, now: datetime, silent: Holidays, taken: Collection[datetime] | None = None) -> Forecast:
+    """Of a stored schedule that has a next slot. `taken`: its slots after `now` with an occurrence (None: read here).
+
+    Raises InvalidRule for an unreadable rule.
+    """
+    subject = partial(silent.of_slot, schedule) if silent.spans else _rings
+    return Forecast(slots.of(schedule, now, taken), subject, schedule.next_fire_at)
+
+
+def _rings(slot: datetime) -> None:
+    """Without holidays."""
+
+
+def _spent(found: Iterator[datetime], work: Work) -> Iterator[datetime]:
+    for slot in found:
+        work.spend(_SEARCH)
+        yield slot
+
+
+def _next_day(instant: datetime, zone: ZoneInfo) -> datetime:
+    return civil_time.begin_of(civil.local(zone, instant).date() + _DAY, zone)

@@ -1,0 +1,123 @@
+"""When a person's holidays keep their reminders silent.
+
+A slot within a holiday sends nothing, and so does a slot from before it that is found late, within it. Announcements to
+an audience are sent: they are not the reader's own reminders, and they are said only once.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, NamedTuple, Self
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from common.database.postgres import column, query
+from common.times import zones
+from common.times.civil_time import begin_of
+from notifications.deliveries import quiet_changes
+from people.models import User
+from schedules.models import Holiday, Schedule
+from schedules.parts.tags import key
+
+MOST = 50
+"""How many that are not over one person may have."""
+
+_DAY = timedelta(days=1)
+
+
+class Row(NamedTuple):
+    """A holiday as it is stored; `ended_at` is an aware instant."""
+
+    user_id: int
+    first: date
+    last: date
+    tags: Sequence[str]
+    urgent_rings: bool
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A holiday: the instants [begins, ends), for reminders that have one of `keys` (none: for all)."""
+
+    begins: datetime
+    ends: datetime
+    keys: frozenset[str]
+    urgent_rings: bool
+    first: date
+    last: date
+
+    def silences(self, instant: datetime, tags: Iterable[str], urgent: bool) -> bool:
+        if not self.begins <= instant < self.ends or (urgent and self.urgent_rings):
+            return False
+        return not self.keys or not self.keys.isdisjoint(map(key, tags))
+
+
+@dataclass(frozen=True, slots=True)
+class Holidays:
+    """Those of one person."""
+
+    spans: Sequence[Span] = ()
+
+    @classmethod
+    def made_of(cls, rows: Iterable[Row | Holiday], zone: ZoneInfo) -> Self:
+        return cls([span(row, zone) for row in rows])
+
+    @classmethod
+    def of(cls, user: User, since: datetime) -> Self:
+        """Those that have not ended at `since`."""
+        found = Holiday.objects.filter(user=user, last__gte=since.date() - _DAY)
+        return cls.made_of(found, user.zone)
+
+    def at(self, instant: datetime, tags: Iterable[str], urgent: bool) -> Span | None:
+        """The one that keeps a reminder with these tags silent at an instant; None if it rings."""
+        listed = list(tags) if self.spans else []
+        return next((one for one in self.spans if one.silences(instant, listed, urgent)), None)
+
+    def of_slot(self, schedule: Schedule, slot: datetime) -> Span | None:
+        """The one that keeps this slot of a stored schedule silent."""
+        return self.at(slot, schedule.tags, schedule.urgent) if is_subject(schedule) else None
+
+
+NONE = Holidays()
+
+
+def is_subject(schedule: Schedule) -> bool:
+    """Whether its person's holidays concern it: not what is for others, nor what sends nothing."""
+    return not schedule.audience and schedule.speaks
+
+
+def span(row: Row | Holiday, zone: ZoneInfo) -> Span:
+    begins, ends = begin_of(row.first, zone), begin_of(row.last + _DAY, zone)
+    if row.ended_at is not None:
+        ends = min(ends, row.ended_at)
+    return Span(begins, ends, frozenset(map(key, row.tags)), row.urgent_rings, row.first, row.last)
+
+
+def silences(schedule_id: UUID, instant: datetime) -> bool:
+    """Whether a holiday of its person keeps a stored schedule silent at an instant."""
+    schedule = Schedule.objects.select_related("user").filter(id=schedule_id).first()
+    return schedule is not None and Holidays.of(schedule.user, instant).of_slot(schedule, instant) is not None
+
+
+def release_held(instance: Holiday, **_: Any) -> None:
+    """Have what waits for the end of quiet hours decided anew, because a holiday was made, changed or deleted."""
+    quiet_changes.release(instance.user_id)
+
+
+_OF_PEOPLE = """
+SELECT h.user_id, h.first, h.last, h.tags, h.urgent_rings, h.ended_at
+  FROM schedules_holiday h
+ WHERE h.user_id = ANY(%(users)s::bigint[]) AND h.last >= %(since)s::date AND h.first <= %(until)s::date
+"""
+
+
+def of_people(people: Collection[tuple[int, str]], since: datetime, until: datetime) -> dict[int, Holidays]:
+    """The holidays between two instants of each of these people (id, zone) who have any: one statement."""
+    names = dict(people)
+    values = {"users": column(names), "since": since.date() - _DAY, "until": until.date() + _DAY}
+    found: dict[int, list[Row]] = defaultdict(list)
+    for row in query(_OF_PEOPLE, values, Row):
+        found[row.user_id].append(row)
+    return {user_id: Holidays.made_of(rows, zones.read(names[user_id])) for user_id, rows in found.items()}

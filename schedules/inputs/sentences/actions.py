@@ -1,0 +1,226 @@
+"""The actions of the grammar: each makes the value of a piece, or gives nothing where the rule does not fit there."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Any
+
+from schedules.inputs.sentences.days import Clock, Day, Piece, Step, Times, checked, feast, this_week
+from schedules.inputs.sentences.hints import NotUnderstood
+
+_SMALLER = {"hours": ("minutes", 60), "minutes": ("seconds", 60), "days": ("hours", 24), "years": ("months", 12)}
+_MONTHS = {"months": 1, "quarters": 3, "years": 12}
+
+
+def _step(number: float, unit: str, scale: float = 1, plus: float = 0) -> Step | None:
+    """Whole units: 1.5 hours are 90 minutes."""
+    number = number * scale + plus
+    smaller, factor = (unit, 1) if number == int(number) else _SMALLER.get(unit, ("", 0))
+    return (int(number * factor), smaller) if smaller else None
+
+
+def _date(day: int, month: int = 0, year: int | None = None, said: int | None = None) -> Day | None:
+    return checked(Day(day=day, month=month, year=year or 0, said=said)) if day else None
+
+
+def _span(first: int, last: Day | None) -> Day | None:
+    return replace(last, day=first, until=last) if last and last.day > first > 0 and last.month else None
+
+
+def _days_span(first: Day, last: Day) -> Day | None:
+    has_dates = all(one.exact or one.day or (len(one.weekdays) == 1 and not one.repeats) for one in (first, last))
+    return replace(first, year=first.year or last.year, until=last) if has_dates and not first.until else None
+
+
+def _of_unit(unit: str, repeats: int = 0, number: int = 1) -> Day | None:
+    months = _MONTHS.get(unit, 0) * number
+    return Day(every=(months, "months"), repeats=bool(repeats), is_of=True) if months else None
+
+
+def _month(month: int, year: int | None = None, repeats: int = 0, is_of: bool = True) -> Day:
+    return Day(month=month, year=year or 0, is_of=is_of, repeats=bool(repeats))
+
+
+def _month_from_now(today: date, ahead: int) -> Day:
+    then = today.replace(day=1) + timedelta(days=32 * ahead)
+    return _month(then.month, then.year)
+
+
+def _nth(number: int, weekday: int, of: Day | None = None) -> Day:
+    if number not in (1, 2, 3, 4, -1):
+        raise NotUnderstood("every")
+    return replace(of or Day(), nth=number, weekday=weekday)
+
+
+def _last_day(of: Day, is_once: int = 0) -> Day:
+    if of.every == (12, "months"):
+        return Day(day=31, month=12)
+    return Day(day=-1, month=of.month, year=of.year) if is_once else replace(of, day=-1)
+
+
+def _weekdays(pieces: list[Piece]) -> Day:
+    days = [piece.kinds[kind] for piece in pieces for kind in ("plural", "weekday", "weakday") if kind in piece.kinds]
+    return Day(weekdays=tuple(sorted(set(days))), repeats=any("plural" in piece.kinds for piece in pieces))
+
+
+def _from_to(first: int, last: int) -> Day:
+    return Day(weekdays=tuple(sorted({(first + one) % 7 for one in range((last - first) % 7 + 1)})), repeats=True)
+
+
+def _weekday_to(first: int, last: int) -> Day:
+    return _from_to(0, 4) if (first, last) == (0, 4) else Day(weekdays=(first,), until=Day(weekdays=(last,)))
+
+
+def _coming(number: int, weekday: int, today: date) -> Day:
+    return Day(exact=this_week(today, weekday, number - (weekday > today.weekday())))
+
+
+def _next_unit(unit: str, today: date) -> Day | None:
+    found = {
+        "days": today + timedelta(days=1),
+        "weeks": this_week(today, 0, 1),
+        "months": (today.replace(day=1) + timedelta(days=32)).replace(day=1),
+        "quarters": (today.replace(day=1) + timedelta(days=31 * (3 - (today.month - 1) % 3))).replace(day=1),
+        "years": date(today.year + 1, 1, 1),
+    }
+    return Day(exact=found[unit]) if unit in found else None
+
+
+def _shifted(lengths: list[Step], since: Day, sign: int, today: date) -> Day | None:
+    """Days, weeks … after or before a day."""
+    has_one = since.exact or since.month or since.movable or (len(since.weekdays) == 1 and not since.repeats)
+    # A year after Christmas may be after the one before.
+    units = ("days", "weeks", "months", "workdays", *(["years"] if since.exact else []))
+    is_long = all(unit in units for _, unit in lengths)
+    if not has_one or not is_long or since.every or since.until or since.shift:
+        return None
+    if since.weekdays:
+        since = _coming(1, since.weekdays[0], today)
+    return replace(since, shift=tuple((number * sign, unit) for number, unit in lengths))
+
+
+def _next_month(month: int, today: date) -> Day | None:
+    """Later in this year, "next December" may be that of next year."""
+    return _month(month, is_of=False) if month <= today.month else None
+
+
+def _half(times: Times, half: int) -> Times | None:
+    return _minutes(times, times[0].minute, half)
+
+
+def _every(value: Day, number: int | None = None) -> Day | None:
+    """A repetition of the day, as in "every Friday" or "every 2nd Tuesday of the month"."""
+    number = 1 if number is None else number
+    is_once = value.exact or value.year or value.movable or value.until or value.shift
+    if is_once or number < 1 or (number > 1 and not value.weekdays):
+        raise NotUnderstood("every")
+    if value.nth in (2, 3, 4) and not value.is_of:
+        raise NotUnderstood("which", n=value.nth, day=value.weekday)
+    step = (number, "weeks") if number > 1 else value.every
+    if value.weekdays and value.weekday:
+        value = replace(value, weekdays=(5, 6), weekday=0)
+    return replace(value, repeats=True, every=step)
+
+
+def _past(minutes: int, times: Times, sign: int = 1) -> Times | None:
+    """`minutes` past an hour; before it if they are negative."""
+    at, minutes = times[0], minutes * sign
+    if at.minute or not -60 < minutes < 60:
+        return None
+    hour = at.hour if minutes >= 0 else (at.hour - 1) % 24
+    return (replace(at, hour=hour or (12 if at.is_open else 0), minute=minutes % 60),)
+
+
+def _minutes(times: Times, minute: int | None, half: int | None = None) -> Times | None:
+    """An hour with its minutes, and with the half of the day if `half` is 0 or 1."""
+    at = replace(times[0], minute=minute or 0)
+    if half is not None:
+        at = replace(at, hour=at.hour % 12 + 12 * half, is_open=False, has_half=True)
+    return (at,) if at.minute < 60 and (half is None or 1 <= times[0].hour <= 12) else None
+
+
+def _times(pieces: list[Piece]) -> Times:
+    of = [next((piece.kinds[kind] for kind in ("time", "clock", "hod") if kind in piece.kinds), ()) for piece in pieces]
+    return tuple(clock for found in of for clock in found)
+
+
+def _hour_after(times: Times, before: Piece) -> Times | None:
+    """ "24 December 18" may be the year."""
+    day = before.kinds.get("day")
+    return None if times[0].hour > 12 and isinstance(day, Day) and day.month else times
+
+
+def _hours(begin: Times, end: Times) -> tuple[Clock, Clock]:
+    """A span of the day: "2 to 4pm" begins at 14:00, "11-1pm" at 11:00."""
+    first, last = begin[0], end[0]
+    if first.is_open and not last.is_open:
+        morning = replace(first, hour=first.hour % 12, is_open=False)
+        afternoon = replace(morning, hour=morning.hour + 12)
+        if not last.has_half:
+            first = replace(first, is_open=False)  # on a clock of 24 hours
+        elif last.hour >= 12:
+            first = afternoon if afternoon.time < last.time else morning
+        else:
+            first = afternoon if morning.time > last.time else morning
+    return first, last
+
+
+ACTIONS: Mapping[str, Callable[..., Any]] = {
+    # Lengths.
+    "step": _step,
+    "steps": lambda pieces: [piece.kinds["step"] for piece in pieces if "step" in piece.kinds],
+    # Days of a month or year.
+    "day": lambda day, said=None: _date(day, said=said),
+    "date": _date,
+    "feast": feast,
+    "next_feast": lambda text, today: feast(text, today.year + 1),
+    "span": _span,
+    "span_in": lambda first, last, month, year: _span(first, _date(last, month, year)),
+    "span_of": lambda first, last, of: _span(first, replace(of, day=last)),
+    "days_span": _days_span,
+    "until": lambda first, last: replace(first, until=last),
+    "of_unit": _of_unit,
+    "of_step": lambda step: _of_unit(step[1], 1, step[0]),
+    "of_steps": lambda steps: _of_unit(steps[0][1], 1, steps[0][0]),
+    "month": _month,
+    "month_from_now": _month_from_now,
+    "in_month": lambda of: replace(of, is_of=False) if of.month and not of.every else None,
+    "in_year": lambda month, year=None: _month(month, year, is_of=False),
+    "nth": _nth,
+    "day_of": lambda number, of: checked(replace(of, day=number)),
+    "last_day": _last_day,
+    "with_weekday": lambda weekday, day: replace(day, said=weekday) if day.exact or day.day > 0 else None,
+    # Weekdays, and days from today.
+    "weekday": lambda number, repeats=0: Day(weekdays=(number,), repeats=bool(repeats)),
+    "weekdays": _weekdays,
+    "weekdays_of": lambda day: day.weekdays or None,
+    "weekend": lambda: Day(weekdays=(5,), weekday=5),
+    "from_to": _from_to,
+    "weekday_to": _weekday_to,
+    "in_week": lambda weekday, today, weeks: Day(exact=this_week(today, weekday, weeks)),
+    "coming": _coming,
+    "next_unit": _next_unit,
+    "next_date": lambda day: day if day.month or day.movable else None,
+    "days_later": lambda number, today, part="": Day(exact=today + timedelta(days=number), part=part),
+    "with_part": lambda day, part: None if day.part else replace(day, part=part),
+    "shifted": _shifted,
+    "next_month": _next_month,
+    "this_month": lambda month, today: _month(month, today.year, is_of=False) if month > today.month else None,
+    "months_span": lambda first, last, year=None: replace(
+        _month(first, year, is_of=False), until=_date(-1, last, year)
+    ),
+    "thousands": lambda thousand, rest=None: 2000 + (rest or 0) if thousand == 2 and (rest or 0) < 100 else None,
+    "before_year": lambda year: Day(exact=date(year - 1, 12, 31)),
+    "every": _every,
+    "each_part": lambda part, number: Day(every=(1 if number is None else number, "days"), part=part, repeats=True),
+    # Times of day.
+    "past": _past,
+    "past_steps": lambda steps, times, sign: _past(steps[0][0], times, sign) if steps[0][1] == "minutes" else None,
+    "minutes": _minutes,
+    "half": _half,
+    "named": lambda times, number: times if number in (None, 12) else None,
+    "first": lambda times: times[0],
+    "times": _times,
+    "hour_after": _hour_after,
+    "hours": _hours,
+}

@@ -1,0 +1,107 @@
+"""Apply the rules of data/grammar.txt: each makes one piece of several, from the small to the large."""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from typing import Any
+
+from schedules.inputs.sentences.actions import ACTIONS
+from schedules.inputs.sentences.days import Piece
+from schedules.inputs.sentences.hints import NotUnderstood
+from schedules.inputs.sentences.pieces import DATA, KIND_SETS, lexicon
+
+_NAMED = re.compile(r"(?:([a-z]):)?([a-z]+(?:/[a-z]+)*)")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`names` has the kinds of each named value; a rule without `action` has the first of these."""
+
+    kind: str
+    pattern: str
+    names: dict[str, list[str]]
+    action: str
+    arguments: list[str]
+
+    def value(self, found: re.Match[str], pieces: list[Piece], line: str, today: date) -> Any:
+        """The value of the pieces that the rule matches; None if it does not fit."""
+        begin, end = found.span()
+        known: dict[str, Any] = {"pieces": pieces[begin:end], "before": pieces[begin - 1], "today": today}
+        for name, kinds in self.names.items():
+            of = pieces[found.start(name)].kinds if found[name] else {}
+            known[name] = next((of[kind] for kind in kinds if kind in of), None)
+        if not self.action:
+            return next((known[name] for name in self.names), True)
+        arguments = [known[one] if one in known else _literal(one) for one in self.arguments]
+        text = line[pieces[begin].start : pieces[end - 1].end]
+        try:
+            return ACTIONS[self.action](*arguments)
+        except NotUnderstood as error:
+            raise NotUnderstood(error.code, text, (), **error.named) from None
+        except (ValueError, OverflowError):
+            raise NotUnderstood("date", text) from None
+
+
+def _literal(text: str) -> Any:
+    return float(text) if "." in text else int(text) if text.lstrip("-").isdigit() else text
+
+
+@cache
+def rules() -> list[Rule]:
+    macros: dict[str, str] = {}
+    found: list[Rule] = []
+    for line in (DATA / "grammar.txt").read_text(encoding="utf-8").splitlines():
+        line = re.sub(r"\b[A-Z]+\b", lambda name: macros.get(name[0], name[0]), line)
+        if macro := re.fullmatch(r"([A-Z]+) = (.*)", line):
+            macros[macro[1]] = macro[2]
+        elif line and not line.startswith("#"):
+            kind, rest = line.split(": ", 1)
+            pattern, _, action = rest.partition(" -> ")
+            names = {name: kinds.split("/") for name, kinds in _NAMED.findall(pattern) if name}
+            name, *arguments = action.split() or [""]
+            found.append(Rule(kind, pattern, names, name, arguments))
+    return found
+
+
+class Grammar:
+    """The rules of a language. Each set of kinds is one character, so that a rule is a regular expression."""
+
+    def __init__(self, language: str) -> None:
+        sets = {frozenset(kinds) for kinds in [*KIND_SETS, *lexicon(language).phrases.values()]}
+        sets |= {frozenset({rule.kind}) for rule in rules()}
+        self._characters = {kinds: chr(0xE000 + at) for at, kinds in enumerate(sorted(sets, key=sorted))}
+        self._rules = [(rule, self._compiled(rule.pattern)) for rule in rules()]
+
+    def _compiled(self, pattern: str) -> re.Pattern[str]:
+        def one(found: re.Match[str]) -> str:
+            kinds = set(found[2].split("/"))
+            # A kind that no word of the language has matches nothing.
+            characters = "".join(sign for of, sign in self._characters.items() if of & kinds) or "\uf8ff"
+            return f"(?P<{found[1]}>[{characters}])" if found[1] else f"[{characters}]"
+
+        return re.compile(_NAMED.sub(one, pattern).replace(" ", ""))
+
+    def reduced(self, pieces: list[Piece], line: str, today: date) -> list[Piece]:
+        """The pieces, with the larger ones in place of what they are made of."""
+        signs = self._signs(pieces)
+        for rule, pattern in self._rules:
+            at = 0
+            while found := pattern.search(signs, at):
+                begin, end = found.span()
+                if (value := rule.value(found, pieces, line, today)) is None:
+                    at = begin + 1
+                    continue
+                start, stop = pieces[begin].start, pieces[end - 1].end
+                pieces = [*pieces[:begin], Piece({rule.kind: value}, start, stop, line[start:stop]), *pieces[end:]]
+                signs = self._signs(pieces)
+                at = begin + (rule.kind != "day")
+        return pieces
+
+    def _signs(self, pieces: list[Piece]) -> str:
+        return "".join(self._characters[frozenset(piece.kinds)] for piece in pieces)
+
+
+@cache
+def grammar(language: str) -> Grammar:
+    return Grammar(language)

@@ -1,0 +1,161 @@
+"""Reminders from a calendar file that a person uploads. They are the person's own: nothing follows the file later.
+
+The id of a reminder follows from the person and the event, so that a file that is imported again makes none twice.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID, uuid5
+
+from django.db.models import QuerySet
+
+from common.parsing.budget import OverBudget
+from common.parsing.pool import ParsingUnavailable, parsed
+from people.models import User
+from people.user_lock import Busy, lock_user
+from schedules.changes import bulk, editing, state
+from schedules.changes.editing import Draft
+from schedules.job_kinds import calendar_events, calendar_file
+from schedules.job_kinds.calendar_events import Entry, Wishes
+from schedules.job_kinds.calendar_file import FileEvent
+from schedules.models import Schedule, ScheduleEvent
+
+LARGEST = 1024 * 1024
+"""Bytes of a file. The browser that sends it back makes line ends and unreadable characters longer."""
+MOST = 1_000
+"""Events of a file."""
+_PIECE = 100
+_NAMESPACE = UUID("5b0e2c0a-1d0b-5e63-9a52-7f1f3a3c9c11")
+
+
+class Refused(Exception):
+    """The file as a whole cannot be taken: `code` is too-large, no-calendar, no-events, too-many, busy or too-much,
+    of which `problem` says what."""
+
+    def __init__(self, code: str, problem: str = "") -> None:
+        super().__init__(code)
+        self.code, self.problem = code, problem
+
+
+class Fate(StrEnum):
+    """What becomes of an event."""
+
+    NEW = "new"
+    KNOWN = "known"  # there is a reminder for it already
+    OVER = "over"
+    CANCELLED = "cancelled"
+    TWICE = "twice"  # an earlier one of the file has the same id
+    FULL = "full"  # its person may have no more reminders
+    UNFIT = "unfit"  # `note` says why
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One event of the file. `note`: why it is unfit, or what its reminder leaves out."""
+
+    title: str
+    key: str
+    fate: Fate
+    entry: Entry | None
+    note: str
+
+
+def read(user: User, raw: bytes, now: datetime) -> list[FileEvent]:
+    """Raises Refused."""
+    try:
+        file = parsed(calendar_file.read, raw, "", now, person=user.pk)
+    except calendar_file.NotACalendar:
+        raise Refused("no-calendar") from None
+    except ParsingUnavailable:
+        raise Refused("busy") from None
+    except OverBudget as limit:
+        raise Refused("too-much", str(limit)) from None
+    if not (events := file.events):
+        raise Refused("no-events")
+    if file.dropped or len(events) > MOST:
+        raise Refused("too-many")
+    return events
+
+
+def plan(user: User, events: Sequence[FileEvent], wishes: Wishes, now: datetime) -> list[Item]:
+    """What becomes of each event: new reminders first, the soonest of them first."""
+    followed = list(calendar_events.follow(events, wishes, user.zone, now))
+    ids = [_id(user, one.key) for one in followed]
+    known = set(Schedule.objects.for_user(user).filter(id__in=ids).values_list("id", flat=True))
+    seen: set[str] = set()
+    items = []
+    for one in followed:
+        if one.event.is_cancelled:
+            fate = Fate.CANCELLED
+        elif one.is_over:
+            fate = Fate.OVER
+        elif one.entry is None:
+            fate = Fate.UNFIT
+        elif one.key in seen:
+            fate = Fate.TWICE
+        else:
+            fate = Fate.KNOWN if _id(user, one.key) in known else Fate.NEW
+        seen.add(one.key)
+        items.append(Item(one.event.title, one.key, fate, one.entry if fate is Fate.NEW else None, one.problem))
+    new = sorted((item for item in items if item.entry), key=lambda item: (item.entry.next_slot, item.key))  # type: ignore[union-attr]
+    room = max(0, editing.room(user))
+    full = [replace(item, fate=Fate.FULL, entry=None) for item in new[room:]]
+    return [*new[:room], *full, *(item for item in items if item.fate is not Fate.NEW)]
+
+
+def load(user: User, items: Collection[Item], sent: Mapping[str, Any], now: datetime) -> int:
+    """Make the reminders of the new items, `_PIECE` in a transaction; `sent` are the fields of their drafts.
+
+    Returns how many. Those that were deleted since an earlier import are restored. A second import makes the rest.
+    """
+    entries = {_id(user, item.key): item.entry for item in items if item.entry is not None}
+    drafts = {key: Draft(**entry.draft_fields, **sent) for key, entry in entries.items()}
+    keys, made = list(drafts), 0
+    for begin in range(0, len(keys), _PIECE):
+        try:
+            made += _load(user, {key: drafts[key] for key in keys[begin : begin + _PIECE]}, now)
+        except Busy:
+            if not made:
+                raise
+            break
+    return made
+
+
+def _load(user: User, drafts: Mapping[UUID, Draft], now: datetime) -> int:
+    with lock_user(user):
+        stored = Schedule.objects.filter(user=user).in_bulk(list(drafts))
+        absent = [key for key in drafts if key not in stored or stored[key].deleted_at is not None]
+        taken = absent[: max(0, editing.room(user))]
+        for schedule_id in taken:
+            if schedule_id not in stored:
+                editing.create(user, drafts[schedule_id], now, schedule_id)
+        _restore(user, {key: drafts[key] for key in taken if key in stored}, now)
+    return len(taken)
+
+
+def _restore(user: User, drafts: Mapping[UUID, Draft], now: datetime) -> None:
+    if not drafts:
+        return
+    state.restore(state.lock(Schedule.objects.filter(id__in=list(drafts)), now), now, user)
+    for schedule in Schedule.objects.filter(id__in=list(drafts)).prefetch_related("channels"):
+        if editing.draft_of(schedule) != drafts[schedule.id]:
+            editing.reschedule(schedule.id, drafts[schedule.id], now, schedule.version, user)
+
+
+def made_at(user: User, at: datetime) -> QuerySet[Schedule]:
+    """What an import made at that instant, and what is not deleted of it."""
+    whats = (ScheduleEvent.What.CREATED, ScheduleEvent.What.RESTORED)
+    return Schedule.objects.for_user(user).filter(events__what__in=whats, events__at=at)
+
+
+def undo(user: User, at: datetime, now: datetime) -> int:
+    """Delete what an import made. Returns how many reminders."""
+    with lock_user(user):
+        return len(bulk.apply(made_at(user, at), bulk.Action.DELETE, now, user).changed)
+
+
+def _id(user: User, key: str) -> UUID:
+    return uuid5(_NAMESPACE, f"{user.pk}:{key}")

@@ -1,0 +1,191 @@
+"""Project each schedule into a django_celery_beat.PeriodicTask, for the operator and the stock scheduler.
+
+The projection goes one way: each edit of a schedule writes its row in the same transaction, and nothing reads the row
+back. The stock scheduler may change `enabled`, `last_run_at` and `total_run_count`; firing decides by the schedule's
+`next_fire_at`, so a wrong value only delays a slot until the next sweep.
+
+The rows are written by cheap statements, not by `PeriodicTask.save()`, which costs 11 queries and locks one hot row.
+A row may run its task more often than its schedule fires (crontab has no "last day of the month"): the task claims the
+schedule as beat does, and does nothing when no slot is due.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django_celery_beat.models import PeriodicTask
+
+from common.database.postgres import change, query
+from schedules.models import Schedule
+from schedules.rules import InvalidRule, Rule
+from schedules.rules.cron import Cron
+
+FIRE = "schedules.fire"
+# Each column of CrontabSchedule holds at least this many characters, and a list of all of its values.
+_SHORTEST_COLUMN = 64
+_EVERY = {"minute": "*", "hour": "*", "day_of_month": "*", "month_of_year": "*", "day_of_week": "*"}
+
+# Indexes on django-celery-beat's tables, which no model of ours can declare: the stock entries among a million rows of
+# schedules, and the timings that rows share.
+_INDEXES = """
+CREATE INDEX IF NOT EXISTS schedules_stock_entries ON django_celery_beat_periodictask (id)
+ WHERE enabled AND task <> 'schedules.fire';
+CREATE INDEX IF NOT EXISTS schedules_clocked ON django_celery_beat_clockedschedule (clocked_time);
+CREATE INDEX IF NOT EXISTS schedules_crontab ON django_celery_beat_crontabschedule (hour, minute, timezone);
+"""
+
+
+def create_indexes(plan: Sequence[tuple[Any, bool]] = (), **_: Any) -> None:
+    """Create the indexes after the migrations of this app; a receiver of `post_migrate`."""
+    if any(migration.app_label == "schedules" and not backwards for migration, backwards in plan):
+        change(_INDEXES, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The row of a timing, which schedules share: the column that refers to it, its table, its values."""
+
+    column: str
+    table: str
+    values: dict[str, Any]
+
+
+def write(schedule: Schedule) -> None:
+    """Update the row of `schedule`, or create a lost one; the caller saves the schedule, which refers to it."""
+    columns = _columns(schedule)
+    if schedule.periodic_task_id is None:
+        [schedule.periodic_task] = PeriodicTask.objects.bulk_create([PeriodicTask(**columns)])
+    else:
+        PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(**columns)
+
+
+def switch(schedules: Sequence[Schedule]) -> None:
+    """Enable the rows of schedules that have a next slot, and disable the others. What has lost its row gets one."""
+    if lost := [one for one in schedules if one.periodic_task_id is None]:
+        tasks = PeriodicTask.objects.bulk_create([PeriodicTask(**_columns(one)) for one in lost])
+        for schedule, task in zip(lost, tasks, strict=True):
+            schedule.periodic_task = task
+        Schedule.objects.bulk_update(lost, ["periodic_task"])
+    enabled = [one.periodic_task_id for one in schedules if one.next_fire_at is not None]
+    PeriodicTask.objects.filter(id__in=enabled).update(enabled=True)
+    disable([one.periodic_task_id for one in schedules if one.next_fire_at is None])
+
+
+def disable(task_ids: Sequence[int | None]) -> None:
+    """Disable the rows of schedules that have no next slot."""
+    if task_ids:
+        PeriodicTask.objects.filter(id__in=task_ids).update(enabled=False)
+
+
+def delete(instance: Schedule, using: str, **_: Any) -> None:
+    """Delete the row of a deleted schedule; a receiver of `post_delete`. Does not tell beat to reload every entry."""
+    PeriodicTask.objects.filter(id=instance.periodic_task_id)._raw_delete(using)
+
+
+def fields(schedule: Schedule) -> dict[str, Any]:
+    """The row's columns, without its timing."""
+    return {
+        "name": f"{schedule.title[:150]} ({schedule.id})",
+        "task": FIRE,
+        "args": json.dumps([str(schedule.id)]),
+        "enabled": schedule.next_fire_at is not None,
+        "one_off": schedule.kind == "once",
+        "start_time": schedule.starts_at,
+        "expires": schedule.ends_at,
+        "description": schedule.when,
+    }
+
+
+def _columns(schedule: Schedule) -> dict[str, Any]:
+    """The row's columns, with its timing; one statement."""
+    columns = fields(schedule)
+    if (timing := timing_of(schedule)) is not None:
+        statement, values = shared(timing)
+        [row] = query(f"WITH {statement} SELECT id FROM timing", values)  # noqa: S608 - names of columns
+        columns |= {"clocked_id": None, "interval_id": None, "crontab_id": None, timing.column: row.id}
+    return columns
+
+
+def timing_of(schedule: Schedule) -> Timing | None:
+    """None for an unreadable rule: the row keeps its timing."""
+    if schedule.state == Schedule.State.BROKEN or (rule := _readable(schedule)) is None:
+        return None
+    data = rule.data()
+    if schedule.kind == "once":
+        return Timing("clocked_id", "django_celery_beat_clockedschedule", {"clocked_time": _instant(rule)})
+    if schedule.kind == "interval":
+        every = {"every": data["every"], "period": data["unit"]}
+        return Timing("interval_id", "django_celery_beat_intervalschedule", every)
+    crontab = _of_cron(rule) if isinstance(rule, Cron) else _crontab(schedule.kind, data)
+    crontab["timezone"] = schedule.time_zone
+    return Timing("crontab_id", "django_celery_beat_crontabschedule", crontab)
+
+
+def shared(timing: Timing | None) -> tuple[str, dict[str, Any]]:
+    """A part of a WITH that gives the id of a timing's row as `timing`, and inserts the row where it is missing.
+
+    It sends no signal, which would make beat reload everything. The lock keeps a row that is found from `retention`.
+    """
+    if timing is None:
+        return "timing AS (SELECT NULL::int AS id)", {}
+    names = list(timing.values)
+    same = " AND ".join(f"{name} = %({name})s" for name in names)
+    given = ", ".join(f"%({name})s" for name in names)
+    statement = (
+        f"found AS (SELECT id FROM {timing.table} WHERE {same} ORDER BY id LIMIT 1 FOR KEY SHARE),"  # noqa: S608 - names of columns
+        f" added AS (INSERT INTO {timing.table} ({', '.join(names)})"
+        f" SELECT {given} WHERE NOT EXISTS (SELECT FROM found) RETURNING id),"
+        " timing AS (SELECT id FROM found UNION ALL SELECT id FROM added)"
+    )
+    return statement, timing.values
+
+
+def _readable(schedule: Schedule) -> Rule | None:
+    """None for an unreadable rule: its owner can still pause or delete the schedule."""
+    try:
+        return schedule.timetable().rule
+    except InvalidRule:
+        return None
+
+
+def _of_cron(rule: Cron) -> dict[str, str]:
+    """In numbers: Celery knows neither “jan” nor 7 for Sunday."""
+    every, cron = _EVERY.copy(), rule.parsed
+    _, minute, hour, day, month, _ = cron.parts
+    every["minute"], every["hour"] = _short(minute, cron.minutes), _short(hour, cron.hours)
+    every["month_of_year"] = _short(month, cron.months)
+    if cron.day_and and all(isinstance(value, int) and value >= 0 for value in [*cron.days, *cron.weekdays]):
+        # Else every day: Celery has no L and no #, and reads "either day" as "both".
+        every["day_of_month"] = _short(day, cron.days)
+        weekdays = {value % 7 for value in cron.weekdays if isinstance(value, int)}
+        every["day_of_week"] = "*" if len(weekdays) == 7 else _listed(weekdays)
+    return every
+
+
+def _short(part: str, values: set[int]) -> str:
+    return part if len(part) <= _SHORTEST_COLUMN else _listed(values)
+
+
+def _listed(values: set[int]) -> str:
+    return ",".join(str(value) for value in sorted(values))
+
+
+def _crontab(kind: str, rule: dict[str, Any]) -> dict[str, str]:
+    """Celery's crontab that is due at every slot of the rule, and where it cannot be exact, on more days than those."""
+    every = _EVERY.copy()
+    if kind in {"daily", "weekly", "monthly"}:
+        hour, minute = rule["time"].split(":")
+        every |= {"minute": str(int(minute)), "hour": str(int(hour))}
+    if kind == "weekly":
+        every["day_of_week"] = ",".join(str((day + 1) % 7) for day in rule["days"])  # Celery's week begins on Sunday
+    if kind == "monthly":
+        every["day_of_month"] = str(rule["day"]) if rule["day"] != "last" and rule["day"] <= 28 else "28-31"
+    return every
+
+
+def _instant(rule: Rule) -> datetime:
+    # Also if it has passed: an enabled row without a timing stops the stock scheduler.
+    slot = rule.next_after(datetime.min.replace(tzinfo=UTC))
+    return slot or datetime.max.replace(tzinfo=UTC)

@@ -1,0 +1,232 @@
+"""Sentences about schedules and slots: for pages, the admin, commands and notices. Code elsewhere works with codes."""
+
+import re
+from collections.abc import Collection, Sequence
+from datetime import date, datetime, timedelta
+from itertools import count
+
+from django.conf import settings
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
+
+from common.times import durations
+from notifications import providers
+from notifications.models import Channel
+from schedules.models import Occurrence, ScheduleEvent
+from schedules.rules import InvalidRule, Timetable, Work, civil
+from schedules.rules.rule import ClockChange
+from schedules.rules.words import city, clock, listed
+
+# By `Occurrence.Reason` and `explain.causes.Code`; "from …", "to …" and "by …" follow where they are known.
+CAUSES = {
+    "late": gettext_lazy("Sent late, after its grace"),
+    "misfire": gettext_lazy("Missed while it was off; only the latest is sent late"),
+    "no-channel": gettext_lazy("No channel to send to"),
+    "broken": gettext_lazy("The rule could not be read"),
+    "asked": gettext_lazy("Skipped"),
+    "manual": gettext_lazy("Run outside of the timetable"),
+    "paused": gettext_lazy("Paused"),
+    "snoozed": gettext_lazy("Snoozed"),
+    "deleted": gettext_lazy("Deleted"),
+    "archived": gettext_lazy("Archived"),
+    "holiday": gettext_lazy("Nothing was sent: holiday"),
+    "excluded": gettext_lazy("On a date that is left out"),
+    "no-beat": gettext_lazy("Carillon was not running"),
+    "catching-up": gettext_lazy("Carillon was catching up: it was not running"),
+    "unknown": gettext_lazy(
+        "No cause is on record: Carillon was running all the time, so it or the database may have been busy"
+    ),
+}
+# By `ScheduleEvent.What`.
+_CHANGES = {
+    "created": gettext_lazy("created"),
+    "edited": gettext_lazy("edited"),
+    "paused": gettext_lazy("paused"),
+    "resumed": gettext_lazy("resumed"),
+    "snoozed": gettext_lazy("snoozed"),
+    "skipped": gettext_lazy("next one skipped"),
+    "unskipped": gettext_lazy("skip undone"),
+    "run": gettext_lazy("run now"),
+    "deleted": gettext_lazy("deleted"),
+    "restored": gettext_lazy("restored"),
+    "reclocked": gettext_lazy("moved by a change of the zone database"),
+    "archived": gettext_lazy("archived"),
+    "unarchived": gettext_lazy("taken out of the archive"),
+}
+# A rule that fires less often than this does not surprise anybody by waiting an hour longer.
+_FREQUENT = timedelta(hours=12)
+
+
+def reason(code: str) -> str:
+    """Why an occurrence was skipped, or fired otherwise than in time; "" without a reason."""
+    if code == Occurrence.Reason.ASKED:
+        return _("Skipped by a person")
+    if code == Occurrence.Reason.MANUAL:
+        return _("Run outside of the timetable by a person")
+    return str(CAUSES.get(code, ""))
+
+
+def held(rings_at: str, until: str, labels: Sequence[str]) -> str:
+    """A slot in quiet hours, which hold it on these channels; on all if none is named."""
+    if labels:
+        said = _("Held until %(until)s on %(channels)s by your quiet hours; make it urgent to ring at %(time)s")
+    else:
+        said = _("Held until %(until)s by your quiet hours; make it urgent to ring at %(time)s")
+    return said % {"until": until, "channels": listed(labels) if labels else "", "time": rings_at}
+
+
+def held_too(until: str) -> str:
+    return _("Held until %(until)s") % {"until": until}
+
+
+def holiday(first: date, last: date) -> str:
+    """Why a slot will send nothing."""
+    days = {"first": date_format(first), "last": date_format(last)}
+    if first == last:
+        return _("Nothing is sent: holiday on %(first)s") % days
+    return _("Nothing is sent: holiday from %(first)s to %(last)s") % days
+
+
+def past_holiday(first: date, last: date) -> str:
+    """Why a slot sent nothing."""
+    days = {"first": date_format(first), "last": date_format(last)}
+    if first == last:
+        return _("Nothing was sent: holiday on %(first)s") % days
+    return _("Nothing was sent: holiday from %(first)s to %(last)s") % days
+
+
+def copy_of(title: str, taken: Collection[str], longest: int = 200) -> str:
+    """The title of a copy: “Rent (copy)”, “Rent (copy 2)”, … - the first that is not taken."""
+    first, other = _(" (copy)"), _(" (copy %(number)d)")
+    numbered = re.escape(other).replace(re.escape("%(number)d"), "[0-9]+")
+    copied = re.fullmatch(rf"(.*\S)(?:{re.escape(first)}|{numbered})", title, re.DOTALL)
+    original: str = copied[1] if copied else title
+    for number in count(1):
+        suffix = first if number == 1 else other % {"number": number}
+        named: str = original[: longest - len(suffix)].rstrip() + suffix
+        if named not in taken:
+            return named
+    raise AssertionError  # there are more numbers than titles
+
+
+def notes(*notes: str) -> str:
+    """Notes on one slot, without a dot at the end."""
+    return ". ".join(note for note in notes if note)
+
+
+def unreached(channel: Channel) -> str:
+    """Why messages do not arrive on a channel."""
+    if channel.removed_at is not None:
+        said = _("“%(channel)s” was removed.")
+    elif channel.disabled_at is not None:
+        said = _("“%(channel)s” was disabled. %(reason)s")
+    elif channel.verified_at is None:
+        said = _("“%(channel)s” is not confirmed yet.")
+    elif channel.provider in providers.unconfigured():
+        return providers.get(channel.provider).notice()
+    else:
+        said = _("The last message to “%(channel)s” failed.")
+    return (said % {"channel": channel.label, "reason": channel.disabled_reason}).rstrip()
+
+
+def change(event: ScheduleEvent) -> str:
+    return str(_CHANGES.get(event.what, event.what))
+
+
+def broken(title: str, error: str, page: str) -> tuple[str, str]:
+    """Subject and body of the notice about a schedule whose rule cannot be read; `page` is its address."""
+    return (
+        _("“%(title)s” does not ring any more") % {"title": title[:150]},
+        _("It cannot be read: %(error)s\n\nNothing is sent until you edit it: %(page)s")
+        % {"error": error, "page": page},
+    )
+
+
+def without_channel(title: str, page: str) -> tuple[str, str]:
+    return (
+        _("“%(title)s” has no channel") % {"title": title[:150]},
+        _("It was due, and nothing was sent. Choose a channel for it: %(page)s") % {"page": page},
+    )
+
+
+def damaged_zone(zone: str, page: str) -> tuple[str, str]:
+    return (
+        _("Your time zone is not known"),
+        _(
+            "There is no time zone “%(zone)s” (any more). Until you choose another, pages show times in UTC, and your "
+            "quiet hours do not hold: %(page)s"
+        )
+        % {"zone": zone, "page": page},
+    )
+
+
+def limit_reached() -> str:
+    said = _("You have %(most)s reminders, as many as one person may have here. Delete one that you no longer need.")
+    return said % {"most": settings.MOST_SCHEDULES}
+
+
+def calendar_left_out(title: str, count: int) -> tuple[str, str]:
+    """Subject and body of the notice that a calendar has more events than its person may have reminders."""
+    return _("“%(title)s” leaves out %(count)s events") % {"title": title[:150], "count": count}, limit_reached()
+
+
+def clock_note(timetable: Timetable, slot: datetime, work: Work | None = None) -> str:
+    """What a clock change did to a slot; "" if nothing, or if finding out costs more than `work` has left.
+
+    After the clock is turned back, a rule that fires several times a day waits until the clock has caught up.
+    """
+    try:
+        change = timetable.rule.clock_change(slot)
+        following = None if timetable.rule.is_elapsed else timetable.next_after(slot, work)
+    except InvalidRule:
+        return ""
+    said = clock_change(change)
+    if following is None or following - slot > _FREQUENT:
+        return said
+    zone, wait = timetable.rule.zone, following - slot
+    shown = civil.local(zone, following)
+    if shown - civil.local(zone, slot) >= wait:
+        return said
+    if said:
+        silent = _("%(change)s; silent while the clock shows the hour again: the next is at %(time)s, %(length)s later")
+    else:
+        silent = _("Silent while the clock shows the hour again: the next is at %(time)s, %(length)s later")
+    return silent % {"change": said, "time": clock(shown), "length": durations.said(wait)}
+
+
+def clock_change(change: ClockChange | None) -> str:
+    if change is None:
+        return ""
+    first, count = change.times[0], len(change.times)
+    place = {"day": first.date(), "city": city(change.timezone)}
+    if change.code == "once":
+        said = _("%(time)s happens twice on %(day)s in %(city)s: rings once, the first time")
+        return said % {"time": clock(first), **place}
+    if change.code == "both":
+        return _("%(time)s happens twice on %(day)s in %(city)s: rings both times") % {"time": clock(first), **place}
+    shown = [clock(time) for time in change.times]
+    if count <= 4:
+        named = listed(shown)
+    else:  # a whole lost day can hold 1,440 of them
+        named = _("%(first)s, %(second)s … %(last)s (%(count)s times)") % {
+            "first": shown[0],
+            "second": shown[1],
+            "last": shown[-1],
+            "count": count,
+        }
+    at = clock(change.fires_at)
+    if change.fires_at.date() != first.date():
+        at = _("%(time)s on %(day)s") % {"time": at, "day": change.fires_at.date()}
+    if change.code == "merged":
+        said = ngettext(
+            "%(times)s does not exist on %(day)s in %(city)s: merged with %(fires_at)s",
+            "%(times)s do not exist on %(day)s in %(city)s: merged with %(fires_at)s",
+            count,
+        )
+    else:
+        said = ngettext(
+            "%(times)s does not exist on %(day)s in %(city)s: rings at %(fires_at)s",
+            "%(times)s do not exist on %(day)s in %(city)s: rings once for them, at %(fires_at)s",
+            count,
+        )
+    return said % {"times": named, "fires_at": at, **place}

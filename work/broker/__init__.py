@@ -1,0 +1,1 @@
+"""The broker: publishing, waking, transport, and how busy a worker is."""

@@ -1,0 +1,1 @@
+"""From claim to settlement, and what rescues what was left behind."""

@@ -1,0 +1,66 @@
+"""Settle what a crash or an outage left behind: expired leases and stale work.
+
+Any number of rescuers may run these at once: each statement takes rows that no other transaction has locked, by a
+partial index of the work to do. Rows are selected in an ARRAY(…), which PostgreSQL evaluates once: under some plans it
+would run an `IN (SELECT … LIMIT … SKIP LOCKED)` again for each row, past the limit. What the triggers of a settlement
+write to is locked too, and no row is waited for, so they cannot deadlock.
+"""
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from common.database import postgres
+from work.engine.decision import decide_lost
+from work.engine.settlement import settlement, write
+from work.kinds import Kind, Lease
+from work.reasons import Code
+
+_EXPIRE = f"""
+UPDATE $work
+   SET state = 'expired', reason_code = '{Code.STALE}', reason_params = '{{}}', settled_at = now()
+ WHERE id = ANY(ARRAY(
+    SELECT d.id FROM $work d $locked
+     WHERE d.state = 'pending' AND d.expires_at <= now()
+     ORDER BY d.expires_at LIMIT %s $lock SKIP LOCKED
+ ))
+"""  # noqa: S608 - constants only
+
+
+def expire(kind: Kind[Any], limit: int) -> int:
+    """pending -> expired: up to `limit` rows past their `expires_at`."""
+    return postgres.change(kind.sql(_EXPIRE), [limit])
+
+
+_LOST = """
+SELECT d.id, d.lease_token AS token, $handler AS handler, $on_unknown AS on_unknown, d.tries,
+       $most_tries AS most_tries
+  FROM $work d $locked
+ WHERE d.state = '$working' AND d.lease_until <= now()
+ ORDER BY d.lease_until LIMIT %s $lock SKIP LOCKED
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lost(Lease):
+    most_tries: int | None
+
+
+_FOUND = {"pending": "again", "unknown": "held", "dead": "dead"}
+
+
+@transaction.atomic
+def recover(kind: Kind[Any], limit: int) -> Counter[str]:
+    """working -> pending, unknown, dead: the worker is gone, and nobody knows how its try ended.
+
+    Work that has used up its tries this way (a payload that kills every worker) is dead. Returns how many are done
+    again, are held for a person, and are dead.
+    """
+    found = postgres.query(kind.sql(_LOST), [limit], _Lost)
+    lost = [(lease, decide_lost(kind, lease, lease.most_tries, random.random())) for lease in found]  # noqa: S311
+    if lost:
+        write(kind, [settlement(kind, lease, decision) for lease, decision in lost])
+    return Counter(_FOUND[decision.state] for _, decision in lost)

@@ -1,0 +1,203 @@
+"""Write what became of a try, under the lease's token: 0 rows changed means that another worker has taken over.
+
+One statement does it, for one piece of work as for many, because all work pays for it.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+from django.db import transaction
+
+from common import fault_points
+from common.database import postgres
+from common.database.group_commit import Alone, Combiner
+from common.database.postgres import column, persist
+from work.answers import Answer
+from work.broker.shared_connection import SharedConnection, has_threads
+from work.engine.decision import Decision, give_back
+from work.kinds import Kind, Lease
+from work.reasons import NO_REASON, Reason, cause_of
+
+_COLUMNS = {
+    "id": "uuid",
+    "token": "uuid",
+    "state": "text",
+    "wait": "float",
+    "wake": "float",
+    "uncounted": "int",
+    "reason_code": "text",
+    "reason_params": "jsonb",
+    "cause": "text",
+    "outcome": "text",
+    "said_code": "text",
+    "said_params": "jsonb",
+}
+_ASKED = ", ".join(f"%({name})s::{kind}[]" for name, kind in _COLUMNS.items())
+_SETTLE = f"""
+WITH asked AS (
+    SELECT * FROM unnest({_ASKED}$follow_types) AS asked({", ".join(_COLUMNS)}$follow_names)
+), settled AS (
+    UPDATE $work d
+       SET state = asked.state, reason_code = asked.reason_code, reason_params = asked.reason_params,
+           cause = asked.cause, tries = tries - uncounted, released = released + uncounted,
+           lease_token = NULL, lease_until = NULL,
+           settled_at = CASE WHEN asked.state <> 'pending' THEN now() END,
+           available_at = coalesce(now() + wait * interval '1 second', available_at),
+           wake_at = CASE WHEN wake_at IS NOT NULL THEN coalesce(now() + wake * interval '1 second', wake_at) END,
+           wakes = 0
+      FROM asked
+     WHERE d.id = asked.id AND d.state = '$working' AND d.lease_token = asked.token
+ RETURNING d.*
+), closed AS (
+    UPDATE $attempt a
+       SET finished_at = clock_timestamp(), outcome = asked.outcome, reason_code = asked.said_code,
+           reason_params = asked.said_params
+      FROM settled JOIN asked USING (id)
+     WHERE a.$key = settled.id AND a.token = asked.token AND a.finished_at IS NULL
+)$follow
+SELECT id FROM settled
+"""  # noqa: S608 - constants only
+
+
+def _without_follow(statement: str) -> str:
+    return statement.replace("$follow_types", "").replace("$follow_names", "").replace("$follow", "")
+
+
+_PLAIN = _without_follow(_SETTLE)
+# For threads together: rows that another transaction has locked, or that the triggers would wait for, are left out.
+_SETTLE_MANY = _SETTLE.replace(
+    "), settled AS (",
+    """), held AS MATERIALIZED (
+    SELECT d.id FROM asked JOIN $work d USING (id) $locked$follow_locked
+     WHERE d.state = '$working' AND d.lease_token = asked.token $lock$follow_lock SKIP LOCKED
+), settled AS (""",
+).replace("      FROM asked\n     WHERE d.id", "      FROM asked JOIN held USING (id)\n     WHERE d.id")
+_PLAIN_MANY = _without_follow(_SETTLE_MANY.replace("$follow_locked", "").replace("$follow_lock", ""))
+
+
+class Settlement(NamedTuple):
+    """What to write for one piece of work: the columns of `asked`, and the kind's own, None where it has none."""
+
+    columns: tuple[Any, ...]
+    follow: tuple[Any, ...] | None = None
+
+
+def settlement(kind: Kind[Any], lease: Lease, decision: Decision, follow: tuple[Any, ...] | None = None) -> Settlement:
+    """What `decision` writes under the lease."""
+    forgets = decision.state == kind.words.done and not kind.keeps_receipt(decision.reason)
+    reason = NO_REASON if forgets else decision.reason
+    dead = decision.state in ("dead", "unknown")
+    return Settlement(
+        (
+            lease.id,
+            lease.token,
+            decision.state,
+            decision.wait,
+            decision.wake,
+            int(not decision.counted),
+            reason.code,
+            reason.json,
+            cause_of(lease.handler, decision.reason, decision.state) if dead else "",
+            decision.outcome,
+            decision.reason.code,
+            decision.reason.json,
+        ),
+        follow,
+    )
+
+
+def statement(kind: Kind[Any], rows: Sequence[Settlement], many: bool = False) -> tuple[str, dict[str, str]]:
+    """The statement that settles the rows and returns the ids of those whose lease was still there; and its values.
+
+    `many`: it also leaves out those that another transaction has locked.
+    """
+    values = dict(zip(_COLUMNS, map(column, zip(*(row.columns for row in rows), strict=True)), strict=True))
+    if not any(row.follow for row in rows):
+        return kind.sql(_PLAIN_MANY if many else _PLAIN), values
+    none = (None,) * len(kind.follow_values)
+    follow = zip(*(row.follow or none for row in rows), strict=True)
+    values |= zip(kind.follow_values, map(column, follow), strict=True)
+    return kind.sql(_SETTLE_MANY if many else _SETTLE), values
+
+
+def write(kind: Kind[Any], rows: Sequence[Settlement]) -> int:
+    """Settle them, waiting for those that another transaction has locked. Returns how many leases were still there."""
+    return len(postgres.execute(*statement(kind, rows)).fetchall())
+
+
+def settle(kind: Kind[Any], lease: Lease, decision: Decision, answer: Answer | None = None) -> bool:
+    """working -> done, pending, dead, unknown: write the decision and close the attempt, under the token.
+
+    The effects of a `Done` are run in the same transaction. False when another worker has taken over since. Raises an
+    error for which `postgres.is_locked` is true where the effect needs what another transaction has locked.
+    """
+    row = settlement(kind, lease, decision, None if answer is None else kind.follow_row(lease, answer, decision.state))
+    effect = getattr(answer, "effect", None)
+    before = getattr(answer, "before", None)
+    alone = partial(_settle, kind, row, effect, before)
+    # The result must be written if at all possible: a database that is away for seconds must not turn a success into
+    # an unknown outcome. Settling twice under one token changes nothing.
+    again = partial(_settle_again, kind, row, effect, before, lease)
+    try:
+        closed = persist(alone, again) if effect or before or not has_threads() else _together(kind)(row)
+    except Alone as left:
+        closed = persist(again if left.uncertain else alone, again)
+    fault_points.reach("settled")
+    return closed
+
+
+def release(kind: Kind[Any], lease: Lease, reason: Reason) -> bool:
+    """working -> pending: nothing was done, so the try does not count; another worker may claim it at once.
+
+    False when the lease is no longer there.
+    """
+    return settle(kind, lease, give_back(reason))
+
+
+def defer(kind: Kind[Any], lease: Lease, wait: float, reason: Reason) -> bool:
+    """working -> pending: it must not run now, but `wait` seconds later. Nothing was done; the try does not count.
+
+    False when the lease is no longer there.
+    """
+    return settle(kind, lease, give_back(reason, wait))
+
+
+_Effect = Callable[[], object] | None
+
+
+def _settle(kind: Kind[Any], row: Settlement, effect: _Effect, before: _Effect) -> bool:
+    if effect is None and before is None:
+        return write(kind, [row]) == 1
+    with transaction.atomic():
+        if before is not None:
+            before()
+        if not (settled := write(kind, [row]) == 1):
+            transaction.set_rollback(True)
+        elif effect is not None:
+            effect()
+    return settled
+
+
+def _settle_again(kind: Kind[Any], row: Settlement, effect: _Effect, before: _Effect, lease: Lease) -> bool:
+    """The connection that broke may have committed the settlement before it did."""
+    return _settle(kind, row, effect, before) or _is_closed(kind, lease)
+
+
+@cache
+def _together(kind: Kind[Any]) -> Combiner[Settlement, bool]:
+    """Settles for all threads that settle at the same moment, in one statement and one commit."""
+    shared = SharedConnection()
+
+    def settle_many(rows: Sequence[Settlement]) -> list[bool | Exception]:
+        settled = {row.id for row in shared.execute(*statement(kind, rows, many=True)).fetchall()}
+        fault_points.reach("settlements-committed")
+        return [True if row.columns[0] in settled else Alone() for row in rows]
+
+    return Combiner(settle_many)
+
+
+def _is_closed(kind: Kind[Any], lease: Lease) -> bool:
+    """Whether this settlement was committed by a connection that broke before it could confirm that."""
+    attempts = kind.attempts._default_manager.filter(token=lease.token, finished_at__isnull=False)
+    return attempts.filter(**{kind.words.key: lease.id}).exclude(outcome="lost").exists()
