@@ -35,7 +35,7 @@ from work.engine import runner
 from work.kinds import KINDS
 if sys.argv[3] == "writing":
     def die(*_): os.kill(os.getpid(), signal.SIGKILL)
-    handling.publish_after_commit = digest_kind.publish_after_commit = die
+    handling.publish_after_commit = digest.publish_after_commit = die
 runner.run(KINDS[sys.argv[1]], uuid.UUID(sys.argv[2]), "doomed")
 """
 

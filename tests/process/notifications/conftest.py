@@ -15,7 +15,7 @@ from notifications.models import Delivery
 _SEND = (
     "import sys, uuid, django; django.setup()\n"
     "from notifications.deliveries.kind import DELIVERY\n"
-    "from work import runner\n"
+    "from work.engine import runner\n"
     "runner.run(DELIVERY, uuid.UUID(sys.argv[1]), 'doomed')"
 )
 
