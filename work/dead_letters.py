@@ -1,7 +1,7 @@
 """Dead letters by cause: list them, replay them at a rate, discard them, and record who did it.
 
-An action first locks its letters in the order of their keys. So two people who act at once change each letter once, and
-do not deadlock.
+An action first locks what the triggers write to, then its letters, each in the order of their keys. So two people who
+act at once change each letter once, and do not deadlock.
 """
 
 from collections.abc import Sequence
@@ -180,7 +180,9 @@ def locked(rows: QuerySet[Any]) -> list[UUID]:
 
     PostgreSQL checks a row again once it has its lock, so a letter that was changed meanwhile is left out.
     """
-    wanted = Which(kind_of(rows.model)).rows().filter(pk__in=rows.values("pk"))
+    kind = kind_of(rows.model)
+    wanted = Which(kind).rows().filter(pk__in=rows.values("pk"))
+    manual.lock_parents(kind.model, wanted)
     held = wanted.order_by("pk").select_for_update(no_key=True).values_list("settled_at", "pk")
     return [key for _, key in sorted(held)]
 

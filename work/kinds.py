@@ -71,7 +71,7 @@ class Kind(Generic[C]):
     read; `source` that of what it comes from, for operators.
     `follow` is the SQL of what else a settlement writes, as CTEs that see `asked` and `settled`; `follow_values` are
     the columns of `asked` that it needs beyond the engine's, with types, and `follow_locks` the foreign keys to the
-    rows that it writes to.
+    rows that it writes to, which are locked first.
     """
 
     task: ClassVar[str]
@@ -193,8 +193,8 @@ class Kind(Generic[C]):
             **{name: getattr(self, name) for name in _WRITTEN},
             "columns": f", {self.columns}" if self.columns else "",
             "locked": self._joined(self.model.locks),
-            "lock": "FOR NO KEY UPDATE OF " + ", ".join(["d", *self.model.locks]),
-            "follow_lock": "".join(f", {key}" for key in self.follow_locks),
+            "lock": ", ".join([*self.model.locks, "d"]),
+            "follow_lock": "".join(f"{key}, " for key in self.follow_locks),
             "follow_locked": self._joined(self.follow_locks),
             "follow_names": "".join(f", {name}" for name in self.follow_values),
             "follow_types": "".join(f", %({name})s::{type_}[]" for name, type_ in self.follow_values.items()),

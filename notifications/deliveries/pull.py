@@ -166,7 +166,7 @@ _LEASES = f"""
 SELECT d.id, d.lease_token AS token, d.provider AS handler, d.tries
   FROM {_ASKED} JOIN notifications_delivery d USING (id) JOIN notifications_notification n ON n.id = d.notification_id
  WHERE d.channel_id = %(channel)s AND d.state = 'sending' AND d.lease_token = asked.token AND d.lease_until > now()
- ORDER BY n.id FOR NO KEY UPDATE OF d, n
+ ORDER BY n.id FOR NO KEY UPDATE OF n, d
 """  # noqa: S608 - constants only
 _CLOSED = f"""
 SELECT d.id, a.token, a.outcome,

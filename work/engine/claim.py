@@ -108,9 +108,14 @@ def _read(kind: Kind[C], lease: Lease, load: Callable[[], Any]) -> C | None:
 
 
 # The claim may have been committed before it could not be read, or it failed: its attempt cannot be written.
+# Pulling has locked other rows by now, so it waits for none: a row that is skipped ends at its next claim.
 _HOLD = """
+WITH held AS MATERIALIZED (
+    SELECT d.id FROM $work d $locked
+     WHERE d.id = %(id)s AND (d.state = 'pending' OR d.lease_token = %(token)s) FOR NO KEY UPDATE OF $lock SKIP LOCKED
+)
 UPDATE $work d SET state = '$working', lease_token = %(token)s, lease_until = now() + interval '1 minute'
- WHERE id = %(id)s AND (state = 'pending' OR lease_token = %(token)s)
+  FROM held WHERE d.id = held.id
 RETURNING $handler AS handler
 """
 

@@ -46,6 +46,8 @@ def replay(model: type[Work], ids: Iterable[UUID], gap: float = 0.0) -> list[UUI
     One that is not stale yet can still expire; one that is stale was chosen to be done.
     """
     ids = list(ids)
+    if not ids:
+        return []
     _locked(model, ids)
     return [
         row.id for row in query(_REPLAY.format(model._meta.db_table), {"ids": column(ids), "gap": gap, "early": EARLY})
@@ -65,7 +67,12 @@ def cancelled(reason: Reason) -> dict[str, Any]:
 def _locked(model: type[Work], ids: Iterable[UUID]) -> QuerySet[Any]:
     """The rows, once what their triggers write to is locked."""
     chosen = model._default_manager.filter(id__in=list(ids))
+    lock_parents(model, chosen)
+    return chosen
+
+
+def lock_parents(model: type[Work], rows: QuerySet[Any]) -> None:
+    """Lock what the triggers of a change of `rows` write to."""
     for key in model.locks:
         parents = model._meta.get_field(key).related_model._default_manager  # type: ignore[union-attr]
-        list(parents.filter(id__in=chosen.values(key)).order_by("id").select_for_update(no_key=True).values_list("id"))
-    return chosen
+        list(parents.filter(id__in=rows.values(key)).order_by("id").select_for_update(no_key=True).values_list("id"))

@@ -25,7 +25,7 @@ UPDATE $work
  WHERE id = ANY(ARRAY(
     SELECT d.id FROM $work d $locked
      WHERE d.state = 'pending' AND d.expires_at <= now()
-     ORDER BY d.expires_at LIMIT %s $lock SKIP LOCKED
+     ORDER BY d.expires_at LIMIT %s FOR NO KEY UPDATE OF $lock SKIP LOCKED
  ))
 """  # noqa: S608 - constants only
 
@@ -40,7 +40,7 @@ SELECT d.id, d.lease_token AS token, $handler AS handler, $on_unknown AS on_unkn
        $most_tries AS most_tries
   FROM $work d $locked
  WHERE d.state = '$working' AND d.lease_until <= now()
- ORDER BY d.lease_until LIMIT %s $lock SKIP LOCKED
+ ORDER BY d.lease_until LIMIT %s FOR NO KEY UPDATE OF $lock SKIP LOCKED
 """
 
 

@@ -3,6 +3,7 @@
 One statement does it, for one piece of work as for many, because all work pays for it.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -34,9 +35,13 @@ _COLUMNS = {
     "said_params": "jsonb",
 }
 _ASKED = ", ".join(f"%({name})s::{kind}[]" for name, kind in _COLUMNS.items())
+# What the triggers write to is locked first, see "The order of locks" in docs/architecture.md.
 _SETTLE = f"""
 WITH asked AS (
     SELECT * FROM unnest({_ASKED}$follow_types) AS asked({", ".join(_COLUMNS)}$follow_names)
+), held AS MATERIALIZED (
+    SELECT d.id FROM asked JOIN $work d USING (id) $locked$follow_locked
+     WHERE d.state = '$working' AND d.lease_token = asked.token FOR NO KEY UPDATE OF $follow_lock$lock
 ), settled AS (
     UPDATE $work d
        SET state = asked.state, reason_code = asked.reason_code, reason_params = asked.reason_params,
@@ -46,7 +51,7 @@ WITH asked AS (
            available_at = coalesce(now() + wait * interval '1 second', available_at),
            wake_at = CASE WHEN wake_at IS NOT NULL THEN coalesce(now() + wake * interval '1 second', wake_at) END,
            wakes = 0
-      FROM asked
+      FROM asked JOIN held USING (id)
      WHERE d.id = asked.id AND d.state = '$working' AND d.lease_token = asked.token
  RETURNING d.*
 ), closed AS (
@@ -60,20 +65,9 @@ SELECT id FROM settled
 """  # noqa: S608 - constants only
 
 
-def _without_follow(statement: str) -> str:
-    return statement.replace("$follow_types", "").replace("$follow_names", "").replace("$follow", "")
-
-
-_PLAIN = _without_follow(_SETTLE)
+_PLAIN = re.sub(r"\$follow\w*", "", _SETTLE)
 # For threads together: rows that another transaction has locked, or that the triggers would wait for, are left out.
-_SETTLE_MANY = _SETTLE.replace(
-    "), settled AS (",
-    """), held AS MATERIALIZED (
-    SELECT d.id FROM asked JOIN $work d USING (id) $locked$follow_locked
-     WHERE d.state = '$working' AND d.lease_token = asked.token $lock$follow_lock SKIP LOCKED
-), settled AS (""",
-).replace("      FROM asked\n     WHERE d.id", "      FROM asked JOIN held USING (id)\n     WHERE d.id")
-_PLAIN_MANY = _without_follow(_SETTLE_MANY.replace("$follow_locked", "").replace("$follow_lock", ""))
+_SETTLE_MANY, _PLAIN_MANY = (one.replace("$lock\n", "$lock SKIP LOCKED\n") for one in (_SETTLE, _PLAIN))
 
 
 class Settlement(NamedTuple):

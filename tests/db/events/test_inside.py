@@ -41,6 +41,7 @@ from tests.make import (
     send_now,
     settle,
     take,
+    taken,
 )
 from work.engine import manual, recovery, runner
 
@@ -164,10 +165,11 @@ def test_a_chunk_that_dies_before_its_commit_is_recorded_by_the_next(
 def test_a_change_that_commits_late_is_recorded_too(ada: User) -> None:
     follow(ada, "delivery.*")
     begun, go_on = threading.Event(), threading.Event()
+    claim = taken(make_delivery(make_channel(ada, "email")).id)
 
     def commit_late() -> None:
         with transaction.atomic():
-            finish(ada)
+            settle(claim, "delivered")
             begun.set()
             go_on.wait(60)
         connection.close()

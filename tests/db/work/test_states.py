@@ -49,6 +49,7 @@ def permitted_by_the_database(channel: Channel) -> set[Edge]:
         for after in STATES:
             try:
                 with transaction.atomic():
+                    manual.lock_parents(Delivery, Delivery.objects.filter(id=delivery.id))
                     Delivery.objects.filter(id=delivery.id).update(**fields_of(after))
                     if before != after:
                         edges.add((before, after))

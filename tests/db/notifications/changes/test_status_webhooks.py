@@ -134,10 +134,11 @@ def test_a_chunk_that_dies_before_its_commit_is_sent_by_the_next(ada: User, monk
 def test_a_change_that_commits_late_is_sent_too(ada: User) -> None:
     webhook, email = make_webhook(ada), make_channel(ada, "email")
     settled, go_on = threading.Event(), threading.Event()
+    claim = taken(make_delivery(email).id)
 
     def commit_late() -> None:
         with transaction.atomic():
-            finish(email, "dead")
+            settle(claim, "dead")
             settled.set()
             go_on.wait(60)
         connection.close()

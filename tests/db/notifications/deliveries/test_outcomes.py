@@ -12,9 +12,10 @@ from common.database.uuid7 import uuid7
 from notifications.channels import changes
 from notifications.deliveries import acknowledge, fallback, outbox, withdrawal
 from notifications.deliveries.kind import DELIVERY, Claim
-from notifications.models import Channel, Delivery, Notification
+from notifications.messages.message import Rejected
+from notifications.models import Attempt, Channel, Delivery, Notification
 from notifications.reasons import Code
-from tests.db.locks import wait_for_a_lock
+from tests.db.locks import locked, wait_for_a_lock
 from tests.db.notifications.dead_letters.test_races import together
 from tests.make import NOON, deliver_first, make_channel, make_fired, make_user, noted, settle, take, taken
 from work import dead_letters
@@ -205,6 +206,42 @@ def test_a_pause_at_the_moment_of_a_claim_leaves_what_is_being_sent_alone() -> N
     _, cancelled = together(send, pause)
     assert cancelled == 0
     assert notification.deliveries.get().state == "sending"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("locked_first", ["notifications_channel", "notifications_notification"])
+def test_a_settlement_locks_its_delivery_last(locked_first: str) -> None:
+    """As a withdrawal does, so that neither holds what the other waits for."""
+    delivery = make_notification(1).deliveries.get()
+    claim, is_locked = taken(delivery.id), threading.Event()
+    keys = {"notifications_channel": delivery.channel_id, "notifications_notification": delivery.notification_id}
+
+    def wait() -> None:
+        assert is_locked.wait(60)
+        settle(claim, "dead", Rejected(noted("404"), gone=True))
+
+    def hold() -> bool:
+        with locked(locked_first, keys[locked_first]) as other:
+            is_locked.set()
+            wait_for_a_lock()
+            other.execute("SELECT FROM notifications_delivery FOR NO KEY UPDATE NOWAIT")
+        return True
+
+    assert together(wait, hold) == [None, True]
+    assert Delivery.objects.values_list("state", flat=True).get() == "dead"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_damaged_delivery_whose_notification_is_locked_ends_at_its_next_claim() -> None:
+    delivery = make_notification(1).deliveries.get()
+    Attempt.objects.create(delivery=delivery, replay=0, number=1, token=uuid7(), started_at=NOON)
+    with locked("notifications_notification", delivery.notification_id):
+        assert take(delivery.id) is None
+    delivery.refresh_from_db()
+    assert delivery.state == "pending"
+    assert take(delivery.id) is None
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.reason_code) == ("dead", "damaged-row")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -266,6 +266,7 @@ def test_a_discarded_dead_letter_says_why(channel: Channel, monkeypatch: pytest.
 def test_the_database_refuses_a_row_that_makes_no_sense(channel: Channel, fields: dict[str, object]) -> None:
     delivery = make_delivery(channel)
     with pytest.raises(IntegrityError), transaction.atomic():
+        manual.lock_parents(Delivery, Delivery.objects.filter(id=delivery.id))
         Delivery.objects.filter(id=delivery.id).update(**fields)
 
 
