@@ -44,6 +44,8 @@ from schedules.parts import words as schedule_words
 MOST = 2_000
 """Entries of a file."""
 MOST_TROUBLES = 50
+MOST_WAITS = 20
+"""How often an import tries an entry again after a second's wait for another change of its person."""
 _SECONDS = 60
 SECTIONS = {
     "settings": gettext_lazy("Settings"),
@@ -115,11 +117,12 @@ def load(user: User, file: Mapping[str, Any]) -> Outcome:
 
 
 class _Loading(Destinations):
-    """`topics` are what the ids of the file stand for."""
+    """`topics` are what the ids of the file stand for; `waits` is how often it may still wait for other changes."""
 
     def __init__(self, user: User, now: datetime) -> None:
         super().__init__(user, now)
         self.topics: dict[str, Topic] = {}
+        self.waits = MOST_WAITS
 
     def take(self, section: str, entry: Any) -> None:
         """One entry, in a transaction within."""
@@ -129,8 +132,7 @@ class _Loading(Destinations):
             if not isinstance(entry, dict):
                 raise invalid(FieldError("", _("This must be an object.")))
             name = str(entry.get("title") or entry.get("label") or entry.get("name") or "")[:80]
-            with transaction.atomic():
-                counted = self.outcome.added if take(entry) else self.outcome.known
+            counted = self.outcome.added if self._in_turn(take, entry) else self.outcome.known
             counted[section] += 1
         except Problem as problem:
             found = problem.errors or [FieldError("", problem.detail or problem.title)]
@@ -140,6 +142,18 @@ class _Loading(Destinations):
             self.outcome.troubles.append(Trouble(section, name, "", said))
         except _REFUSALS as refusal:
             self.outcome.troubles.append(Trouble(section, name, "", str(refusal)))
+
+    def _in_turn(self, take: Callable[[Entry], bool], entry: Entry) -> bool:
+        """Raises Busy once all waits are used up."""
+        while True:
+            try:
+                with transaction.atomic():
+                    return take(entry)
+            except Busy:
+                self.user.refresh_from_db()  # it may have new settings that were not saved
+                if not self.waits:
+                    raise
+                self.waits -= 1
 
     def _settings(self, entry: Entry) -> bool:
         stored = export.settings_of(self.user)

@@ -399,6 +399,46 @@ def test_an_import_checks_without_a_lock_and_may_be_repeated(
     assert Schedule.objects.filter(user=newcomer).count() == Schedule.objects.for_user(ada).count()
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("section", ["settings", "reminders"])
+def test_an_entry_waits_for_another_change_of_its_person(
+    newcomer: User, monkeypatch: pytest.MonkeyPatch, section: str
+) -> None:
+    """On a busy machine, another change may hold the lock for longer than a second."""
+    inbox = {"id": "1", "kind": "inbox", "label": "Inbox", "fields": {}}
+    entry = {"title": "Rent", "channels": ["1"], "timing": {"daily": {"time": "09:00"}}, "time_zone": "UTC"}
+    content = {"settings": {"name": "Bob", "time_zone": "UTC"}, "reminders": [entry]}
+    file = {"format": export.FORMAT, "version": export.VERSION, "channels": [inbox], section: content[section]}
+    lock, tries = load.lock_in_transaction, []
+    with locked("people_user", newcomer.pk) as other:
+
+        def lock_at_the_second_try(user: User) -> datetime:
+            tries.append(user)
+            if len(tries) == 2:
+                other.rollback()
+            return lock(user)
+
+        monkeypatch.setattr(load, "lock_in_transaction", lock_at_the_second_try)
+        outcome = load.load(newcomer, file)
+    assert (outcome.added[section], outcome.troubles, len(tries)) == (1, [], 2)
+    newcomer.refresh_from_db()
+    assert newcomer.name == "Bob" or Schedule.objects.filter(user=newcomer, title="Rent").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_entry_whose_person_stays_locked_is_named_and_its_settings_are_forgotten(
+    newcomer: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load, "MOST_WAITS", 1)
+    file = {"format": export.FORMAT, "version": export.VERSION, "settings": {"name": "Bob", "time_zone": "UTC"}}
+    with locked("people_user", newcomer.pk):
+        outcome = load.load(newcomer, file)
+    assert [(one.section, one.detail[:32]) for one in outcome.troubles] == [
+        ("settings", "You were changing something else")
+    ]
+    assert newcomer.name != "Bob"
+
+
 def free(user: User) -> None:
     """Raises Busy if the person is locked."""
     try:
