@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from schedules.rules import civil
+from schedules.rules.refusals import REACH
 
 MOST = 366
 _LONGEST = 6_000
@@ -43,7 +44,7 @@ class DatesField(forms.CharField):
                 _("“%(word)s” is not a date. Enter dates such as 2026-12-25, 2027-01-01.") % {"word": word[:40]}
             ) from None
         if not civil.is_in_reach(datetime.combine(day, time())):
-            raise ValidationError(_("“%(word)s” is out of range: %(reach)s.") % {"word": word, "reach": civil.REACH})
+            raise ValidationError(_("“%(word)s” is out of range: %(reach)s.") % {"word": word, "reach": REACH})
         return day
 
 

@@ -7,9 +7,8 @@ from typing import Any
 from django import forms
 from django.utils.dates import MONTHS, WEEKDAYS
 from django.utils.functional import lazy
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext_lazy
 
-from common.texts.numbers import grouped
 from common.texts.types import StrOrPromise
 from schedules.rules import InvalidRule, Rule, fields, repetition, words
 from schedules.rules.repetition import WORKDAY, Repetition
@@ -133,36 +132,28 @@ def number(text: str) -> int | str:
 def _read(cleaned: dict[str, Any]) -> Repetition:
     kind = cleaned["kind"]
     step = number(cleaned.get("step") or "1")
-    every = fields.whole_number(
-        step, "step", 1, _MOST, _("Enter a whole number from 1 to %(most)s, such as 2.") % {"most": grouped(_MOST)}
-    )
+    every = fields.whole_number(step, "step", 1, _MOST, "step", most=_MOST)
     found: dict[str, Any] = {"frequency": _FREQUENCIES[kind], "interval": every, "time": fields.time_of_day(cleaned)}
     if kind == "weekly":
         found["days"] = read_days(cleaned.get("days"))
     if kind == "yearly":
-        found["month"] = _chosen(cleaned, "month", _MONTHS, _("Choose a month."))
+        found["month"] = _chosen(cleaned, "month", _MONTHS)
     if kind in ("daily", "weekly"):
         return Repetition(**found)
-    found["nth"] = _chosen(
-        cleaned, "nth", _NTH, _("Choose a day of the month, or the first to fourth or last weekday.")
-    )
+    found["nth"] = _chosen(cleaned, "nth", _NTH)
     if found["nth"]:
-        found["weekday"] = _chosen(cleaned, "weekday", _WEEKDAYS, _("Choose a day of the week."))
+        found["weekday"] = _chosen(cleaned, "weekday", _WEEKDAYS)
         return Repetition(**found)
     if cleaned.get("short") not in ("", "last", "skip"):
-        raise InvalidRule("short", _("Choose what a month without that day does: “last” (its last day) or “skip”."))
+        raise InvalidRule("short", "short")
     if cleaned.get("day") == "last":
         return Repetition(**found, day=-1)
-    day = fields.whole_number(
-        number(cleaned.get("day", "")), "day", 1, 31, _("Choose a day of the month from 1 to 31, or “last”.")
-    )
+    day = fields.whole_number(number(cleaned.get("day", "")), "day", 1, 31, "day")
     return Repetition(**found, day=day, short=cleaned.get("short") or "last")
 
 
-def _chosen(cleaned: dict[str, Any], name: str, choices: Sequence[tuple[str, StrOrPromise]], example: str) -> int:
+def _chosen(cleaned: dict[str, Any], name: str, choices: Sequence[tuple[str, StrOrPromise]]) -> int:
     value = cleaned.get(name) or ("" if name == "nth" else choices[0][0])
     if value not in dict(choices):
-        raise InvalidRule(
-            name, _("“%(value)s” cannot be used here. %(example)s") % {"value": value[:40], "example": example}
-        )
+        raise fields.unusable(name, name, value)
     return int(value or 0)

@@ -16,8 +16,9 @@ from notifications.messages import text
 from schedules import rules
 from schedules.job_kinds.calendar_file import FileEvent
 from schedules.job_kinds.calendar_series import Series
-from schedules.rules import InvalidRule, Work, rrule_text
+from schedules.rules import InvalidRule, Work
 from schedules.rules.invalid import BUDGET
+from schedules.rules.refusals import RRULE
 
 # For all rules of a calendar together: a hostile one must not keep a worker busy. Each may take BUDGET of it.
 _WORK = 20 * BUDGET
@@ -121,7 +122,7 @@ def follow(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: dat
         try:
             found = list(_entries(event, key, wishes, series, now, work))
         except (_Unfit, InvalidRule, OverBudget) as refused:
-            yield Followed(event, key, problem=str(refused).removesuffix(str(rrule_text.EXAMPLE)).strip())
+            yield Followed(event, key, problem=str(refused).removesuffix(str(RRULE)).strip())
         except (ValueError, OverflowError):
             yield Followed(event, key, problem=str(_PROBLEMS["no-date"]))
         else:

@@ -13,8 +13,6 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from schedules.rules.cron import Cron
 from schedules.rules.daily import Daily
 from schedules.rules.dated import DatedRule
@@ -38,11 +36,7 @@ def parse(kind: str, data: Mapping[str, Any], timezone: str) -> Rule:
     Raises InvalidRule, whose `field` is "kind", "timezone" or the wrong parameter.
     """
     if kind not in KINDS:
-        raise InvalidRule(
-            "kind",
-            _("There is no kind “%(kind)s”. Choose one of %(kinds)s.")
-            % {"kind": str(kind)[:40], "kinds": ", ".join(KINDS)},
-        )
+        raise InvalidRule("kind", "kind", kind=str(kind)[:40], kinds=", ".join(KINDS))
     try:
         written = json.dumps(data, sort_keys=True)
     except (TypeError, ValueError):
@@ -64,9 +58,7 @@ def stored(
     except InvalidRule:
         raise
     except Exception as error:
-        raise InvalidRule(
-            "rule", _("The stored rule is damaged (%(name)s). Edit it.") % {"name": type(error).__name__}
-        ) from error
+        raise InvalidRule("rule", "damaged", name=type(error).__name__) from error
 
 
 @lru_cache(maxsize=10_000)

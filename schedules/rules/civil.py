@@ -11,15 +11,12 @@ from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.utils.text import get_text_list
-from django.utils.translation import gettext as _, gettext_lazy
-
 from common.times import zones
 from common.times.civil_time import TICK, first_instant, gap_before, happens_twice, high_water, local, turned_back_over
 from schedules.rules.invalid import InvalidRule
 
 __all__ = [
-    "FIRST", "FIRST_INSTANT", "LAST", "LAST_INSTANT", "REACH", "TICK", "first_instant", "gap_before", "happens_twice",
+    "FIRST", "FIRST_INSTANT", "LAST", "LAST_INSTANT", "TICK", "first_instant", "gap_before", "happens_twice",
     "high_water", "is_in_reach", "local", "turned_back_over", "zone",
 ]  # fmt: skip
 
@@ -30,7 +27,6 @@ FIRST_INSTANT = FIRST.replace(tzinfo=UTC)
 LAST_INSTANT = LAST.replace(tzinfo=UTC)
 # An earlier year is a typing error.
 _EARLIEST = datetime(1900, 1, 1)  # noqa: DTZ001 - civil
-REACH = gettext_lazy("choose a date from the year 1900 to 9998")
 _OFFSET = re.compile(r"(?:utc|gmt)? ?([+-]) ?(\d{1,2})(?::?([0-5]\d))?", re.ASCII | re.IGNORECASE)
 # One for each offset that many people live in; which one it is depends on the season.
 _CITIES = (
@@ -53,12 +49,8 @@ def zone(name: Any) -> ZoneInfo:
     if isinstance(name, str) and name in zones.known():
         return _zone(name)
     if not isinstance(name, str) or not name.strip():
-        raise InvalidRule("timezone", _("Choose a time zone, such as Europe/Berlin."))
-    raise InvalidRule(
-        "timezone",
-        _("There is no time zone “%(name)s”. %(suggestion)s")
-        % {"name": name[:60], "suggestion": _suggestion(name[:60])},
-    )
+        raise InvalidRule("timezone", "timezone")
+    raise _unknown_zone(name[:60])
 
 
 def is_in_reach(moment: datetime) -> bool:
@@ -66,33 +58,28 @@ def is_in_reach(moment: datetime) -> bool:
     return _EARLIEST <= moment < LAST
 
 
-def _suggestion(name: str) -> str:
+def _unknown_zone(name: str) -> InvalidRule:
     if match := _OFFSET.fullmatch(name.strip()):
-        return _cities_at(match[1], int(match[2]), int(match[3] or 0))
+        return _is_offset(name, match[1], int(match[2]), int(match[3] or 0))
     by_lower = {known.lower(): known for known in sorted(zones.known())}
     wanted = name.strip().lower().replace(" ", "_")
     cities = {known.rpartition("/")[2]: known for known in reversed(by_lower)}
     if not (close := difflib.get_close_matches(wanted, [*by_lower, *cities], n=1)):
-        return _("Use a name of the IANA database, such as Europe/Berlin or UTC.")
-    return _("Did you mean %(name)s?") % {"name": by_lower[cities.get(close[0], close[0])]}
+        return InvalidRule("timezone", "timezone_unknown", name=name)
+    return InvalidRule("timezone", "timezone_misspelt", name=name, closest=by_lower[cities.get(close[0], close[0])])
 
 
-def _cities_at(sign: str, hours: int, minutes: int) -> str:
-    """What to choose instead of an offset."""
+def _is_offset(name: str, sign: str, hours: int, minutes: int) -> InvalidRule:
+    """The error for an offset instead of a name, with what to choose."""
     now = datetime.now(UTC)
     offset = timedelta(hours=hours, minutes=minutes) * (1 if sign == "+" else -1)
     said = f"UTC{sign}{hours:02}:{minutes:02}"
     cities = [city for city in _CITIES if _zone(city).utcoffset(now) == offset]
     # In these names the sign is the other way round.
     fixed = f"Etc/GMT{'-' if sign == '+' else '+'}{hours}"
-    values = {"cities": get_text_list(cities, _("or")), "offset": said, "fixed": fixed}
     has_fixed = not minutes and fixed in zones.known()
-    if cities and has_fixed:
-        advice = _("Choose %(cities)s, where it is %(offset)s now; or %(fixed)s, which is always %(offset)s.")
-    elif cities:
-        advice = _("Choose %(cities)s, where it is %(offset)s now.")
-    elif has_fixed:
-        advice = _("Choose %(fixed)s, which is always %(offset)s.")
+    if cities:
+        code = "timezone_offset_both" if has_fixed else "timezone_offset_cities"
     else:
-        return _("Use the name of a city, such as Europe/Berlin.")
-    return advice % values
+        code = "timezone_offset_fixed" if has_fixed else "timezone_offset"
+    return InvalidRule("timezone", code, name=name, cities=tuple(cities), offset=said, fixed=fixed)

@@ -37,18 +37,14 @@ class Cron(CivilRule):
 
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        text = cron_text.read(fields.text(data, "expression", 200, cron_text.EXAMPLE))
+        text = cron_text.read(fields.text(data, "expression", 200, "cron"))
         try:
             parsed = CronSim(" ".join(text.fields), _REACH_FROM)
         except CronSimError as error:
             raise cron_text.bad(str(error).removeprefix("Bad "), text.canonical) from None
         rule = cls(timezone, text.canonical, parsed, text.described)
         if rule.next_civil(_REACH_FROM, Work()) is None:
-            raise InvalidRule(
-                "expression",
-                _("“%(canonical)s” never rings: no such date comes. %(example)s")
-                % {"canonical": text.canonical, "example": cron_text.EXAMPLE},
-            )
+            raise InvalidRule("expression", "cron_never", canonical=text.canonical)
         return rule
 
     def data(self) -> dict[str, Any]:

@@ -4,13 +4,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from django.utils.translation import gettext as _, gettext_lazy, ngettext
-
-from common.texts.types import StrOrPromise
 from schedules.rules import words
 from schedules.rules.invalid import InvalidRule
 
-EXAMPLE = gettext_lazy("Write five fields (minute, hour, day of month, month, day of week), such as 0 9 * * mon-fri.")
 SHORTHANDS = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
@@ -25,7 +21,6 @@ SHORTHANDS = {
 @dataclass(frozen=True)
 class _Field:
     name: str
-    range: StrOrPromise
     lowest: int
     highest: int
     names: tuple[str, ...] = ()
@@ -34,23 +29,11 @@ class _Field:
 
 
 _FIELDS = (
-    _Field("minute", gettext_lazy("minutes go from 0 to 59"), 0, 59),
-    _Field("hour", gettext_lazy("hours go from 0 to 23"), 0, 23),
-    _Field(
-        "day-of-month",
-        gettext_lazy("days go from 1 to 31, L is the last, and the months given must have such a day"),
-        1,
-        31,
-    ),
-    _Field("month", gettext_lazy("months go from 1 to 12, or jan to dec"), 1, 12, words.MONTHS),
-    _Field(
-        "day-of-week",
-        gettext_lazy("days go from 0 (Sunday) to 7 (Sunday again), or sun to sat"),
-        0,
-        7,
-        (words.DAYS[6], *words.DAYS[:6]),
-        turns_at=6,
-    ),
+    _Field("minute", 0, 59),
+    _Field("hour", 0, 23),
+    _Field("day-of-month", 1, 31),
+    _Field("month", 1, 12, words.MONTHS),
+    _Field("day-of-week", 0, 7, (words.DAYS[6], *words.DAYS[:6]), turns_at=6),
 )
 _TERM = re.compile(r"(?P<first>\*|[A-Z0-9]+)(?:-(?P<last>[A-Z0-9]+))?(?:/(?P<step>[0-9]{1,4}))?")
 # The last day, its last working day, the last Friday, the second Monday: cronsim reads and says these.
@@ -71,14 +54,9 @@ def read(text: str) -> CronText:
     canonical = " ".join(text.split())
     shorthand = canonical.lower() if canonical.isascii() else canonical
     if canonical.startswith("@") and shorthand not in SHORTHANDS:
-        raise InvalidRule(
-            "expression",
-            _("“%(canonical)s” is not taken: %(shorthands)s are. %(example)s")
-            % {"canonical": canonical, "shorthands": ", ".join(SHORTHANDS), "example": EXAMPLE},
-        )
+        raise InvalidRule("expression", "cron_shorthand", canonical=canonical, shorthands=", ".join(SHORTHANDS))
     if len(parts := SHORTHANDS.get(shorthand, canonical).split()) != len(_FIELDS):
-        said = ngettext("“%(text)s” has one field.", "“%(text)s” has %(count)s fields.", len(parts))
-        raise InvalidRule("expression", f"{said % {'text': canonical, 'count': len(parts)}} {EXAMPLE}")
+        raise InvalidRule("expression", "cron_fields", text=canonical, count=len(parts))
     read_parts = []
     for number, part in enumerate(parts):
         try:
@@ -90,12 +68,7 @@ def read(text: str) -> CronText:
 
 def bad(name: str, canonical: str) -> InvalidRule:
     """The error for a field."""
-    [field] = [field for field in _FIELDS if field.name == name]
-    return InvalidRule(
-        "expression",
-        _("“%(canonical)s” has a bad %(name)s: %(range)s. %(example)s")
-        % {"canonical": canonical, "name": name, "range": field.range, "example": EXAMPLE},
-    )
+    return InvalidRule("expression", "cron_field", canonical=canonical, name=name, range=name)
 
 
 @lru_cache(maxsize=1_000)

@@ -5,21 +5,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Self
 
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _
 
-from common.texts.numbers import grouped
 from schedules.rules import civil, fields, words
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import Rule
 
 # How many of each unit make the longest interval, ten years.
 _LONGEST = {"minutes": 3650 * 24 * 60, "hours": 3650 * 24, "days": 3650}
-_EXAMPLES = {
-    "minutes": gettext_lazy("Write a whole number of minutes from 1 to %(longest)s (ten years), such as 1."),
-    "hours": gettext_lazy("Write a whole number of hours from 1 to %(longest)s (ten years), such as 1."),
-    "days": gettext_lazy("Write a whole number of days from 1 to %(longest)s (ten years), such as 1."),
-}
-_ANCHOR_EXAMPLE = gettext_lazy("Write a date and time with its offset from UTC, such as 2026-01-01T00:00:00+00:00.")
 
 
 @dataclass(frozen=True)
@@ -37,30 +30,20 @@ class Interval(Rule):
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
         unit = data.get("unit")
         if not isinstance(unit, str) or unit not in _LONGEST:
-            raise InvalidRule("unit", _("Choose minutes, hours or days as the unit."))
+            raise InvalidRule("unit", "unit")
         longest = _LONGEST[unit]
-        example = _EXAMPLES[unit] % {"longest": grouped(longest)}
-        every = fields.whole_number(data.get("every"), "every", 1, longest, example)
-        written = fields.text(data, "anchor", 40, _ANCHOR_EXAMPLE)
+        every = fields.whole_number(data.get("every"), "every", 1, longest, f"every_{unit}", longest=longest)
+        written = fields.text(data, "anchor", 40, "anchor")
         try:
             anchor = datetime.fromisoformat(written)
         except ValueError:
-            raise InvalidRule(
-                "anchor",
-                _("“%(written)s” is no date and time. %(example)s") % {"written": written, "example": _ANCHOR_EXAMPLE},
-            ) from None
+            raise InvalidRule("anchor", "anchor_format", written=written) from None
         if anchor.tzinfo is None:
-            raise InvalidRule(
-                "anchor",
-                _("“%(written)s” has no offset from UTC. %(example)s")
-                % {"written": written, "example": _ANCHOR_EXAMPLE},
-            )
+            raise InvalidRule("anchor", "anchor_offset", written=written)
         if civil.is_in_reach(anchor.replace(tzinfo=None)):
             anchor = anchor.astimezone(UTC)
         if not civil.is_in_reach(anchor.replace(tzinfo=None)):
-            raise InvalidRule(
-                "anchor", _("“%(written)s” is out of reach: %(reach)s.") % {"written": written, "reach": civil.REACH}
-            )
+            raise InvalidRule("anchor", "out_of_reach", written=written)
         return cls(timezone, every, unit, anchor)
 
     @property

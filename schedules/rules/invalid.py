@@ -1,22 +1,25 @@
 """The error for a rule that is refused, and the budget of work beyond which one is."""
 
-from django.utils.translation import gettext as _
+from typing import Any
 
-from common.texts.types import StrOrPromise
+from schedules.rules.refusals import sentence
 
 # One unit takes just under a microsecond. Counted, not timed: a slow machine takes the same rules as a fast one.
 BUDGET = 40_000
 
 
 class InvalidRule(ValueError):
-    """The message says what is wrong and what would be right, with an example.
+    """`code` and `params` are for programs; as a string it is a sentence of `refusals`, in the active language.
 
     `field` is the wrong parameter: a key of the rule's data, or "kind", "timezone", "starts", "ends" or "excluded".
     """
 
-    def __init__(self, field: str, message: StrOrPromise) -> None:
-        super().__init__(str(message))
-        self.field = field
+    def __init__(self, field: str, code: str, **params: Any) -> None:
+        super().__init__(field, code)
+        self.field, self.code, self.params = field, code, params
+
+    def __str__(self) -> str:
+        return sentence(self.code, self.params)
 
 
 class Work:
@@ -31,10 +34,4 @@ class Work:
         """Raises InvalidRule(field) when nothing is left."""
         self.left -= units
         if self.left < 0:
-            raise InvalidRule(
-                field,
-                _(
-                    "This rule takes too long to work out: it never rings, or hardly ever, or excludes too much. "
-                    "Make it simpler, for example without COUNT, or split it into several reminders."
-                ),
-            )
+            raise InvalidRule(field, "too_costly")

@@ -28,13 +28,10 @@ class Monthly(DatedRule):
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
         at = fields.time_of_day(data)
-        if (day := data.get("day")) == "last":
-            day = None
-        else:
-            example = _("Choose a day of the month from 1 to 31, or “last”.")
-            day = fields.whole_number(day, "day", 1, 31, example)
+        day = data.get("day")
+        day = None if day == "last" else fields.whole_number(day, "day", 1, 31, "day")
         if (short := data.get("short", "last")) not in ("last", "skip"):
-            raise InvalidRule("short", _("Choose what a month without that day does: “last” (its last day) or “skip”."))
+            raise InvalidRule("short", "short")
         return cls(timezone, at, day, short)
 
     def data(self) -> dict[str, Any]:

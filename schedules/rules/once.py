@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _
 
 from schedules.rules import civil, fields, words
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import CivilRule
 
 _SHAPE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?", re.ASCII)
-_EXAMPLE = gettext_lazy("Write the local date and time without an offset, such as 2026-03-29T09:00.")
 
 
 @dataclass(frozen=True)
@@ -27,23 +26,15 @@ class Once(CivilRule):
 
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
-        written = fields.text(data, "at", 40, _EXAMPLE)
+        written = fields.text(data, "at", 40, "once")
         if not _SHAPE.fullmatch(written):
-            raise InvalidRule(
-                "at", _("“%(written)s” is no date and time. %(example)s") % {"written": written, "example": _EXAMPLE}
-            )
+            raise InvalidRule("at", "once_format", written=written)
         try:
             at = datetime.fromisoformat(written)
         except ValueError as error:
-            raise InvalidRule(
-                "at",
-                _("“%(written)s” is no date and time of the calendar (%(error)s). %(example)s")
-                % {"written": written, "error": error, "example": _EXAMPLE},
-            ) from None
+            raise InvalidRule("at", "once_date", written=written, error=str(error)) from None
         if not civil.is_in_reach(at):
-            raise InvalidRule(
-                "at", _("“%(written)s” is out of reach: %(reach)s.") % {"written": written, "reach": civil.REACH}
-            )
+            raise InvalidRule("at", "out_of_reach", written=written)
         return cls(timezone, at)
 
     def data(self) -> dict[str, Any]:

@@ -50,12 +50,7 @@ class Repetition:
         if self.frequency == "YEARLY" and not self.nth:
             longest = monthrange(_A_LEAP_YEAR, self.month)[1]
             if self.day > longest:
-                name = words.month(self.month)
-                raise InvalidRule(
-                    "day",
-                    _("%(name)s has %(longest)s days at most. Choose one of them.")
-                    % {"name": name, "longest": longest},
-                )
+                raise InvalidRule("day", "month_too_short", month=self.month, longest=longest)
         begin = datetime.combine(since, self.time)
         rule, _text = rrule_text.read(replace(self, interval=1)._from(begin), "UTC", Work())
         return next(rule.after(since - TICK, Work()), begin)

@@ -29,16 +29,10 @@ class RRule(CivilRule):
     @classmethod
     def read(cls, data: Mapping[str, Any], timezone: str) -> Self:
         work = Work()
-        calendar_rule, text = rrule_text.read(
-            fields.text(data, "rule", rrule_text.LONGEST, rrule_text.EXAMPLE), timezone, work
-        )
+        calendar_rule, text = rrule_text.read(fields.text(data, "rule", rrule_text.LONGEST, "rrule"), timezone, work)
         rule = cls(timezone, text, calendar_rule)
         if rule.next_civil(civil.FIRST, work) is None:
-            raise InvalidRule(
-                "rule",
-                _("This rule never rings: no such date comes before the year %(year)s. %(example)s")
-                % {"year": civil.LAST.year, "example": rrule_text.EXAMPLE},
-            )
+            raise InvalidRule("rule", "rrule_never", year=civil.LAST.year)
         return rule
 
     def data(self) -> dict[str, Any]:

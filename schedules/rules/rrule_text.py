@@ -10,14 +10,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 from typing import Any
 
-from django.utils.translation import gettext as _, gettext_lazy
-
-from common.texts.numbers import grouped
 from schedules.rules import civil
 from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule, Work
 
-EXAMPLE = gettext_lazy("Write it as in a calendar file, such as FREQ=WEEKLY;BYDAY=MO.")
 LONGEST = 40_000
 _PROPERTY = re.compile(r"[\s;](?=(?:DTSTART|RRULE|EXDATE|RDATE|EXRULE|TRIGGER)[:;])|\s(?=FREQ=)", re.IGNORECASE)
 _TRIGGER = re.compile(r"([+-]?)P(?:(\d{1,3})W)?(?:(\d{1,3})D)?(?:T(?:(\d{1,4})H)?(?:(\d{1,6})M)?(?:(\d{1,8})S)?)?")
@@ -76,7 +72,7 @@ def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
         _check_zone(name, parameters, timezone)
         if name == "DTSTART":
             if start is not None:
-                raise _wrong(_("There are two DTSTARTs."))
+                raise _wrong("rrule_start_twice")
             start, is_date = _start(value, timezone), "T" not in value.upper()
             continue
         for moment in value.split(","):
@@ -85,11 +81,11 @@ def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
             else:
                 moments[name].add(_civil(moment, timezone, time()))
     if start is None:
-        raise _wrong(_("DTSTART is missing: the first local date and time."))
+        raise _wrong("rrule_start_missing")
     if not parts:
-        raise _wrong(_("RRULE is missing."))
+        raise _wrong("rrule_missing")
     if len(parts) > _MOST_RULES:
-        raise _wrong(_("There are more than %(most)s RRULEs.") % {"most": _MOST_RULES})
+        raise _wrong("rrule_too_many", most=_MOST_RULES)
     if is_date:
         # RFC 5545: of a DATE, which has no time of day, these are ignored.
         parts = [{name: value for name, value in one.items() if name not in ("BYHOUR", "BYMINUTE")} for one in parts]
@@ -115,22 +111,13 @@ def _lines(text: str) -> Iterator[tuple[str, str, str]]:
         head, colon, value = line.partition(":")
         name, _semicolon, parameters = head.partition(";")
         if not colon or name.upper() not in ("DTSTART", "RRULE", "RDATE", "EXDATE", "TRIGGER"):
-            raise _wrong(
-                _("“%(line)s” is not understood: only DTSTART, RRULE, RDATE, EXDATE and TRIGGER are.")
-                % {"line": line[:60]}
-            )
+            raise _wrong("rrule_property", line=line[:60])
         yield name.upper(), parameters, value.strip()
 
 
 def _start(value: str, timezone: str) -> datetime:
     if value.upper().endswith("Z") and timezone not in ("UTC", "Etc/UTC"):
-        raise _wrong(
-            _(
-                "DTSTART ends in Z, which means UTC, but the time zone is %(timezone)s. Write the local time "
-                "without Z, or choose the time zone UTC."
-            )
-            % {"timezone": timezone}
-        )
+        raise _wrong("rrule_start_in_utc", timezone=timezone)
     return _civil(value, timezone, time())
 
 
@@ -153,43 +140,34 @@ def _ahead(value: str) -> timedelta:
     weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:]) if match else (0,) * 5
     before = timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
     if match is None or before > _FURTHEST_TRIGGER:
-        raise _wrong(
-            _("“%(value)s” is no TRIGGER: a day before is -P1D, two hours before -PT2H; a year is the most.")
-            % {"value": value[:40]}
-        )
+        raise _wrong("rrule_trigger", value=value[:40])
     return before if match[1] == "-" else -before
 
 
 def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> CalendarRule:
     """The rule of these parts. A COUNT becomes UNTIL, the time of its last slot."""
     if (frequency := given.pop("FREQ", "")) == "SECONDLY":
-        raise _wrong(_("FREQ=SECONDLY is too often: once a minute, FREQ=MINUTELY, is the most."))
+        raise _wrong("rrule_secondly")
     if frequency not in _FREQUENCIES:
-        raise _wrong(_("FREQ must be one of %(frequencies)s.") % {"frequencies": ", ".join(_FREQUENCIES)})
+        raise _wrong("rrule_frequency", frequencies=", ".join(_FREQUENCIES))
     if "COUNT" in given and "UNTIL" in given:
-        raise _wrong(_("COUNT and UNTIL exclude each other: keep one."))
+        raise _wrong("rrule_count_and_until")
     if (week_start := given.pop("WKST", "MO")) not in WEEKDAYS:
-        raise _wrong(_("WKST must be a day such as MO."))
+        raise _wrong("rrule_week_start")
     until = _civil(given.pop("UNTIL"), timezone, time.max) if "UNTIL" in given else civil.LAST
     count = _number("COUNT", given.pop("COUNT"), 1, _LONGEST_COUNT) if "COUNT" in given else None
     interval = _number("INTERVAL", given.pop("INTERVAL", "1"), 1, _LONGEST_INTERVAL)
     days = _by_day(given.pop("BYDAY"), frequency) if "BYDAY" in given else ()
     lists: dict[str, Any] = {_LISTS[part][0]: _list(part, value, frequency) for part, value in given.items()}
     if "positions" in lists and not days and len(lists) == 1:
-        raise _wrong(_("BYSETPOS needs another BY part to choose from, such as BYDAY=MO,TU,WE,TH,FR."))
+        raise _wrong("rrule_position")
     rule = CalendarRule(
         start, frequency, interval, days=days, week_start=WEEKDAYS.index(week_start), until=until, **lists
     )
     if count is None:
         return rule
     if (times := list(islice(rule.after(civil.FIRST, work), count))) and len(times) < count:
-        raise _wrong(
-            _(
-                "COUNT=%(count)s is not reached before the year %(year)s: there are %(fewer)s until then. Choose a "
-                "smaller COUNT, or none."
-            )
-            % {"count": count, "year": civil.LAST.year, "fewer": len(times)}
-        )
+        raise _wrong("rrule_count", count=count, year=civil.LAST.year, fewer=len(times))
     return replace(rule, until=times[-1]) if times else rule
 
 
@@ -198,12 +176,9 @@ def _parts(text: str) -> dict[str, str]:
     for part in text.strip(";").split(";"):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or name not in _PARTS:
-            raise _wrong(
-                _("“%(part)s” is not understood: the parts of an RRULE are %(parts)s.")
-                % {"part": part[:40], "parts": ", ".join(_PARTS)}
-            )
+            raise _wrong("rrule_part", part=part[:40], parts=", ".join(_PARTS))
         if name in given:
-            raise _wrong(_("%(name)s is given twice.") % {"name": name})
+            raise _wrong("rrule_part_twice", name=name)
         given[name] = value
     return given
 
@@ -212,35 +187,25 @@ def _check_zone(name: str, parameters: str, timezone: str) -> None:
     for parameter in filter(None, parameters.split(";")):
         key, _equals, value = parameter.partition("=")
         if key.upper() == "TZID" and value != timezone:
-            raise _wrong(
-                _("%(name)s names the zone %(value)s, but the time zone is %(timezone)s. Make them the same.")
-                % {"name": name, "value": value[:60], "timezone": timezone}
-            )
+            raise _wrong("rrule_zone", name=name, value=value[:60], timezone=timezone)
         if key.upper() not in ("TZID", "VALUE"):
-            raise _wrong(
-                _("%(name)s has a parameter that is not understood: %(parameter)s.")
-                % {"name": name, "parameter": parameter[:40]}
-            )
+            raise _wrong("rrule_parameter", name=name, parameter=parameter[:40])
 
 
 def _civil(value: str, timezone: str, of_a_date: time) -> datetime:
     """A DATE-TIME or DATE as a civil time of the zone; one in UTC (…Z) as the clock there shows it."""
     if not (match := _MOMENT.fullmatch(value.strip().upper())):
-        raise _wrong(
-            _("“%(value)s” is no date and time: 09:00 on 5 January 2026 is 20260105T090000.") % {"value": value[:40]}
-        )
+        raise _wrong("rrule_date_format", value=value[:40])
     try:
         day = date(int(match[1]), int(match[2]), int(match[3]))
         at = time(int(match[4]), int(match[5]), int(match[6])) if match[4] else of_a_date
     except ValueError as error:
-        raise _wrong(
-            _("“%(value)s” is not in the calendar: %(error)s.") % {"value": value[:40], "error": error}
-        ) from None
+        raise _wrong("rrule_date", value=value[:40], error=str(error)) from None
     moment = datetime.combine(day, at)
     if civil.is_in_reach(moment) and match[7]:
         moment = civil.high_water(civil.zone(timezone), moment.replace(tzinfo=UTC))
     if not civil.is_in_reach(moment):
-        raise _wrong(_("“%(value)s” is out of reach: %(reach)s.") % {"value": value[:40], "reach": civil.REACH})
+        raise _wrong("rrule_out_of_reach", value=value[:40])
     return moment
 
 
@@ -248,19 +213,10 @@ def _by_day(value: str, frequency: str) -> tuple[tuple[int, int], ...]:
     days = []
     for written in value.split(","):
         if not (match := _BYDAY.fullmatch(written.strip())):
-            raise _wrong(
-                _(
-                    "BYDAY has “%(written)s”: write days such as MO,TH, or 1MO, -1FR for the first Monday, the last "
-                    "Friday."
-                )
-                % {"written": written[:20]}
-            )
+            raise _wrong("rrule_day", written=written[:20])
         n = int(match[1] or 0)
         if match[1] and (n == 0 or frequency not in ("MONTHLY", "YEARLY") or abs(n) > 53):
-            raise _wrong(
-                _("BYDAY has “%(written)s”: a number, from 1 to 53, goes with FREQ=MONTHLY and YEARLY alone.")
-                % {"written": written[:20]}
-            )
+            raise _wrong("rrule_day_number", written=written[:20])
         days.append((n, WEEKDAYS.index(match[2])))
     return tuple(sorted(set(days)))
 
@@ -268,22 +224,19 @@ def _by_day(value: str, frequency: str) -> tuple[tuple[int, int], ...]:
 def _list(part: str, value: str, frequency: str) -> tuple[int, ...]:
     _field, highest, from_end, forbidden = _LISTS[part]
     if frequency in forbidden:
-        raise _wrong(_("%(part)s does not go with FREQ=%(frequency)s.") % {"part": part, "frequency": frequency})
+        raise _wrong("rrule_part_and_frequency", part=part, frequency=frequency)
     numbers = {_number(part, written, -highest if from_end else 0, highest) for written in value.split(",")}
     if 0 in numbers and part not in ("BYHOUR", "BYMINUTE"):
-        raise _wrong(_("%(part)s has 0: it counts from 1.") % {"part": part})
+        raise _wrong("rrule_zero", part=part)
     return tuple(sorted(numbers))
 
 
 def _number(part: str, value: str, lowest: int, highest: int) -> int:
     value = value.strip()
     if not re.fullmatch(r"[+-]?[0-9]{1,6}", value) or not lowest <= int(value) <= highest:
-        raise _wrong(
-            _("%(part)s has “%(value)s”: it takes whole numbers from %(lowest)s to %(highest)s.")
-            % {"part": part, "value": value[:20], "lowest": lowest, "highest": grouped(highest)}
-        )
+        raise _wrong("rrule_number", part=part, value=value[:20], lowest=lowest, highest=highest)
     return int(value)
 
 
-def _wrong(what: str) -> InvalidRule:
-    return InvalidRule("rule", f"{what} {EXAMPLE}")
+def _wrong(code: str, **params: Any) -> InvalidRule:
+    return InvalidRule("rule", code, **params)

@@ -7,9 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal, Self
 from zoneinfo import ZoneInfo
 
-from django.utils.translation import gettext as _
-
-from schedules.rules import civil, words
+from schedules.rules import civil
 from schedules.rules.invalid import InvalidRule, Work
 
 
@@ -44,16 +42,10 @@ class Rule(ABC):
         """The rule of canonical JSON `data`, read in `timezone`. Raises InvalidRule with the wrong field."""
         civil.zone(timezone)
         if not isinstance(data, Mapping):
-            raise InvalidRule(
-                "rule", _("A rule is an object with %(parameters)s.") % {"parameters": words.listed(cls.parameters)}
-            )
+            raise InvalidRule("rule", "not_an_object", parameters=cls.parameters)
         for key in data:
             if key not in cls.parameters:
-                raise InvalidRule(
-                    str(key),
-                    _("A rule of kind “%(kind)s” has no “%(key)s”: it takes %(parameters)s.")
-                    % {"kind": cls.kind, "key": key, "parameters": words.listed(cls.parameters)},
-                )
+                raise InvalidRule(str(key), "parameter", kind=cls.kind, key=key, parameters=cls.parameters)
         return cls.read(data, timezone)
 
     @classmethod

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
-from django.utils.translation import gettext as _
-
 from schedules.rules import civil
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import Rule
@@ -35,11 +33,9 @@ class Timetable:
     def __post_init__(self) -> None:
         for name, edge in (("starts", self.starts), ("ends", self.ends)):
             if edge is not None and edge.tzinfo is None:
-                raise InvalidRule(
-                    name, _("A window's start and end need an offset from UTC, such as 2026-01-01T00:00:00+00:00.")
-                )
+                raise InvalidRule(name, "window_offset")
         if self.starts is not None and self.ends is not None and self.ends < self.starts:
-            raise InvalidRule("ends", _("The end lies before the start. Choose a later end, or none."))
+            raise InvalidRule("ends", "window_order")
 
     def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
         """The first slot strictly after an aware `instant` and within the window, in UTC, or None.

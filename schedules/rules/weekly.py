@@ -5,21 +5,20 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, ClassVar, Self
 
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _
 
 from schedules.rules import fields, words
 from schedules.rules.dated import DatedRule
 from schedules.rules.invalid import InvalidRule, Work
 
 _WEEKDAYS = (0, 1, 2, 3, 4)
-_EXAMPLE = gettext_lazy("Choose at least one day of the week, from 0 for Monday to 6 for Sunday, such as [0, 3].")
 
 
 def read_days(days: object) -> tuple[int, ...]:
     """Days of the week, 0 for Monday, sorted, without repeats. Raises InvalidRule."""
     if not isinstance(days, list | tuple) or not days:
-        raise InvalidRule("days", _EXAMPLE)
-    return tuple(sorted({fields.whole_number(day, "days", 0, 6, _EXAMPLE) for day in days}))
+        raise InvalidRule("days", "days")
+    return tuple(sorted({fields.whole_number(day, "days", 0, 6, "days") for day in days}))
 
 
 @dataclass(frozen=True)
