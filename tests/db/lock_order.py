@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import psycopg
@@ -42,6 +43,7 @@ _LOCKS = re.compile(r"\bFOR (?:NO KEY )?UPDATE\b(?:\s+OF\s+((?:\"?\w+\"?\s*,\s*)
 _TABLES = re.compile(r'\b(?:FROM|JOIN)\s+"?(\w+)"?(?:\s+(?:AS\s+)?"?(\w+)"?)?')
 
 
+@lru_cache(4096)
 def locks_of(statement: str) -> list[tuple[str, bool]]:
     """The tables of RANKS whose rows a statement locks, in this order, and whether it waits for them."""
     found: list[tuple[str, bool]] = []
