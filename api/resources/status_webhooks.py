@@ -212,7 +212,7 @@ def document(channel: Channel) -> dict[str, Any]:
         address=channel.summary,
         types=types if isinstance(types, list) else [],
         everybody=channel.address.get("everybody") is True,
-        state="disabled" if channel.disabled_at else "enabled" if channel.verified_at else "unverified",
+        state="enabled" if channel.state == "verified" else channel.state,
         created=channel.created_at,
     )
 

@@ -48,8 +48,6 @@ _WORDS = {
     "open": pgettext_lazy("state", "open"),
     "full": pgettext_lazy("state", "full"),
     "partial": pgettext_lazy("state", "failed in part"),
-    "usable": pgettext_lazy("state", "usable"),
-    "not verified": pgettext_lazy("state", "not verified"),
 }
 
 

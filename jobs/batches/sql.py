@@ -5,6 +5,7 @@
 from common.database import uuid7
 from notifications.deliveries.outbox import INSERT_DELIVERIES
 from notifications.messages import text
+from notifications.models.channel import USABLE_SQL
 from people.models import DISPLAY_NAME_SQL
 from work.broker import wakes
 
@@ -54,8 +55,7 @@ SAY = f"""{_PEOPLE}, usable AS MATERIALIZED (
     SELECT r.user_id, c.id AS channel_id, c.provider,
            r.channel_ids = '{{}}' AND c.provider <> ALL(%(pulled)s::text[]) OR c.id = ANY(r.channel_ids) AS is_chosen
       FROM readers r
-      JOIN notifications_channel c ON c.user_id = r.user_id AND c.removed_at IS NULL AND c.disabled_at IS NULL
-                                  AND c.verified_at IS NOT NULL AND c.provider <> 'status'
+      JOIN notifications_channel c ON c.user_id = r.user_id AND {USABLE_SQL} AND c.provider <> 'status'
 ), chosen AS MATERIALIZED (
     SELECT * FROM usable WHERE is_chosen
      UNION ALL

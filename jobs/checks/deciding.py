@@ -22,7 +22,6 @@ from jobs.models import Batch, Connection, Job
 from jobs.models.connection import ConnectionQuerySet
 from jobs.models.job import OnError
 from jobs.reasons import Code
-from notifications import providers
 from notifications.channels import owner_notices
 from notifications.channels.owner_notices import Notice
 from notifications.deliveries import outbox
@@ -196,9 +195,10 @@ _SAID = "UPDATE jobs_job SET notification_id = %s WHERE id = %s"
 
 def _say(claim: Claim, said: Say) -> list[Any]:
     as_, composed = claim.send_as, compose(claim.send_as, claim.slot, said)
+    own = Channel.objects.read_by_people().filter(user=claim.user_id)
     new = NewNotification(
         user_id=claim.user_id,
-        channels=_usable(claim.user_id) if as_.channels is None else as_.channels,
+        channels=list(own.values_list("id", "provider")) if as_.channels is None else as_.channels,
         subject=composed.subject,
         body=composed.body,
         origin=Notification.Origin(as_.origin),
@@ -218,15 +218,6 @@ def _say(claim: Claim, said: Say) -> list[Any]:
     wakes = outbox.record([new])
     change(_SAID, [new.notification_id, claim.id])
     return wakes
-
-
-def _usable(user_id: int) -> list[tuple[UUID, str]]:
-    """The channels that a person can use now, less the queues of their programs."""
-    working = Channel.objects.for_messages().filter(
-        user=user_id, removed_at=None, disabled_at=None, verified_at__isnull=False
-    )
-    read = working.exclude(provider__in=providers.pulled())
-    return list(read.order_by("id").values_list("id", "provider"))
 
 
 def _notice(claim: Claim, cause: str, said: tuple[str, str]) -> Notice:

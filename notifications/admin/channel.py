@@ -6,7 +6,7 @@ from uuid import UUID
 from django.contrib import admin, messages
 from django.contrib.admin.utils import flatten_fieldsets
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
@@ -19,13 +19,14 @@ from common.texts.state_words import labelled, state_word
 from notifications.admin import cells
 from notifications.channels import changes
 from notifications.models import Channel
+from notifications.models.channel import verified
 from people.admin.user import person_ids, to_person
 
-_STATES: dict[str | None, tuple[str, dict[str, Any]]] = {
-    "usable": ("usable", {"removed_at": None, "disabled_at": None, "verified_at__isnull": False}),
-    "unverified": ("not verified", {"removed_at": None, "verified_at": None}),
-    "disabled": ("disabled", {"removed_at": None, "disabled_at__isnull": False}),
-    "removed": ("removed", {"removed_at__isnull": False}),
+_STATES: dict[str | None, Q] = {
+    "verified": verified(),
+    "unverified": Q(removed_at=None, verified_at=None),
+    "disabled": Q(removed_at=None, disabled_at__isnull=False),
+    "removed": Q(removed_at__isnull=False),
 }
 
 
@@ -34,11 +35,11 @@ class ChannelState(admin.SimpleListFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(str(name), of_the_newest(state_word(label))) for name, (label, _lookups) in _STATES.items()]
+        return [(str(name), of_the_newest(state_word(str(name)))) for name in _STATES]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         name = self.value()
-        return newest(queryset.filter(**_STATES[name][1])) if name in _STATES else queryset
+        return newest(queryset.filter(_STATES[name])) if name in _STATES else queryset
 
 
 @admin.register(Channel)
@@ -124,13 +125,9 @@ class ChannelAdmin(ReadOnlyAdmin):
     address_summary = columns.column(gettext_lazy("address"), "summary")
     person = columns.column(gettext_lazy("person"), "user", to_person)
 
-    @badge(gettext_lazy("state"), {"usable": "success", "not verified": "info", "disabled": "warning"})
+    @badge(gettext_lazy("state"), {"verified": "success", "unverified": "info", "disabled": "warning"})
     def state(self, channel: Channel) -> tuple[str, str]:
-        if channel.removed_at is not None:
-            return labelled("removed")
-        if channel.disabled_at is not None:
-            return labelled("disabled")
-        return labelled("usable" if channel.verified_at is not None else "not verified")
+        return labelled(channel.state)
 
     @admin.display(description=gettext_lazy("rows"))
     def rows(self, channel: Channel) -> SafeString:

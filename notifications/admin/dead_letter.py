@@ -31,6 +31,15 @@ class DeadLetter(Delivery):
         verbose_name_plural = gettext_lazy("dead letters")
 
 
+_MEND = {
+    "removed": gettext_lazy(
+        "The channel {channel} was removed. A replay fails again: discard these, or mark them as fixed."
+    ),
+    "disabled": gettext_lazy("The channel {channel} is disabled: {why} Enable it first, or a replay fails again."),
+    "unverified": gettext_lazy(
+        "The channel {channel} is not confirmed. Its owner must confirm it first, or a replay fails again."
+    ),
+}
 _PROVIDERS = {provider.kind: provider.label for provider in providers.all()}
 DeadProvider = newest_filter("provider", _PROVIDERS.items, tuple(_PROVIDERS))
 
@@ -75,19 +84,9 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
         }
 
     @admin.display(description=gettext_lazy("mend this first"))
-    def mend(self, letter: Any) -> SafeString | str:
+    def mend(self, letter: Any) -> SafeString:
         channel, link = letter.channel, cells.channel(letter.channel)
-        if channel.removed_at is not None:
-            text = _("The channel {channel} was removed. A replay fails again: discard these, or mark them as fixed.")
-        elif channel.disabled_at is not None:
-            text = _("The channel {channel} is disabled: {why} Enable it first, or a replay fails again.")
-        elif channel.verified_at is None:
-            text = _(
-                "The channel {channel} is not confirmed. Its owner must confirm it first, or a replay fails again."
-            )
-        else:
-            return ""
-        return format_html(text, channel=link, why=channel.disabled_reason)
+        return format_html(str(_MEND.get(channel.state, "")), channel=link, why=channel.disabled_reason)
 
     @admin.action(description=gettext_lazy("Send as new: under another key…"), permissions=["act"])
     def send_as_new(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:

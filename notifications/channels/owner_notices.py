@@ -19,7 +19,6 @@ from django.utils.translation import gettext as _
 
 from common.database.postgres import blames_no_row, column, query
 from common.texts import languages
-from notifications import providers
 from notifications.deliveries import outbox, withdrawal
 from notifications.models import Channel, Notification
 from notifications.reasons import Code
@@ -183,11 +182,7 @@ def _disabled() -> Iterable[Notice]:
 
 def _working_channels(user_ids: Iterable[int]) -> Mapping[int, list[Channel]]:
     """The working channels of each of these people, the inbox last."""
-    working = (
-        Channel.objects.for_messages()
-        .exclude(provider__in=providers.pulled())  # a notice is for a person
-        .filter(user__in=user_ids, removed_at=None, disabled_at=None, verified_at__isnull=False, failing_since=None)
-    )
+    working = Channel.objects.read_by_people().filter(user__in=user_ids, failing_since=None)
     found = defaultdict(list)
     for channel in sorted(working.select_related("user"), key=lambda one: (one.provider == "inbox", one.id)):
         found[channel.user_id].append(channel)

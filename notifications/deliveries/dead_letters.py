@@ -5,12 +5,13 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Max, Min, QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_lazy
 
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY
 from notifications.deliveries.outbox import NewNotification
 from notifications.models import Delivery, Notification
+from notifications.models.channel import verified
 from notifications.reasons import Code
 from people.models import User
 from work import dead_letters
@@ -42,24 +43,23 @@ def own_groups(owner: User) -> list[Group]:
     return sorted(groups, key=lambda group: group.last, reverse=True)
 
 
+_OBSTACLES = {
+    "removed": gettext_lazy("“%(label)s” was removed. Add it again for new messages."),
+    "disabled": gettext_lazy("“%(label)s” is disabled. Enable it first."),
+    "unverified": gettext_lazy("“%(label)s” is not verified. Enter its code first."),
+}
+
+
 def obstacle(letter: Delivery) -> str:
     """Why its owner cannot have it sent again, and what to do; empty if they can."""
-    channel = letter.channel
     if letter.notification.origin in Notification.OF_CHANNELS:  # tests have their own limit
         return _("This was a test. Send a new one from the list of channels.")
-    if channel.removed_at:
-        return _("“%(label)s” was removed. Add it again for new messages.") % {"label": channel.label}
-    if channel.disabled_at:
-        return _("“%(label)s” is disabled. Enable it first.") % {"label": channel.label}
-    if channel.verified_at is None:
-        return _("“%(label)s” is not verified. Enter its code first.") % {"label": channel.label}
-    return ""
+    return _OBSTACLES.get(letter.channel.state, "") % {"label": letter.channel.label}
 
 
 def sendable(rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
     """Those without an `obstacle`."""
-    usable = rows.filter(channel__removed_at=None, channel__disabled_at=None, channel__verified_at__isnull=False)
-    return usable.exclude(notification__origin__in=Notification.OF_CHANNELS)
+    return rows.filter(verified("channel__")).exclude(notification__origin__in=Notification.OF_CHANNELS)
 
 
 _WHICH = "own dead letter"

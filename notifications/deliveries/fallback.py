@@ -20,6 +20,7 @@ from common.database.postgres import column, query
 from common.database.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.models import Delivery, Notification
+from notifications.models.channel import USABLE_SQL
 from notifications.reasons import Code
 from work.broker.wakes import publish_after_commit
 from work.reasons import NO_REASON, Reason
@@ -60,7 +61,7 @@ class Step:
     look_at: datetime | None = None
 
 
-_TAKE = """
+_TAKE = f"""
 SELECT n.id AS notification_id, n.escalate_after, now() AS now, n.user_id AS person_id, newest.label,
        newest.state, newest.reason_code, newest.reason_params,
        CASE WHEN newest.state = 'pending' AND newest.tries = 0 AND newest.available_at > now()
@@ -76,13 +77,13 @@ SELECT n.id AS notification_id, n.escalate_after, now() AS now, n.user_id AS per
        SELECT c.id, c.provider
          FROM unnest(n.channel_order) WITH ORDINALITY AS chosen(id, place)
          JOIN notifications_channel c ON c.id = chosen.id
-        WHERE c.removed_at IS NULL AND c.disabled_at IS NULL AND c.verified_at IS NOT NULL
+        WHERE {USABLE_SQL}
           AND NOT EXISTS (SELECT FROM notifications_delivery d WHERE d.notification_id = n.id AND d.channel_id = c.id)
         ORDER BY chosen.place LIMIT 1
        ) following ON true
  WHERE n.advance_at <= now()
- ORDER BY n.advance_at LIMIT %s FOR NO KEY UPDATE OF n SKIP LOCKED
-"""
+ ORDER BY n.advance_at LIMIT %(limit)s FOR NO KEY UPDATE OF n SKIP LOCKED
+"""  # noqa: S608 - constants only
 
 _WRITE = (
     """
@@ -126,7 +127,7 @@ def advance(limit: int = BATCH) -> int:
     commit, and wait for the end of quiet hours like all others.
     """
     with transaction.atomic():
-        if not (taken := query(_TAKE, [limit], Standing)):
+        if not (taken := query(_TAKE, {"limit": limit, **outbox.parameters()}, Standing)):
             return 0
         steps = [(standing, decide(standing)) for standing in taken]
         rows = query(

@@ -22,6 +22,7 @@ from notifications.deliveries.pull_signal import wake_pullers_after_commit
 from notifications.messages.links import ANSWER, LEAVE, STOP, UNSUBSCRIBE
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery, Notification
+from notifications.models.channel import STATE_SQL
 from notifications.reasons import Code
 from people import codes, quiet
 from people.models import display_name
@@ -108,11 +109,7 @@ class DeliveryKind(Kind[Claim]):
                AND (a.outcome <> 'released' OR a.reason_code = '{Code.HOST_RESTS}')
        ) END AS trying_for,
        c.failing_since IS NOT NULL AS is_failing,
-       CASE WHEN c.removed_at IS NOT NULL THEN '{Code.REMOVED}'
-            WHEN c.disabled_at IS NOT NULL THEN '{Code.DISABLED}'
-            WHEN c.verified_at IS NULL AND n.origin NOT IN ('test', 'code') THEN '{Code.UNVERIFIED}'
-            WHEN jsonb_typeof(c.address) <> 'object' THEN '{Code.DAMAGED}'
-            ELSE '' END AS unusable,
+       {STATE_SQL} AS channel_state,
        p.name, p.email, p.is_active, p.time_zone,
        CASE WHEN n.origin IN ('schedule', 'api', 'event', 'topic', 'announcement') AND NOT n.urgent
             THEN p.quiet_from END AS quiet_from,
@@ -268,14 +265,14 @@ def _is_silenced(claim: Claim, wait: float) -> bool:
 
 
 def _unusable(row: Any) -> Reason | None:
-    match row.unusable:
-        case "":
-            return None
+    match row.channel_state:
         case Code.DISABLED:
             return Reason(Code.DISABLED, why=Reason.read(row.disabled_code, row.disabled_params))
-        case Code.DAMAGED:
-            return Reason(Code.DAMAGED, part="address")
-    return Reason(row.unusable)
+        case Code.REMOVED:
+            return Reason(Code.REMOVED)
+        case Code.UNVERIFIED if not row.is_test:
+            return Reason(Code.UNVERIFIED)
+    return None if isinstance(json.loads(row.address), dict) else Reason(Code.DAMAGED, part="address")
 
 
 def _withdrawn(row: Any, own_wish: bool) -> Reason | None:

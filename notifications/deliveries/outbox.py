@@ -158,7 +158,7 @@ def again(said: Notification, channels: Sequence[tuple[UUID, str]], **changed: A
 
 
 def parameters(is_bulk: bool = False) -> dict[str, object]:
-    return {**wakes.parameters(is_bulk), "pulled": column(providers.pulled())}
+    return {**wakes.parameters(is_bulk), "pulled": column(providers.pulled()), "unconfigured": providers.unconfigured()}
 
 
 def due_of(rows: Sequence[Any], people: Mapping[UUID, int]) -> list[Wake]:

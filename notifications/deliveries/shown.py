@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from common import encryption
 from common.texts import languages
 from notifications.models import Delivery
+from notifications.models.channel import verified
 from notifications.providers.web_push import WebPush
 from work.broker import publisher
 
@@ -50,9 +51,5 @@ def close(notification_id: UUID) -> None:
 
 def _deliveries(notification_id: UUID) -> QuerySet[Delivery]:
     return Delivery.objects.filter(
-        notification=notification_id,
-        provider=WebPush.kind,
-        state__in=_SHOWN,
-        channel__removed_at=None,
-        channel__disabled_at=None,
+        verified("channel__"), notification=notification_id, provider=WebPush.kind, state__in=_SHOWN
     )

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.database import postgres
 from notifications.messages.change_types import STATUS
 from notifications.models import Channel
+from notifications.models.channel import VERIFIED_SQL
 from people.models import User
 
 _AT_ONCE, IN_ORDER = "", "order"
@@ -29,14 +30,14 @@ def _name(channel: Channel) -> str:
     return f"position_{channel.id.hex}"
 
 
-# As `Channel.objects.for_user(…).for_messages()`, those that work or are attached already. And how many rows of a table
-# the person has: without a channel, no form is valid anyway.
+# As `Channel.objects.for_user(…).for_messages()`, those that are verified or attached already. And how many rows of a
+# table the person has: without a channel, no form is valid anyway.
 _OFFERED = f"""
 SELECT {postgres.columns(Channel, "c")},
        (SELECT count(*) FROM {{table}} WHERE user_id = %(user)s AND deleted_at IS NULL) AS rows
   FROM notifications_channel c
  WHERE c.user_id = %(user)s AND c.removed_at IS NULL AND c.provider <> %(status)s
-   AND (c.verified_at IS NOT NULL AND c.disabled_at IS NULL OR c.id = ANY(%(attached)s::uuid[]))
+   AND ({VERIFIED_SQL} OR c.id = ANY(%(attached)s::uuid[]))
  ORDER BY c.id
 """  # noqa: S608  # names of columns
 

@@ -39,6 +39,23 @@ def sort_channels(
 
 _STATUS = Q(provider=STATUS, removed_at=None)
 
+# Whether a channel can be used: in SQL (`c` is its table), as a condition, and of one in Python. Messages are sent to
+# those that are verified; they reach somebody on those that are usable.
+STATE_SQL = """CASE WHEN c.removed_at IS NOT NULL THEN 'removed' WHEN c.disabled_at IS NOT NULL THEN 'disabled'
+            WHEN c.verified_at IS NULL THEN 'unverified' ELSE 'verified' END"""
+VERIFIED_SQL = "c.removed_at IS NULL AND c.disabled_at IS NULL AND c.verified_at IS NOT NULL"
+USABLE_SQL = f"{VERIFIED_SQL} AND c.provider <> ALL(%(unconfigured)s::text[])"
+
+
+def verified(path: str = "") -> Q:
+    """Rows whose channel is verified, and neither disabled nor removed; `path` leads to it, such as "channel__"."""
+    return Q(**{f"{path}removed_at": None, f"{path}disabled_at": None, f"{path}verified_at__isnull": False})
+
+
+def usable(path: str = "") -> Q:
+    """Those of `verified` whose provider is configured here."""
+    return verified(path) & ~Q(**{f"{path}provider__in": providers.unconfigured()})
+
 
 class ChannelQuerySet(models.QuerySet["Channel"]):
     def for_user(self, user: User) -> ChannelQuerySet:
@@ -48,6 +65,10 @@ class ChannelQuerySet(models.QuerySet["Channel"]):
     def for_messages(self) -> ChannelQuerySet:
         """Without status webhooks, which take no messages."""
         return self.exclude(provider=STATUS)
+
+    def read_by_people(self) -> ChannelQuerySet:
+        """Those that are usable, less the queues of programs and status webhooks."""
+        return self.filter(usable()).exclude(provider__in=[STATUS, *providers.pulled()])
 
     def linked(self, link_id: UUID) -> ChannelQuerySet:
         """The channel, at most one, whose messages carry the link that names `link_id`; removed or not."""
@@ -149,6 +170,18 @@ class Channel(models.Model):
     def destination(self) -> Destination:
         """The destination for its provider. Raises `encryption.Unreadable` without the key."""
         return Destination(self.address, encryption.unseal_secrets(self.sealed_secrets, self.id))
+
+    @property
+    def state(self) -> str:
+        if self.removed_at is not None:
+            return "removed"
+        if self.disabled_at is not None:
+            return "disabled"
+        return "unverified" if self.verified_at is None else "verified"
+
+    @property
+    def is_usable(self) -> bool:
+        return self.state == "verified" and self.provider not in providers.unconfigured()
 
     @property
     def disabled_reason(self) -> str:

@@ -7,8 +7,8 @@ from typing import Self
 from django.db.models import Q
 
 from jobs import kinds
-from notifications import providers
 from notifications.models import Channel
+from notifications.models.channel import usable
 from schedules.models import Schedule
 from schedules.parts import words
 
@@ -38,15 +38,10 @@ class Reach:
         if schedule.state != _State.ACTIVE or schedule.audience or not schedule.speaks:
             return cls()
         channels = schedule.channels.all()
-        if not any(_works(channel) for channel in channels):
+        if not any(channel.is_usable for channel in channels):
             return cls(True, list(channels))
         present = schedule.ordered_channels()
-        return cls(False, [channel for channel in present if not _works(channel) or channel.failing_since])
-
-
-def _works(channel: Channel) -> bool:
-    usable = channel.removed_at is None and channel.disabled_at is None and channel.verified_at is not None
-    return usable and channel.provider not in providers.unconfigured()
+        return cls(False, [channel for channel in present if not channel.is_usable or channel.failing_since])
 
 
 def needs_attention(user_id: int) -> Q:
@@ -55,10 +50,8 @@ def needs_attention(user_id: int) -> Q:
     Two sets of ids, by the index of the links on their channels, so that PostgreSQL asks once for all schedules.
     """
     present = _Link.objects.filter(channel__user=user_id, channel__removed_at=None)
-    works = Q(channel__disabled_at=None, channel__verified_at__isnull=False)
-    works &= ~Q(channel__provider__in=providers.unconfigured())
-    reached = present.filter(works).values("schedule_id")
-    faulty = present.exclude(works, channel__failing_since=None).values("schedule_id")
+    reached = present.filter(usable("channel__")).values("schedule_id")
+    faulty = present.exclude(usable("channel__"), channel__failing_since=None).values("schedule_id")
     silent = [kind.name for kind in kinds.all() if not kind.speaks]
     speaks = Q(state=_State.ACTIVE, audience="") & ~Q(job_kind__in=silent)
     return Q(state=_State.BROKEN) | (speaks & (~Q(id__in=reached) | Q(id__in=faulty)))

@@ -116,16 +116,17 @@ def notes(*notes: str) -> str:
 
 def unreached(channel: Channel) -> str:
     """Why messages do not arrive on a channel."""
-    if channel.removed_at is not None:
-        said = _("“%(channel)s” was removed.")
-    elif channel.disabled_at is not None:
-        said = _("“%(channel)s” was disabled. %(reason)s")
-    elif channel.verified_at is None:
-        said = _("“%(channel)s” is not confirmed yet.")
-    elif channel.provider in providers.unconfigured():
-        return providers.get(channel.provider).notice()
-    else:
-        said = _("The last message to “%(channel)s” failed.")
+    match channel.state:
+        case "removed":
+            said = _("“%(channel)s” was removed.")
+        case "disabled":
+            said = _("“%(channel)s” was disabled. %(reason)s")
+        case "unverified":
+            said = _("“%(channel)s” is not confirmed yet.")
+        case _ if not channel.is_usable:
+            return providers.get(channel.provider).notice()
+        case _:
+            said = _("The last message to “%(channel)s” failed.")
     return (said % {"channel": channel.label, "reason": channel.disabled_reason}).rstrip()
 
 

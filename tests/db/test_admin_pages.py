@@ -167,7 +167,7 @@ def test_a_search_finds_what_is_meant(operator: Client, story: Story, where: str
         ("notifications/deadletter", {"state": "dead", "provider": "webhook", "when": "day"}, 1),
         ("notifications/notification", {"origin": "schedule"}, 1),
         ("notifications/notification", {"origin": "test"}, 0),
-        ("notifications/channel", {"state": "usable", "provider": "webhook"}, 1),
+        ("notifications/channel", {"state": "verified", "provider": "webhook"}, 1),
         ("notifications/channel", {"state": "disabled"}, 0),
         ("schedules/schedule", {"state": "active"}, 1),
         ("schedules/schedule", {"state": "broken"}, 0),

@@ -80,13 +80,12 @@ class Kinds(BaseModel):
 
 
 def document(channel: Channel) -> dict[str, Any]:
-    usable = "unverified" if channel.verified_at is None else "ready"
     return fields_of(
         ChannelDocument,
         channel,
         kind=channel.provider,
         fields=_fields(channel),
-        state=usable if channel.disabled_at is None else "disabled",
+        state="ready" if channel.state == "verified" else channel.state,
         verified=channel.verified_at,
         disabled=channel.disabled_at,
         may_enable=channel.is_owners_to_enable,

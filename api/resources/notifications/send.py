@@ -5,7 +5,6 @@ from typing import Any, cast
 from uuid import UUID
 
 from django import forms
-from django.db.models import Q
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -20,6 +19,7 @@ from notifications.deliveries import send
 from notifications.inputs.channels_form import ChannelsField
 from notifications.messages import text
 from notifications.models import Channel
+from notifications.models.channel import verified
 from people.models import User
 from schedules.inputs.reminder_form import ReminderForm
 
@@ -79,10 +79,8 @@ class MessageForm(forms.Form):
 
     def __init__(self, data: dict[str, Any], user: User) -> None:
         super().__init__(data)
-        usable = Q(verified_at__isnull=False, disabled_at=None)
-        cast(ChannelsField, self.fields["channels"]).own = list(
-            Channel.objects.for_user(user).for_messages().filter(usable)
-        )
+        own = Channel.objects.for_messages().filter(verified(), user=user)
+        cast(ChannelsField, self.fields["channels"]).own = list(own)
 
     def clean_title(self) -> str:
         """A subject is one line."""
