@@ -1,13 +1,18 @@
 """The file: each thing as the API shows it, without what only this installation knows, and without secrets."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
 from pydantic import BaseModel
 
 from api.protocol.answers import fields_of, to_json
@@ -30,16 +35,108 @@ from schedules.models import Holiday, Schedule
 
 FORMAT = "carillon"
 VERSION = 1
-CHANNEL = ("id", "kind", "label", "fields", "use_for_new", "on_unknown", "give_up_after")
-CONNECTION = ("id", "kind", "label", "fields")
-INBOUND = ("id", "label", "scheme", "signature", "event", "enabled")
-RULE = ("id", "enabled", *RuleBody.model_fields)
-HOLIDAY = tuple(HolidayBody.model_fields)
-REMINDER = ("id", "state", "fired_count", "snoozed_until", *ScheduleBody.model_fields)
 
 _LINES = 250
 """So many make a piece: some 10 ms of work."""
 _BATCH = 500  # reminders that are read at once
+
+Documents = Iterable[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A list of the file. An entry has these `fields` of a row's document; those in `same` recognise it."""
+
+    name: Promise
+    fields: tuple[str, ...]
+    same: tuple[str, ...]
+    rows: Callable[[User], QuerySet[Any]]
+    documents: Callable[[QuerySet[Any]], Documents]
+
+    def entries(self, rows: QuerySet[Any]) -> Iterator[dict[str, Any]]:
+        return ({name: one[name] for name in self.fields} for one in self.documents(rows.order_by("id")))
+
+
+class Settings(BaseModel):
+    name: str
+    language: str
+    time_zone: str
+    quiet_from: str | None
+    quiet_until: str | None
+
+
+def _topic(topic: Topic) -> dict[str, Any]:
+    return {"id": str(topic.id)} | fields_of(TopicBody, topic)
+
+
+def _subscription(subscription: Subscription) -> dict[str, Any]:
+    return {
+        "id": str(subscription.id),
+        "topic": str(subscription.topic_id),
+        "name": subscription.topic.name,
+        "channels": [str(key) for key in subscription.channel_ids],
+    }
+
+
+def _reminders(rows: QuerySet[Schedule]) -> Documents:
+    """One statement, and two for each batch."""
+    ids = list(rows.values_list("id", flat=True))
+    for first in range(0, len(ids), _BATCH):
+        batch = ids[first : first + _BATCH]
+        # Not by prefetch_related, which makes an instance of each channel for each reminder.
+        links = Schedule.channels.through.objects.filter(schedule__in=batch, channel__removed_at=None)
+        channels = defaultdict[UUID, list[UUID]](list)
+        for schedule_id, channel_id in links.order_by("channel").values_list("schedule_id", "channel_id"):
+            channels[schedule_id].append(channel_id)
+        for one in rows.filter(id__in=batch):
+            order = sort_channels(one.channel_order, channels[one.id], lambda key: key)
+            yield schedules.document(one, order, in_words=False)
+
+
+_ADDRESS = ("kind", "label", "fields")
+_RULE, _REMINDER, _HOLIDAY = (
+    tuple(RuleBody.model_fields),
+    tuple(ScheduleBody.model_fields),
+    tuple(HolidayBody.model_fields),
+)
+_INBOUND = ("label", "scheme", "signature", "event")
+
+SECTIONS = {
+    "channels": Section(
+        gettext_lazy("Channels"), ("id", *_ADDRESS, "use_for_new", "on_unknown", "give_up_after"), _ADDRESS,
+        Channel.objects.for_user, partial(map, channels.document),
+    ),
+    "connections": Section(
+        gettext_lazy("Connections"), ("id", *_ADDRESS), _ADDRESS,
+        Connection.objects.for_user, partial(map, connections.document),
+    ),
+    "topics": Section(
+        gettext_lazy("Topics"), ("id", *TopicBody.model_fields), ("slug",),
+        Topic.objects.for_user, partial(map, _topic),
+    ),
+    "subscriptions": Section(
+        gettext_lazy("Subscriptions"), ("topic", "name", "channels"), ("topic",),
+        lambda user: Subscription.objects.for_user(user).current().select_related("topic"), partial(map, _subscription),
+    ),
+    "inbound": Section(
+        gettext_lazy("Inbound addresses"), ("id", *_INBOUND, "enabled"), _INBOUND,
+        InboundAddress.objects.for_user, partial(map, inbound_document),
+    ),
+    "rules": Section(
+        gettext_lazy("Rules"), ("id", "enabled", *_RULE), _RULE,
+        lambda user: Rule.objects.for_user(user).prefetch_related("channels"), partial(map, rules.document),
+    ),
+    "reminders": Section(
+        gettext_lazy("Reminders"), ("id", "state", "fired_count", "snoozed_until", *_REMINDER), _REMINDER,
+        Schedule.objects.for_user, _reminders,
+    ),
+    # They name tags of reminders.
+    "holidays": Section(
+        gettext_lazy("Holidays"), _HOLIDAY, _HOLIDAY,
+        lambda user: Holiday.objects.filter(user=user, ended_at=None), partial(map, holiday_document),
+    ),
+}  # fmt: skip
+"""In the order of the file, after `settings`."""
 
 
 def pieces(user: User, now: datetime) -> Iterator[str]:
@@ -55,79 +152,23 @@ def pieces(user: User, now: datetime) -> Iterator[str]:
 def _lines(user: User, now: datetime) -> Iterator[str]:
     """Each thing on one line. Indented ones would take ten times as long to write."""
     before = "{\n"
-    for name, value in _sections(user, now):
-        yield f"{before}{to_json(name)}: "
-        if isinstance(value, Iterator):
-            before = "[\n"
-            for one in value:
-                yield before + to_json(one)
-                before = ",\n"
-            yield "[]" if before == "[\n" else "\n]"
-        else:
-            yield to_json(value)
+    head = {"format": FORMAT, "version": VERSION, "exported": written(now), "settings": settings_of(user)}
+    for name, value in head.items():
+        yield f"{before}{to_json(name)}: {to_json(value)}"
         before = ",\n"
+    left_out = {
+        "reminders": ~Q(made_by=None),
+        "holidays": Q(last__lt=timezone.localdate(now, user.zone)),
+    }
+    for name, section in SECTIONS.items():
+        yield f",\n{to_json(name)}: ["
+        before = "\n"
+        for entry in section.entries(section.rows(user).exclude(left_out.get(name, Q()))):
+            yield before + to_json(entry)
+            before = ",\n"
+        yield "]" if before == "\n" else "\n]"
     yield "\n}\n"
-
-
-def _sections(user: User, now: datetime) -> Iterator[tuple[str, Any]]:
-    yield "format", FORMAT
-    yield "version", VERSION
-    yield "exported", written(now)
-    yield "settings", settings_of(user)
-    yield "channels", _pick(CHANNEL, map(channels.document, Channel.objects.for_user(user).order_by("id")))
-    own = Connection.objects.for_user(user).order_by("id")
-    yield "connections", _pick(CONNECTION, map(connections.document, own))
-    yield "topics", map(topic_of, Topic.objects.for_user(user).order_by("id"))
-    joined = Subscription.objects.for_user(user).current().select_related("topic")
-    yield "subscriptions", map(subscription_of, joined.order_by("id"))
-    yield "inbound", _pick(INBOUND, map(inbound_document, InboundAddress.objects.for_user(user).order_by("id")))
-    made = Rule.objects.for_user(user).order_by("id").prefetch_related("channels")
-    yield "rules", _pick(RULE, map(rules.document, made))
-    yield "reminders", _pick(REMINDER, _reminders(user))
-    today = timezone.localdate(now, user.zone)
-    holidays = Holiday.objects.filter(user=user, last__gte=today, ended_at=None).order_by("id")
-    yield "holidays", _pick(HOLIDAY, map(holiday_document, holidays))
-
-
-def _reminders(user: User) -> Iterator[dict[str, Any]]:
-    """One statement, and two for each batch."""
-    own = Schedule.objects.for_user(user).filter(made_by=None)
-    ids = list(own.order_by("id").values_list("id", flat=True))
-    for first in range(0, len(ids), _BATCH):
-        batch = ids[first : first + _BATCH]
-        # Not by prefetch_related, which makes an instance of each channel for each reminder.
-        links = Schedule.channels.through.objects.filter(schedule__in=batch, channel__removed_at=None)
-        channels = defaultdict[UUID, list[UUID]](list)
-        for schedule_id, channel_id in links.order_by("channel").values_list("schedule_id", "channel_id"):
-            channels[schedule_id].append(channel_id)
-        for one in own.filter(id__in=batch).order_by("id"):
-            order = sort_channels(one.channel_order, channels[one.id], lambda key: key)
-            yield schedules.document(one, order, in_words=False)
-
-
-class Settings(BaseModel):
-    name: str
-    language: str
-    time_zone: str
-    quiet_from: str | None
-    quiet_until: str | None
 
 
 def settings_of(user: User) -> dict[str, Any]:
     return fields_of(Settings, user)
-
-
-def topic_of(topic: Topic) -> dict[str, Any]:
-    return {"id": str(topic.id)} | fields_of(TopicBody, topic)
-
-
-def subscription_of(subscription: Subscription) -> dict[str, Any]:
-    return {
-        "topic": str(subscription.topic_id),
-        "name": subscription.topic.name,
-        "channels": [str(key) for key in subscription.channel_ids],
-    }
-
-
-def _pick(names: Iterable[str], documents: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    return ({name: one[name] for name in names} for one in documents)

@@ -3,43 +3,33 @@
 An entry's new id follows from the person and its id in the file, so that a file that is read twice adds nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
-from functools import cached_property
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
 from django.db import transaction
-from django.utils.translation import gettext as _, gettext_lazy
-from pydantic import BaseModel
+from django.utils.translation import gettext as _
 
-from api.protocol.problems import FieldError, Problem, errors, invalid, require_valid
-from api.resources.rules import body as rule_bodies, document as rule_documents
-from api.resources.rules.body import RuleBody
-from api.resources.schedules import body as schedule_bodies, document as schedule_documents, holidays
-from api.resources.schedules.body import ScheduleBody
-from api.resources.topics import TopicBody
-from api.resources.transfer import entries, export
-from api.resources.transfer.destinations import Destinations
-from api.resources.transfer.entries import Body, Entry, Outcome, Snoozed, Trouble
+from api.protocol.problems import FieldError, Problem, invalid
+from api.resources.schedules import holidays
+from api.resources.transfer import export
+from api.resources.transfer.additions import ROOM, Additions, Entry, read
+from api.resources.transfer.export import SECTIONS
 from common.parsing.budget import Budget, OverBudget
 from common.texts.numbers import grouped
 from events.inbound import addresses
-from events.models import Rule, Subscription, Topic
-from events.rules import changes as rules, words as event_words
-from events.topics import changes as topics, subscriptions
-from events.topics.changes import TopicForm
-from jobs.changes import connections
+from events.rules import changes as rules
+from events.topics import changes as topics
+from jobs.changes import connections as connection_changes
 from notifications.channels import changes, verification
-from notifications.messages.change_types import STATUS
-from notifications.models import Channel
 from people.models import User
-from people.user_lock import Busy, dry_run, is_dry_run, lock_in_transaction
-from people.web.forms import SettingsForm
+from people.user_lock import Busy, dry_run
 from schedules.changes import editing
 from schedules.firing import fire
-from schedules.models import Holiday, Schedule
-from schedules.parts import words as schedule_words
 
 MOST = 2_000
 """Entries of a file."""
@@ -47,27 +37,34 @@ MOST_TROUBLES = 50
 MOST_WAITS = 20
 """How often an import tries an entry again after a second's wait for another change of its person."""
 _SECONDS = 60
-SECTIONS = {
-    "settings": gettext_lazy("Settings"),
-    "channels": gettext_lazy("Channels"),
-    "connections": gettext_lazy("Connections"),
-    "topics": gettext_lazy("Topics"),
-    "subscriptions": gettext_lazy("Subscriptions"),
-    "inbound": gettext_lazy("Inbound addresses"),
-    "rules": gettext_lazy("Rules"),
-    "reminders": gettext_lazy("Reminders"),
-    "holidays": gettext_lazy("Holidays"),  # they name tags of reminders
-}
-"""In their order, with their names."""
 _NAMESPACE = UUID("0d1f2b64-52a8-5c0f-8a0e-6f0f7b6b6c21")
 # What operations refuse; the message is for the person.
-_REFUSALS = (changes.Refused, verification.Refused, connections.TooMany, addresses.TooMany, topics.Refused)
-# A finished reminder has no time to come, and is valid as it was then.
-_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+_REFUSALS = (changes.Refused, verification.Refused, connection_changes.TooMany, addresses.TooMany, topics.Refused)
 
 
 class Unreadable(Exception):
     """This is no file of ours; the message is for the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """An entry that was not taken; `field` is where in it."""
+
+    section: str
+    name: str
+    field: str
+    detail: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How much was added and was there already, by section; what the person must do, and why the rest was not read."""
+
+    added: Counter[str] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
+    troubles: list[Trouble] = field(default_factory=list)
+    to_confirm: list[str] = field(default_factory=list)
+    stopped: str = ""
 
 
 def check(file: Any) -> dict[str, Any]:
@@ -76,7 +73,7 @@ def check(file: Any) -> dict[str, Any]:
         raise Unreadable(_("Carillon has not written this file. Choose one such as carillon-2026-11-22.json."))
     if file.get("version") != export.VERSION:
         raise Unreadable(_("This file is of another version of Carillon. This one reads version 1."))
-    lists = [file.get(name, []) for name in SECTIONS if name != "settings"]
+    lists = [file.get(name, []) for name in SECTIONS]
     if not isinstance(file.get("settings", {}), dict) or not all(isinstance(one, list) for one in lists):
         raise Unreadable(_("This file is damaged: “settings” must be an object, and everything else a list."))
     if sum(map(len, lists)) > MOST:
@@ -101,39 +98,40 @@ def load(user: User, file: Mapping[str, Any]) -> Outcome:
     """
     loading, budget = _Loading(user, fire.read_clock().now), Budget(seconds=_SECONDS)
     outcome = loading.outcome
-    for section in SECTIONS:
-        held = file.get(section, [])
-        for entry in [held] if section == "settings" and section in file else held:
-            loading.take(section, entry)
-            try:
-                budget.clock()
-            except OverBudget as refusal:
-                outcome.stopped = str(refusal)
-            if len(outcome.troubles) >= MOST_TROUBLES:
-                outcome.stopped = _("Too many entries could not be imported.")
-            if outcome.stopped:
-                return outcome
+    settings = [("settings", file["settings"])] if "settings" in file else []
+    for section, entry in [*settings, *((name, entry) for name in SECTIONS for entry in file.get(name, []))]:
+        loading.take(section, entry)
+        try:
+            budget.clock()
+        except OverBudget as refusal:
+            outcome.stopped = str(refusal)
+        if len(outcome.troubles) >= MOST_TROUBLES:
+            outcome.stopped = _("Too many entries could not be imported.")
+        if outcome.stopped:
+            break
     return outcome
 
 
-class _Loading(Destinations):
-    """`topics` are what the ids of the file stand for; `waits` is how often it may still wait for other changes."""
+class _Loading:
+    """`ids` are what the ids of the file stand for, by section; `waits` is how often it may wait for other changes."""
 
     def __init__(self, user: User, now: datetime) -> None:
-        super().__init__(user, now)
-        self.topics: dict[str, Topic] = {}
+        self.user, self.now, self.additions = user, now, Additions(user, now)
+        self.outcome = Outcome(to_confirm=self.additions.to_confirm)
+        self.ids = defaultdict[str, dict[str, str]](dict)
         self.waits = MOST_WAITS
+        self._deleted: dict[str, dict[str, bool]] = {}
+        self._same: dict[str, dict[str, str]] = {}
 
     def take(self, section: str, entry: Any) -> None:
         """One entry, in a transaction within."""
-        take: Callable[[Entry], bool] = getattr(self, f"_{section}")
         name = ""
         try:
             if not isinstance(entry, dict):
                 raise invalid(FieldError("", _("This must be an object.")))
             name = str(entry.get("title") or entry.get("label") or entry.get("name") or "")[:80]
-            counted = self.outcome.added if self._in_turn(take, entry) else self.outcome.known
-            counted[section] += 1
+            added = self._in_turn(section, entry)
+            (self.outcome.added if added else self.outcome.known)[section] += 1
         except Problem as problem:
             found = problem.errors or [FieldError("", problem.detail or problem.title)]
             self.outcome.troubles += [Trouble(section, name, one.field, one.detail) for one in found[:5]]
@@ -143,201 +141,87 @@ class _Loading(Destinations):
         except _REFUSALS as refusal:
             self.outcome.troubles.append(Trouble(section, name, "", str(refusal)))
 
-    def _in_turn(self, take: Callable[[Entry], bool], entry: Entry) -> bool:
+    def _in_turn(self, section: str, entry: Entry) -> bool:
         """Raises Busy once all waits are used up."""
         while True:
             try:
                 with transaction.atomic():
-                    return take(entry)
+                    return self.additions.settings(entry) if section == "settings" else self._entry(section, entry)
             except Busy:
                 self.user.refresh_from_db()  # it may have new settings that were not saved
                 if not self.waits:
                     raise
                 self.waits -= 1
 
-    def _settings(self, entry: Entry) -> bool:
-        stored = export.settings_of(self.user)
-        wanted = stored | {
-            name: None if entry[name] is None else entries.text(entry, name) for name in stored.keys() & entry.keys()
-        }
-        if wanted == stored:
-            return False
-        form = SettingsForm(wanted, instance=self.user)
-        if not form.is_valid():
-            self.user.refresh_from_db()
-            raise invalid(*errors(form))
-        lock_in_transaction(self.user)
-        if not is_dry_run():  # what follows is checked with these settings, but nobody waits for the person's row
-            form.save()
-        return True
+    def _entry(self, section: str, entry: Entry) -> bool:
+        """Whether it is added or restored; else it is there already."""
+        id_in_file, deleted = str(entry.get("id")), self._own_ids(section)
+        key = str(uuid5(_NAMESPACE, f"{self.user.pk}:{entry.get('id') or _canonical(entry)}"))
+        existing = next((one for one in (id_in_file, key) if one in deleted), None)
+        if existing is None:
+            entry = self._with_own_ids(section, entry)
+            existing = self._own_contents(section).get(_compared(section, entry))
+        is_new = existing is None
+        if existing is None:
+            add: Callable[[Entry, str], UUID] = getattr(self.additions, f"add_{section}")
+            existing = str(add(entry, key))
+            if section not in ROOM:
+                self._same.pop(section)
+        elif was_deleted := deleted.get(existing, False):
+            self.additions.lock(section)
+            if section == "rules":
+                rules.restore(UUID(existing))
+            else:
+                editing.restore(UUID(existing), self.now, self.user)
+            is_new = was_deleted
+        deleted[existing] = False
+        self.ids[section][id_in_file] = existing
+        return is_new
 
-    def _topics(self, entry: Entry) -> bool:
-        body = entries.read(TopicBody, entry)
-        own = Topic.objects.for_user(self.user).filter(slug=body.slug).first()
-        if own is not None:
-            self.topics[str(entry.get("id"))] = own
-            return False
-        form = TopicForm(body.model_dump(), self.user)
-        require_valid(form)
-        self.topics[str(entry.get("id"))] = topics.create(form)
-        return True
+    def _own_ids(self, section: str) -> dict[str, bool]:
+        """Whether each of the person's rows is deleted, by its id."""
+        if section not in self._deleted:
+            rows = SECTIONS[section].rows(self.user)
+            self._deleted[section] = {str(key): False for key in rows.values_list("pk", flat=True)}
+            if section in ROOM:
+                gone = rows.model._default_manager.filter(user=self.user, deleted_at__isnull=False)
+                self._deleted[section] |= {str(key): True for key in gone.values_list("pk", flat=True)}
+        return self._deleted[section]
 
-    def _subscriptions(self, entry: Entry) -> bool:
-        topic = self.topics.get(str(entry.get("topic"))) or self._topic_to_join(entry)
-        current = Subscription.objects.for_user(self.user).current().filter(topic=topic)
-        if current.exists():
-            return False
-        subscriptions.join(self.user, topic, [channel.id for channel in self._chosen(entry)])
-        return True
+    def _own_contents(self, section: str) -> dict[str, str]:
+        """The ids of the person's rows, by what makes two entries the same."""
+        if section not in self._same:
+            shown = SECTIONS[section].documents(SECTIONS[section].rows(self.user).order_by("id"))
+            self._same[section] = {_compared(section, one): one["id"] for one in shown}
+        return self._same[section]
 
-    def _topic_to_join(self, entry: Entry) -> Topic:
-        key = entries.uuid(entry.get("topic"))
-        found = Topic.objects.to_join(self.user).filter(id=key).first() if key else None
-        if found is None:
-            raise invalid(FieldError("topic", _("There is no such topic here that you may subscribe to.")))
-        return found
-
-    def _rules(self, entry: Entry) -> bool:
-        if (known := self._known(entry, self._rules_deleted)) is not None:
-            if was_deleted := self._rules_deleted[known]:
-                lock_in_transaction(self.user)
-                self._require_room_for_rules()
-                rules.restore(known)
-                self._rules_deleted[known] = False
-            return was_deleted
-        chosen = self._chosen(entry)
-        if self._compared(entry, RuleBody) in self._own_rules:
-            return False
-        self._require_room_for_rules()  # before the work of reading it
-        body = _with_channels(entries.read(RuleBody, entry), chosen)
-        draft = rule_bodies.draft(body, self.user, also=[one.id for one in chosen])
-        lock_in_transaction(self.user)
-        self._require_room_for_rules()
-        rule_id = rules.create(self.user, draft, self._new_id(entry)).id
-        if entry.get("enabled") is False:
-            rules.switch(rule_id, False)
-        self._rules_deleted[rule_id] = False
-        return True
-
-    def _require_room_for_rules(self) -> None:
-        if rules.limit_reached(self.user):
-            raise invalid(FieldError("", event_words.limit_reached()))
-
-    def _holidays(self, entry: Entry) -> bool:
-        body = entries.read(holidays.HolidayBody, entry)
-        said = body.model_dump()
-        for one in map(holidays.document, Holiday.objects.filter(user=self.user, ended_at=None)):
-            if all(one[name] == said[name] for name in said):
-                return False
-        lock_in_transaction(self.user)
-        holidays.make(self.user, body)
-        return True
-
-    def _reminders(self, entry: Entry) -> bool:
-        if (known := self._known(entry, self._reminders_deleted)) is not None:
-            if was_deleted := self._reminders_deleted[known]:
-                lock_in_transaction(self.user)
-                self._require_room()
-                editing.restore(known, self.now, self.user)
-                self._reminders_deleted[known] = False
-            return was_deleted
-        key = self._new_id(entry)  # before the ids in it are replaced
-        chosen = self._chosen(entry)
-        entry = self._with_connection(entry)
-        if self._compared(entry, ScheduleBody) in self._own_reminders:
-            return False
-        if entry.get("audience"):
-            said = _("Announcements are not imported, because they would be sent to others. Make it again.")
-            raise invalid(FieldError("audience", said))
-        self._require_room()  # before the work of reading it
-        body = _with_channels(entries.read(ScheduleBody, entries.with_rest(entry)), chosen)
-        until = entries.read(Snoozed, entry).snoozed_until
-        finished = entry.get("state") in (Schedule.State.FINISHED, Schedule.State.ARCHIVED)
-        since = _LONG_AGO if finished else self.now
-        draft = schedule_bodies.draft(body, self.user, since, also=[one.id for one in chosen])
-        lock_in_transaction(self.user)
-        self._require_room()
-        made = editing.create(self.user, draft, self.now, key)
-        if entry.get("state") == Schedule.State.ARCHIVED:
-            editing.archive(made.id, self.now, self.user)
-        elif entry.get("state") == Schedule.State.PAUSED or (finished and made.state == Schedule.State.ACTIVE):
-            editing.pause(made.id, self.now, self.user)
-        elif until is not None and until > self.now and made.next_fire_at:
-            editing.snooze(made.id, until, self.now, self.user)
-        self._reminders_deleted[made.id] = False
-        return True
-
-    def _require_room(self) -> None:
-        if editing.limit_reached(self.user):
-            raise invalid(FieldError("", schedule_words.limit_reached()))
-
-    def _with_connection(self, entry: Entry) -> Entry:
-        """The connection that its id in the file stands for."""
-        job = entry.get("job")
-        if not isinstance(job, dict) or not job.get("connection_id"):
+    def _with_own_ids(self, section: str, entry: Entry) -> Entry:
+        """The entry with ids of this person in place of those of the file. Raises a problem if no channel is left."""
+        if section == "holidays":
+            return read(holidays.HolidayBody, entry).model_dump()
+        if section == "subscriptions":
+            entry = entry | {"topic": self.ids["topics"].get(str(entry.get("topic")), entry.get("topic"))}
+        if isinstance(job := entry.get("job"), dict) and job.get("connection_id"):
+            entry = entry | {"job": job | {"connection_id": self.ids["connections"].get(str(job["connection_id"]))}}
+        if "channels" not in SECTIONS[section].fields:
             return entry
-        found = self.connections.get(str(job["connection_id"]))
-        return entry | {"job": job | {"connection_id": found and str(found.id)}}
-
-    def _chosen(self, entry: Entry) -> list[Channel]:
-        """The channels that the entry names. Raises a problem where it names some and none is here."""
         named = entry.get("channels") or []
         if not isinstance(named, list):
             raise invalid(FieldError("channels", _("This must be a list.")))
-        found = [self.channels[str(key)] for key in named if str(key) in self.channels]
-        found = [channel for channel in found if channel.provider != STATUS]
+        found = [self.ids["channels"][str(key)] for key in named if str(key) in self.ids["channels"]]
         if named and not found:
             said = _("None of its channels could be imported. Add one of the same name and address, and import again.")
             raise invalid(FieldError("channels", said))
-        return found
-
-    def _compared(self, entry: Mapping[str, Any], body: type[BaseModel]) -> str:
-        """What makes two entries the same: all that a body says, with our channels."""
-        said = {name: entry.get(name) for name in body.model_fields}
-        return entries.canonical(said | {"channels": sorted(str(one.id) for one in self._chosen_ids(entry))})
-
-    def _chosen_ids(self, entry: Mapping[str, Any]) -> Iterator[Channel]:
-        return (self.channels[str(key)] for key in entry.get("channels") or () if str(key) in self.channels)
-
-    @cached_property
-    def _own_rules(self) -> set[str]:
-        own = Rule.objects.for_user(self.user).prefetch_related("channels")
-        return {_own(rule_documents.document(one), RuleBody) for one in own}
-
-    @cached_property
-    def _own_reminders(self) -> set[str]:
-        own = Schedule.objects.for_user(self.user).prefetch_related("channels")
-        return {_own(schedule_documents.document(one), ScheduleBody) for one in own}
-
-    def _new_id(self, entry: Entry) -> UUID:
-        return uuid5(_NAMESPACE, f"{self.user.pk}:{entry.get('id') or entries.canonical(entry)}")
-
-    def _known(self, entry: Entry, own: Mapping[UUID, bool]) -> UUID | None:
-        """The id under which the entry is there already, deleted or not."""
-        given = entries.uuid(entry.get("id"))
-        return next((key for key in (given, self._new_id(entry)) if key in own), None)
-
-    @cached_property
-    def _rules_deleted(self) -> dict[UUID, bool]:
-        return _deleted(Rule, self.user)
-
-    @cached_property
-    def _reminders_deleted(self) -> dict[UUID, bool]:
-        return _deleted(Schedule, self.user)
+        return entry | {"channels": found}
 
 
-def _deleted(model: type[Rule | Schedule], user: User) -> dict[UUID, bool]:
-    """Whether each of the person's rows is deleted, by its id."""
-    own = model._default_manager.filter(user=user).values_list("id", "deleted_at")
-    return {key: at is not None for key, at in own}
+def _compared(section: str, entry: Mapping[str, Any]) -> str:
+    """What makes two entries the same; nobody has a second inbox."""
+    if section == "channels" and entry.get("kind") == "inbox":
+        return "inbox"
+    said = {name: entry.get(name) for name in SECTIONS[section].same}
+    return _canonical(said | ({"channels": sorted(entry["channels"])} if "channels" in said else {}))
 
 
-def _own(document: Mapping[str, Any], body: type[BaseModel]) -> str:
-    said = {name: document[name] for name in body.model_fields}
-    return entries.canonical(said | {"channels": sorted(document["channels"])})
-
-
-def _with_channels(body: Body, chosen: list[Channel]) -> Body:
-    """The body with our channels; a single one that is left has no order."""
-    update: dict[str, Any] = {"channels": [str(one.id) for one in chosen]}
-    return body.model_copy(update=update | ({} if len(chosen) > 1 else {"in_order": False, "escalate_after": None}))
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError, connection
@@ -19,8 +18,7 @@ from django.views.decorators.http import require_http_methods
 from psycopg.errors import UniqueViolation
 
 from api.resources.transfer import export, load
-from api.resources.transfer.entries import Outcome, Trouble
-from api.resources.transfer.load import Unreadable
+from api.resources.transfer.load import Outcome, Unreadable
 from common.limits.request_slots import TooManyImports, one_import
 from common.parsing import strict_json
 from common.parsing.budget import OverBudget
@@ -29,11 +27,6 @@ from people.access.requests import PersonRequest, sensitive
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of a file."""
-
-
-class ContentForm(forms.Form):
-    # The file itself: nothing is kept between the preview and the import.
-    content = forms.CharField(widget=forms.HiddenInput, strip=False)
 
 
 @sensitive
@@ -102,7 +95,8 @@ def upload(request: PersonRequest) -> HttpResponse:
     if file is None:
         _report(request, outcome)
         return redirect("schedules:list")
-    context = _shown(outcome) | {"form": ContentForm({"content": raw.decode("utf-8-sig")})}
+    # The page holds the file itself: nothing is kept between the preview and the import.
+    context = _shown(outcome) | {"content": raw.decode("utf-8-sig")}
     return render(request, "people/import_preview.html", context)
 
 
@@ -129,14 +123,11 @@ def _report(request: PersonRequest, outcome: Outcome) -> None:
 
 
 def _shown(outcome: Outcome) -> dict[str, Any]:
+    names = {"settings": _("Settings")} | {name: str(section.name) for name, section in export.SECTIONS.items()}
     rows = [
         {"name": name, "added": outcome.added[section], "known": outcome.known[section]}
-        for section, name in load.SECTIONS.items()
+        for section, name in names.items()
         if outcome.added[section] or outcome.known[section]
     ]
-    troubles = [(load.SECTIONS[one.section], one, _where(one)) for one in outcome.troubles]
+    troubles = [(names[one.section], one, one.field.replace("(body)", "")) for one in outcome.troubles]
     return {"rows": rows, "added": outcome.added.total(), "troubles": troubles, "to_confirm": outcome.to_confirm}
-
-
-def _where(trouble: Trouble) -> str:
-    return "" if trouble.field in ("", "(body)") else trouble.field

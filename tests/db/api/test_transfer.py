@@ -17,8 +17,8 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from api.resources.transfer import export, load, views
-from api.resources.transfer.entries import Outcome
+from api.resources.transfer import additions, export, load, views
+from api.resources.transfer.load import Outcome
 from common.limits import request_slots
 from common.redis.cache import Cache
 from events.inbound import addresses
@@ -378,19 +378,19 @@ def test_an_import_checks_without_a_lock_and_may_be_repeated(
 ) -> None:
     fill(ada)
     file = exported(ada)
-    draft = load.schedule_bodies.draft
+    draft = additions.schedule_bodies.draft
 
     def check(*given: Any, **options: Any) -> Any:
         with ThreadPoolExecutor(1) as pool:
             pool.submit(free, newcomer).result()
         return draft(*given, **options)
 
-    monkeypatch.setattr(load.schedule_bodies, "draft", check)
+    monkeypatch.setattr(additions.schedule_bodies, "draft", check)
     load.preview(newcomer, file)
     with locked("people_user", newcomer.pk):
         load.preview(newcomer, file)
     with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(load.editing, "pause", Mock(side_effect=SystemExit))  # the process ends in the middle
+        patch.setattr(additions.editing, "pause", Mock(side_effect=SystemExit))  # the process ends in the middle
         load.load(newcomer, file)
     made = Schedule.objects.filter(user=newcomer).count()
     assert 0 < made < Schedule.objects.for_user(ada).count()
@@ -409,7 +409,7 @@ def test_an_entry_waits_for_another_change_of_its_person(
     entry = {"title": "Rent", "channels": ["1"], "timing": {"daily": {"time": "09:00"}}, "time_zone": "UTC"}
     content = {"settings": {"name": "Bob", "time_zone": "UTC"}, "reminders": [entry]}
     file = {"format": export.FORMAT, "version": export.VERSION, "channels": [inbox], section: content[section]}
-    lock, tries = load.lock_in_transaction, []
+    lock, tries = additions.lock_in_transaction, []
     with locked("people_user", newcomer.pk) as other:
 
         def lock_at_the_second_try(user: User) -> datetime:
@@ -418,7 +418,7 @@ def test_an_entry_waits_for_another_change_of_its_person(
                 other.rollback()
             return lock(user)
 
-        monkeypatch.setattr(load, "lock_in_transaction", lock_at_the_second_try)
+        monkeypatch.setattr(additions, "lock_in_transaction", lock_at_the_second_try)
         outcome = load.load(newcomer, file)
     assert (outcome.added[section], outcome.troubles, len(tries)) == (1, [], 2)
     newcomer.refresh_from_db()
@@ -485,11 +485,11 @@ def test_the_second_of_two_imports_at_once_is_told_to_wait_also_without_redis(
 ) -> None:
     fill(ada)
     file = exported(ada)
-    draft = load.schedule_bodies.draft
+    draft = additions.schedule_bodies.draft
 
     def meanwhile(*given: Any, **options: Any) -> Any:
         """The other one takes over the whole file, in a process that counts alone."""
-        monkeypatch.setattr(load.schedule_bodies, "draft", draft)
+        monkeypatch.setattr(additions.schedule_bodies, "draft", draft)
         with ThreadPoolExecutor(1) as pool:
             pool.submit(take_over).result()
         return draft(*given, **options)
@@ -501,7 +501,7 @@ def test_the_second_of_two_imports_at_once_is_told_to_wait_also_without_redis(
             connection.close()
 
     monkeypatch.setattr(Cache, "add", lambda *given, **options: True)
-    monkeypatch.setattr(load.schedule_bodies, "draft", meanwhile)
+    monkeypatch.setattr(additions.schedule_bodies, "draft", meanwhile)
     client = signed_in(newcomer)
     client.raise_request_exception = False
     answer = client.post("/settings/import/", {"content": json.dumps(file)})
