@@ -115,20 +115,15 @@ def _delete_rows(key: Key, parents: Sequence[Any], deadline: float) -> None:
 
 def _delete_where(field: Any, values: Sequence[Any], most: int | None = None) -> int:
     """Delete rows of the field's table that have one of these values, `most` of them. Returns how many."""
-    found = "SELECT ctid FROM $table WHERE $column = ANY(%(values)s) LIMIT %(most)s"
-    return _execute(f"DELETE FROM $table WHERE ctid = ANY(ARRAY({found}))", field, values=list(values), most=most)  # noqa: S608
+    quote = connection.ops.quote_name
+    table, column = quote(field.model._meta.db_table), quote(field.column)
+    found = f"SELECT ctid FROM {table} WHERE {column} = ANY(%s) LIMIT %s"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM {table} WHERE ctid = ANY(ARRAY({found}))", [list(values), most])  # noqa: S608
+        return int(cursor.rowcount)
 
 
 def _clear(model: type[models.Model], ids: Sequence[Any]) -> None:
     """Rows that stay no longer refer to these."""
     for key in references(model):
-        _execute("UPDATE $table SET $column = NULL WHERE $column = ANY(%(ids)s)", key, ids=list(ids))
-
-
-def _execute(statement: str, field: Any, **values: Any) -> int:
-    """Run a statement on the field's table and column. Returns how many rows it changed."""
-    quote = connection.ops.quote_name
-    named = statement.replace("$table", quote(field.model._meta.db_table)).replace("$column", quote(field.column))
-    with connection.cursor() as cursor:
-        cursor.execute(named, values)
-        return int(cursor.rowcount)
+        key.model._base_manager.filter(**{f"{key.attname}__in": ids}).update(**{key.attname: None})

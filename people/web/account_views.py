@@ -11,7 +11,7 @@ from django.apps import apps
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.core.exceptions import ValidationError
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -99,30 +99,23 @@ def delete(request: PersonRequest) -> HttpResponseBase:
             )
         else:
             security_log.record(SecurityEvent.Type.DELETION_ASKED, request.user, request)
-            return _deleted(request)
+            get_adapter(request).send_mail("people/email/account_deleted", request.user.email, {})
+            logout(request)
+            messages.success(request, _("Your account is deleted. Its data is erased within minutes."))
+            return redirect("people:home")
     return render(request, "people/account_delete.html", {"form": form, "counts": _counts(request.user)})
-
-
-def _deleted(request: PersonRequest) -> HttpResponse:
-    email = request.user.email
-    get_adapter(request).send_mail("people/email/account_deleted", email, {})
-    logout(request)
-    messages.success(request, _("Your account is deleted. Its data is erased within minutes."))
-    return redirect("people:home")
 
 
 def _counts(user: User) -> list[str]:
     """What goes, in numbers."""
-    counted = {label: _count(user, label) for label in _WORDS}
-    return [_WORDS[label](count) % {"count": f"{count}"} for label, count in counted.items() if count]
-
-
-def _count(user: User, label: str) -> int:
-    model: Any = apps.get_model(label)
-    rows = model.objects.filter(user=user)
-    for ended in {"deleted_at", "removed_at", "left_at"} & {field.name for field in model._meta.concrete_fields}:
-        rows = rows.filter(**{ended: None})
-    return count_up_to(rows, _COUNTED)
+    shown = []
+    for label, words in _WORDS.items():
+        model: Any = apps.get_model(label)
+        ended = {"deleted_at", "removed_at", "left_at"} & {field.name for field in model._meta.concrete_fields}
+        rows = model.objects.filter(user=user, **dict.fromkeys(ended))
+        if count := count_up_to(rows, _COUNTED):
+            shown.append(words(count) % {"count": f"{count}"})
+    return shown
 
 
 _WORDS: dict[str, Callable[[int], str]] = {

@@ -9,7 +9,6 @@ import re
 import zipfile
 from contextlib import suppress
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -19,6 +18,7 @@ from django.db import connection, models
 from django.http import StreamingHttpResponse
 from django.test import Client
 from django_celery_beat.models import PeriodicTask
+from psycopg import ServerCursor
 
 from api.models import StoredAnswer
 from common.database.uuid7 import uuid7
@@ -154,14 +154,14 @@ def test_a_deletion_that_stops_at_any_chunk_goes_on_later(person: User, monkeypa
     make_schedule(person, [inbox])
     monkeypatch.setattr(deletion, "CHUNK", 2)
     deletion.request(person)
-    real, runs = deletion._execute, 0
+    runs = 0
 
-    def dies(*args: Any, **named: Any) -> int:
-        if next(left, None) is None:
+    def dies(execute: Any, sql: str, *context: Any) -> Any:
+        if sql.startswith(("DELETE", "UPDATE")) and next(left, None) is None:
             raise KeyboardInterrupt
-        return real(*args, **named)
+        return execute(sql, *context)
 
-    with patch.object(deletion, "_execute", dies):
+    with connection.execute_wrapper(dies):
         while User.objects.filter(pk=person.pk).exists():
             runs, left = runs + 1, iter(range(4 + runs))
             with suppress(KeyboardInterrupt):
@@ -309,12 +309,21 @@ def test_no_column_of_the_download_holds_a_secret(person: User) -> None:
         assert secret not in planted
 
 
-def test_the_download_reads_in_batches(person: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_download_reads_in_batches_by_cursors_of_the_server(person: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "_BATCH", 2)
     inbox = make_channel(person)
     for _ in range(5):
         make_delivery(inbox)
-    assert len(unpacked(person)["notifications_delivery"]) == 5
+    cursors = []
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        cursors.append(context["cursor"].cursor)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        assert len(unpacked(person)["notifications_delivery"]) == 5
+    read_by = [isinstance(one, ServerCursor) for one in cursors]
+    assert read_by.count(True) == len(tables())
 
 
 def test_the_download_is_sent_in_pieces_and_a_few_times_an_hour(client_of: Client, person: User) -> None:
