@@ -25,7 +25,11 @@ _PROBLEM = {
             "items": {
                 "type": "object",
                 "required": ["field", "detail"],
-                "properties": {"field": {"type": "string"}, "detail": {"type": "string"}},
+                "properties": {
+                    "field": {"type": "string"},
+                    "detail": {"type": "string"},
+                    "code": {"type": "string", "description": "The violated rule, where it has a name."},
+                },
             },
         },
     },
@@ -36,7 +40,9 @@ _PROBLEM = {
             "title": "Something in this request is not valid.",
             "status": 422,
             "detail": "See errors.",
-            "errors": [{"field": "timing.daily.time", "detail": "Write the time as hours and minutes."}],
+            "errors": [
+                {"field": "timing.daily.time", "detail": "Write the time as hours and minutes.", "code": "time"}
+            ],
         }
     ],
 }

@@ -14,10 +14,14 @@ CONTENT_TYPE = "application/problem+json"
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """`field` is the path in the body, such as `timing.dailyTime.hour`; or a parameter, such as `query.limit`."""
+    """`field` is the path in the body, such as `timing.dailyTime.hour`; or a parameter, such as `query.limit`.
+
+    `code` names the violated rule, for programs.
+    """
 
     field: str
     detail: str
+    code: str = ""
 
 
 class Problem(Exception):
@@ -51,7 +55,10 @@ class Problem(Exception):
         if self.detail:
             document["detail"] = self.detail
         if self.errors:
-            document["errors"] = [{"field": error.field, "detail": error.detail} for error in self.errors]
+            document["errors"] = [
+                {"field": error.field, "detail": error.detail} | ({"code": error.code} if error.code else {})
+                for error in self.errors
+            ]
         response = HttpResponse(
             json.dumps(document | self.more), status=self.status, content_type=CONTENT_TYPE, headers=self.headers
         )
@@ -77,9 +84,10 @@ def _called(name: str) -> str:
 def errors(form: BaseForm, place: str = "", called: Callable[[str], str] = _called) -> list[FieldError]:
     """The form's errors. `called` says what a field of the form is called in the body, within `place`."""
     return [
-        FieldError(".".join(filter(None, (place, called(name)))) or "(body)", str(error))
-        for name, said in form.errors.items()
-        for error in said
+        FieldError(".".join(filter(None, (place, called(name)))) or "(body)", message, error.code or "")
+        for name, found in form.errors.as_data().items()
+        for error in found
+        for message in error.messages
     ]
 
 

@@ -195,19 +195,19 @@ class TimingForm(RepeatForm):
         name = _FIELD.get(error.field, error.field)
         if name == "expression" and self.cleaned_data.get("kind") == "rrule":
             name = "rule"  # @daily and the like
-        self._refuse(name if name in self.fields else "kind", str(error))
+        self._refuse(name if name in self.fields else "kind", str(error), error.code)
 
-    def _refuse(self, name: str, message: StrOrPromise) -> None:
+    def _refuse(self, name: str, message: StrOrPromise, code: str | None = None) -> None:
         """Add an error to the field, unless it already has one: the first is the cause."""
         if name not in self.errors:
-            self.add_error(name, message)
+            self.add_error(name, forms.ValidationError(message, code))
 
     def _zone(self) -> str:
         """The typed zone; UTC if it is wrong, so that the other fields are still checked."""
         try:
             return civil.zone(self.cleaned_data.get("time_zone")).key
         except InvalidRule as error:
-            self._refuse("time_zone", str(error))
+            self._refuse("time_zone", str(error), error.code)
             return "UTC"
 
     def _read(self, cleaned: dict[str, Any], zone: str) -> Timetable | None:
@@ -236,7 +236,7 @@ class TimingForm(RepeatForm):
         try:
             once = rules.parse("once", {"at": written}, zone)
         except InvalidRule as error:
-            self._refuse(name, str(error))
+            self._refuse(name, str(error), error.code)
             return None
         return once.next_after(civil.FIRST_INSTANT)
 

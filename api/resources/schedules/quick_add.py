@@ -50,7 +50,7 @@ def quick_add_schedule(request: ApiRequest, body: Line) -> HttpResponse:
     try:
         civil.zone(zone)
     except InvalidRule as error:
-        raise invalid(FieldError("time_zone", str(error))) from None
+        raise invalid(FieldError("time_zone", str(error), error.code)) from None
     reading = quick_add.read(body.text, zone, fire.read_clock().now, needs_title=True)
     if reading.timetable is None:
         raise invalid(FieldError("text", reading.refusal))

@@ -203,6 +203,22 @@ def test_two_timings_are_refused_by_their_names(api: Api, inbox: Channel) -> Non
     assert [one["field"] for one in errors] == ["timing.cron", "timing.dailyTime"]
 
 
+@pytest.mark.parametrize(
+    ("timing", "zone", "field", "code"),
+    [
+        ({"cron": {"expression": "0 25 * * *"}}, "UTC", "timing.cron.expression", "cron_field"),
+        ({"once": {"at": "2031-02-30T09:00"}}, "UTC", "timing.once.at", "once_date"),
+        ({"dailyTime": {"hour": 9, "minute": 0}}, "Europe/Berlim", "time_zone", "timezone_misspelt"),
+    ],
+)
+def test_a_violated_rule_has_its_code(
+    api: Api, inbox: Channel, timing: dict[str, Any], zone: str, field: str, code: str
+) -> None:
+    refused = api.post("/schedules", body_of(timing=timing, time_zone=zone, channels=[str(inbox.id)]))
+    [error] = json.loads(refused.content)["errors"]
+    assert (error["field"], error["code"]) == (field, code)
+
+
 def test_data_of_16_kib_is_kept_as_it_is(api: Api, inbox: Channel) -> None:
     data = {"a": "x" * 16_374, "b": 1}
     answer = api.post("/schedules", body_of(channels=[str(inbox.id)], data={"a": "x" * 16_376}))
