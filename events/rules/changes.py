@@ -15,12 +15,10 @@ from django.db.models.functions import Now
 
 from common.database.uuid7 import uuid7
 from events.models import Rule
-from jobs.changes import reminders
-from notifications.deliveries import fallback, withdrawal
+from jobs.batches.withdrawal import withdraw
 from notifications.models import Channel
 from notifications.reasons import Code
 from people.models import User
-from work.reasons import Reason
 
 
 class Conflict(Exception):
@@ -95,7 +93,7 @@ def switch(rule_id: UUID, enabled: bool) -> Rule:
         return rule
     rule.enabled = enabled
     if not enabled:
-        _withdraw(rule, Code.RULE_OFF)
+        withdraw([rule.id], Code.RULE_OFF)
     return _save(rule)
 
 
@@ -104,7 +102,7 @@ def delete(rule_id: UUID) -> Rule:
     """Mark as deleted: its history stays, and `restore` undoes it. What is not sent yet is cancelled."""
     rule = _lock(rule_id)
     rule.deleted_at = Now()
-    _withdraw(rule, Code.RULE_DELETED)
+    withdraw([rule.id], Code.RULE_DELETED)
     return _save(rule)
 
 
@@ -124,12 +122,6 @@ def _apply(rule: Rule, draft: Draft) -> None:
     for name in PLAIN:
         setattr(rule, name, getattr(draft, name))
     rule.channel_order = [channel.id for channel in draft.channels] if draft.in_order else []
-
-
-def _withdraw(rule: Rule, code: Code) -> None:
-    reminders.withdraw([rule.id], Reason(code))
-    withdrawal.cancel_unsent([rule.id], code)
-    fallback.stop([rule.id])
 
 
 def _save(rule: Rule) -> Rule:

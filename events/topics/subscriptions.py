@@ -16,8 +16,9 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.texts import languages
 from common.texts.numbers import grouped
 from events.models import Subscription, Topic
+from jobs.batches.withdrawal import withdraw
 from notifications.channels import changes
-from notifications.deliveries import outbox, withdrawal
+from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
 from notifications.models import Channel, Notification
 from notifications.reasons import Code
@@ -78,7 +79,7 @@ def join(user: User, topic: Topic, channel_ids: Sequence[UUID]) -> Subscription:
 def leave(subscription_id: UUID) -> None:
     """End it, and cancel what has not been sent yet. Repeating it changes nothing."""
     if Subscription.objects.current().filter(id=subscription_id).update(left_at=Now()):
-        withdrawal.cancel_unsent([subscription_id], Code.LEFT)
+        withdraw([subscription_id], Code.LEFT)
 
 
 @transaction.atomic
@@ -159,7 +160,7 @@ def remove(topic: Topic, subscription_id: UUID) -> bool:
     if found is None:
         return False
     if found.left_at is None:
-        withdrawal.cancel_unsent([found.id], Code.LEFT)
+        withdraw([found.id], Code.LEFT)
         found.delete()
     else:
         Subscription.objects.filter(id=found.id).update(address="")

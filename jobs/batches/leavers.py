@@ -4,12 +4,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from jobs.models import Batch, Job, Leaver
-from notifications.deliveries import withdrawal
-from notifications.models import Notification
+from jobs.batches.withdrawal import withdraw
+from jobs.models import Batch, Leaver
 from notifications.reasons import Code
-from work.engine.manual import cancel
-from work.reasons import Reason
 
 
 @transaction.atomic
@@ -19,10 +16,7 @@ def leave(user_id: int, origin_id: UUID) -> None:
     under_way = Batch.objects.filter(origin_id=origin_id, state__in=["pending", "telling"])
     list(under_way.order_by("id").select_for_update(no_key=True).values_list("id"))
     Leaver.objects.bulk_create([Leaver(origin_id=origin_id, user_id=user_id)], ignore_conflicts=True)
-    waiting = Job.objects.filter(origin_id=origin_id, user=user_id, state="pending")
-    cancel(Job, list(waiting.values_list("id", flat=True)), Reason(Code.STOPPED))
-    announced = Notification.objects.filter(origin=Notification.Origin.ANNOUNCEMENT, origin_id=origin_id, user=user_id)
-    withdrawal.cancel(announced, Code.STOPPED)
+    withdraw([origin_id], Code.STOPPED, user_id=user_id)
 
 
 def come_back(user_id: int, origin_id: UUID) -> None:

@@ -239,12 +239,6 @@ def cancel(batch: Batch) -> None:
         cancel_work(Batch, [batch.id], Reason(Code.CANCELLED))
 
 
-def cancel_of(*origin_ids: UUID) -> None:
-    """Cancel all of reminders or topics that has not ended."""
-    for batch in Batch.objects.filter(origin_id__in=origin_ids, ended_at=None, cancelled_at=None):
-        cancel(batch)
-
-
 def cancel_parts() -> int:
     """Cancel what waits in some parts of cancelled batches. Returns how many parts."""
     open_parts = query(

@@ -1,12 +1,12 @@
 """What a change of a reminder does to its jobs and to what they remember, in the transaction of the change."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from jobs import kinds
@@ -34,16 +34,15 @@ def question(name: str, payload: Mapping[str, Any] | None, connection_id: UUID |
     return name, connection_id, asked
 
 
-def withdraw(origin_ids: Collection[UUID], reason: Reason) -> None:
-    """pending -> cancelled for the jobs of reminders. One that looks now may speak; if it fails, it is not retried."""
-    jobs = Job.objects.filter(origin_id__in=origin_ids)
+def cancel(jobs: QuerySet[Job], reason: Reason) -> None:
+    """pending -> cancelled. One that looks now may speak; if it fails, it is not retried."""
     jobs.filter(state=Job.words.working).update(expires_at=Now(), failures_noted=F("replays") + 1)
     manual.cancel(Job, jobs.filter(state="pending").values_list("id", flat=True), reason)
 
 
 def forget(*origin_ids: UUID) -> None:
     """Forget what the looks of reminders have found, and those that wait: they ask another question now."""
-    withdraw(origin_ids, Reason(Code.OTHER_QUESTION))
+    cancel(Job.objects.filter(origin_id__in=origin_ids), Reason(Code.OTHER_QUESTION))
     Memory.objects.filter(origin_id__in=origin_ids).update(
         state=None, version=F("version") + 1, failures=0, failing_since=None, told_at=None
     )

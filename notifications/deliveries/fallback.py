@@ -7,7 +7,6 @@ A delivery that is unknown may have arrived. It counts as failed, because its pe
 case, and nothing is sent twice to the first one.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -19,7 +18,7 @@ from common import fault_points
 from common.database.postgres import column, query
 from common.database.uuid7 import uuid7
 from notifications.deliveries import outbox
-from notifications.models import Delivery, Notification
+from notifications.models import Delivery
 from notifications.models.channel import USABLE_SQL
 from notifications.reasons import Code
 from work.broker.wakes import publish_after_commit
@@ -147,8 +146,3 @@ def advance(limit: int = BATCH) -> int:
         fault_points.reach("advancing")
         publish_after_commit(outbox.due_of(rows, {one.notification_id: one.person_id for one in taken}))
     return len(rows)
-
-
-def stop(origin_ids: Collection[UUID]) -> int:
-    """No further channel is tried for what these schedules have caused: they were paused or deleted."""
-    return Notification.objects.filter(origin_id__in=origin_ids, advance_at__isnull=False).update(advance_at=None)

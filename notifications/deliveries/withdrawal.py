@@ -1,7 +1,4 @@
-"""Withdraw what a schedule has caused, when it is paused or deleted, or one notification."""
-
-from collections.abc import Collection
-from uuid import UUID
+"""Withdraw notifications that are not sent yet."""
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -12,17 +9,9 @@ from work.engine.manual import cancelled
 from work.reasons import Reason
 
 
-def cancel_unsent(origin_ids: Collection[UUID], code: Code) -> int:
-    """pending -> cancelled for all that these schedules have caused and nobody has sent yet.
-
-    A delivery that is being sent may arrive; if it fails, it is not tried again.
-    """
-    return drop(Notification.objects.filter(origin_id__in=origin_ids), code)
-
-
 @transaction.atomic
 def cancel(notifications: QuerySet[Notification], code: Code = Code.CANCELLED) -> int:
-    """Like `cancel_unsent`, for these notifications; no further channel is tried for them either."""
+    """Like `drop`; no further channel is tried for them either."""
     changed = drop(notifications, code)
     notifications.filter(advance_at__isnull=False).update(advance_at=None)
     return changed
@@ -30,7 +19,7 @@ def cancel(notifications: QuerySet[Notification], code: Code = Code.CANCELLED) -
 
 @transaction.atomic
 def drop(notifications: QuerySet[Notification], code: Code) -> int:
-    """Like `cancel_unsent`, for these notifications."""
+    """pending -> cancelled. What is being sent may arrive; if it fails, it is not tried again."""
     open_ones = Exists(Delivery.objects.filter(notification=OuterRef("id"), state__in=Delivery.OPEN))
     caused = notifications.filter(open_ones | Q(advance_at__isnull=False))
     held = list(caused.order_by("id").select_for_update(no_key=True).values_list("id", flat=True))

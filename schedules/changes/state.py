@@ -14,15 +14,13 @@ from django.db import Error
 from django.db.models import QuerySet
 
 from common.database.postgres import change
-from jobs.batches import progress
+from jobs.batches.withdrawal import withdraw
 from jobs.changes import reminders
-from notifications.deliveries import fallback, withdrawal
 from notifications.reasons import Code
 from people.models import User
 from schedules.firing import fire, quarantine
 from schedules.models import Schedule, ScheduleEvent
 from schedules.parts import mirror, slots
-from work.reasons import Reason
 
 What = ScheduleEvent.What
 _State = Schedule.State
@@ -149,13 +147,8 @@ def _before(schedule: Schedule) -> dict[str, str | None]:
 
 
 def _withdraw(schedules: Sequence[Schedule], code: Code) -> None:
-    """Cancel all that they have caused and that is not sent yet."""
-    if announced := [one.id for one in schedules if one.audience]:
-        progress.cancel_of(*announced)
-    if own := [one.id for one in schedules if not one.audience]:
-        reminders.withdraw(own, Reason(code))
-        withdrawal.cancel_unsent(own, code)
-        fallback.stop(own)
+    announced = [one.id for one in schedules if one.audience]
+    withdraw([one.id for one in schedules if not one.audience], code, announced=announced)
 
 
 _CHANGED = ("id", "state", "error", "next_fire_at", "snoozed_until", "deleted_at", "tags", "version", "updated_at")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -9,9 +10,12 @@ from typing import Any
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
+import pytest
 from django.db.models.functions import Now
 
 from jobs import kinds
+from jobs.batches import leavers
+from jobs.batches.withdrawal import withdraw
 from jobs.changes import reminders
 from jobs.checks import looking
 from jobs.checks.kind import JOB
@@ -19,6 +23,7 @@ from jobs.kinds.base import Ask, Source
 from jobs.models import Job, Memory
 from jobs.models.job import OnError
 from notifications.models import Notification
+from notifications.reasons import Code
 from schedules.firing import fire
 from tests.make import NINE, look, make_job_schedule, make_user
 from work.answers import Retryable
@@ -122,11 +127,19 @@ def test_a_look_that_waits_ends_with_its_question() -> None:
     assert (look(job).state, job.reason_code) == ("cancelled", "job-of-other-question")
 
 
-def test_a_look_that_becomes_stale_because_its_reminder_was_stopped_is_not_told() -> None:
+@pytest.mark.parametrize(
+    "stop",
+    [
+        lambda job: withdraw([job.origin_id], Code.PAUSED),
+        lambda job: leavers.leave(job.user_id, job.origin_id),
+    ],
+    ids=["paused", "left"],
+)
+def test_a_look_that_becomes_stale_because_it_was_stopped_is_not_told(stop: Callable[[Job], None]) -> None:
     job = fired({"value": "later"})
     claimed = claim.claim(JOB, job.id, "worker")
     assert claimed is not None
-    reminders.withdraw([job.origin_id or uuid4()], NO_REASON)
+    stop(job)
     with suppress(TryAgain):
         runner.finish(JOB, claimed, Retryable(NO_REASON))
     Job.objects.update(expires_at=NINE)  # within one transaction the clock stands still

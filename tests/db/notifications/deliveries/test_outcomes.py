@@ -201,7 +201,7 @@ def test_a_pause_at_the_moment_of_a_claim_leaves_what_is_being_sent_alone() -> N
 
     def pause() -> int:
         assert claimed.wait(60)
-        return withdrawal.cancel_unsent([origin_id], Code.PAUSED)
+        return withdrawal.drop(Notification.objects.filter(origin_id=origin_id), Code.PAUSED)
 
     _, cancelled = together(send, pause)
     assert cancelled == 0
@@ -310,7 +310,7 @@ def test_people_workers_and_rescue_at_once_neither_deadlock_nor_leave_a_wrong_ou
         guarded(lambda: [recovery.expire(DELIVERY, 7) for _ in range(20)]),
         guarded(answer),
         guarded(lambda: dead_letters.replay(Which(DELIVERY).rows(), "all", OPERATOR)),
-        guarded(lambda: withdrawal.cancel_unsent([origin_id], Code.PAUSED)),
+        guarded(lambda: withdrawal.drop(Notification.objects.filter(origin_id=origin_id), Code.PAUSED)),
         guarded(lambda: changes.remove(to[2])),
     )
     assert failures == []
