@@ -17,21 +17,14 @@ deleted. A request that cannot wait until its time reserves none.
 """
 
 import json
-import logging
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from redis.commands.core import Script
-from redis.exceptions import RedisError
 
 from common.database.group_commit import Alone, Combiner
 from common.redis import client
-
-log = logging.getLogger(__name__)
 
 # Services count arrivals, and two sends may take differently long.
 _MARGIN = 0.1  # seconds
@@ -40,8 +33,6 @@ _SLACK = 1.1
 # A queue is deleted after so many unused times and so many seconds without a request.
 _UNUSED_TIMES = 3
 _IDLE = 20.0  # seconds; rescue wakes within that what was not woken
-# After an error of Redis, everything passes for so long.
-_PAUSE = 5.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,12 +229,6 @@ return answers
 )
 
 
-class _Outage:
-    """When Redis is asked again, on the monotonic clock; logged once for each outage."""
-
-    until = 0.0
-
-
 def allows(window: Window) -> bool:
     """Count one use in the window; False where it is full: nobody waits for it, and nothing is reserved."""
     return take([window], window.key, 0, 0.0) is None
@@ -289,8 +274,7 @@ def end(slots: Sequence[Slots], ended: Ended) -> None:
     minutes. Requests that had begun before that do not count. Any answer ends it.
     """
     keys = [key for one in slots for key in _keys(one, "")]
-    if time.monotonic() >= _Outage.until:
-        _together.leave(_Request("end", keys, [*ended.arguments, *(int(one.rests) for one in slots)]))
+    _together.leave(_Request("end", keys, [*ended.arguments, *(int(one.rests) for one in slots)]))
 
 
 _NONE = Ended("", 0.0, None)
@@ -308,9 +292,7 @@ class _Request(NamedTuple):
 
 
 def _run(request: _Request) -> Any:
-    """The answer of Redis; None while it does not answer. It is then asked once in a while."""
-    if time.monotonic() < _Outage.until:
-        return None
+    """The answer of Redis; None while it does not answer."""
     try:
         return _together(request)
     except Alone:  # another thread's request was at fault
@@ -320,20 +302,8 @@ def _run(request: _Request) -> Any:
 def _ask(requests: Sequence[_Request]) -> list[Any]:
     keys = [key for request in requests for key in request.keys]
     asked = json.dumps([[request.verb, len(request.keys), request.arguments] for request in requests])
-    try:
-        answers: list[Any] = script(settings.CACHES["default"]["LOCATION"], _SCRIPT)(keys, [asked])
-    except RedisError as error:
-        if not _Outage.until:
-            log.warning("Redis does not answer (%s): rate limits are off until it does", type(error).__name__)
-        _Outage.until = time.monotonic() + _PAUSE
-        return [None] * len(requests)
-    _Outage.until = 0.0
-    return answers
+    url = settings.CACHES["default"]["LOCATION"]
+    return client.ask(url, lambda: client.script(url, _SCRIPT)(keys, [asked]), lambda: [None] * len(requests))
 
 
 _together = Combiner(_ask)
-
-
-@cache
-def script(url: str, text: str) -> Script:
-    return client.client(url).register_script(text)

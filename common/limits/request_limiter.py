@@ -3,9 +3,7 @@
 `rate_limiter` is for what goes out: there a request over the limit gets a reserved time.
 """
 
-import logging
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,16 +12,10 @@ from allauth.core.internal import httpkit, ratelimit
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from redis.exceptions import RedisError
 
-from common.limits.rate_limiter import script
-
-log = logging.getLogger(__name__)
+from common.redis import client
 
 WINDOW = 60.0  # seconds
-# Seconds until a Redis that did not answer is asked again, so that not every request waits for it.
-_PAUSE = 5.0
-_away_until: dict[str, float] = {}  # by its address
 
 # A list of the instants of the requests that were allowed in the window, newest first. Redis' clock decides.
 _SCRIPT = """
@@ -79,14 +71,7 @@ def check(key: str) -> Verdict:
 def ask(text: str, key: str, arguments: Sequence[Any], otherwise: Any) -> Any:
     """The answer of a script of Redis; `otherwise` while Redis is down."""
     url = settings.CACHES["default"]["LOCATION"]
-    if time.monotonic() < _away_until.get(url, 0.0):
-        return otherwise
-    try:
-        return script(url, text)([key], arguments)
-    except RedisError as error:
-        log.warning("Redis does not answer (%s): requests are not limited", type(error).__name__)
-        _away_until[url] = time.monotonic() + _PAUSE
-        return otherwise
+    return client.ask(url, lambda: client.script(url, text)([key], arguments), lambda: otherwise)
 
 
 def by_address(request: HttpRequest) -> str:

@@ -5,10 +5,9 @@ factor are guessed faster than passwords, so they are refused meanwhile (see `an
 """
 
 import json
-import logging
-import time
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from django.core.cache.backends.locmem import LocMemCache
 from django.core.cache.backends.redis import RedisCache
@@ -16,11 +15,6 @@ from redis.exceptions import RedisError
 
 from common.redis import client
 
-log = logging.getLogger(__name__)
-
-T = TypeVar("T")
-
-_PAUSE = 5.0  # seconds
 _MOST_HERE = 100_000  # entries: what strangers cause drives out nobody's counts
 
 
@@ -38,28 +32,28 @@ class Cache(RedisCache):
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         # A page must not wait for a Redis that is down.
         super().__init__(server, params | {"OPTIONS": client.OPTIONS | {"serializer": JSONSerializer}})
-        self._asked_again_at = 0.0
+        self._ask = partial(client.ask, server)
         self._here = LocMemCache(server, {"OPTIONS": {"MAX_ENTRIES": _MOST_HERE}})
 
     def add(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> bool:
-        return self._open(
+        return self._ask(
             lambda: super(Cache, self).add(key, value, timeout, version),
             lambda: self._here.add(key, value, timeout, version),
         )
 
     def get(self, key: Any, default: Any = None, version: Any = None) -> Any:
-        return self._open(
+        return self._ask(
             lambda: super(Cache, self).get(key, default, version), lambda: self._here.get(key, default, version)
         )
 
     def set(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> None:
-        self._open(
+        self._ask(
             lambda: super(Cache, self).set(key, value, timeout, version),
             lambda: self._here.set(key, value, timeout, version),
         )
 
     def delete(self, key: Any, version: Any = None) -> bool:
-        return self._open(lambda: super(Cache, self).delete(key, version), lambda: self._here.delete(key, version))
+        return self._ask(lambda: super(Cache, self).delete(key, version), lambda: self._here.delete(key, version))
 
     def seconds_left(self, keys: Sequence[str]) -> list[float | None]:
         """How long each key still lives, in one call; None for one that is not there."""
@@ -70,7 +64,7 @@ class Cache(RedisCache):
                 pipeline.pttl(self.make_and_validate_key(key))
             return [left / 1000 if left >= 0 else None for left in pipeline.execute()]
 
-        return self._open(ask, lambda: [None] * len(keys))
+        return self._ask(ask, lambda: [None] * len(keys))
 
     def answers(self) -> bool:
         """Whether Redis answers now."""
@@ -82,14 +76,3 @@ class Cache(RedisCache):
     def clear(self) -> None:
         """Refuse: Django's way empties the whole database, including the broker."""
         raise NotImplementedError("The cache shares its Redis with the broker; its keys expire by themselves.")
-
-    def _open(self, ask: Callable[[], T], otherwise: Callable[[], T]) -> T:
-        """Return `otherwise()` for a while after an error, so that a page waits only once."""
-        if time.monotonic() < self._asked_again_at:
-            return otherwise()
-        try:
-            return ask()
-        except RedisError as error:
-            log.warning("Redis does not answer (%s): each process counts tries to sign in alone", type(error).__name__)
-            self._asked_again_at = time.monotonic() + _PAUSE
-            return otherwise()

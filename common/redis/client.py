@@ -1,12 +1,20 @@
 """Clients of Redis for counts and signals, for which nothing must wait. The broker has its own, by kombu."""
 
+import logging
+import time
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from redis import Redis
 from redis.backoff import NoBackoff
-from redis.exceptions import ReadOnlyError
+from redis.commands.core import Script
+from redis.exceptions import ReadOnlyError, RedisError
 from redis.retry import Retry
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 OPTIONS: dict[str, Any] = {
     "socket_timeout": 1,
@@ -17,7 +25,34 @@ OPTIONS: dict[str, Any] = {
     "retry_on_error": [ReadOnlyError],
 }
 
+_PAUSE = 5.0  # seconds after an error in which nobody asks
+_ask_again_at: dict[str, float] = {}  # of each address that does not answer, on the monotonic clock
+
 
 @cache
 def client(url: str) -> Redis:
     return Redis.from_url(url, **OPTIONS)
+
+
+@cache
+def script(url: str, text: str) -> Script:
+    return client(url).register_script(text)
+
+
+def ask(url: str, question: Callable[[], T], otherwise: Callable[[], T]) -> T:
+    """Return what Redis answers to `question`; while it does not answer, return `otherwise()` without asking again."""
+    if time.monotonic() < _ask_again_at.get(url, 0.0):
+        return otherwise()
+    try:
+        answer = question()
+    except RedisError as error:
+        if url not in _ask_again_at:
+            log.warning(
+                "Redis does not answer (%s): until it does, limits are off, each process counts tries to sign in alone,"
+                " and programs that pull look again by themselves",
+                type(error).__name__,
+            )
+        _ask_again_at[url] = time.monotonic() + _PAUSE
+        return otherwise()
+    _ask_again_at.pop(url, None)
+    return answer

@@ -4,7 +4,6 @@ A signal may be lost: a program that waits looks into the table again after `LON
 """
 
 import asyncio
-import logging
 from collections.abc import Collection
 from typing import Any
 from uuid import UUID
@@ -16,9 +15,7 @@ from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from common.redis.client import client
-
-log = logging.getLogger(__name__)
+from common.redis import client
 
 LONGEST_WAIT = 5.0  # seconds
 _WITHOUT_REDIS = 1.0
@@ -36,22 +33,17 @@ def wake_pullers_after_commit(channel_ids: Collection[UUID]) -> None:
 
 
 def wake_pullers(channel_ids: Collection[UUID]) -> None:
-    try:
-        with client(settings.REDIS_URL).pipeline(transaction=False) as pipeline:
-            for channel_id in channel_ids:
-                pipeline.xadd(_key(channel_id), {"": ""}, maxlen=1, approximate=False)
-                pipeline.expire(_key(channel_id), _KEPT)
-            pipeline.execute()
-    except RedisError as error:
-        log.warning("Redis does not answer (%s): programs that pull look again by themselves", type(error).__name__)
+    pipeline = client.client(settings.REDIS_URL).pipeline(transaction=False)
+    for channel_id in channel_ids:
+        pipeline.xadd(_key(channel_id), {"": ""}, maxlen=1, approximate=False)
+        pipeline.expire(_key(channel_id), _KEPT)
+    client.ask(settings.REDIS_URL, pipeline.execute, list)
 
 
 def last(channel_id: UUID) -> str:
     """The newest signal of a queue, for `wait`. Ask for it before looking into the table."""
-    try:
-        found: Any = client(settings.REDIS_URL).xrevrange(_key(channel_id), count=1)
-    except RedisError:
-        return _FIRST
+    signals = client.client(settings.REDIS_URL)
+    found: Any = client.ask(settings.REDIS_URL, lambda: signals.xrevrange(_key(channel_id), count=1), list)
     return found[0][0].decode() if found else _FIRST
 
 

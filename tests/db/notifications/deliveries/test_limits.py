@@ -236,7 +236,6 @@ def test_while_redis_is_away_it_goes_out_all_the_same(
     ada: User, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take(monkeypatch, Rate("telegram-chat", 1, 30.0, "channel"))
-    monkeypatch.setattr(rate_limiter._Outage, "until", 0.0)
     settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
     chat = make_chat(ada)
     assert send(make_delivery(chat), make_delivery(chat)) == ["delivered", "delivered"]
