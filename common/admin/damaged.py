@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import display_for_field, display_for_value, flatten_fieldsets, lookup_field, unquote
+from django.contrib.admin.views.autocomplete import AutocompleteJsonView
 from django.core.exceptions import (
     BadRequest,
     ObjectDoesNotExist,
@@ -82,6 +83,14 @@ class SafeChangeList(ChangeList):  # type: ignore[misc]  # django-unfold ships n
             faults = {row.pk: _unshowable(self.model_admin, row, self.list_display) for row in rows}
             self.result_list = [row for row in rows if faults[row.pk] is None]
             request.damaged += [*_unreadable(self.model, damaged), *filter(None, faults.values())]
+
+
+class SafeAutocomplete(AutocompleteJsonView):
+    """Offers the rows that can be read."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        return context | {"object_list": readable(context["object_list"])[0]}
 
 
 class SafeAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no types

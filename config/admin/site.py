@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.admin.damaged import SafeAutocomplete
 from common.texts.types import StrOrPromise
 from config.admin import dashboard
 from jobs.admin import kinds as job_kinds
@@ -89,6 +90,7 @@ def protect(site: AdminSite) -> None:
         return stock_index(request, {"title": _("Dashboard"), **(extra_context or {}), **board})
 
     site.has_permission, site.login, site.index = has_permission, login, index  # type: ignore[method-assign]
+    site.autocomplete_view = SafeAutocomplete.as_view(admin_site=site)  # type: ignore[assignment, method-assign]
 
 
 def _staff(request: HttpRequest) -> User:

@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from common.database.damaged import readable
 from jobs import connections
 from jobs.changes import connections as changes
 from jobs.changes.connection_form import ConnectionForm
@@ -25,7 +26,7 @@ _USES = 20
 def connection_list(request: PersonRequest) -> HttpResponse:
     uses = Count("schedules", filter=Q(schedules__deleted_at=None))
     own = Connection.objects.for_user(request.user).annotate(uses=uses)
-    return render(request, "jobs/connection_list.html", {"connections": own})
+    return render(request, "jobs/connection_list.html", {"connections": readable(own)[0]})
 
 
 @login_required

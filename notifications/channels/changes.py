@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from common import encryption
+from common.database.damaged import readable
 from common.database.uuid7 import uuid7
 from common.texts import languages
 from common.times import dates
@@ -286,5 +287,5 @@ def with_last_delivery(user: User) -> list[tuple[Channel, Delivery | None]]:
     newest = Delivery.objects.filter(channel=OuterRef("id")).order_by("-id").values("id")[:1]
     channels = list(Channel.objects.for_user(user).annotate(newest=Subquery(newest)))
     ids = {channel.id: channel.newest for channel in channels}  # type: ignore[attr-defined]  # the annotation
-    found = Delivery.objects.in_bulk(list(ids.values()))
+    found = {delivery.id: delivery for delivery in readable(Delivery.objects.filter(id__in=ids.values()))[0]}
     return [(channel, found.get(ids[channel.id])) for channel in channels]

@@ -13,6 +13,7 @@ from django.db import connection, models
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django_celery_beat.models import ClockedSchedule
 
 from common.admin.damaged import SafeAdmin
 from people.models import User
@@ -144,3 +145,11 @@ def test_every_list_and_page_answers_beside_damaged_rows(
 
 def test_every_admin_is_one_whose_pages_survive_damaged_rows() -> None:
     assert [one for one in admin.site._registry.values() if not isinstance(one, SafeAdmin)] == []
+
+
+def test_an_autocomplete_offers_the_rows_that_can_be_read(operator: Client) -> None:
+    sound, damaged = [ClockedSchedule.objects.create(clocked_time=timezone.now()) for _ in range(2)]
+    sql("UPDATE django_celery_beat_clockedschedule SET clocked_time = 'infinity' WHERE id = %s", damaged.pk)
+    field = {"app_label": "django_celery_beat", "model_name": "periodictask", "field_name": "clocked", "term": ""}
+    found = operator.get(reverse("admin:autocomplete"), field).json()["results"]
+    assert [one["id"] for one in found] == [str(sound.pk)]

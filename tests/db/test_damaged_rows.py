@@ -29,6 +29,7 @@ from tests.make import (
     drop_check,
     happen,
     make_channel,
+    make_connection,
     make_delivery,
     make_schedule,
     make_user,
@@ -407,6 +408,20 @@ def test_lists_of_a_person_and_of_the_api_show_the_other_rows(ada: User, damaged
     assert (str(sound.key) in page, str(damaged.key) in page) == (True, False)
     items = Api(ada)("GET", "/events").json()["items"]
     assert [one["id"] for one in items] == [str(sound.key)]
+
+
+def test_the_channels_are_shown_beside_a_delivery_that_cannot_be_read(ada: User) -> None:
+    letter = make_delivery(make_channel(ada, "webhook", label="Home"))
+    damage("notifications_delivery", f"reason_params = {DEEP}", letter.id)
+    assert "Home" in signed_in(ada).get("/channels/").content.decode()
+
+
+@pytest.mark.parametrize("change", [f"address = {DEEP}", f"failing_params = {DEEP}", "disabled_at = '-infinity'"])
+def test_the_connections_are_shown_beside_one_that_cannot_be_read(ada: User, change: str) -> None:
+    damaged, _sound = [make_connection(ada, label=label) for label in ("Broken one", "Sound one")]
+    damage("jobs_connection", change, damaged.id)
+    page = signed_in(ada).get("/connections/").content.decode()
+    assert ("Sound one" in page, "Broken one" in page) == (True, False)
 
 
 def test_a_damaged_reason_fails_neither_the_first_page_of_the_admin_nor_anybodys_notice(ada: User, bob: User) -> None:
