@@ -26,6 +26,17 @@ def wait_for_a_lock(within: float = 60.0) -> None:
 
 
 @contextmanager
+def impatient() -> Iterator[None]:
+    """Waits for no lock longer than a second: a statement that ought to skip locked rows fails if it waits."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '1s'")
+        try:
+            yield
+        finally:
+            cursor.execute("RESET lock_timeout")
+
+
+@contextmanager
 def locked(table: str, key: Any, lock: str = "NO KEY UPDATE") -> Iterator[psycopg.Connection[Any]]:
     """Another connection, which holds the lock of a row that is committed."""
     parameters = connection.get_connection_params() | {"cursor_factory": psycopg.Cursor}

@@ -14,6 +14,7 @@ from pytest_django import Settings
 from people import tokens
 from people.models import ApiToken, User
 from tests.db.api.conftest import Api
+from tests.make import make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -142,3 +143,15 @@ def test_a_token_of_fewer_scopes_gets_no_answer_that_was_kept_for_another(api: A
     assert (made.status_code, Api(ada).post("/channels", body, Idempotency_Key="k").content) == (201, made.content)
     for scopes in ((), ("read",), ("read", "schedules")):
         assert Api(ada, scopes).post("/channels", body, Idempotency_Key="k").json()["code"] == "key-reused"
+
+
+def test_a_kept_answer_changes_no_other_answer(api: Api) -> None:
+    def make(key: str) -> bytes:
+        body = {"kind": "webhook", "fields": {"url": f"https://example.org/{key}"}}
+        return api.post("/channels", body, Idempotency_Key=key).content
+
+    first, second = make("1"), make("2")
+    other = Api(make_user())
+    other.post("/channels", {"kind": "inbox", "fields": {}}, Idempotency_Key="1")
+    assert first != second
+    assert (make("1"), make("2")) == (first, second)

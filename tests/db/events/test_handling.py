@@ -27,6 +27,7 @@ def test_an_event_rings_by_a_rule_once_with_its_words_and_its_chain(ada: User) -
     rule, chain = make_rule(ada), uuid4()
     event = happen(ada, correlation_id=chain)
     assert event.state == "handled"
+    assert abs(event.occurred_at - event.created_at) < timedelta(minutes=1)
     [effect] = event.effects.all()
     notification = Notification.objects.get()
     assert (effect.outcome, effect.rule, effect.notification_id) == ("notified", rule, notification.id)

@@ -42,6 +42,8 @@ def test_a_pattern_is_a_type_or_its_beginning(pattern: str, type: str, fits: boo
         ("data.amount", "above", 100, True),
         ("data.amount", "above", "100", True),
         ("data.amount", "below", 100, False),
+        ("data.amount", "above", 129.5, False),
+        ("data.amount", "below", 129.5, False),
         ("data.big", "above", 9, True),
         ("data.currency", "above", 1, False),
         ("data.currency", "equals", "EUR", True),

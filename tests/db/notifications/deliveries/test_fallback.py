@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connections
@@ -16,6 +17,7 @@ from notifications.models import Channel, Delivery, Notification
 from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
+from tests.db.locks import impatient, locked
 from tests.make import (
     NINE,
     answers,
@@ -84,9 +86,10 @@ def test_tries_are_used_up_before_the_next_channel_has_its_turn(monkeypatch: pyt
     assert tried(notification) == [("Inbox", "dead"), ("Email", "pending")]
 
 
-def test_channels_that_cannot_be_used_are_passed_by(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("unusable", [{"disabled_at": NINE}, {"removed_at": NINE}, {"verified_at": None}])
+def test_channels_that_cannot_be_used_are_passed_by(monkeypatch: pytest.MonkeyPatch, unusable: dict[str, Any]) -> None:
     notification, [_, mail, _] = make_fired()
-    Channel.objects.filter(id=mail.id).update(disabled_at=timezone.now())
+    Channel.objects.filter(id=mail.id).update(**unusable)
     deliver_first(notification, monkeypatch, Rejected(noted("Gone.")))
     assert tried(notification) == [("Inbox", "dead"), ("Webhook", "pending")]
 
@@ -182,6 +185,16 @@ def test_any_number_of_processes_advance_each_notification_once(monkeypatch: pyt
     assert sum(counts) <= 6
     assert Delivery.objects.filter(provider="email").count() == 6
     assert not Notification.objects.filter(advance_at__isnull=False).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_locked_notification_delays_no_other() -> None:
+    for _ in range(2):
+        notification, _ = make_fired()
+        settle(taken(first_of(notification).id), "dead", "Gone.")
+    with locked("notifications_notification", notification.id), impatient():
+        assert (fallback.advance(), fallback.advance()) == (1, 0)
+    assert fallback.advance() == 1
 
 
 def test_a_fallen_back_message_reaches_the_next_provider(

@@ -18,13 +18,14 @@ from pytest_django import Settings
 from common.limits import rate_limiter
 from common.limits.rate_limiter import Reservation
 from notifications import providers
+from notifications.deliveries import limits, permits
 from notifications.deliveries.kind import DELIVERY
 from notifications.messages.message import Delivered
 from notifications.models import Channel, Delivery, Notification
 from notifications.providers.base import Rate
 from notifications.providers.telegram import Telegram
 from people.models import User
-from tests.make import NOON, make_channel, make_delivery, make_user, noted, send_now, try_once
+from tests.make import NOON, make_channel, make_delivery, make_user, noted, send_now, taken, try_once
 from work.answers import Answer, Retryable
 from work.broker import wakes
 from work.engine import rescue, settlement
@@ -239,6 +240,17 @@ def test_while_redis_is_away_it_goes_out_all_the_same(
     settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
     chat = make_chat(ada)
     assert send(make_delivery(chat), make_delivery(chat)) == ["delivered", "delivered"]
+
+
+def test_a_permit_is_returned_where_the_limit_cannot_be_read(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError
+
+    claim = taken(make_delivery(make_channel(ada, "webhook")).id)
+    monkeypatch.setattr(rate_limiter, "take", fail)
+    with pytest.raises(RuntimeError):
+        limits.limited(claim)
+    assert not [host for host in permits._hosts.values() if claim.token in host.holders]
 
 
 def test_a_database_that_goes_away_while_it_defers_does_not_let_the_lease_expire(

@@ -15,6 +15,7 @@ from notifications.models import Delivery, Notification
 from schedules.changes import editing
 from schedules.firing import due, fire, sending
 from schedules.models import Occurrence, Schedule
+from tests.db.locks import impatient, locked
 from tests.make import NINE, NOON, make_channel, make_schedule, make_user
 
 
@@ -268,6 +269,21 @@ def test_four_beats_at_once_record_each_slot_once() -> None:
     for thread in beats:
         thread.join()
     assert Occurrence.objects.count() == Notification.objects.count() == Delivery.objects.count() == 60
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_locked_reminder_delays_no_other() -> None:
+    schedule, _ = make_schedule(make_user()), make_schedule(make_user())
+    with locked("schedules_schedule", schedule.id), impatient():
+        assert (fire.fire_due(NINE), fire.fire_due(NINE)) == (1, 0)
+    assert fire.fire_due(NINE) == 1
+
+
+def test_the_oldest_slot_is_read_and_fired_first() -> None:
+    later, first = make_schedule(make_user(), rule={"time": "10:00"}), make_schedule(make_user())
+    assert fire.read_clock().next_slot == first.next_fire_at
+    assert fire.fire_due(NINE + timedelta(hours=1), limit=1) == 1
+    assert Occurrence.objects.get().schedule_id == first.id != later.id
 
 
 def test_reminders_without_a_spread_of_their_own_are_put_off_by_that_of_the_installation(settings: Any) -> None:
