@@ -97,24 +97,41 @@ class Fetch:
         return response
 
 
+_GZIP = b"\x1f\x8b"
+_MOST_MEMBERS = 100  # each copies what follows it
+
+
 def _unpacked(body: bytes, encoding: str, service: str) -> bytes:
     """What was compressed although that was not asked for, as some do. No more is unpacked than may be read."""
     body_of = None
     # "deflate" is written with a head by some, and without one by others.
     for bits in {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}.get(encoding, ()):
-        unpacker = zlib.decompressobj(bits)
         try:
-            body_of = unpacker.decompress(body, MOST_BYTES + 1)
+            body_of = _inflated(body, bits)
         except zlib.error:
             continue
-        if len(body_of) > MOST_BYTES:
-            raise Unfit(Refused(Reason(Code.TOO_LARGE, service=service, most=MOST_BYTES)))
-        if not unpacker.eof:
-            body_of = None
         break
     if body_of is None:
         raise Unfit(Refused(Reason(Code.COMPRESSED, service=service, encoding=encoding[:40])))
+    if len(body_of) > MOST_BYTES:
+        raise Unfit(Refused(Reason(Code.TOO_LARGE, service=service, most=MOST_BYTES)))
     return body_of
+
+
+def _inflated(body: bytes, bits: int) -> bytes | None:
+    """All members of a gzip, up to a byte more than may be read; None if they are cut or too many."""
+    found = b""
+    for _member in range(_MOST_MEMBERS):
+        unpacker = zlib.decompressobj(bits)
+        found += unpacker.decompress(body, MOST_BYTES + 1 - len(found))
+        if len(found) > MOST_BYTES:
+            return found
+        if not unpacker.eof:
+            return None
+        body = unpacker.unused_data
+        if not body.startswith(_GZIP):
+            return found
+    return None
 
 
 def origin(url: str) -> tuple[str, str]:

@@ -125,6 +125,8 @@ def test_zeros_in_gzip_are_not_unpacked(receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(headers={"Content-Encoding": "gzip"}, body=gzip.compress(bytes(100_000_000), 1, mtime=0))
     assert unfit(lambda: Fetch(5).get(receiver.url)).reason.code == Code.TOO_LARGE
     assert receiver.requests[0].headers["Accept-Encoding"] == "identity"
+    receiver.answer = Reply(headers={"Content-Encoding": "gzip"}, body=gzip.compress(bytes(MOST_BYTES), mtime=0) * 2)
+    assert unfit(lambda: Fetch(5).get(receiver.url)).reason.code == Code.TOO_LARGE
 
 
 @pytest.mark.parametrize(
@@ -132,6 +134,8 @@ def test_zeros_in_gzip_are_not_unpacked(receiver: HTTPReceiver) -> None:
     [
         ("gzip", gzip.compress(b"<rss/>", mtime=0)),
         ("X-Gzip", gzip.compress(b"<rss/>", mtime=0)),
+        ("gzip", gzip.compress(b"<rs", mtime=0) + gzip.compress(b"s/>", mtime=0)),
+        ("gzip", gzip.compress(b"<rss/>", mtime=0) + bytes(512)),
         ("deflate", zlib.compress(b"<rss/>")),
         ("deflate", zlib.compress(b"<rss/>")[2:-4]),
     ],
@@ -145,7 +149,14 @@ def test_a_page_that_is_compressed_although_nobody_asked_is_read(
 
 @pytest.mark.parametrize(
     ("encoding", "body"),
-    [("br", b"x"), ("gzip", b"x"), ("gzip", gzip.compress(b"<rss/>", mtime=0)[:-9]), ("gzip, gzip", b"x")],
+    [
+        ("br", b"x"),
+        ("gzip", b"x"),
+        ("gzip", gzip.compress(b"<rss/>", mtime=0)[:-9]),
+        ("gzip", gzip.compress(b"<rss/>", mtime=0) + gzip.compress(b"<rss/>", mtime=0)[:-9]),
+        ("gzip", gzip.compress(b"", mtime=0) * 10_000),
+        ("gzip, gzip", b"x"),
+    ],
 )
 def test_a_compression_that_cannot_be_read_whole_is_said(receiver: HTTPReceiver, encoding: str, body: bytes) -> None:
     receiver.answer = Reply(headers={"Content-Encoding": encoding}, body=body)
