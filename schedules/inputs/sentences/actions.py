@@ -5,6 +5,8 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
+from dateutil.relativedelta import relativedelta
+
 from schedules.inputs.sentences.days import Clock, Day, Piece, Step, Times, checked, feast, this_week
 from schedules.inputs.sentences.hints import NotUnderstood
 
@@ -42,7 +44,7 @@ def _month(month: int, year: int | None = None, repeats: int = 0, is_of: bool = 
 
 
 def _month_from_now(today: date, ahead: int) -> Day:
-    then = today.replace(day=1) + timedelta(days=32 * ahead)
+    then = today + relativedelta(months=ahead)
     return _month(then.month, then.year)
 
 
@@ -76,11 +78,12 @@ def _coming(number: int, weekday: int, today: date) -> Day:
 
 
 def _next_unit(unit: str, today: date) -> Day | None:
+    first = today.replace(day=1)
     found = {
         "days": today + timedelta(days=1),
         "weeks": this_week(today, 0, 1),
-        "months": (today.replace(day=1) + timedelta(days=32)).replace(day=1),
-        "quarters": (today.replace(day=1) + timedelta(days=31 * (3 - (today.month - 1) % 3))).replace(day=1),
+        "months": first + relativedelta(months=1),
+        "quarters": first + relativedelta(months=3 - (today.month - 1) % 3),
         "years": date(today.year + 1, 1, 1),
     }
     return Day(exact=found[unit]) if unit in found else None

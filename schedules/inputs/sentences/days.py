@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
+from dateutil.easter import EASTER_ORTHODOX, EASTER_WESTERN, easter
+from dateutil.relativedelta import relativedelta
+
 from schedules.rules.repetition import Repetition
 
 Step = tuple[int, str]
@@ -122,22 +125,6 @@ def feast(text: str, year: int | None = None) -> Day:
     return Day(day=int(rest), month=month, year=year or 0)
 
 
-def _easter(year: int) -> date:
-    """Easter Sunday, by the rule of Butcher."""
-    century, rest = divmod(year, 100)
-    moon = (19 * (year % 19) + century - century // 4 - (century - (century + 8) // 25 + 1) // 3 + 15) % 30
-    weekday = (32 + 2 * (century % 4) + 2 * (rest // 4) - moon - rest % 4) % 7
-    shift = moon + weekday - 7 * ((year % 19 + 11 * moon + 22 * weekday) // 451) + 114
-    return date(year, shift // 31, shift % 31 + 1)
-
-
-def _orthodox(year: int) -> date:
-    """Easter Sunday of the Orthodox churches, by the rule of Meeus; from 1900 to 2099."""
-    moon = (19 * (year % 19) + 15) % 30
-    shift = moon + (2 * (year % 4) + 4 * (year % 7) - moon + 34) % 7 + 114
-    return date(year, shift // 31, shift % 31 + 1) + timedelta(days=13)
-
-
 def movable_day(day: Day, since: date) -> date:
     """The next one from `since` on, or that of its year.
 
@@ -149,8 +136,8 @@ def movable_day(day: Day, since: date) -> date:
         ends = [date(year, int(latest[:2]), int(latest[3:])) for year in years]
         found = [end - timedelta(days=(end.weekday() - int(weekday)) % 7) for end in ends]
     else:
-        easter = _easter if latest.startswith("easter") else _orthodox
-        found = [easter(year) + timedelta(days=int(latest.lstrip("eastrhodx"))) for year in years]
+        church = EASTER_WESTERN if latest.startswith("easter") else EASTER_ORTHODOX
+        found = [easter(year, church) + timedelta(days=int(latest.lstrip("eastrhodx"))) for year in years]
     return next((one for one in found if one >= since), found[-1])
 
 
@@ -173,24 +160,18 @@ def slashed(text: str, today: date) -> list[date]:
     return sorted(found)
 
 
-def months_later(moment: datetime, months: int) -> datetime:
-    """The same day, or the last of a shorter month."""
-    year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
-    return moment.replace(year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1]))
-
-
 def later(moment: datetime, steps: list[Step]) -> datetime:
-    """By the calendar: "2 weeks and 3 days", "4 working days"."""
+    """By the calendar: "2 weeks and 3 days", "4 working days". A shorter month gives its last day."""
     for number, unit in steps:
-        if unit in ("months", "years", "quarters"):
-            moment = months_later(moment, number * {"months": 1, "quarters": 3, "years": 12}[unit])
-        elif unit == "workdays":
+        if unit == "workdays":
             sign = 1 if number > 0 else -1
             while number:
                 moment += timedelta(days=sign)
                 number -= sign * (moment.weekday() < 5)
+        elif unit == "quarters":
+            moment += relativedelta(months=3 * number)
         else:
-            moment += timedelta(**{unit: number})
+            moment += relativedelta(**{unit: number})
     return moment
 
 
