@@ -10,9 +10,9 @@ from django.core import mail
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from common.mail import Mail
 from common.redis import served_queues
 from common.texts import languages
+from common.texts.mail import Mail
 from common.texts.numbers import grouped
 from people.models import User
 from work.dead_letters import Group, Which, groups

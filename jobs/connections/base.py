@@ -22,6 +22,9 @@ class ConnectionKind(HasForm):
     label: ClassVar[StrOrPromise]
     """Its name for people; its icon has the id `name`."""
 
+    position: ClassVar[int] = 100
+    """Its position in lists, lowest first."""
+
     about: ClassVar[StrOrPromise]
     """One line at its form."""
 

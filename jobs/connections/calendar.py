@@ -44,6 +44,7 @@ class Calendar(ConnectionKind):
 
     name = "calendar"
     label = _("Calendar")
+    position = 20
     about = _("A calendar that is read from an iCalendar address (.ics).")
     form = CalendarForm
 

@@ -56,6 +56,7 @@ class GitHub(ConnectionKind):
 
     name = "github"
     label = "GitHub"
+    position = 10
     about = _("Your account, by a personal access token.")
     form = GitHubForm
 

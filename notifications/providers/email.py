@@ -19,7 +19,7 @@ from django.template.loader import render_to_string
 from django.utils.encoding import punycode
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, pgettext
 
-from common.mail import Mail
+from common.texts.mail import Mail
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.messages.text import as_html
 from notifications.net import deadline, post

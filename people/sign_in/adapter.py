@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.mail import Mail
 from common.texts import languages
+from common.texts.mail import Mail
 from people import mailboxes
 from people.mailboxes import Purpose
 from people.models import SecurityEvent, User, validate_printable

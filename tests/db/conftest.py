@@ -45,10 +45,10 @@ def locks_are_taken_in_order(db: None, monkeypatch: pytest.MonkeyPatch) -> Itera
 @pytest.fixture
 def sample_kinds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Kinds of job whose payload says what they find."""
-    monkeypatch.setattr(kinds, "PACKAGES", [*kinds.PACKAGES, "tests.db.jobs.sample_kinds"])
-    kinds._found.cache_clear()
+    monkeypatch.setattr(kinds.registry, "_packages", [*kinds.PACKAGES, "tests.db.jobs.sample_kinds"])
+    vars(kinds.registry).pop("by_name", None)
     yield
-    kinds._found.cache_clear()
+    vars(kinds.registry).pop("by_name", None)
 
 
 @contextmanager

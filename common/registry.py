@@ -1,0 +1,55 @@
+"""Registries: of each class that a package defines, one to a file, one object, found when it is first asked for."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import import_module
+from inspect import isabstract, isclass
+from pkgutil import iter_modules
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from common.texts.types import StrOrPromise
+
+
+class Registered(Protocol):
+    """`position`: its place in lists, lowest first; `label`: its name for people."""
+
+    position: ClassVar[int]
+    label: ClassVar[StrOrPromise]
+
+
+T = TypeVar("T", bound=Registered)
+
+
+class Registry(Generic[T]):
+    """The subclasses of `base` in the modules of `packages`; their attribute `key` is the name of the module."""
+
+    def __init__(self, base: type[Any], packages: Sequence[str], key: str) -> None:
+        self._base, self._packages, self._key = base, packages, key
+
+    @cached_property
+    def by_name(self) -> dict[str, T]:
+        """In the order in which pages list them."""
+        found: list[T] = []
+        for package in self._packages:
+            for module_info in iter_modules(import_module(package).__path__):
+                module = import_module(f"{package}.{module_info.name}")
+                for value in vars(module).values():
+                    ours = isclass(value) and issubclass(value, self._base) and value.__module__ == module.__name__
+                    if not ours or isabstract(value):
+                        continue
+                    if (name := getattr(value, self._key)) != module_info.name:
+                        raise TypeError(f"{module.__name__} defines “{name}”: use the same name.")
+                    found.append(value())
+        return {getattr(one, self._key): one for one in sorted(found, key=lambda one: (one.position, one.label))}
+
+    def all(self) -> list[T]:
+        return list(self.by_name.values())
+
+    def find(self, name: str) -> T | None:
+        """None where a stored row names one that is not installed."""
+        return self.by_name.get(name)
+
+    def label(self, name: str) -> str:
+        """What people call it; the name itself where there is none."""
+        one = self.find(name)
+        return name if one is None else str(one.label)
