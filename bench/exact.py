@@ -129,7 +129,6 @@ class Run:
             (self.fault_points / f"{where}.new").rename(self.fault_points / where)
 
     def _edit(self, schedule: object) -> None:
-        from bench.rows import draft
         from schedules.changes import editing
         from schedules.models import Schedule
 
@@ -145,8 +144,8 @@ class Run:
         self.edits += 1
         if what == "edit":
             every, anchor = self.luck.choice([1, 2, 3]), self._anchor()
-            changed = draft(self.channels, "interval", _rule(every, anchor))
-            editing.reschedule(schedule.id, changed, now, current.version)
+            current.kind, current.rule = "interval", _rule(every, anchor)
+            editing.reschedule(current, now)
             expected.stop(now, self.clock.furthest())
             # A snooze outlives an edit.
             expected.start(max(now, current.snoozed_until - TICK) if current.snoozed_until else now, every, anchor)

@@ -117,6 +117,7 @@ def make_reminders(seconds: int) -> None:
     from people.models import User
     from schedules.changes import editing
     from schedules.firing import fire
+    from schedules.models import Schedule
 
     owner = User.objects.get(email="owner@example.org")
     now = fire.read_clock().now
@@ -124,7 +125,8 @@ def make_reminders(seconds: int) -> None:
         slot = now.replace(microsecond=0) + timedelta(seconds=number + random.random())
         rule: dict[str, object] = {"at": slot.replace(tzinfo=None).isoformat()}
         channels = list(Channel.objects.filter(user=owner))
-        editing.create(owner, editing.Draft(f"Reminder {number}", "", "once", rule, "UTC", channels), now)
+        made = Schedule(user=owner, title=f"Reminder {number}", kind="once", rule=rule, time_zone="UTC")
+        editing.create(made, channels, now)
 
 
 def measure(site: Installation, token: str, options: argparse.Namespace) -> dict[str, Any]:

@@ -116,19 +116,19 @@ def median_ms(act: Callable[[], object], times: int) -> float:
 
 
 def make_edit() -> Callable[[], object]:
-    from bench.rows import draft
     from schedules.changes import editing
     from schedules.firing import fire
     from schedules.models import Schedule
 
     schedules = list(Schedule.objects.order_by("id")[:60])
-    drafts = [draft(list(schedule.channels.all()), "daily", {"time": "18:30"}) for schedule in schedules]
+    channels = [list(schedule.channels.all()) for schedule in schedules]
     now = fire.read_clock().now
-    waiting = iter(zip(schedules, drafts, strict=True))
+    waiting = iter(zip(schedules, channels, strict=True))
 
     def edit() -> object:
-        schedule, draft = next(waiting)
-        return editing.reschedule(schedule.id, draft, now, schedule.version)
+        schedule, channels = next(waiting)
+        schedule.kind, schedule.rule = "daily", {"time": "18:30"}
+        return editing.reschedule(schedule, now, channels)
 
     return edit
 

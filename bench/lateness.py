@@ -65,6 +65,7 @@ def _make(reminders: int, seed: int, url: str) -> datetime:
     from people.models import User
     from schedules.changes import editing
     from schedules.firing import fire
+    from schedules.models import Schedule
 
     chance = random.Random(seed)
     user = User.objects.create_user(email="bench@example.org")
@@ -75,7 +76,8 @@ def _make(reminders: int, seed: int, url: str) -> datetime:
     for number in range(reminders):
         slot = first + timedelta(seconds=number + chance.random())
         rule: dict[str, object] = {"at": slot.replace(tzinfo=None).isoformat()}
-        editing.create(user, editing.Draft(f"Reminder {number}", "", "once", rule, "UTC", [channel]), now)
+        made = Schedule(user=user, title=f"Reminder {number}", kind="once", rule=rule, time_zone="UTC")
+        editing.create(made, [channel], now)
     connection.close()
     return slot
 

@@ -92,6 +92,7 @@ def make_people(count: int) -> list[UUID]:
     from notifications.messages.message import Destination
     from schedules.changes import editing
     from schedules.firing import fire
+    from schedules.models import Schedule
 
     made, now = [], fire.read_clock().now
     rule: dict[str, object] = {"time": "00:00"}
@@ -100,11 +101,18 @@ def make_people(count: int) -> list[UUID]:
         connection = Connection(user=user, kind="github", label="GitHub", verified_at=now, working_since=now)
         connection.hold(Destination({"login": login}, {"token": github.token(login)}))
         connection.save()
-        texts = str(GitHubStreak.title), str(GitHubStreak.body)
-        draft = editing.Draft(
-            *texts, "daily", rule, "UTC", [make_channel(user)], job_kind=GitHubStreak.name, connection=connection
+        title, body = str(GitHubStreak.title), str(GitHubStreak.body)
+        schedule = Schedule(
+            user=user,
+            title=title,
+            body=body,
+            kind="daily",
+            rule=rule,
+            time_zone="UTC",
+            job_kind=GitHubStreak.name,
+            connection=connection,
         )
-        made.append(editing.create(user, draft, now).id)
+        made.append(editing.create(schedule, [make_channel(user)], now).id)
     return made
 
 

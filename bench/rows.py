@@ -18,6 +18,14 @@ from schedules.changes import editing
 from schedules.models import Schedule
 from schedules.parts import mirror
 
+# A schedule in UTC that fires every missed slot, however late.
+_FIELDS: dict[str, Any] = {
+    "title": "Water the plants",
+    "body": "All of them.",
+    "time_zone": "UTC",
+    "misfire": Schedule.Misfire.ALL,
+    "grace": 10**8,
+}
 WEBHOOK_SECRET = "whsec_" + "c2VjcmV0" * 4
 
 
@@ -44,13 +52,7 @@ def make_channel(
 def make_schedule(
     user: User, channels: Sequence[Channel], kind: str, rule: dict[str, object], now: datetime
 ) -> Schedule:
-    return editing.create(user, draft(channels, kind, rule), now)
-
-
-def draft(channels: Sequence[Channel], kind: str, rule: dict[str, object]) -> editing.Draft:
-    """A schedule in UTC that fires every missed slot, however late."""
-    misfire = Schedule.Misfire.ALL
-    return editing.Draft("Water the plants", "All of them.", kind, rule, "UTC", channels, misfire=misfire, grace=10**8)
+    return editing.create(Schedule(user=user, kind=kind, rule=rule, **_FIELDS), channels, now)
 
 
 def clear() -> None:

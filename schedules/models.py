@@ -74,7 +74,7 @@ class Schedule(models.Model):
     title = models.CharField(gettext_lazy("title"), max_length=200)
     body = models.TextField(gettext_lazy("body"), blank=True)
     # For the owner's programs: webhooks repeat both.
-    category = models.SlugField(max_length=50, blank=True, db_default="", db_index=False)
+    category = models.SlugField(max_length=50, blank=True, default="", db_default="", db_index=False)
     data = models.JSONField(null=True, blank=True)
     # Words of its owner, as they were typed; see `tags`.
     tags = ArrayField(models.CharField(max_length=30), default=list, db_default=[], blank=True)
@@ -88,7 +88,7 @@ class Schedule(models.Model):
     )
 
     # What it looks at before it speaks; empty: it says its text. `job_payload` is the question, of that kind.
-    job_kind = models.CharField(max_length=40, blank=True, db_default="")
+    job_kind = models.CharField(max_length=40, blank=True, default="", db_default="")
     job_payload = models.JSONField(null=True, blank=True)
     connection = models.ForeignKey(
         Connection, on_delete=models.SET_NULL, null=True, blank=True, related_name="schedules"
@@ -100,8 +100,8 @@ class Schedule(models.Model):
 
     # Of staff: for whom it is instead of its owner; empty: for its owner. `local_time`: its times are those of each
     # reader's clock, and its zone is the first one on Earth.
-    audience = models.CharField(gettext_lazy("audience"), max_length=20, blank=True, db_default="")
-    audience_key = models.CharField(max_length=64, blank=True, db_default="")
+    audience = models.CharField(gettext_lazy("audience"), max_length=20, blank=True, default="", db_default="")
+    audience_key = models.CharField(max_length=64, blank=True, default="", db_default="")
     local_time = models.BooleanField(default=False, db_default=False)
 
     kind = models.CharField(gettext_lazy("kind"), max_length=16)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from contextlib import suppress
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import patch
@@ -87,21 +88,38 @@ def make_channel(
 def make_schedule(
     user: User, channels: list[Channel] | None = None, now: datetime = NOON, **overrides: Any
 ) -> Schedule:
-    """A daily schedule at 09:00 UTC, made at `now`; overrides of the draft go in, others are written to the row."""
-    draft: dict[str, Any] = {
+    """A daily schedule at 09:00 UTC, made at `now`. Overrides that an edit may change go in, others are written to the
+    row."""
+    fields: dict[str, Any] = {
         "title": "Water the plants",
         "body": "All of them.",
         "kind": "daily",
         "rule": {"time": "09:00"},
         "time_zone": "UTC",
-        "channels": [make_channel(user)] if channels is None else channels,
     }
-    draft |= {name: overrides.pop(name) for name in list(overrides) if name in editing.Draft.__slots__}
-    schedule = editing.create(user, editing.Draft(**draft), now)
+    channels = [make_channel(user)] if channels is None else channels
+    if overrides.pop("in_order", False):
+        fields["channel_order"] = [channel.id for channel in channels]
+    fields |= {name: overrides.pop(name) for name in list(overrides) if name in editing.EDITABLE}
+    schedule = editing.create(Schedule(user=user, **fields), channels, now)
     if overrides:
         Schedule.objects.filter(id=schedule.id).update(**overrides)
         schedule.refresh_from_db()
     return schedule
+
+
+def edit_schedule(
+    schedule: Schedule,
+    now: datetime = NOON,
+    channels: list[Channel] | None = None,
+    by: User | None = None,
+    **changes: Any,
+) -> Schedule:
+    """Edit it as one who has read it as `schedule` has it; `version` is the one that they have read."""
+    wanted = copy(schedule)
+    for name, value in changes.items():
+        setattr(wanted, name, value)
+    return editing.reschedule(wanted, now, channels, by)
 
 
 def make_delivery(channel: Channel, **overrides: Any) -> Delivery:

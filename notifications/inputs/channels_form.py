@@ -173,3 +173,7 @@ class ChannelsForm(forms.Form):
         """The chosen channels of a valid form, by position; without positions, as they were given."""
         chosen = list(self.cleaned_data["channels"])
         return sorted(chosen, key=lambda channel: self.cleaned_data.get(_name(channel)) or _LAST)
+
+    def channel_order(self) -> list[UUID]:
+        """The ids of the channels of a valid form that are tried in order; empty for all at once."""
+        return [channel.id for channel in self.ordered()] if self.in_order() else []

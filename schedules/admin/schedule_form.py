@@ -51,7 +51,7 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
             made_as = form.cleaned_data["made_as"]
             try:
                 with transaction.atomic():
-                    schedule = editing.create(owner, form.draft(), now, made_as, _operator(request))
+                    schedule = editing.create(form.as_schedule(), form.ordered(), now, _operator(request))
             except IntegrityError:  # the same form, sent twice
                 return _to(get_object_or_404(Schedule, id=made_as, user=owner))
             model_admin.log_addition(request, schedule, "Added.")

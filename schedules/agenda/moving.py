@@ -1,6 +1,5 @@
 """Move a reminder that comes once to another day."""
 
-from dataclasses import replace
 from datetime import date, datetime
 
 from django.utils.translation import gettext as _
@@ -50,4 +49,5 @@ def move(schedule: Schedule, day: date, version: int, now: datetime, by: User) -
             _("“%(title)s” was not moved: it is snoozed, or limited to other days. Edit it instead.")
             % {"title": schedule.title}
         )
-    return editing.reschedule(schedule.id, replace(editing.draft_of(schedule), rule=rule.data()), now, version, by)
+    schedule.rule, schedule.version = rule.data(), version
+    return editing.reschedule(schedule, now, by=by)

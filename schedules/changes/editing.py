@@ -5,10 +5,9 @@ records a `ScheduleEvent`. `now` is the database's clock (`fire.read_clock().now
 who is signed in).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import date, datetime
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -16,8 +15,6 @@ from django.db import transaction
 
 from common.database.uuid7 import uuid7
 from jobs.changes import reminders
-from jobs.models import Connection
-from jobs.models.job import OnError
 from notifications.models import Channel
 from people.models import User
 from schedules.changes import state as state_changes
@@ -35,8 +32,7 @@ _TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max
 _SENDING = ("spread", "misfire", "grace", "stale_after", "urgent", "escalate_after")
 _JOB = ("job_kind", "job_payload", "connection", "on_error", "errors_allowed")
 _AUDIENCE = ("audience", "audience_key", "local_time")
-_OF_A_DRAFT = (*_TIMING, *_SENDING, *_JOB, *_AUDIENCE, "title", "body", "category", "data", "tags")
-_OF_A_COPY = (*_OF_A_DRAFT, "channel_order", "user_id")
+EDITABLE = (*_TIMING, *_SENDING, *_JOB, *_AUDIENCE, "title", "body", "category", "data", "tags", "channel_order")
 
 
 class Conflict(Exception):
@@ -48,53 +44,9 @@ class Conflict(Exception):
         self.current = current
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """The validated input for a schedule. `rule` is the canonical JSON of `kind`.
-
-    If `in_order`, the channels are tried in the order given; `escalate_after` is in minutes, `grace`, `spread` and
-    `stale_after` are in seconds. `job_kind` is what it looks at before it speaks, empty for nothing;
-    `audience` for whom it is, empty for its owner.
-    """
-
-    title: str
-    body: str
-    kind: str
-    rule: dict[str, object]
-    time_zone: str
-    channels: Sequence[Channel]
-    starts_at: datetime | None = None
-    ends_at: datetime | None = None
-    excluded: list[date] = field(default_factory=list)
-    max_count: int | None = None
-    urgent: bool = False
-    in_order: bool = False
-    escalate_after: int | None = None
-    misfire: Schedule.Misfire = Schedule.Misfire.LATEST
-    grace: int = 60
-    spread: int = 0
-    stale_after: int | None = None
-    category: str = ""
-    tags: list[str] = field(default_factory=list)
-    data: Mapping[str, object] | None = None
-    job_kind: str = ""
-    job_payload: Mapping[str, object] | None = None
-    connection: Connection | None = None
-    on_error: OnError = OnError.DAILY
-    errors_allowed: int = 3
-    audience: str = ""
-    audience_key: str = ""
-    local_time: bool = False
-
-    @property
-    def connection_id(self) -> UUID | None:
-        return None if self.connection is None else self.connection.id
-
-
-def draft_of(schedule: Schedule) -> Draft:
-    """The draft that changes nothing of a schedule."""
-    stored = {name: getattr(schedule, name) for name in _OF_A_DRAFT}
-    return Draft(**stored, channels=schedule.ordered_channels(), in_order=bool(schedule.channel_order))
+def editable(schedule: Schedule) -> dict[str, Any]:
+    """The values that an edit may change."""
+    return {name: getattr(schedule, name) for name in EDITABLE}
 
 
 def room(user: User) -> int:
@@ -108,23 +60,14 @@ def limit_reached(user: User) -> bool:
     return room(user) <= 0
 
 
-def create(
-    user: User,
-    draft: Draft,
-    now: datetime,
-    schedule_id: UUID | None = None,
-    by: User | None = None,
-    made_by: Schedule | None = None,
-) -> Schedule:
-    """Create a schedule of `user`, whose time zone becomes theirs if they have none.
+def create(schedule: Schedule, channels: Sequence[Channel], now: datetime, by: User | None = None) -> Schedule:
+    """Insert a schedule that is not saved yet. Its time zone becomes its owner's if they have none.
 
-    The caller's transaction holds the person's lock. Raises IntegrityError if `schedule_id`, the id from a form, exists
-    already. `made_by` is the reminder whose job makes it, if one does.
+    The caller's transaction holds the owner's lock. Raises IntegrityError if its id, from a form, exists already.
     """
-    schedule = Schedule(user=user, id=schedule_id or uuid7(), made_by=made_by)
-    _apply(schedule, draft)
+    user = schedule.user
     set_next_slot(schedule, now)
-    insert(schedule, draft.channels, _event(schedule, What.CREATED, now, None if made_by else by or user))
+    insert(schedule, channels, _event(schedule, What.CREATED, now, None if schedule.made_by else by or user))
     if not user.time_zone and not schedule.local_time:  # whose zone is the first on Earth, not the maker's
         user.time_zone = schedule.time_zone
         user.save(update_fields=["time_zone"])
@@ -135,7 +78,7 @@ def create(
 def duplicate(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
     """A copy with the same channels, named so. It is paused: nothing is sent twice before its owner edits it."""
     original = _lock(schedule_id, now)
-    copy = Schedule(**{name: getattr(original, name) for name in _OF_A_COPY}, state=Schedule.State.PAUSED)
+    copy = Schedule(**editable(original), user=original.user, state=Schedule.State.PAUSED)
     taken = Schedule.objects.for_user(original.user).values_list("title", flat=True)
     copy.title = words.copy_of(original.title, set(taken))
     insert(copy, list(original.channels.all()), _event(copy, What.CREATED, now, by, copy_of=str(original.id)))
@@ -143,20 +86,27 @@ def duplicate(schedule_id: UUID, now: datetime, by: User | None = None) -> Sched
 
 
 @transaction.atomic
-def reschedule(schedule_id: UUID, draft: Draft, now: datetime, version: int, by: User | None = None) -> Schedule:
-    """Replace the schedule by the draft. Raises `Conflict` if its version is not `version`."""
-    schedule = _lock(schedule_id, now)
-    if schedule.version != version:
+def reschedule(
+    wanted: Schedule, now: datetime, channels: Sequence[Channel] | None = None, by: User | None = None
+) -> Schedule:
+    """Give the stored schedule the editable values of `wanted`, and these channels; without them, they stay.
+
+    Raises `Conflict` if its version is not that of `wanted`.
+    """
+    schedule = _lock(wanted.id, now)
+    if schedule.version != wanted.version:
         raise Conflict(schedule)
     was = {name: getattr(schedule, name) for name in _TIMING}
-    if not asks_the_same(schedule, draft):
+    if not asks_the_same(schedule, wanted):
         reminders.forget(schedule.id)
-    _apply(schedule, draft)
+    for name, value in editable(wanted).items():
+        setattr(schedule, name, value)
     if schedule.state not in {Schedule.State.PAUSED, Schedule.State.ARCHIVED}:
         set_next_slot(schedule, now)
     _save(schedule, now)
-    schedule.channels.set(draft.channels)
-    quarantine.drop_notices(schedule.id, version)
+    if channels is not None:
+        schedule.channels.set(channels)
+    quarantine.drop_notices(schedule.id, wanted.version)
     timing_changed = was != {name: getattr(schedule, name) for name in _TIMING}
     _record_event(schedule, What.EDITED, now, by, **({"was": _written(was)} if timing_changed else {}))
     return schedule
@@ -298,13 +248,7 @@ def _lock(schedule_id: UUID, now: datetime, *, deleted: bool = False) -> Schedul
     return schedules[0]
 
 
-def _apply(schedule: Schedule, draft: Draft) -> None:
-    for name in _OF_A_DRAFT:
-        setattr(schedule, name, getattr(draft, name))
-    schedule.channel_order = [channel.id for channel in draft.channels] if draft.in_order else []
-
-
-def asks_the_same(one: Schedule | Draft, other: Schedule | Draft) -> bool:
+def asks_the_same(one: Schedule, other: Schedule) -> bool:
     """Whether both ask the same question, so that what the looks of one have found holds for the other."""
     mine, theirs = (reminders.question(each.job_kind, each.job_payload, each.connection_id) for each in (one, other))
     return mine == theirs

@@ -93,8 +93,8 @@ class AudienceForm(TimingForm):
             self.add_error("audience", said)
         return people <= MOST_UNCONFIRMED
 
-    def audience_draft(self) -> dict[str, Any]:
-        """The fields of a draft that a valid form describes."""
+    def audience_values(self) -> dict[str, Any]:
+        """The fields of a schedule that a valid form describes."""
         if not self.cleaned_data.get("audience"):
             return {}
         name, key = _split(self.cleaned_data["audience"])

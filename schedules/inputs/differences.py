@@ -1,5 +1,6 @@
 """Compare two versions of a schedule, field by field."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.utils import timezone
@@ -8,52 +9,41 @@ from django.utils.translation import gettext as _
 from jobs.batches import audiences
 from jobs.models.job import OnError
 from notifications.inputs.channels_form import channel_names
-from schedules.changes.editing import Draft
+from notifications.models import Channel
 from schedules.inputs.dates_field import written
 from schedules.models import Schedule
 
-# What the rows below are made of.
-_SHOWN = (
-    *("kind", "rule", "time_zone", "local_time"),
-    *("job_kind", "job_payload", "connection", "on_error", "errors_allowed"),
-)
+
+def differences(saved: Schedule, typed: Schedule, channels: Sequence[Channel]) -> list[tuple[str, str, str]]:
+    """(label, saved, typed) for each field that either version has; `channels` are those of the typed one."""
+    both = zip(_rows(saved, saved.ordered_channels()), _rows(typed, channels), strict=True)
+    rows = [(label, before, after) for (label, before), (_label, after) in both if before or after]
+    return [*rows, (_("State"), saved.get_state_display(), saved.get_state_display())]
 
 
-def differences(schedule: Schedule, draft: Draft) -> list[tuple[str, str, str]]:
-    """(label, saved, typed) for each field that either version has."""
-    mine = Schedule(**{name: getattr(draft, name) for name in _SHOWN})
-    rows = [
-        (_("Title"), schedule.title, draft.title),
-        (_("Text"), schedule.body, draft.body),
-        (_("Looks at"), schedule.looks_at, mine.looks_at),
-        (_("Connection"), _connection(schedule), _connection(mine)),
-        (_("If it cannot look"), on_error(schedule), on_error(mine)),
-        (_("For"), _audience(schedule, schedule), _audience(schedule, draft)),
-        (_("When"), schedule.when, mine.when),
-        (_("Not before"), _moment(schedule.starts_at), _moment(draft.starts_at)),
-        (_("Not after"), _moment(schedule.ends_at), _moment(draft.ends_at)),
-        (_("Not on"), written(schedule.excluded), written(draft.excluded)),
-        (_("At most"), str(schedule.max_count or ""), str(draft.max_count or "")),
-        (_("If it was missed"), schedule.get_misfire_display(), str(draft.misfire.label)),
-        (_("Missed after"), _("%(count)s s") % {"count": schedule.grace}, _("%(count)s s") % {"count": draft.grace}),
-        (_("Spread over"), _seconds(schedule.spread), _seconds(draft.spread)),
-        (_("Do not send if older than"), _seconds(schedule.stale_after), _seconds(draft.stale_after)),
-        (_("Tags"), ", ".join(schedule.tags), ", ".join(draft.tags)),
-        (_("Category"), schedule.category, draft.category),
-        (_("Urgent"), _yes(schedule.urgent), _yes(draft.urgent)),
-        (
-            _("Channels"),
-            channel_names(schedule.ordered_channels(), bool(schedule.channel_order)),
-            channel_names(draft.channels, draft.in_order),
-        ),
-        (_("Minutes until the next one"), str(schedule.escalate_after or ""), str(draft.escalate_after or "")),
-        (_("State"), schedule.get_state_display(), schedule.get_state_display()),
+def _rows(schedule: Schedule, channels: Sequence[Channel]) -> list[tuple[str, str]]:
+    return [
+        (_("Title"), schedule.title),
+        (_("Text"), schedule.body),
+        (_("Looks at"), schedule.looks_at),
+        (_("Connection"), "" if schedule.connection is None else schedule.connection.label),
+        (_("If it cannot look"), on_error(schedule)),
+        (_("For"), _audience(schedule)),
+        (_("When"), schedule.when),
+        (_("Not before"), _moment(schedule.starts_at)),
+        (_("Not after"), _moment(schedule.ends_at)),
+        (_("Not on"), written(schedule.excluded)),
+        (_("At most"), str(schedule.max_count or "")),
+        (_("If it was missed"), str(schedule.get_misfire_display())),
+        (_("Missed after"), _("%(count)s s") % {"count": schedule.grace}),
+        (_("Spread over"), _seconds(schedule.spread)),
+        (_("Do not send if older than"), _seconds(schedule.stale_after)),
+        (_("Tags"), ", ".join(schedule.tags)),
+        (_("Category"), schedule.category),
+        (_("Urgent"), _("Yes") if schedule.urgent else ""),
+        (_("Channels"), channel_names(channels, bool(schedule.channel_order))),
+        (_("Minutes until the next one"), str(schedule.escalate_after or "")),
     ]
-    return [row for row in rows if row[1] or row[2]]
-
-
-def _connection(schedule: Schedule) -> str:
-    return "" if schedule.connection is None else schedule.connection.label
 
 
 def on_error(schedule: Schedule) -> str:
@@ -65,16 +55,12 @@ def on_error(schedule: Schedule) -> str:
     return str(schedule.get_on_error_display())
 
 
-def _audience(schedule: Schedule, version: Schedule | Draft) -> str:
-    return audiences.name_of(schedule.user, version.audience, version.audience_key) if version.audience else ""
+def _audience(schedule: Schedule) -> str:
+    return audiences.name_of(schedule.user, schedule.audience, schedule.audience_key) if schedule.audience else ""
 
 
 def _seconds(count: int | None) -> str:
     return _("%(count)s s") % {"count": count} if count else ""
-
-
-def _yes(value: bool) -> str:
-    return _("Yes") if value else ""
 
 
 def _moment(when: datetime | None) -> str:

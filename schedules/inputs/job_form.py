@@ -158,8 +158,8 @@ class JobForm(EditForm):
             _("This is not one of your connections for “%(label)s”. Choose from those listed.") % {"label": job.label}
         )
 
-    def job_draft(self) -> dict[str, Any]:
-        """The fields of a draft that a valid form describes."""
+    def job_values(self) -> dict[str, Any]:
+        """The fields of a schedule that a valid form describes."""
         if self._keeps and self._schedule is not None:
             return {name: getattr(self._schedule, name) for name in _STORED}
         if self.job is None or self.question is None:
@@ -206,7 +206,7 @@ class JobForm(EditForm):
         """What a form without `job_errors` would look at, not saved."""
         cleaned = self.cleaned_data
         zone = cleaned.get("time_zone") or self._user.zone.key
-        return Schedule(title=cleaned["title"], body=cleaned["body"], time_zone=zone, **self.job_draft())
+        return Schedule(title=cleaned["title"], body=cleaned["body"], time_zone=zone, **self.job_values())
 
     def _offer_connections(self, job: JobKind) -> None:
         own = Connection.objects.filter(user=self._user, removed_at=None, kind=job.connection)

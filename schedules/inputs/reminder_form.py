@@ -14,9 +14,9 @@ from common.web.edit_form import SharedFields
 from notifications.inputs.channels_form import ChannelsForm
 from notifications.inputs.text_fields import BodyField, TitleField
 from notifications.messages import text
+from notifications.models import Channel
 from people.models import User
 from schedules.changes import editing
-from schedules.changes.editing import Draft
 from schedules.inputs.audience_form import AudienceForm
 from schedules.inputs.differences import differences
 from schedules.inputs.job_form import JobForm
@@ -26,7 +26,7 @@ from schedules.inputs.timing_form import first_values, typed
 from schedules.models import Schedule
 from schedules.parts import tags, words
 
-# Fields that a form, a draft and a schedule hold alike.
+# Fields that a form and a schedule hold alike.
 _PLAIN = ("title", "body", "category", "tags", "urgent", "escalate_after", "grace", "spread", "stale_after")
 
 
@@ -78,7 +78,6 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
         super().__init__(data, now=now, fired=fired, parameters=parameters, initial=initial)
         self.user = user
         self.is_new = schedule is None
-        self._stored_data = None if schedule is None else schedule.data
         order = [] if schedule is None else schedule.channel_order
         self._schedules = self.offer_channels(user, attached, order, "schedules_schedule", also)
         self.offer_audiences(user, schedule)
@@ -108,38 +107,42 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
                 del self.errors[name]
         self.cleaned_data["escalate_after"] = None
 
+    def ordered(self) -> list[Channel]:
+        return [] if self.is_for_audience else super().ordered()
+
     def reschedule(self, schedule: Schedule, now: datetime, by: User) -> list[tuple[str, str, str]] | None:
         """Save a valid form; None. If somebody has changed the schedule since, save nothing and return the differences.
 
         Then the form has the current version, so that saving again overwrites.
         """
-        draft = self.draft()
+        wanted = self.as_schedule()
         try:
-            editing.reschedule(schedule.id, draft, now, self.cleaned_data["version"], by)
+            editing.reschedule(wanted, now, self.ordered(), by)
         except editing.Conflict as conflict:
             self.retype("version", str(conflict.current.version))
-            return differences(conflict.current, draft)
+            return differences(conflict.current, wanted, self.ordered())
         return None
 
-    def draft(self) -> Draft:
-        """The draft that a valid form describes; the form has no field for `data`, which stays."""
+    def as_schedule(self) -> Schedule:
+        """The schedule that a valid form describes, not saved. The form has no field for `data`, which stays."""
         assert self.timetable is not None  # noqa: S101 - a valid form has one
         rule, cleaned = self.timetable.rule, self.cleaned_data
-        return Draft(
+        if self._schedule is None:
+            row = {"id": cleaned["made_as"] or uuid7()}
+        else:
+            row = {"id": self._schedule.id, "version": cleaned["version"], "data": self._schedule.data}
+        return Schedule(
+            user=self.user,
             kind=rule.kind,
             rule=rule.data(),
             time_zone=rule.timezone,
-            channels=[] if self.is_for_audience else self.ordered(),
             starts_at=self.timetable.starts,
             ends_at=self.timetable.ends,
-            excluded=cleaned["excluded"],
-            max_count=cleaned["max_count"],
-            in_order=self.in_order() and not self.is_for_audience,
-            misfire=Schedule.Misfire(cleaned["misfire"]),
-            **{name: cleaned[name] for name in _PLAIN},
-            data=self._stored_data,
-            **self.job_draft(),
-            **self.audience_draft(),
+            channel_order=self.channel_order(),
+            **{name: cleaned[name] for name in (*_PLAIN, "excluded", "max_count", "misfire")},
+            **row,
+            **self.job_values(),
+            **self.audience_values(),
         )
 
 

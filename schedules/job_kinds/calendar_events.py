@@ -56,13 +56,13 @@ class Entry:
     repeats: bool
 
     @property
-    def draft_fields(self) -> dict[str, Any]:
-        """What the event says of its reminder's draft; how that is sent, its person has chosen."""
+    def values(self) -> dict[str, Any]:
+        """The fields of its reminder that the event says; how that is sent, its person has chosen."""
         return {name: getattr(self, name) for name in ("title", "body", "kind", "rule", "time_zone")}
 
     @property
     def digest(self) -> str:
-        return _short(list(self.draft_fields.values()))
+        return _short(list(self.values.values()))
 
 
 @dataclass(frozen=True, slots=True)

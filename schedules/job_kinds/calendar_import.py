@@ -14,10 +14,10 @@ from django.db.models import QuerySet
 
 from common.parsing.budget import OverBudget
 from common.parsing.pool import ParsingUnavailable, parsed
+from notifications.models import Channel
 from people.models import User
 from people.user_lock import Busy, lock_user
 from schedules.changes import bulk, editing, state
-from schedules.changes.editing import Draft
 from schedules.job_kinds import calendar_events, calendar_file
 from schedules.job_kinds.calendar_events import Entry, Wishes
 from schedules.job_kinds.calendar_file import FileEvent
@@ -106,17 +106,19 @@ def plan(user: User, events: Sequence[FileEvent], wishes: Wishes, now: datetime)
     return [*new[:room], *full, *(item for item in items if item.fate is not Fate.NEW)]
 
 
-def load(user: User, items: Collection[Item], sent: Mapping[str, Any], now: datetime) -> int:
-    """Make the reminders of the new items, `_PIECE` in a transaction; `sent` are the fields of their drafts.
+def load(
+    user: User, items: Collection[Item], sent: Mapping[str, Any], channels: Sequence[Channel], now: datetime
+) -> int:
+    """Make the reminders of the new items, `_PIECE` in a transaction; `sent` are the fields that all have alike.
 
     Returns how many. Those that were deleted since an earlier import are restored. A second import makes the rest.
     """
     entries = {_id(user, item.key): item.entry for item in items if item.entry is not None}
-    drafts = {key: Draft(**entry.draft_fields, **sent) for key, entry in entries.items()}
-    keys, made = list(drafts), 0
-    for begin in range(0, len(keys), _PIECE):
+    wanted = [Schedule(id=key, user=user, **entry.values, **sent) for key, entry in entries.items()]
+    made = 0
+    for begin in range(0, len(wanted), _PIECE):
         try:
-            made += _load(user, {key: drafts[key] for key in keys[begin : begin + _PIECE]}, now)
+            made += _load(user, wanted[begin : begin + _PIECE], channels, now)
         except Busy:
             if not made:
                 raise
@@ -124,25 +126,27 @@ def load(user: User, items: Collection[Item], sent: Mapping[str, Any], now: date
     return made
 
 
-def _load(user: User, drafts: Mapping[UUID, Draft], now: datetime) -> int:
+def _load(user: User, wanted: Sequence[Schedule], channels: Sequence[Channel], now: datetime) -> int:
     with lock_user(user):
-        stored = Schedule.objects.filter(user=user).in_bulk(list(drafts))
-        absent = [key for key in drafts if key not in stored or stored[key].deleted_at is not None]
+        stored = Schedule.objects.filter(user=user).in_bulk([one.id for one in wanted])
+        absent = [one for one in wanted if one.id not in stored or stored[one.id].deleted_at is not None]
         taken = absent[: max(0, editing.room(user))]
-        for schedule_id in taken:
-            if schedule_id not in stored:
-                editing.create(user, drafts[schedule_id], now, schedule_id)
-        _restore(user, {key: drafts[key] for key in taken if key in stored}, now)
+        for one in taken:
+            if one.id not in stored:
+                editing.create(one, channels, now)
+        _restore(user, {one.id: one for one in taken if one.id in stored}, channels, now)
     return len(taken)
 
 
-def _restore(user: User, drafts: Mapping[UUID, Draft], now: datetime) -> None:
-    if not drafts:
+def _restore(user: User, wanted: Mapping[UUID, Schedule], channels: Sequence[Channel], now: datetime) -> None:
+    if not wanted:
         return
-    state.restore(state.lock(Schedule.objects.filter(id__in=list(drafts)), now), now, user)
-    for schedule in Schedule.objects.filter(id__in=list(drafts)).prefetch_related("channels"):
-        if editing.draft_of(schedule) != drafts[schedule.id]:
-            editing.reschedule(schedule.id, drafts[schedule.id], now, schedule.version, user)
+    state.restore(state.lock(Schedule.objects.filter(id__in=list(wanted)), now), now, user)
+    for schedule in Schedule.objects.filter(id__in=list(wanted)).prefetch_related("channels"):
+        one = wanted[schedule.id]
+        if editing.editable(schedule) != editing.editable(one) or schedule.ordered_channels() != channels:
+            one.version = schedule.version
+            editing.reschedule(one, now, channels, user)
 
 
 def made_at(user: User, at: datetime) -> QuerySet[Schedule]:

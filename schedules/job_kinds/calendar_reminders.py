@@ -4,10 +4,10 @@ The id of a reminder follows from that of the calendar's and from the event, so 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import uuid5
+from uuid import UUID, uuid5
 
 from common.texts import languages
 from jobs.kinds.base import Ask
@@ -15,11 +15,12 @@ from notifications.channels import owner_notices
 from notifications.channels.owner_notices import Notice
 from people.user_lock import lock_at_once
 from schedules.changes import editing
-from schedules.changes.editing import Draft
 from schedules.job_kinds.calendar_events import Entry
 from schedules.models import Schedule, ScheduleEvent
 from schedules.parts import words
 from work.broker.wakes import publish_after_commit
+
+_SENT_ALIKE = ("urgent", "escalate_after", "stale_after", "category", "data", "tags", "channel_order")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def apply(ask: Ask, changes: Changes, memory: Mapping[str, Any]) -> dict[str, An
         if (schedule := stored.get(schedule_id)) is not None:
             _follow(schedule, entry, now)
         elif room > 0:
-            editing.create(calendar.user, _new(calendar, entry), now, schedule_id, made_by=calendar)
+            editing.create(_new(calendar, schedule_id, entry), calendar.ordered_channels(), now)
             room -= 1
         else:
             left_out.append(entry.key)
@@ -80,17 +81,16 @@ def _follow(schedule: Schedule, entry: Entry, now: datetime) -> None:
         if deletion.by_id is not None:
             return
         schedule = editing.restore(schedule.id, now)
-    draft = replace(editing.draft_of(schedule), **entry.draft_fields)
-    if draft != editing.draft_of(schedule):
-        editing.reschedule(schedule.id, draft, now, schedule.version)
+    if any(getattr(schedule, name) != value for name, value in entry.values.items()):
+        for name, value in entry.values.items():
+            setattr(schedule, name, value)
+        editing.reschedule(schedule, now)
 
 
-def _new(calendar: Schedule, entry: Entry) -> Draft:
+def _new(calendar: Schedule, schedule_id: UUID, entry: Entry) -> Schedule:
     """Sent as the calendar's own reminder is."""
-    kept = ("urgent", "escalate_after", "stale_after", "category", "data", "tags")
-    how: dict[str, Any] = {name: getattr(calendar, name) for name in kept}
-    in_order = bool(calendar.channel_order)
-    return Draft(**entry.draft_fields, **how, channels=calendar.ordered_channels(), in_order=in_order)
+    how = {name: getattr(calendar, name) for name in _SENT_ALIKE}
+    return Schedule(id=schedule_id, user=calendar.user, made_by=calendar, **entry.values, **how)
 
 
 def _note_left_out(ask: Ask, calendar: Schedule, left_out: Sequence[str], now: datetime) -> None:

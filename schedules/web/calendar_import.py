@@ -59,9 +59,9 @@ class ImportForm(ChannelsForm, CalendarForm):
         )
 
     def sent(self) -> dict[str, Any]:
-        """How the reminders of a valid form are sent: these fields of a draft."""
+        """How the reminders of a valid form are sent: these fields of a schedule."""
         how = {name: self.cleaned_data[name] for name in ("urgent", "escalate_after")}
-        return how | {"channels": self.ordered(), "in_order": self.in_order()}
+        return how | {"channel_order": self.channel_order()}
 
 
 @login_required
@@ -97,7 +97,7 @@ def upload(request: PersonRequest) -> HttpResponse:
         return _show(request, form, items, taken)
     try:
         with one_import(request.user.pk):
-            made = calendar_import.load(request.user, chosen, form.sent(), now)
+            made = calendar_import.load(request.user, chosen, form.sent(), form.ordered(), now)
     except TooManyImports as refusal:
         form.add_error(None, str(refusal))
         return _show(request, form, items, taken)

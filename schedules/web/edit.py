@@ -46,7 +46,7 @@ def new(request: PersonRequest) -> HttpResponse:
     if form.is_valid():
         try:
             with transaction.atomic():
-                schedule = editing.create(request.user, form.draft(), now, form.cleaned_data["made_as"])
+                schedule = editing.create(form.as_schedule(), form.ordered(), now)
         except IntegrityError:  # the same form, sent twice at once
             return redirect("schedules:detail", form.cleaned_data["made_as"])
         messages.success(request, _("“%(title)s” is created.") % {"title": schedule.title})

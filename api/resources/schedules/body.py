@@ -1,7 +1,6 @@
 """The body of a schedule: its shape here, its validity by the form that the pages use."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -18,8 +17,8 @@ from jobs import kinds
 from jobs.batches import audiences
 from notifications.inputs.channels_form import IN_ORDER
 from notifications.messages import text
+from notifications.models import Channel
 from people.models import User
-from schedules.changes.editing import Draft
 from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
 
@@ -112,15 +111,15 @@ class SchedulePatch(ScheduleBody):
     channels: Texts = Field(None)  # type: ignore[arg-type]
 
 
-def draft(
+def described(
     body: ScheduleBody,
     user: User,
     now: datetime,
     schedule: Schedule | None = None,
     kept: Collection[str] = (),
     also: Iterable[UUID] = (),
-) -> Draft:
-    """What the body describes, for a new schedule or to replace `schedule`. Raises a 422 problem.
+) -> tuple[Schedule, list[Channel]]:
+    """The schedule, not saved, and its channels: a new one, or what replaces `schedule`. Raises a 422 problem.
 
     Fields in `kept` are those of `schedule`; channels in `also` may be used before they are confirmed.
     """
@@ -130,23 +129,26 @@ def draft(
     typed = timing.stored(schedule) if schedule and "timing" in kept else timing.read(body.timing, time_zone)
     fields = _fields(body) | {"kind": typed.kind, "anchor": typed.parameters.get("anchor"), "time_zone": time_zone}
     fields |= {name: getattr(schedule, name) for name in ("starts_at", "ends_at") if name in kept}
+    fields |= {} if schedule is None else {"version": schedule.version}
     fields |= {} if "job" in kept else job.fields(body.job)
     form = ReminderForm(fields, user=user, now=now, schedule=schedule, parameters=typed.parameters, also=also)
     require_valid(form, partial(_called, typed.paths))
-    return replace(form.draft(), data=body.data)
+    wanted = form.as_schedule()
+    wanted.data = body.data
+    return wanted, form.ordered()
 
 
-def patched_draft(patch: SchedulePatch, user: User, now: datetime, schedule: Schedule) -> Draft:
+def patched(patch: SchedulePatch, user: User, now: datetime, schedule: Schedule) -> tuple[Schedule, list[Channel]]:
     """What the patch makes of the schedule. Raises a 422 problem."""
     given = patch.model_fields_set
     elsewhere = "time_zone" in given and patch.time_zone != schedule.time_zone
     moves = elsewhere or not given.isdisjoint({"audience", "local_time"})
     # On another clock it keeps the civil times, else the instants: one of a repeated hour is not always the first.
     kept = {"job"} if moves else {"job", "timing", "starts_at", "ends_at"}
-    return draft(_patched(schedule, patch), user, now, schedule, kept - given)
+    return described(_merged(schedule, patch), user, now, schedule, kept - given)
 
 
-def _patched(schedule: Schedule, patch: SchedulePatch) -> ScheduleBody:
+def _merged(schedule: Schedule, patch: SchedulePatch) -> ScheduleBody:
     stored = document.document(schedule)
     merged = {name: stored[name] for name in ScheduleBody.model_fields} | patch.model_dump(exclude_unset=True)
     if merged["timing"] is None:

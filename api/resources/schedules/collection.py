@@ -1,6 +1,5 @@
 """List, create, read, change, delete and restore schedules."""
 
-from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
@@ -18,7 +17,6 @@ from api.resources.schedules.body import ScheduleBody, SchedulePatch
 from api.resources.schedules.document import ScheduleDocument, document
 from people.user_lock import lock_in_transaction, lock_user
 from schedules.changes import editing
-from schedules.changes.editing import Draft
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.parts import tags, words
@@ -56,10 +54,10 @@ def create_schedule(request: ApiRequest, body: ScheduleBody) -> HttpResponse:
     """It fires from now on. Send an `Idempotency-Key`, so that a repeated request creates one."""
     with transaction_of(request):
         now = lock_in_transaction(request.auth.user)
-        draft = bodies.draft(body, request.auth.user, now)
-        schedule = editing.create(request.auth.user, draft, now)
+        schedule, channels = bodies.described(body, request.auth.user, now)
+        editing.create(schedule, channels, now)
     location = f"{request.path}/{schedule.id}"
-    return show(schedule, [channel.id for channel in draft.channels], 201, Location=location)
+    return show(schedule, [channel.id for channel in channels], 201, Location=location)
 
 
 @router.get("/{uuid:schedule_id}", response=ScheduleDocument, summary="Read a schedule")
@@ -73,7 +71,8 @@ def replace_schedule(request: ApiRequest, schedule_id: UUID, body: ScheduleBody)
     """What is not given gets its default. The next run is computed afresh."""
     with changing(request, schedule_id) as schedule:
         now = fire.read_clock().now
-        return _reschedule(request, schedule, bodies.draft(body, request.auth.user, now, schedule), now)
+        wanted, channels = bodies.described(body, request.auth.user, now, schedule)
+        return show(editing.reschedule(wanted, now, channels, request.auth.user))
 
 
 @router.patch("/{uuid:schedule_id}", response=ScheduleDocument, summary="Change some fields of a schedule")
@@ -81,7 +80,8 @@ def change_schedule(request: ApiRequest, schedule_id: UUID, body: SchedulePatch)
     """What is not given stays as it is. The next run is computed afresh."""
     with changing(request, schedule_id) as schedule:
         now = fire.read_clock().now
-        return _reschedule(request, schedule, bodies.patched_draft(body, request.auth.user, now, schedule), now)
+        wanted, channels = bodies.patched(body, request.auth.user, now, schedule)
+        return show(editing.reschedule(wanted, now, channels, request.auth.user))
 
 
 @router.delete("/{uuid:schedule_id}", response={204: None}, summary="Delete a schedule")
@@ -101,7 +101,3 @@ def restore_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
         if editing.limit_reached(request.auth.user):
             raise bodies.refused(words.limit_reached())
         return show(editing.restore(deleted.id, fire.read_clock().now, request.auth.user))
-
-
-def _reschedule(request: ApiRequest, schedule: Schedule, draft: Draft, now: datetime) -> HttpResponse:
-    return show(editing.reschedule(schedule.id, draft, now, schedule.version, request.auth.user))

@@ -25,12 +25,11 @@ from jobs.checks.looks import Look
 from notifications.channels import text_preview
 from notifications.messages import text
 from notifications.models import Notification
-from schedules import rules
 from schedules.explain import history
 from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire, forecast
 from schedules.firing.forecast import Coming, Forecast
-from schedules.models import Occurrence, Schedule
+from schedules.models import Occurrence
 from schedules.parts import words
 from schedules.parts.slots import Slots
 from schedules.rules import InvalidRule, Timetable, Work, civil
@@ -114,33 +113,36 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
     user, now = request.auth.user, fire.read_clock().now
     if body.audience is not None:  # this tells nobody
         body.audience.confirmed = True
-    draft = bodies.draft(body, user, now)
-    timetable = Timetable(
-        rules.parse(draft.kind, draft.rule, draft.time_zone), draft.starts_at, draft.ends_at, frozenset(draft.excluded)
-    )
+    schedule, channels = bodies.described(body, user, now)
+    timetable = schedule.timetable()
     work = Work()
     try:
         silent = forecast.silent_for(
-            user, now, tags=draft.tags, urgent=draft.urgent, audience=draft.audience, job_kind=draft.job_kind
+            user,
+            now,
+            tags=schedule.tags,
+            urgent=schedule.urgent,
+            audience=schedule.audience,
+            job_kind=schedule.job_kind,
         )
-        runs = Forecast(Slots(timetable, draft.max_count), silent).upcoming(now, count, work)
+        runs = Forecast(Slots(timetable, schedule.max_count), silent).upcoming(now, count, work)
     except InvalidRule as error:
         raise bodies.refused(str(error), "timing") from None
     name = user.get_short_name()
-    job = kinds.find(draft.job_kind)
+    job = kinds.find(schedule.job_kind)
     more = {} if job is None else job.examples()
-    said = text.compose(draft.title, draft.body, name=name, slot=runs[0].slot, time_zone=draft.time_zone, more=more)
-    reading = text_preview.read(user, said, draft.channels, runs[0].slot)
+    said = text.compose(
+        schedule.title, schedule.body, name=name, slot=runs[0].slot, time_zone=schedule.time_zone, more=more
+    )
+    reading = text_preview.read(user, said, channels, runs[0].slot)
     return answer(
         {
-            "description": Schedule(
-                kind=draft.kind, rule=draft.rule, time_zone=draft.time_zone, local_time=draft.local_time
-            ).when,
+            "description": schedule.when,
             "runs": [{"slot": written(run.slot), "note": _note(run, timetable, work)} for run in runs],
             "title": reading.subject,
             "body": reading.body,
             "lengths": lengths(reading),
-            "people": audiences.count(draft.audience, draft.audience_key) if draft.audience else None,
+            "people": audiences.count(schedule.audience, schedule.audience_key) if schedule.audience else None,
         }
     )
 

@@ -188,9 +188,10 @@ class Additions:
         body, until = _in_order(read(ScheduleBody, entry)), read(_Snoozed, entry).snoozed_until
         finished = state in (Schedule.State.FINISHED, Schedule.State.ARCHIVED)
         since = _LONG_AGO if finished else self.now
-        draft = schedule_bodies.draft(body, self.user, since, also=map(UUID, body.channels))
+        made, channels = schedule_bodies.described(body, self.user, since, also=map(UUID, body.channels))
         self.lock("reminders")
-        made = editing.create(self.user, draft, self.now, UUID(key))
+        made.id = UUID(key)
+        editing.create(made, channels, self.now)
         if state == Schedule.State.ARCHIVED:
             editing.archive(made.id, self.now, self.user)
         elif state == Schedule.State.PAUSED or (finished and made.state == Schedule.State.ACTIVE):

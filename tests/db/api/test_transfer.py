@@ -378,14 +378,14 @@ def test_an_import_checks_without_a_lock_and_may_be_repeated(
 ) -> None:
     fill(ada)
     file = exported(ada)
-    draft = additions.schedule_bodies.draft
+    described = additions.schedule_bodies.described
 
     def check(*given: Any, **options: Any) -> Any:
         with ThreadPoolExecutor(1) as pool:
             pool.submit(free, newcomer).result()
-        return draft(*given, **options)
+        return described(*given, **options)
 
-    monkeypatch.setattr(additions.schedule_bodies, "draft", check)
+    monkeypatch.setattr(additions.schedule_bodies, "described", check)
     load.preview(newcomer, file)
     with locked("people_user", newcomer.pk):
         load.preview(newcomer, file)
@@ -485,14 +485,14 @@ def test_the_second_of_two_imports_at_once_is_told_to_wait_also_without_redis(
 ) -> None:
     fill(ada)
     file = exported(ada)
-    draft = additions.schedule_bodies.draft
+    described = additions.schedule_bodies.described
 
     def meanwhile(*given: Any, **options: Any) -> Any:
         """The other one takes over the whole file, in a process that counts alone."""
-        monkeypatch.setattr(additions.schedule_bodies, "draft", draft)
+        monkeypatch.setattr(additions.schedule_bodies, "described", described)
         with ThreadPoolExecutor(1) as pool:
             pool.submit(take_over).result()
-        return draft(*given, **options)
+        return described(*given, **options)
 
     def take_over() -> None:
         try:
@@ -501,7 +501,7 @@ def test_the_second_of_two_imports_at_once_is_told_to_wait_also_without_redis(
             connection.close()
 
     monkeypatch.setattr(Cache, "add", lambda *given, **options: True)
-    monkeypatch.setattr(additions.schedule_bodies, "draft", meanwhile)
+    monkeypatch.setattr(additions.schedule_bodies, "described", meanwhile)
     client = signed_in(newcomer)
     client.raise_request_exception = False
     answer = client.post("/settings/import/", {"content": json.dumps(file)})

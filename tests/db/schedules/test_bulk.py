@@ -18,7 +18,7 @@ from schedules.changes.bulk import Action, Done, Obstacle
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
 from schedules.parts import tags
-from tests.make import NINE, NOON, make_channel, make_schedule, make_user
+from tests.make import NINE, NOON, edit_schedule, make_channel, make_schedule, make_user
 
 LATER = NOON + timedelta(hours=1)
 AFTER = NOON + timedelta(hours=2)
@@ -151,7 +151,7 @@ def test_an_archived_one_never_fires_and_comes_back_as_it_was(ada: User) -> None
 def test_an_edit_of_an_archived_one_leaves_it_archived(ada: User) -> None:
     schedule = make_schedule(ada)
     archived = editing.archive(schedule.id, NOON, ada)
-    edited = editing.reschedule(schedule.id, editing.draft_of(archived), LATER, archived.version)
+    edited = edit_schedule(archived, LATER)
     assert (edited.state, edited.next_fire_at) == ("archived", None)
 
 

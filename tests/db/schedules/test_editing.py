@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,27 +11,10 @@ from django_celery_beat.models import PeriodicTask
 
 from notifications.models import Delivery
 from schedules.changes import editing
-from schedules.changes.editing import Draft
 from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.parts import mirror
-from tests.make import NINE, NOON, make_channel, make_schedule, make_user
-
-
-def draft_of(schedule: Schedule, **changes: Any) -> Draft:
-    draft = Draft(
-        title=schedule.title,
-        body=schedule.body,
-        kind=schedule.kind,
-        rule=schedule.rule,
-        time_zone=schedule.time_zone,
-        channels=list(schedule.channels.all()),
-        excluded=schedule.excluded,
-        misfire=Schedule.Misfire(schedule.misfire),
-        grace=schedule.grace,
-        spread=schedule.spread,
-    )
-    return replace(draft, **changes)
+from tests.make import NINE, NOON, edit_schedule, make_channel, make_schedule, make_user
 
 
 def test_a_new_schedule_fires_next_at_its_first_slot_after_now(schedule: Schedule) -> None:
@@ -45,7 +27,7 @@ def test_a_new_schedule_whose_only_slot_has_passed_is_finished() -> None:
 
 
 def test_an_edit_sets_the_next_slot_and_counts_a_version(schedule: Schedule) -> None:
-    edited = editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:30"}), NOON, version=1)
+    edited = edit_schedule(schedule, NOON, rule={"time": "18:30"}, version=1)
     assert (edited.next_fire_at, edited.version) == (NOON.replace(hour=18, minute=30), 2)
 
 
@@ -61,7 +43,7 @@ def test_a_pause_cancels_what_is_not_sent_and_resuming_never_fires_the_past(sche
 
 def test_an_edit_of_a_paused_schedule_leaves_it_paused(schedule: Schedule) -> None:
     editing.pause(schedule.id, NOON)
-    edited = editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NOON, version=2)
+    edited = edit_schedule(schedule, NOON, rule={"time": "18:00"}, version=2)
     assert (edited.state, edited.next_fire_at) == ("paused", None)
 
 
@@ -117,8 +99,7 @@ def test_the_mirror_row_runs_at_least_at_every_slot(kind: str, rule: dict[str, A
 def test_changing_the_kind_leaves_the_mirror_row_with_one_timing() -> None:
     user = make_user()
     schedule = make_schedule(user, [make_channel(user)])
-    once = draft_of(schedule, kind="once", rule={"at": "2026-07-01T09:00:00"})
-    editing.reschedule(schedule.id, once, NOON, version=1)
+    edit_schedule(schedule, kind="once", rule={"at": "2026-07-01T09:00:00"})
     task = PeriodicTask.objects.get(id=schedule.periodic_task_id)
     assert (task.crontab, task.interval, task.clocked is None, task.one_off) == (None, None, False, True)
 

@@ -14,8 +14,7 @@ from people.models import User
 from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.db.schedules.test_editing import draft_of
-from tests.make import NINE, NOON, make_channel, make_schedule, make_user
+from tests.make import NINE, NOON, edit_schedule, make_channel, make_schedule, make_user
 
 DAY = timedelta(days=1)
 
@@ -51,7 +50,7 @@ def test_a_second_click_does_not_skip_a_second_slot(schedule: Schedule) -> None:
 def test_a_skip_outlives_later_changes(schedule: Schedule, change: str) -> None:
     editing.skip_next(schedule.id, NINE, NOON)
     if change == "edit":
-        changed = editing.reschedule(schedule.id, draft_of(schedule, title="Other"), NOON, version=2)
+        changed = edit_schedule(schedule, NOON, title="Other", version=2)
     else:
         editing.pause(schedule.id, NOON)
         changed = editing.resume(schedule.id, NOON)
@@ -96,7 +95,7 @@ def test_undoing_a_skip_after_the_clock_was_set_back_opens_no_slot_of_before(sch
 
 def test_undoing_a_skip_of_a_slot_that_an_edit_has_removed_fires_nothing_of_the_old_rule(schedule: Schedule) -> None:
     editing.skip_next(schedule.id, NINE, NOON)
-    editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NOON + timedelta(hours=8), version=2)
+    edit_schedule(schedule, NOON + timedelta(hours=8), rule={"time": "18:00"}, version=2)
     undone = editing.unskip(schedule.id, NINE, NOON + timedelta(hours=8))
     assert undone.next_fire_at == NINE + timedelta(hours=9)
     assert slots(schedule) == []
@@ -104,15 +103,15 @@ def test_undoing_a_skip_of_a_slot_that_an_edit_has_removed_fires_nothing_of_the_
 
 def test_a_skipped_slot_that_passed_before_the_clock_was_set_back_keeps_its_record(schedule: Schedule) -> None:
     editing.skip_next(schedule.id, NINE, NOON)
-    editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NINE + DAY, version=2)
+    edit_schedule(schedule, NINE + DAY, rule={"time": "18:00"}, version=2)
     with pytest.raises(editing.Conflict):
         editing.unskip(schedule.id, NINE, NOON)
     assert (NINE, "skipped", "asked") in slots(schedule)
 
 
 def test_a_skip_made_after_the_clock_was_set_back_can_be_undone(schedule: Schedule) -> None:
-    editing.reschedule(schedule.id, draft_of(schedule, title="Other"), NINE + DAY, version=1)
-    set_back = editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NOON, version=2)
+    edit_schedule(schedule, NINE + DAY, title="Other", version=1)
+    set_back = edit_schedule(schedule, NOON, rule={"time": "18:00"}, version=2)
     slot = set_back.next_fire_at
     assert slot is not None and slot < NINE + DAY
     editing.skip_next(schedule.id, slot, NOON)
@@ -212,7 +211,7 @@ def test_a_snoozed_schedule_goes_on_with_the_first_slot_from_then_on(schedule: S
 
 def test_an_edit_keeps_the_snooze_and_resuming_ends_it(schedule: Schedule) -> None:
     editing.snooze(schedule.id, NINE + 3 * DAY, NOON)
-    edited = editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "08:00"}), NOON, version=2)
+    edited = edit_schedule(schedule, NOON, rule={"time": "08:00"}, version=2)
     assert edited.next_fire_at == NINE + 4 * DAY - timedelta(hours=1)
     resumed = editing.resume(schedule.id, NOON)
     assert (resumed.next_fire_at, resumed.snoozed_until) == (NINE - timedelta(hours=1), None)
@@ -229,7 +228,7 @@ def test_each_change_leaves_its_event_with_the_version_after_it() -> None:
     schedule = make_schedule(user)
     editing.skip_next(schedule.id, NINE, NOON, by=user)
     editing.snooze(schedule.id, NINE + 2 * DAY, NOON)
-    editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NOON, version=3)
+    edit_schedule(schedule, NOON, rule={"time": "18:00"}, version=3)
     editing.run_now(schedule.id, NOON)
     editing.pause(schedule.id, NOON)
     editing.resume(schedule.id, NOON)
@@ -246,9 +245,9 @@ def test_each_change_leaves_its_event_with_the_version_after_it() -> None:
 
 
 def test_an_editor_who_comes_second_is_given_the_first_ones_version(schedule: Schedule) -> None:
-    editing.reschedule(schedule.id, draft_of(schedule, title="Mine"), NOON, version=1)
+    edit_schedule(schedule, NOON, title="Mine", version=1)
     with pytest.raises(editing.Conflict) as conflict:
-        editing.reschedule(schedule.id, draft_of(schedule, title="Theirs"), NOON, version=1)
+        edit_schedule(schedule, NOON, title="Theirs", version=1)
     assert (conflict.value.current.title, conflict.value.current.version) == ("Mine", 2)
     schedule.refresh_from_db()
     assert (schedule.title, schedule.version) == ("Mine", 2)
@@ -261,7 +260,7 @@ CHANGES: list[Any] = [
     lambda schedule: editing.snooze(schedule.id, NINE + 9 * DAY, NINE + LAG),
     lambda schedule: editing.skip_next(schedule.id, NINE + DAY, NINE + LAG),
     lambda schedule: editing.run_now(schedule.id, NINE + LAG),
-    lambda schedule: editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "08:59"}), NINE + LAG, version=1),
+    lambda schedule: edit_schedule(schedule, NINE + LAG, rule={"time": "08:59"}, version=1),
 ]
 
 
@@ -283,7 +282,7 @@ def test_a_change_after_a_long_lag_leaves_no_slot_behind() -> None:
 
 def test_a_recorded_slot_is_not_next_again_after_the_clock_was_set_back(schedule: Schedule) -> None:
     fire.fire_due(NINE)
-    edited = editing.reschedule(schedule.id, draft_of(schedule, title="Other"), NOON, version=1)  # the clock went back
+    edited = edit_schedule(schedule, NOON, title="Other", version=1)  # the clock went back
     assert edited.next_fire_at == NINE + DAY
 
 
@@ -297,7 +296,7 @@ def test_resuming_a_rule_that_cannot_be_read_any_more_quarantines_it(schedule: S
 
 def test_every_edit_sets_the_time_of_change_and_firing_does_not(schedule: Schedule) -> None:
     acts = [
-        lambda now: editing.reschedule(schedule.id, draft_of(schedule), now, 1),
+        lambda now: edit_schedule(schedule, now, version=1),
         lambda now: editing.skip_next(schedule.id, Schedule.objects.get().next_fire_at, now),  # type: ignore[arg-type]
         lambda now: editing.snooze(schedule.id, now + DAY, now),
         lambda now: editing.pause(schedule.id, now),
@@ -323,5 +322,5 @@ def test_a_notice_about_a_missing_channel_is_dropped_when_an_edit_adds_one(ada: 
     fire.fire_due(NINE)
     [told] = Notification.objects.filter(origin="notice")
     assert set(told.deliveries.values_list("state", flat=True)) == {"pending"}
-    editing.reschedule(schedule.id, draft_of(schedule, channels=[mail]), NINE, schedule.version)
+    edit_schedule(schedule, NINE, channels=[mail])
     assert set(told.deliveries.values_list("reason_code", flat=True)) == {"mended"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,7 +24,7 @@ from schedules.beat.scheduler import Scheduler
 from schedules.changes import editing, retention
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
-from tests.make import NOON, make_schedule, make_user
+from tests.make import NOON, edit_schedule, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -202,8 +201,7 @@ def at(day: int) -> datetime:
 
 
 def move(schedule: Schedule, day: int) -> None:
-    moved = fresh(schedule)
-    editing.reschedule(moved.id, replace(editing.draft_of(moved), **once(day)), NOON, moved.version)
+    edit_schedule(fresh(schedule), **once(day))
 
 
 @pytest.mark.parametrize("part", [1, 10_000])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -23,7 +22,7 @@ from schedules.job_kinds import calendar_file
 from schedules.job_kinds.calendar_events import Wishes, wanted
 from schedules.job_kinds.calendar_file import FileEvent
 from schedules.models import Holiday, Schedule
-from tests.make import make_channel, make_delivery, make_schedule, make_user
+from tests.make import edit_schedule, make_channel, make_delivery, make_schedule, make_user
 
 WISHES = Wishes(before=timedelta(0), uses_alarms=False, all_day_at=datetime(2026, 1, 1, 9).time())  # noqa: DTZ001
 
@@ -76,8 +75,7 @@ def test_an_event_leads_to_its_reminder_and_keeps_its_uid(ada: User, settings: S
     [before] = events_of(read(ada))
     assert before.url == f"https://carillon.example/reminders/{schedule.id}/"
     assert before.uid.endswith("@carillon.example")
-    draft = editing.draft_of(schedule)
-    editing.reschedule(schedule.id, replace(draft, title="Other"), datetime.now(UTC), 1)
+    edit_schedule(schedule, datetime.now(UTC), title="Other")
     [after] = events_of(read(ada))
     assert (after.uid, after.title) == (before.uid, "Other")
 

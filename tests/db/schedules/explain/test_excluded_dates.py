@@ -13,9 +13,8 @@ from schedules.changes import editing
 from schedules.explain import history
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.db.schedules.test_editing import draft_of
 from tests.db.schedules.web.typed import typed
-from tests.make import NINE, NOON, make_channel, make_schedule, make_user
+from tests.make import NINE, NOON, edit_schedule, make_channel, make_schedule, make_user
 
 DAY = timedelta(days=1)
 LEFT_OUT = "excluded"
@@ -63,7 +62,7 @@ def test_a_slot_on_it_is_told_with_its_reason_and_has_no_row() -> None:
 
 def test_a_date_counts_only_while_it_was_left_out_and_after_the_schedule_was_made() -> None:
     schedule = make_schedule(make_user(), excluded=days(NOON - DAY, NINE, NINE + 3 * DAY))
-    editing.reschedule(schedule.id, draft_of(schedule, excluded=[]), NINE + DAY, version=1)
+    edit_schedule(schedule, NINE + DAY, excluded=[], version=1)
     schedule.refresh_from_db()
     assert (NINE, "skipped", LEFT_OUT) in told(schedule, NINE + 5 * DAY)
     assert LEFT_OUT not in [why for slot, _, why in told(schedule, NINE + 5 * DAY) if slot != NINE]

@@ -12,8 +12,7 @@ from schedules.explain.causes import Cause
 from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire
 from schedules.models import Heartbeat, Occurrence, Schedule
-from tests.db.schedules.test_editing import draft_of
-from tests.make import NINE, NOON, make_schedule, make_user
+from tests.make import NINE, NOON, edit_schedule, make_schedule, make_user
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
@@ -61,7 +60,7 @@ def test_a_pause_that_lasts_has_no_end_yet(schedule: Schedule) -> None:
 
 def test_slots_in_a_pause_are_those_of_the_rule_in_force_then(schedule: Schedule) -> None:
     editing.pause(schedule.id, NOON)
-    editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), NOON + DAY, version=2)
+    edit_schedule(schedule, NOON + DAY, rule={"time": "18:00"}, version=2)
     editing.resume(schedule.id, NOON + 2 * DAY)
     schedule.refresh_from_db()
     assert [story.slot for story in past(schedule, NOON + 2 * DAY)] == [NINE.replace(hour=18), NINE]

@@ -27,7 +27,7 @@ from schedules.job_kinds import calendar_import
 from schedules.job_kinds.calendar_events import Wishes
 from schedules.models import Schedule, ScheduleEvent
 from tests.db.locks import locked
-from tests.make import look, make_channel, make_connection, make_job_schedule, make_user, signed_in
+from tests.make import edit_schedule, look, make_channel, make_connection, make_job_schedule, make_user, signed_in
 from tests.network import served
 
 pytestmark = pytest.mark.django_db
@@ -121,10 +121,7 @@ def test_what_its_person_edited_stays(calendar: Calendar) -> None:
     calendar.look()
     [made] = Schedule.objects.filter(made_by=calendar.schedule)
     assert made.ordered_channels() == calendar.channels
-    draft = editing.draft_of(made)
-    own = editing.Draft(**{name: getattr(draft, name) for name in draft.__slots__} | {
-        "urgent": True, "channels": calendar.channels[:1]})  # fmt: skip
-    editing.reschedule(made.id, own, fire.read_clock().now, made.version, calendar.user)
+    edit_schedule(made, fire.read_clock().now, calendar.channels[:1], calendar.user, urgent=True)
     calendar.events = {"1": DENTIST.replace("Dentist", "Doctor")}
     calendar.look()
     made = Schedule.objects.get(id=made.id)
@@ -170,9 +167,7 @@ def test_another_calendar_ends_the_reminders_of_the_first(calendar: Calendar) ->
     calendar.look()
     schedule = Schedule.objects.get(id=calendar.schedule.id)
     other = make_connection(calendar.user, "calendar", secrets={"url": calendar.url})
-    draft = editing.draft_of(schedule)
-    changed = editing.Draft(**{name: getattr(draft, name) for name in draft.__slots__} | {"connection": other})
-    editing.reschedule(schedule.id, changed, fire.read_clock().now, schedule.version)
+    edit_schedule(schedule, fire.read_clock().now, connection=other)
     calendar.events = {"2": WEEKLY}
     calendar.look()
     assert calendar.reminders() == ["Standup 01-02 07:50"]

@@ -16,8 +16,7 @@ from schedules.changes import editing
 from schedules.explain import history
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.db.schedules.test_editing import draft_of
-from tests.make import make_channel, make_schedule, make_user
+from tests.make import edit_schedule, make_channel, make_schedule, make_user
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -197,7 +196,7 @@ def test_what_was_done_to_it_is_listed_with_the_rule_that_an_edit_replaced(
     browser: Client, ada: User, now: datetime
 ) -> None:
     schedule = make_schedule(ada, now=now)
-    editing.reschedule(schedule.id, draft_of(schedule, rule={"time": "18:00"}), now, 1, ada)
+    edit_schedule(schedule, now, rule={"time": "18:00"}, version=1, by=ada)
     editing.snooze(schedule.id, now + 3 * DAY, now, ada)
     page = browser.get(f"/reminders/{schedule.id}/explain/").content.decode()
     done = page.partition('id="changes"')[2]
