@@ -80,7 +80,7 @@ class RuleAdmin(OwnedAdmin):
         context: dict[str, Any] = {"form": form, "title": _("Edit rule"), "owner": rule.user, "rule": rule}
         page = redirect("admin:events_rule_change", rule.pk)
         if rule.deleted_at is None and not form.change_rows(request.POST) and form.is_valid():
-            context["differences"] = form.change(rule)
+            context["differences"] = form.change()
             if context["differences"] is None:
                 self.log_change(request, rule, "Edited.")
                 messages.success(request, _("“%(name)s” is saved.") % {"name": form.cleaned_data["name"]})

@@ -1,6 +1,6 @@
 """Compare two versions of a rule or of a topic, field by field."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _, gettext_lazy
@@ -8,23 +8,17 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.texts.types import StrOrPromise
 from events.models import Rule, Topic
 from events.rules import words
-from events.rules.changes import PLAIN, Draft
 from events.topics.changes import TopicForm
 from notifications.inputs.channels_form import channel_names
+from notifications.models import Channel
 
 
-def differences(rule: Rule, draft: Draft) -> list[tuple[str, str, str]]:
-    """(label, saved, typed) for each field that either version has."""
-    mine = Rule(**{name: getattr(draft, name) for name in PLAIN})
-    rows = [(str(label), show(rule), show(mine)) for label, show in _SHOWN]
-    rows.append(
-        (
-            _("Channels"),
-            channel_names(rule.ordered_channels(), bool(rule.channel_order)),
-            channel_names(draft.channels, draft.in_order),
-        )
-    )
-    enabled = _("Yes") if rule.enabled else _("No")
+def differences(saved: Rule, typed: Rule, channels: Sequence[Channel]) -> list[tuple[str, str, str]]:
+    """(label, saved, typed) for each field that either version has; `channels` are those of the typed one."""
+    rows = [(str(label), show(saved), show(typed)) for label, show in _SHOWN]
+    stored = channel_names(saved.ordered_channels(), bool(saved.channel_order))
+    rows.append((_("Channels"), stored, channel_names(channels, bool(typed.channel_order))))
+    enabled = _("Yes") if saved.enabled else _("No")
     rows.append((_("Switched on"), enabled, enabled))
     return [row for row in rows if row[1] or row[2]]
 

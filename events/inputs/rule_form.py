@@ -25,7 +25,7 @@ from events.models import Event, Rule
 from events.pure import matching, steps
 from events.reasons import OPERATORS
 from events.rules import changes, words
-from events.rules.changes import PLAIN, Draft
+from events.rules.changes import PLAIN
 from notifications.inputs.channels_form import ChannelsForm
 from notifications.inputs.text_fields import BodyField, TitleField
 from people.models import User
@@ -176,7 +176,7 @@ class RuleForm(EditForm, ChannelsForm):
         else:
             initial = {name: getattr(rule, name) for name in (*PLAIN, "version")}
         super().__init__(data, initial=initial)
-        self.is_new = rule is None
+        self._user, self._rule, self.is_new = user, rule, rule is None
         attached = None if rule is None else list(rule.channels.values_list("id", flat=True))
         order = [] if rule is None else rule.channel_order
         self._rules = self.offer_channels(user, attached, order, "events_rule", also)
@@ -210,23 +210,27 @@ class RuleForm(EditForm, ChannelsForm):
         if written and ends_on and (problem := too_long(steps.read(written, matching.check))):
             self.add_error("series", problem)
 
-    def draft(self) -> Draft:
-        """The draft that a valid form describes."""
-        return Draft(
-            channels=self.ordered(), in_order=self.in_order(), **{name: self.cleaned_data[name] for name in PLAIN}
-        )
+    def as_rule(self) -> Rule:
+        """The rule that a valid form describes, not saved."""
+        cleaned = self.cleaned_data
+        if self._rule is None:
+            row = {"id": cleaned["made_as"] or uuid7()}
+        else:
+            row = {"id": self._rule.id, "version": cleaned["version"]}
+        plain = {name: cleaned[name] for name in PLAIN}
+        return Rule(user=self._user, channel_order=self.channel_order(), **plain, **row)
 
-    def change(self, rule: Rule) -> list[tuple[str, str, str]] | None:
+    def change(self) -> list[tuple[str, str, str]] | None:
         """Save a valid form; None. If somebody has changed the rule since, save nothing and return the differences.
 
         Then the form has the current version, so that saving again overwrites.
         """
-        draft = self.draft()
+        wanted = self.as_rule()
         try:
-            changes.change(rule.id, draft, self.cleaned_data["version"])
+            changes.change(wanted, self.ordered())
         except changes.Conflict as conflict:
             self.retype("version", str(conflict.current.version))
-            return differences(conflict.current, draft)
+            return differences(conflict.current, wanted, self.ordered())
         return None
 
     def change_rows(self, posted: QueryDict) -> bool:

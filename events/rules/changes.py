@@ -4,16 +4,12 @@ Each function locks the row. An event that is being handled at that moment may s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from datetime import time
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
-from common.database.uuid7 import uuid7
 from events.models import Rule
 from jobs.batches.withdrawal import withdraw
 from notifications.models import Channel
@@ -29,33 +25,12 @@ class Conflict(Exception):
         self.current = current
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """The validated input for a rule; see `Rule`. If `in_order`, the channels are tried in the order given."""
-
-    name: str
-    type_pattern: str
-    title: str
-    channels: Sequence[Channel]
-    source: str = ""
-    conditions: list[dict[str, Any]] = field(default_factory=list)
-    body: str = ""
-    urgent: bool = False
-    in_order: bool = False
-    escalate_after: int | None = None
-    throttle_count: int | None = None
-    throttle_seconds: int | None = None
-    digest_seconds: int | None = None
-    digest_at: time | None = None
-    digest_count: int | None = None
-    digest_key: str = ""
-    series: str = ""
-    series_ends_on: str = ""
-    series_key: str = ""
-
-
-PLAIN = tuple(one.name for one in fields(Draft) if one.name not in ("channels", "in_order"))
-"""The fields that a form, a draft and a rule hold alike."""
+PLAIN = (
+    *("name", "type_pattern", "source", "conditions", "title", "body", "urgent", "escalate_after"),
+    *("throttle_count", "throttle_seconds", "digest_seconds", "digest_at", "digest_count", "digest_key"),
+    *("series", "series_ends_on", "series_key"),
+)
+"""The fields that a form and a rule hold alike."""
 
 
 def limit_reached(user: User) -> bool:
@@ -65,23 +40,25 @@ def limit_reached(user: User) -> bool:
 
 
 @transaction.atomic
-def create(user: User, draft: Draft, rule_id: UUID | None = None) -> Rule:
-    """Raises IntegrityError if `rule_id`, the id from a form, exists already."""
-    rule = Rule(user=user, id=rule_id or uuid7())
-    _apply(rule, draft)
+def create(rule: Rule, channels: Sequence[Channel]) -> Rule:
+    """Insert a rule that is not saved yet. Raises IntegrityError if its id, from a form, exists already."""
     rule.save(force_insert=True)
-    rule.channels.set(draft.channels)
+    rule.channels.set(channels)
     return rule
 
 
 @transaction.atomic
-def change(rule_id: UUID, draft: Draft, version: int) -> Rule:
-    """Replace the rule by the draft. Raises `Conflict` if its version is not `version`, or it is deleted."""
-    rule = _lock(rule_id)
-    if rule.version != version or rule.deleted_at is not None:
+def change(wanted: Rule, channels: Sequence[Channel]) -> Rule:
+    """Give the stored rule the fields of `wanted`, and these channels.
+
+    Raises `Conflict` if its version is not that of `wanted`, or it is deleted.
+    """
+    rule = _lock(wanted.id)
+    if rule.version != wanted.version or rule.deleted_at is not None:
         raise Conflict(rule)
-    _apply(rule, draft)
-    rule.channels.set(draft.channels)
+    for name in (*PLAIN, "channel_order"):
+        setattr(rule, name, getattr(wanted, name))
+    rule.channels.set(channels)
     return _save(rule)
 
 
@@ -116,12 +93,6 @@ def restore(rule_id: UUID) -> Rule:
 
 def _lock(rule_id: UUID) -> Rule:
     return Rule.objects.select_for_update(no_key=True).get(id=rule_id)
-
-
-def _apply(rule: Rule, draft: Draft) -> None:
-    for name in PLAIN:
-        setattr(rule, name, getattr(draft, name))
-    rule.channel_order = [channel.id for channel in draft.channels] if draft.in_order else []
 
 
 def _save(rule: Rule) -> Rule:

@@ -41,7 +41,7 @@ def new(request: PersonRequest) -> HttpResponse:
         return _with_other_rows(request, form)
     if form.is_valid():
         try:
-            rule = changes.create(request.user, form.draft(), form.cleaned_data["made_as"])
+            rule = changes.create(form.as_rule(), form.ordered())
         except IntegrityError:  # the same form, sent twice at once
             return redirect("events:rule", form.cleaned_data["made_as"])
         messages.success(request, _("“%(name)s” is created.") % {"name": rule.name})
@@ -64,7 +64,7 @@ def edit(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     if form.change_rows(request.POST):
         return _with_other_rows(request, form, rule)
     differences = None
-    if form.is_valid() and (differences := form.change(rule)) is None:
+    if form.is_valid() and (differences := form.change()) is None:
         messages.success(request, _("“%(name)s” is saved.") % {"name": form.cleaned_data["name"]})
         return redirect("events:rule", rule.id)
     return _page(request, form, rule, differences)

@@ -14,9 +14,10 @@ from events.inputs.rule_form import RuleForm
 from events.models import Rule
 from events.pure import matching
 from events.reasons import OPERATORS
-from events.rules.changes import PLAIN, Draft
+from events.rules.changes import PLAIN
 from notifications.inputs.channels_form import IN_ORDER
 from notifications.messages import text
+from notifications.models import Channel
 from people.models import User
 
 _EXAMPLE: Any = {
@@ -92,22 +93,25 @@ class RulePatch(RuleBody):
     channels: Texts = Field(None)  # type: ignore[arg-type]
 
 
-def draft(body: RuleBody, user: User, rule: Rule | None = None, place: str = "", also: Iterable[UUID] = ()) -> Draft:
-    """What the body describes, for a new rule or to replace `rule`. Raises a 422 problem.
+def described(
+    body: RuleBody, user: User, rule: Rule | None = None, place: str = "", also: Iterable[UUID] = ()
+) -> tuple[Rule, list[Channel]]:
+    """The rule, not saved, and its channels: a new one, or what replaces `rule`. Raises a 422 problem.
 
     `place` stands before the names of fields in errors; channels in `also` may be used before they are confirmed.
     """
-    form = RuleForm(_fields(body), user=user, rule=rule, also=also)
+    version = {} if rule is None else {"version": rule.version}
+    form = RuleForm(_fields(body) | version, user=user, rule=rule, also=also)
     if not form.is_valid():
         raise invalid(*_errors(form, place))
-    return form.draft()
+    return form.as_rule(), form.ordered()
 
 
-def patched_draft(patch: RulePatch, user: User, rule: Rule) -> Draft:
+def patched(patch: RulePatch, user: User, rule: Rule) -> tuple[Rule, list[Channel]]:
     """What the patch makes of the rule. Raises a 422 problem."""
     stored = document.document(rule)
     merged = {name: stored[name] for name in RuleBody.model_fields} | patch.model_dump(exclude_unset=True)
-    return draft(RuleBody.model_validate(merged), user, rule)
+    return described(RuleBody.model_validate(merged), user, rule)
 
 
 def _fields(body: RuleBody) -> dict[str, Any]:

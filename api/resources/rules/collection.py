@@ -19,7 +19,6 @@ from api.resources.rules.body import RuleBody, RulePatch
 from api.resources.rules.document import RuleDocument, document
 from events.models import Rule
 from events.rules import changes, words
-from events.rules.changes import Draft
 from people.user_lock import lock_user
 
 router = Router(tags=["rules"], auth=Bearer("events"))
@@ -47,8 +46,7 @@ def list_rules(request: ApiRequest, cursor: str | None = None, limit: paging.Lim
 def create_rule(request: ApiRequest, body: RuleBody) -> HttpResponse:
     """It rings for events from now on. Send an `Idempotency-Key`, so that a repeated request creates one."""
     with lock_user(request.auth.user):
-        draft = bodies.draft(body, request.auth.user)
-        rule = changes.create(request.auth.user, draft)
+        rule = changes.create(*bodies.described(body, request.auth.user))
     return _show(rule, 201, Location=reverse("api:read_rule", args=[rule.id]))
 
 
@@ -62,14 +60,14 @@ def read_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
 def replace_rule(request: ApiRequest, rule_id: UUID, body: RuleBody) -> HttpResponse:
     """What is not given gets its default."""
     with _changing(request, rule_id) as rule:
-        return _change(rule, bodies.draft(body, request.auth.user, rule))
+        return _show(changes.change(*bodies.described(body, request.auth.user, rule)))
 
 
 @router.patch("/{uuid:rule_id}", response=RuleDocument, summary="Change some fields of a rule")
 def change_rule(request: ApiRequest, rule_id: UUID, body: RulePatch) -> HttpResponse:
     """What is not given stays as it is."""
     with _changing(request, rule_id) as rule:
-        return _change(rule, bodies.patched_draft(body, request.auth.user, rule))
+        return _show(changes.change(*bodies.patched(body, request.auth.user, rule)))
 
 
 @router.delete("/{uuid:rule_id}", response={204: None}, summary="Delete a rule")
@@ -103,7 +101,3 @@ def disable_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
     """It rings no more, and what it caused and is not sent yet is cancelled."""
     with _changing(request, rule_id):
         return _show(changes.switch(rule_id, False))
-
-
-def _change(rule: Rule, draft: Draft) -> HttpResponse:
-    return _show(changes.change(rule.id, draft, rule.version))

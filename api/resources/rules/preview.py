@@ -86,12 +86,10 @@ class RulePreview(BaseModel):
 def preview_rule(request: ApiRequest, body: PreviewBody) -> HttpResponse:
     """Checks a rule and says what it would make of an event. Nothing is saved or sent."""
     user = request.auth.user
-    draft = bodies.draft(body.rule, user, place="rule.")
-    conditions = [Condition(**one) for one in draft.conditions]
-    found = preview.outcome(
-        draft.type_pattern, draft.source, conditions, draft.title, draft.body, _envelope(body, user)
-    )
-    reading = text_preview.read(user, found.said, draft.channels, None)
+    rule, channels = bodies.described(body.rule, user, place="rule.")
+    conditions = [Condition(**one) for one in rule.conditions]
+    found = preview.outcome(rule.type_pattern, rule.source, conditions, rule.title, rule.body, _envelope(body, user))
+    reading = text_preview.read(user, found.said, channels, None)
     return answer(
         fields_of(
             RulePreview,

@@ -166,9 +166,10 @@ class Additions:
     def add_rules(self, entry: Entry, key: str) -> UUID:
         self._require_room("rules")  # before the work of reading it
         body = _in_order(read(RuleBody, entry))
-        draft = rule_bodies.draft(body, self.user, also=map(UUID, body.channels))
+        rule, channels = rule_bodies.described(body, self.user, also=map(UUID, body.channels))
         self.lock("rules")
-        rule = rules.create(self.user, draft, UUID(key))
+        rule.id = UUID(key)
+        rules.create(rule, channels)
         if entry.get("enabled") is False:
             rules.switch(rule.id, False)
         return rule.id

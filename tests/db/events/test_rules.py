@@ -11,31 +11,25 @@ from pytest_django import Settings
 
 from events.models import Rule
 from events.rules import changes
-from events.rules.changes import Draft
 from people.models import User
 from tests.make import make_channel, make_rule, make_user
 
 
-def draft(user: User, **overrides: Any) -> Draft:
-    fields: dict[str, Any] = {
-        "name": "Orders",
-        "type_pattern": "order.*",
-        "title": "Order",
-        "channels": [make_channel(user, "email")],
-    }
-    return Draft(**fields | overrides)
+def make_unsaved(user: User, **overrides: Any) -> Rule:
+    return Rule(**{"user": user, "name": "Orders", "type_pattern": "order.*", "title": "Order"} | overrides)
 
 
 def test_each_change_is_a_version_and_a_stale_one_is_a_conflict() -> None:
     user = make_user()
-    rule = changes.create(user, draft(user))
-    assert changes.change(rule.id, draft(user, name="New"), 1).version == 2
+    mail = [make_channel(user, "email")]
+    rule = changes.create(make_unsaved(user), mail)
+    assert changes.change(make_unsaved(user, id=rule.id, name="New"), mail).version == 2
     with pytest.raises(changes.Conflict) as caught:
-        changes.change(rule.id, draft(user, name="Lost"), 1)
+        changes.change(make_unsaved(user, id=rule.id, name="Lost"), mail)
     assert caught.value.current.name == "New"
     changes.delete(rule.id)
     with pytest.raises(changes.Conflict):
-        changes.change(rule.id, draft(user), 3)
+        changes.change(make_unsaved(user, id=rule.id, version=3), mail)
 
 
 def test_the_limit_counts_neither_deleted_ones_nor_those_of_others(settings: Settings) -> None:
@@ -52,12 +46,12 @@ def test_the_limit_counts_neither_deleted_ones_nor_those_of_others(settings: Set
 @pytest.mark.django_db(transaction=True)
 def test_of_two_changes_at_once_one_is_a_conflict() -> None:
     user = make_user()
-    rule = changes.create(user, draft(user))
-    wanted = draft(user)
+    mail = [make_channel(user, "email")]
+    rule = changes.create(make_unsaved(user), mail)
 
     def change(name: str) -> str:
         try:
-            return changes.change(rule.id, draft_named(wanted, name), 1).name
+            return changes.change(make_unsaved(user, id=rule.id, name=name), mail).name
         except changes.Conflict:
             return ""
         finally:
@@ -68,10 +62,6 @@ def test_of_two_changes_at_once_one_is_a_conflict() -> None:
     assert sorted(done)[:3] == ["", "", ""]
     assert Rule.objects.get().name == max(done)
     assert Rule.objects.get().version == 2
-
-
-def draft_named(one: Draft, name: str) -> Draft:
-    return Draft(name=name, type_pattern=one.type_pattern, title=one.title, channels=one.channels)
 
 
 @pytest.mark.parametrize(
