@@ -44,8 +44,11 @@ def test_data_comes_and_goes(page: Page, site: Installation) -> None:
     page.goto(f"{site.url}/settings/")
     page.get_by_role("link", name="Export").click()
     page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Continue").click()
+    fits(page)
+    accessible(page)
     with page.expect_download() as download:
-        page.get_by_role("button", name="Continue").click()
+        page.get_by_role("button", name="Download").click()
     exported = Path(download.value.path()).read_text()
     assert [one["title"] for one in json.loads(exported)["reminders"]] == ["Dentist"]
 

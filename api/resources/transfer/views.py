@@ -31,7 +31,12 @@ LARGEST = 4 * 1024 * 1024
 
 @sensitive
 def download(request: PersonRequest) -> HttpResponseBase:
-    """Each piece is read when the one before has been sent: a slow reader holds no connection, and no memory."""
+    """Each piece is read when the one before has been sent: a slow reader holds no connection, and no memory.
+
+    The answer to the POST is the file. So who had to confirm that it is them comes back to a page, not to a download.
+    """
+    if request.method != "POST":
+        return render(request, "people/export.html")
     now = timezone.now()
     name = f"carillon-{timezone.localdate(now)}.json"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}

@@ -162,7 +162,7 @@ def test_a_connection_that_came_without_its_secret_says_so(ada: User, newcomer: 
 @pytest.mark.django_db(transaction=True)
 def test_the_server_reads_the_file_in_other_threads(ada: User) -> None:
     fill(ada)
-    request = RequestFactory().get("/settings/export/")
+    request = RequestFactory().post("/settings/export/")
     request.user = ada
     answer = views.download(request)
     answer.close()  # as the server does, before it sends
@@ -171,7 +171,7 @@ def test_the_server_reads_the_file_in_other_threads(ada: User) -> None:
 
 def test_a_file_holds_no_secret(browser: Client, ada: User) -> None:
     fill(ada)
-    answer = browser.get("/settings/export/")
+    answer = browser.post("/settings/export/")
     assert "carillon-" in answer["Content-Disposition"]
     text = answer.getvalue().decode()
     for secret in (

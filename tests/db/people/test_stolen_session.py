@@ -61,6 +61,7 @@ def test_the_cookie_alone_changes_nothing(anna: User, thief: Client, path: str, 
 
 def test_the_cookie_alone_exports_nothing(thief: Client) -> None:
     assert thief.get("/settings/export/")["Location"].startswith(ASKS)
+    assert thief.post("/settings/export/")["Location"].startswith(ASKS)
 
 
 def test_the_cookie_of_staff_makes_no_account_and_changes_none(anna: User) -> None:
