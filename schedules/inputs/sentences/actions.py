@@ -9,6 +9,7 @@ from dateutil.relativedelta import relativedelta
 
 from schedules.inputs.sentences.days import Clock, Day, Piece, Step, Times, checked, feast, this_week
 from schedules.inputs.sentences.hints import NotUnderstood
+from schedules.rules import words
 
 _SMALLER = {"hours": ("minutes", 60), "minutes": ("seconds", 60), "days": ("hours", 24), "years": ("months", 12)}
 _MONTHS = {"months": 1, "quarters": 3, "years": 12}
@@ -118,7 +119,7 @@ def _every(value: Day, number: int | None = None) -> Day | None:
     if is_once or number < 1 or (number > 1 and not value.weekdays):
         raise NotUnderstood("every")
     if value.nth in (2, 3, 4) and not value.is_of:
-        raise NotUnderstood("which", n=value.nth, day=value.weekday)
+        raise NotUnderstood("which", n=value.nth, nth=words.ordinal(value.nth), day=words.weekday(value.weekday))
     step = (number, "weeks") if number > 1 else value.every
     if value.weekdays and value.weekday:
         value = replace(value, weekdays=(5, 6), weekday=0)

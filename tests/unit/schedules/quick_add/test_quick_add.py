@@ -100,6 +100,20 @@ def test_a_hint_repeats_the_words_as_they_were_written(line: str, code: str, wor
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("line", "language"),
+    [("every 2nd tuesday rent", "en"), ("jeden zweiten Freitag Essen", "de"), ("cada segundo viernes cena", "es")],
+)
+def test_both_meanings_that_a_hint_offers_are_understood(line: str, language: str) -> None:
+    with override(language), pytest.raises(NotUnderstood) as caught:
+        read(line, WEDNESDAY, BERLIN, language)
+    _, *offered = re.findall(r"[“„«]([^“”„»]+)[”“»]", str(caught.value))
+    assert len(offered) == 2
+    for one in offered:
+        with override(language):
+            assert not isinstance(read(f"{one} 9:00 Test", WEDNESDAY, BERLIN, language).timing, datetime)
+
+
 @pytest.mark.parametrize("language", ["de", "es"])
 def test_whole_examples_in_hints_are_understood_in_their_language(language: str) -> None:
     with override(language):
