@@ -22,12 +22,14 @@ class ContextValidator:
             rest = rest.replace(word, "")
         if rest != lower and len(rest) < _LEAST:
             text = _("Without your name, your address and the name of this site, only %(count)s characters are left.")
-            raise ValidationError(f"{text % {'count': len(rest)}} {self.get_help_text()}", code="password_of_context")
+            more = _("Use at least %(count)s others.") % {"count": _LEAST}
+            raise ValidationError(f"{text % {'count': len(rest)}} {more}", code="password_of_context")
         if _DATE.fullmatch(re.sub(r"[-./ ]", "", password)):
             raise ValidationError(_("A date is easy to guess. Choose something else."), code="password_date")
 
     def get_help_text(self) -> str:
-        return _("Use at least %(count)s others.") % {"count": _LEAST}
+        text = _("Use at least %(count)s characters besides your name, your address and the name of this site.")
+        return text % {"count": _LEAST}
 
 
 def _words(user: Any) -> set[str]:
