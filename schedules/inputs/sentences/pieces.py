@@ -19,6 +19,8 @@ from schedules.rules.cron_text import SHORTHANDS
 DATA = Path(__file__).with_name("data")
 _LONGEST = 6
 _YEARS = range(1900, 2200)
+# Kinds of words that tell of a time in whatever language the rest is.
+_TELLING = {"weekday", "plural", "every", "adverb", "workdays"}
 # From here on, a year of two digits may be of the last century.
 _NEXT_CENTURY = 40
 _UNIT_OF = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -27,11 +29,12 @@ _FRACTIONS = {"1/2": 0.5, "1/4": 0.25, "3/4": 0.75}
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The words of English and of a language, which go before."""
+    """The words of English and of a language, which go before. `foreign` are words of other languages' times."""
 
     phrases: Mapping[tuple[str, ...], Mapping[str, Any]]
     preambles: tuple[str, ...]
     ordinary: frozenset[str]
+    foreign: frozenset[str]
     token: re.Pattern[str]
 
 
@@ -49,8 +52,9 @@ def lexicon(language: str) -> Lexicon:
     phrases: dict[tuple[str, ...], dict[str, Any]] = {}
     preambles: list[str] = []
     ordinary: list[str] = []
-    for name in ["en", language] if language in languages() else ["en"]:
-        data = tomllib.loads((DATA / f"{name}.toml").read_text(encoding="utf-8"))
+    spoken = ["en", language] if language in languages() else ["en"]
+    for name in spoken:
+        data = _data(name)
         own: dict[tuple[str, ...], dict[str, Any]] = {}
         for kind, value, phrase in _entries(data):
             own.setdefault(tuple(fold(phrase).split("_")), {}).update(_kinds(kind, value, phrase))
@@ -62,7 +66,13 @@ def lexicon(language: str) -> Lexicon:
     lines = (line.split(": ", 1) for line in (DATA / "tokens.txt").read_text(encoding="utf-8").splitlines()[1:])
     pattern = "|".join(f"(?P<{kind}>{text})" for kind, text in lines)
     token = re.compile(pattern.replace("GAP", r"\s?" if "am" in phrases[("am",)] else ""), re.IGNORECASE)
-    return Lexicon(phrases, tuple(preambles), frozenset(ordinary), token)
+    others = (entry for name in languages() if name not in spoken for entry in _entries(_data(name)))
+    foreign = {fold(phrase) for kind, _, phrase in others if kind in _TELLING and len(phrase) > 3}
+    return Lexicon(phrases, tuple(preambles), frozenset(ordinary), frozenset(foreign), token)
+
+
+def _data(language: str) -> Mapping[str, Any]:
+    return tomllib.loads((DATA / f"{language}.toml").read_text(encoding="utf-8"))
 
 
 def _entries(data: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:

@@ -44,6 +44,8 @@ def check(pieces: list[Piece], said: Said, known: Lexicon) -> None:
                 end = pieces[at + 1].end
             choices = _dates(piece, said) if code == "slashes" else ()
             raise NotUnderstood(code, said.line[piece.start : end], choices)
+        if not piece.kinds and fold(piece.text) in known.foreign:
+            raise NotUnderstood("rest", piece.text)
         if not piece.kinds and (meant := _misspelt(fold(piece.text), known)):
             raise NotUnderstood("typo", piece.text, day=meant)
 

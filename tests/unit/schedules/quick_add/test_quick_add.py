@@ -101,6 +101,21 @@ def test_a_hint_repeats_the_words_as_they_were_written(line: str, code: str, wor
 
 
 @pytest.mark.parametrize(
+    ("line", "language", "word"),
+    [
+        ("jeden zweiten Dienstag 9:00 Miete", "en", "jeden"),
+        ("cena cada martes 9:00", "en", "cada"),
+        ("martes 9:00 cena", "de", "martes"),
+        ("Miete montags 9:00", "es", "montags"),
+    ],
+)
+def test_a_time_of_another_language_is_no_title(line: str, language: str, word: str) -> None:
+    with override(language), pytest.raises(NotUnderstood) as caught:
+        read(line, WEDNESDAY, BERLIN, language)
+    assert caught.value.code == "rest" and word in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("line", "language"),
     [("every 2nd tuesday rent", "en"), ("jeden zweiten Freitag Essen", "de"), ("cada segundo viernes cena", "es")],
 )
