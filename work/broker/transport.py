@@ -64,6 +64,11 @@ class Channel(redis.Channel):
 
     _restore_at_beginning = _restore
 
+    def _brpop_start(self: Any, timeout: float | None = None) -> None:
+        """Ask again soon where a queue is left out: nothing says when this worker has room for it."""
+        has_room = all(load.room(queue, 1) for queue in self._queue_cycle.items)
+        super()._brpop_start(timeout if has_room else _EVERY)  # type: ignore[misc]
+
     def _brpop_read(self: Any, **options: Any) -> bool:
         """Deliver the message that a BRPOP returns, then more of the same queue, as many as the worker may hold."""
         super()._brpop_read(**options)  # type: ignore[misc]  # the stubs have no private names

@@ -11,6 +11,7 @@ import pytest
 import redis
 from celery import current_app
 from kombu import Connection, Consumer, Queue
+from kombu.transport import redis as kombu_redis
 
 from work.broker import load, transport
 
@@ -91,6 +92,17 @@ def test_redis_keeps_nothing_of_what_a_worker_holds(broker: redis.Redis, make_ta
     taker = make_taker(3)
     taker.fetch()
     assert [key for key in broker.scan_iter() if b"_kombu" not in key and b"test-stock" not in key] == []
+
+
+def test_a_queue_for_which_there_is_no_room_is_asked_for_again_soon(
+    make_taker: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel, timeouts = make_taker(100).connection.default_channel, []
+    monkeypatch.setattr(kombu_redis.Channel, "_brpop_start", lambda _, timeout=None: timeouts.append(timeout))
+    channel._brpop_start()
+    monkeypatch.setattr(load, "_limits", {"left": ("work", 0)})
+    channel._brpop_start()
+    assert timeouts == [None, transport._EVERY]  # None: the second that kombu waits
 
 
 @pytest.mark.parametrize("cancelled", [True, False])
