@@ -19,7 +19,7 @@ django.setup()
 settings.ROOT_URLCONF, settings.MIDDLEWARE = __name__, []
 application = ASGIHandler()
 
-from common.database.uuid7 import uuid7  # noqa: E402
+from common.uuid7 import uuid7  # noqa: E402
 from events.models import Event  # noqa: E402
 from schedules.models import Schedule  # noqa: E402
 

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from bench.rows import make_channel, make_schedules
-from common import encryption
+from common.database import encryption
 from events.models import InboundAddress, Topic
 from jobs.models import Connection
 from people.models import User

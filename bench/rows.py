@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 from django.db import connection, transaction
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.messages.message import Destination
 from notifications.models import Channel, Notification

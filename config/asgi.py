@@ -56,7 +56,7 @@ class Handler(ASGIHandler):
         with body:
             request, response = await in_thread(self._threads, run, self._respond, scope, body, None)
             # A long poll holds no thread while it waits, and ends when its client goes. A request that
-            # waits for its turn (common/limits/request_slots.py) has not read its body yet.
+            # waits for its turn (common/redis/request_slots.py) has not read its body yet.
             while (wait := getattr(response, "wait", None)) and await _outlasts(wait(), receive):
                 request, response = await in_thread(self._threads, run, self._respond, scope, body, request)
         await self.send_response(response, send)

@@ -19,7 +19,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
 from common.database.postgres import is_locked
-from common.limits import request_slots
+from common.redis import request_slots
 from common.texts import languages
 from people.models import User
 from people.sign_in import second_factor

@@ -19,10 +19,10 @@ from django.db.models.functions import Lower, Now
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common import zones
 from common.database import checks
 from common.database.triggers import changed, update_of
-from common.database.uuid7 import uuid7
-from common.times import zones
+from common.uuid7 import uuid7
 
 MOST_OF_AGENT = 200  # characters of what a browser says of itself
 

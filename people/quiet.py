@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from common.times import civil_time, zones
+from common import zones
+from common.times import civil_time
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from people.models import ApiToken, SecurityEvent, User
 from people.sign_in import second_factor, security_log
 from people.user_lock import lock_user

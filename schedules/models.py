@@ -18,7 +18,7 @@ from django_celery_beat.models import PeriodicTask
 from common.database import checks
 from common.database.storage import BUSY
 from common.database.triggers import update_of
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from jobs import kinds
 from jobs.models import Connection
 from jobs.models.job import OnError

@@ -16,7 +16,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.db import connection
 from django.test import Client
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from events.intake import ledger
 from events.kinds.event import EVENT
 from events.models import Event, Rule

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from common.database.postgres import query
-from common.database.uuid7 import first_of
+from common.uuid7 import first_of
 from work.kinds import KINDS, Kind
 
 MOST = 100_000

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from common.database.postgres import persist, query
-from common.database.uuid7 import first_of
+from common.uuid7 import first_of
 from work.kinds import Kind
 
 _CHUNK = 5_000

@@ -14,7 +14,7 @@ from api.protocol import access, idempotency, words
 from api.protocol.fields import CHOICES
 from api.protocol.problems import FieldError, Problem, invalid, not_found
 from common.database.postgres import is_locked, is_outage
-from common.limits import request_limiter, request_slots
+from common.redis import request_limiter, request_slots
 from people.user_lock import Busy
 
 log = logging.getLogger(__name__)

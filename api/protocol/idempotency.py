@@ -15,8 +15,7 @@ from django.db import Error, transaction
 from django.http import HttpRequest, HttpResponse
 
 from api.protocol.problems import Problem
-from common import encryption
-from common.database import postgres
+from common.database import encryption, postgres
 from people.models import ApiToken
 
 HEADER = "Idempotency-Key"

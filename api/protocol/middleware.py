@@ -5,7 +5,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from api.protocol.calls import too_many
 from api.protocol.problems import CONTENT_TYPE, of_status
-from common.limits import request_limiter
+from common.redis import request_limiter
 
 _KEPT = ("Allow", "Retry-After")
 

@@ -42,7 +42,7 @@ def _wished() -> list[str]:
 def _shorten() -> None:
     from bench.faults.workload import WEBHOOK_DEADLINE
     from common.database import postgres
-    from common.limits import rate_limiter
+    from common.redis import rate_limiter
     from jobs.batches import kind as batch_kind
     from notifications.providers.webhook import Webhook
     from work import retry
@@ -135,7 +135,7 @@ def _cut_connections() -> None:
 
 def _mutate(mutation: str) -> None:
     """Remove one guarantee. The matrix must turn red."""
-    from common.database.uuid7 import uuid7
+    from common.uuid7 import uuid7
     from events.intake import ledger
     from notifications.deliveries import pull
     from work.engine import claim, rescue, settlement

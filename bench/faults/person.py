@@ -31,7 +31,7 @@ from django.utils import timezone
 from bench.faults.scene import Scene, wait_for
 from bench.faults.workload import RULES, Asked, Workload, channel_at, once_at, paths_of
 from bench.rows import WEBHOOK_SECRET, make_channel, make_user
-from common import encryption
+from common.database import encryption
 from common.database.postgres import persist
 from events.inbound.receive import hashed
 from events.models import InboundAddress, Rule

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.database import uuid7
+from common import uuid7
 from common.texts.numbers import grouped
 
 PERIODS = {

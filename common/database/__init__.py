@@ -1,1 +1,1 @@
-"""PostgreSQL beneath Django: statements, ids, triggers, CHECKs, group commit, damaged rows."""
+"""PostgreSQL beneath Django: statements, triggers, CHECKs, group commit, secrets at rest, damaged rows."""

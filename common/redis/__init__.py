@@ -1,1 +1,1 @@
-"""Clients of Redis, the cache, and which queues are served."""
+"""Redis: its clients, the cache, limits that are counted in it, and which queues are served."""

@@ -12,8 +12,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, ngettext_lazy
 
+from common import zones
 from common.texts.state_words import state_word
-from common.times import dates, durations, zones
+from common.times import dates, durations
 
 register = template.Library()
 

@@ -1,1 +1,1 @@
-"""Time zones, civil time, and dates as people write them."""
+"""Civil time, names of zones, and dates and lengths of time as people write them."""

@@ -8,7 +8,7 @@ from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from common.database.uuid7 import is_recent, uuid7
+from common.uuid7 import is_recent, uuid7
 
 
 class SharedFields(dict[str, forms.Field]):

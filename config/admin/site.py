@@ -89,6 +89,7 @@ def protect(site: AdminSite) -> None:
         board = dashboard.context(request) if has_permission(request) else {}
         return stock_index(request, {"title": _("Dashboard"), **(extra_context or {}), **board})
 
+    # The site is unfold's own, where all models are registered: no subclass of ours could be in its place.
     site.has_permission, site.login, site.index = has_permission, login, index  # type: ignore[method-assign]
     site.autocomplete_view = SafeAutocomplete.as_view(admin_site=site)  # type: ignore[assignment, method-assign]
 

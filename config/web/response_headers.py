@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from config.web.body_limit import Application, Message, Receive, Send
 from config.web.middleware import POLICY
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from common import encryption
+from common.database import encryption
 from events.inbound.forms import InboundForm
 from events.inbound.receive import hashed
 from events.models import InboundAddress

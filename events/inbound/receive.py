@@ -15,13 +15,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from common import encryption
+from common.database import encryption
 from common.database.postgres import change
-from common.database.uuid7 import uuid7
 from common.parsing import expressions, strict_json
 from common.parsing.budget import Budget
 from common.parsing.strict_json import Bad
 from common.texts import languages
+from common.uuid7 import uuid7
 from events.inbound import alerts, body
 from events.intake import ledger, usage
 from events.models import InboundAddress, InboundRequest

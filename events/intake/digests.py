@@ -5,9 +5,10 @@ from datetime import datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from common import zones
 from common.database.postgres import column, query
-from common.database.uuid7 import uuid7
-from common.times import civil_time, zones
+from common.times import civil_time
+from common.uuid7 import uuid7
 from events.models import Effect, Rule
 from events.pure import matching
 from people.models import User

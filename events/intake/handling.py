@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 
 from common import fault_points
 from common.database.postgres import column, columns, execute, instance, query
-from common.database.uuid7 import uuid7
 from common.parsing.budget import Budget
+from common.uuid7 import uuid7
 from events.intake import digests, usage
 from events.models import Effect, Rule
 from events.pure import matching, steps

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID, uuid5
 
 from common.database.postgres import column, execute
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from events.intake import usage
 from events.models import Event
 from events.pure.envelope import Envelope

@@ -10,7 +10,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, ngettext
 
 from common.database.postgres import persist
-from common.database.uuid7 import first_of
+from common.uuid7 import first_of
 from events.models import Event
 from events.pure import steps
 from events.pure.matching import TYPE, Condition, budget_of_event, unmet

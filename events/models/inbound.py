@@ -9,8 +9,8 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from common import encryption
-from common.database.uuid7 import uuid7
+from common.database import encryption
+from common.uuid7 import uuid7
 from events.pure import schemes
 from people.models import User
 from work.reasons import sentence

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
 from common.database.triggers import update_of
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from events.pure import types
 from notifications.models import Channel, sort_channels
 from people.models import User

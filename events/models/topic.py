@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from people.models import User
 
 

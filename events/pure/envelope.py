@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 
 MOST_HOPS = 3
 LARGEST_DATA = 128 * 1024

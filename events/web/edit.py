@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from common.admin.base import as_uuid
-from common.limits.request_limiter import limit_page
+from common.redis.request_limiter import limit_page
 from events.inputs.rule_form import ConditionRow, RuleForm
 from events.models import Event, Rule
 from events.pure import matching, types

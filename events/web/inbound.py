@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from common import encryption
-from common.limits import request_limiter
+from common.database import encryption
 from common.parsing import strict_json
+from common.redis import request_limiter
 from events.inbound import addresses, receive
 from events.inbound.forms import InboundForm, SampleForm
 from events.models import InboundAddress, InboundRequest

@@ -18,10 +18,10 @@ from zoneinfo import ZoneInfo
 
 from django.db import transaction
 
-from common import fault_points
+from common import fault_points, zones
 from common.database import postgres
 from common.database.postgres import column, persist
-from common.times import civil_time, zones
+from common.times import civil_time
 from jobs import kinds as job_kinds
 from jobs.batches import sql
 from jobs.batches.audiences import AUDIENCES

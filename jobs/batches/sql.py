@@ -2,7 +2,7 @@
 
 # ruff: noqa: S608 - constants only
 
-from common.database import uuid7
+from common import uuid7
 from notifications.deliveries.outbox import INSERT_DELIVERIES
 from notifications.messages import text
 from notifications.models.channel import USABLE_SQL

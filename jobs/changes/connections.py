@@ -8,10 +8,10 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from common import encryption
+from common.database import encryption
 from common.database.postgres import lend_connection
-from common.limits import rate_limiter
-from common.limits.rate_limiter import Window
+from common.redis import rate_limiter
+from common.redis.rate_limiter import Window
 from jobs import connections
 from jobs.connections.base import ConnectionKind
 from jobs.models import Connection

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from common.times import zones
+from common import zones
 from jobs.checks.recording import SendAs
 from jobs.kinds.base import Ask, Source
 from people import quiet

@@ -13,8 +13,8 @@ from typing import Any
 from celery import signals
 from django.conf import settings
 
-from common.limits import rate_limiter
-from common.limits.rate_limiter import Ended, Slots
+from common.redis import rate_limiter
+from common.redis.rate_limiter import Ended, Slots
 from jobs import kinds
 from jobs.checks.claim import Claim
 from jobs.checks.recording import LOOK

@@ -14,9 +14,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from common.database.postgres import lend_connection
-from common.database.uuid7 import uuid7
-from common.limits import rate_limiter
-from common.limits.rate_limiter import Window
+from common.redis import rate_limiter
+from common.redis.rate_limiter import Window
+from common.uuid7 import uuid7
 from jobs import words
 from jobs.checks import recording
 from jobs.checks.recording import NewJob, SendAs

@@ -9,7 +9,7 @@ from functools import partial
 
 from django.db.models.functions import Now
 
-from common import encryption
+from common.database import encryption
 from common.database.postgres import lend_connection, persist
 from common.parsing.budget import Budget, OverBudget
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say, Source

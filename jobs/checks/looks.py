@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from common.database.postgres import column
-from common.database.uuid7 import first_of
+from common.uuid7 import first_of
 from jobs import words
 from jobs.models import Job
 from work.models import DEAD_LETTERS

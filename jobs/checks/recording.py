@@ -12,7 +12,7 @@ from uuid import UUID
 from django.conf import settings
 
 from common.database.postgres import column, query
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from jobs import kinds
 from work.broker import wakes
 from work.broker.wakes import Wake

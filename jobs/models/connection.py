@@ -10,8 +10,8 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
 from django.utils.translation import gettext_lazy as _
 
-from common import encryption
-from common.database.uuid7 import uuid7
+from common.database import encryption
+from common.uuid7 import uuid7
 from jobs import connections
 from notifications.messages.message import Destination
 from people.models import User

@@ -6,7 +6,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from jobs.models.connection import Connection
 from work.models import DEAD_LETTERS, Attempt, Words, Work
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from common.admin.base import as_uuid
-from common.limits.request_limiter import limit_page
+from common.redis.request_limiter import limit_page
 from common.texts.numbers import grouped
 from common.web import paging
 from jobs.batches import audiences, progress as batches

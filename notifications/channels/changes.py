@@ -17,11 +17,11 @@ from django.dispatch import receiver
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from common import encryption
+from common.database import encryption
 from common.database.damaged import readable
-from common.database.uuid7 import uuid7
 from common.texts import languages
 from common.times import dates
+from common.uuid7 import uuid7
 from notifications import providers
 from notifications.channels import verification
 from notifications.deliveries import outbox

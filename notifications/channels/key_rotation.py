@@ -8,7 +8,7 @@ from uuid import UUID
 from django.apps import apps
 from django.db.models import Model
 
-from common import encryption
+from common.database import encryption
 from common.models import KeyCheck
 
 _CHUNK = 500

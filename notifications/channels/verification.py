@@ -10,7 +10,7 @@ from django.core.cache import cache
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from common import encryption
+from common.database import encryption
 from common.texts import languages
 from notifications import providers
 from notifications.deliveries import outbox

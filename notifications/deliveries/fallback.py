@@ -16,7 +16,7 @@ from django.db import transaction
 
 from common import fault_points
 from common.database.postgres import column, query
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.models import Delivery
 from notifications.models.channel import USABLE_SQL

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, QuerySet
 
 from common.database.postgres import query
-from common.database.uuid7 import first_of
+from common.uuid7 import first_of
 from common.web.paging import FIRST_ID, LAST_ID, Span
 from notifications.models import Delivery, Notification
 

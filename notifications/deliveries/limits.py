@@ -16,10 +16,11 @@ from celery import signals
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from common import zones
 from common.database.postgres import lend_connection
-from common.limits import rate_limiter
-from common.limits.rate_limiter import Ended, Limit, Reservation, Slots, Window
-from common.times import civil_time, dates, zones
+from common.redis import rate_limiter
+from common.redis.rate_limiter import Ended, Limit, Reservation, Slots, Window
+from common.times import civil_time, dates
 from notifications import providers
 from notifications.deliveries import permits
 from notifications.messages.change_types import STATUS

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import transaction
 
 from common.database.postgres import column, execute, query
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from notifications import providers
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
 from notifications.models import Channel, Notification

@@ -12,7 +12,7 @@ from itertools import islice
 from uuid import UUID
 
 from common.database.postgres import lend_connection
-from common.limits.rate_limiter import Ended
+from common.redis.rate_limiter import Ended
 
 
 @dataclass(slots=True, eq=False)

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from common.database.uuid7 import first_of, uuid7
+from common.uuid7 import first_of, uuid7
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
 from notifications.models import Channel, Notification

@@ -10,7 +10,7 @@ from celery import current_app
 from django.db import transaction
 from django.db.models import QuerySet
 
-from common import encryption
+from common.database import encryption
 from common.texts import languages
 from notifications.models import Delivery
 from notifications.models.channel import verified

@@ -12,7 +12,8 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from common.times import dates, zones
+from common import zones
+from common.times import dates
 
 # User text never reaches a template engine or str.format: only these names, and nothing nested in them.
 NAMES = ("name", "slot", "date", "time", "schedule")

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.db import models
 
 from common.database.triggers import update_of
-from common.database.uuid7 import SQL as UUID7, uuid7
+from common.uuid7 import SQL as UUID7, uuid7
 from notifications.messages.change_types import STATUS
 
 KEPT_DAYS = 7

@@ -13,9 +13,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_lazy as _
 
-from common import encryption
-from common.database import checks
-from common.database.uuid7 import uuid7
+from common.database import checks, encryption
+from common.uuid7 import uuid7
 from notifications import providers
 from notifications.messages.change_types import STATUS
 from notifications.messages.message import Destination

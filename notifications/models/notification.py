@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from common.database.storage import BUSY
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from notifications.messages.change_types import STATUS
 from notifications.messages.text import as_html
 from notifications.models.channel import sort_channels

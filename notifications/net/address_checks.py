@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from django import forms
 from django.core.cache import cache
 
-from common.limits import rate_limiter
-from common.limits.rate_limiter import Window
+from common.redis import rate_limiter
+from common.redis.rate_limiter import Window
 
 AT_ONCE = 2
 """How many forms of one person look at addresses at the same time."""

@@ -12,8 +12,8 @@ from django.utils.formats import time_format
 from django.utils.translation import gettext as _
 
 from common.database.postgres import column, query
-from common.database.uuid7 import first_of
 from common.times import dates
+from common.uuid7 import first_of
 from notifications.web.history_form import HistoryForm, midnight
 
 MOST_BARS = 90

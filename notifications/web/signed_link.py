@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from common.limits import request_limiter
+from common.redis import request_limiter
 from notifications.messages.links import SignedLink
 
 View = Callable[[HttpRequest, UUID], HttpResponse]

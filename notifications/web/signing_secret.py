@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from common import encryption
+from common.database import encryption
 from notifications import providers
 from notifications.channels import changes
 from notifications.models import Channel

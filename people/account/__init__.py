@@ -1,1 +1,1 @@
-"""A whole account: its rows, their download and deletion."""
+"""A whole account: its settings, its rows, their download and deletion."""

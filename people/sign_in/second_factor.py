@@ -33,7 +33,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy as _
 
-from common import encryption
+from common.database import encryption
 from people.models import User
 
 _FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)

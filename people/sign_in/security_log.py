@@ -23,7 +23,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from common.database.uuid7 import first_of
+from common.uuid7 import first_of
 from people.models import SecurityEvent, User
 from people.sign_in import sessions
 

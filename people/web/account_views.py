@@ -19,8 +19,8 @@ from django.utils.html import escape
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from common.admin.base import count_up_to
-from common.limits import rate_limiter
-from common.limits.rate_limiter import Window
+from common.redis import rate_limiter
+from common.redis.rate_limiter import Window
 from people.access.requests import PersonRequest, sensitive
 from people.account import deletion, export
 from people.models import SecurityEvent, User

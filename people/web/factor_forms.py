@@ -22,7 +22,7 @@ from django.forms import ValidationError
 from django.utils.translation import gettext as _, gettext_lazy
 from fido2.utils import websafe_decode
 
-from common import encryption
+from common.database import encryption
 from people.sign_in import second_factor
 
 MAX_NAME = 80

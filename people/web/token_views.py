@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from people import tokens
 from people.access.requests import PersonRequest, sensitive
 from people.models import ApiToken

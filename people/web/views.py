@@ -12,13 +12,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
-from common.limits.request_limiter import by_address, limit_page
+from common.redis.request_limiter import by_address, limit_page
 from people import mailboxes, tokens
 from people.access.requests import PersonRequest
+from people.account.settings_form import SettingsForm
 from people.models import Theme, User
 from people.sign_in import address_undo, second_factor
 from people.web import themes
-from people.web.forms import SettingsForm
 
 
 @require_safe

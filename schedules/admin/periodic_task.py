@@ -18,9 +18,9 @@ from django_celery_beat.models import CrontabSchedule, PeriodicTask, cronexp
 from kombu.exceptions import OperationalError
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
+from common import zones
 from common.admin import columns
 from common.admin.base import BaseAdmin, as_uuid
-from common.times import zones
 from schedules.beat import stock_entries
 from schedules.models import Schedule
 from schedules.parts import mirror

@@ -10,9 +10,9 @@ from django.http import HttpRequest
 from django_celery_beat import admin as stock
 from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule
 
+from common import zones
 from common.admin.base import ReadOnly
 from common.admin.damaged import SafeAdmin
-from common.times import zones
 from schedules.beat import stock_entries
 
 for model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule):

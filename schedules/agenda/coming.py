@@ -12,7 +12,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from common.times.civil_time import begin_of
-from common.times.zones import FIRST_ZONE
+from common.zones import FIRST_ZONE
 from people.models import User
 from schedules import rules
 from schedules.agenda.entry import Days, Entry

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from common import encryption
+from common.database import encryption
 from common.times import civil_time
 from people.models import CalendarFeed, User
 from people.user_lock import lock_user

@@ -6,8 +6,8 @@ from itertools import pairwise
 from uuid import UUID
 
 from common.database.postgres import column, query
-from common.database.uuid7 import first_of
 from common.times.civil_time import begin_of, local
+from common.uuid7 import first_of
 from people.models import User
 from schedules.agenda.entry import Days, Entry
 from schedules.models import Occurrence

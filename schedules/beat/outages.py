@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from common.database import uuid7
+from common import uuid7
 from common.database.postgres import query
 from schedules.beat.heartbeat import Outage
 from schedules.firing import fire

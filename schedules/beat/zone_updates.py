@@ -15,8 +15,8 @@ from uuid import UUID
 
 from django.db import transaction
 
+from common import zones
 from common.database.postgres import blames_no_row
-from common.times import zones
 from schedules.changes.state import set_next_slot_or_break
 from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent, ZoneDigest

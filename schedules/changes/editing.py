@@ -13,7 +13,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from jobs.changes import reminders
 from notifications.models import Channel
 from people.models import User

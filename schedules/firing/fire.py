@@ -14,10 +14,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from common import fault_points
+from common import fault_points, zones
 from common.database.postgres import blames_no_row, change, column, query
-from common.database.uuid7 import uuid7
-from common.times import zones
+from common.uuid7 import uuid7
 from notifications.channels.owner_notices import Notice
 from schedules.firing import due, holidays, quarantine, sending
 from schedules.firing.due import Due

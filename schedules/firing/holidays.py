@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Self
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from common import zones
 from common.database.postgres import column, query
-from common.times import zones
 from common.times.civil_time import begin_of
 from notifications.deliveries import quiet_changes
 from people.models import User

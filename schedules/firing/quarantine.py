@@ -15,8 +15,8 @@ from django.urls import reverse
 
 from common.database.checks import READABLE
 from common.database.postgres import blames_no_row, query
-from common.database.uuid7 import uuid7
 from common.texts import languages
+from common.uuid7 import uuid7
 from notifications.channels import owner_notices
 from notifications.channels.owner_notices import Notice
 from notifications.deliveries import withdrawal

@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.texts.numbers import grouped
-from common.times.zones import FIRST_ZONE
+from common.zones import FIRST_ZONE
 from jobs.batches import audiences
 from people.models import User
 from schedules.inputs.timing_form import TimingForm

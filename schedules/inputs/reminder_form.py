@@ -9,7 +9,7 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from common.web.edit_form import SharedFields
 from notifications.inputs.channels_form import ChannelsForm
 from notifications.inputs.text_fields import BodyField, TitleField

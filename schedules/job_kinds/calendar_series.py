@@ -8,8 +8,9 @@ from datetime import date, datetime, time, timedelta
 from typing import TypeGuard
 from zoneinfo import ZoneInfo
 
+from common import zones
 from common.parsing.budget import Budget
-from common.times import civil_time, zones
+from common.times import civil_time
 from schedules.job_kinds.calendar_file import FileEvent, Moment
 from schedules.job_kinds.calendar_zones import HOMELESS
 from schedules.rules import Work, civil, rrule_text

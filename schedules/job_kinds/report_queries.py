@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from common.database.postgres import persist, query
-from common.database.uuid7 import first_of
+from common.uuid7 import first_of
 from people.access.rights import SEES_EVERYBODY
 
 MOST_COUNTED = 10_000

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from common.times import zones
+from common import zones
 from common.times.civil_time import TICK, first_instant, gap_before, happens_twice, high_water, local, turned_back_over
 from schedules.rules.invalid import InvalidRule
 

@@ -18,9 +18,9 @@ from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_POST
 
-from common.database.uuid7 import is_recent
 from common.times import dates
-from common.times.zones import FIRST_ZONE
+from common.uuid7 import is_recent
+from common.zones import FIRST_ZONE
 from people.access.requests import PersonRequest
 from people.user_lock import with_user_lock
 from schedules import rules

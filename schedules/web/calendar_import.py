@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
-from common.limits.request_slots import TooManyImports, one_import
+from common.redis.request_slots import TooManyImports, one_import
 from notifications.inputs.channels_form import ChannelsForm
 from people.access.requests import PersonRequest
 from people.models import User

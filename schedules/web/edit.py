@@ -13,7 +13,7 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_safe
 
-from common.limits.request_limiter import limit_page
+from common.redis.request_limiter import limit_page
 from people.access.requests import PersonRequest
 from people.user_lock import with_user_lock
 from schedules.changes import editing

@@ -7,8 +7,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import conditional_page, require_POST, require_safe
 
-from common import encryption
-from common.limits.request_limiter import by_address, limit_page
+from common.database import encryption
+from common.redis.request_limiter import by_address, limit_page
 from common.texts import languages
 from people.access.requests import PersonRequest
 from schedules.agenda import feed

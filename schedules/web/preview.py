@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
-from common.limits.request_limiter import limit_page
+from common.redis.request_limiter import limit_page
 from jobs import kinds
 from notifications.channels import text_preview
 from notifications.channels.text_preview import Reading

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from jobs.batches import audiences
 from jobs.checks import looks
 from jobs.checks.look_now import Looked

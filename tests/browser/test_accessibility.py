@@ -34,7 +34,7 @@ from django_celery_beat.models import ClockedSchedule, IntervalSchedule, Periodi
 from django_celery_results.models import TaskResult
 from playwright.sync_api import Page, sync_playwright
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from events.models import Digest
 from jobs.models import Batch, Job
 from notifications.deliveries.kind import DELIVERY

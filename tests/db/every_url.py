@@ -14,7 +14,7 @@ from django.urls.resolvers import RoutePattern
 
 from api.protocol.fields import written
 from api.v1 import api
-from common import encryption
+from common.database import encryption
 from events.models import InboundAddress, InboundRequest, Rule, Subscription, Topic
 from jobs.models import Batch, Job
 from people import tokens

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from common.admin import base, filters
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from tests.db.conftest import Story
 from tests.db.test_admin_pages import ROWS
 from tests.make import NOON, make_channel, make_delivery

@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
 
+from common import zones
 from common.admin.base import BaseAdmin
-from common.times import zones
 from config.celery import app
 from notifications.channels import owner_notices
 from notifications.models import Channel, Delivery, Notification

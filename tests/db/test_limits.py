@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from events.models import Rule
 from notifications.channels import changes, verification
 from notifications.models import Channel

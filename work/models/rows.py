@@ -17,8 +17,8 @@ from django.utils.translation import gettext_lazy as _
 from common.database import checks
 from common.database.storage import BUSY
 from common.database.triggers import changed, refuse, update_of
-from common.database.uuid7 import uuid7
 from common.texts.state_words import lazy_state_word
+from common.uuid7 import uuid7
 from work.reasons import sentence
 
 EARTHLY = (datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC))

@@ -16,7 +16,7 @@ from api.protocol.problems import FieldError, Problem, conflict, invalid, requir
 from api.resources.channels.body import provider_of
 from api.resources.channels.collection import REFUSALS, locked, own, show
 from api.resources.channels.document import ChannelDocument
-from common import encryption
+from common.database import encryption
 from notifications.channels import changes, verification
 from notifications.channels.forms import CodeForm
 from notifications.deliveries import confirmation

@@ -15,7 +15,7 @@ from api.protocol.problems import FieldError, conflict, invalid
 from api.resources.schedules.access import changing, show
 from api.resources.schedules.document import ScheduleDocument
 from api.resources.schedules.history import OccurrenceDocument, occurrence
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from jobs.checks import looks
 from people.user_lock import lock_user
 from schedules.changes import bulk, editing

@@ -32,9 +32,9 @@ from notifications.messages.message import Destination
 from notifications.models import Channel
 from notifications.net import address_checks
 from notifications.providers.base import HasForm
+from people.account.settings_form import SettingsForm
 from people.models import User
 from people.user_lock import is_dry_run, lock_in_transaction
-from people.web.forms import SettingsForm
 from schedules.changes import editing
 from schedules.models import Schedule
 from schedules.parts import words as schedule_words

@@ -19,10 +19,10 @@ from psycopg.errors import UniqueViolation
 
 from api.resources.transfer import export, load
 from api.resources.transfer.load import Outcome, Unreadable
-from common.limits.request_slots import TooManyImports, one_import
 from common.parsing import strict_json
 from common.parsing.budget import OverBudget
 from common.parsing.pool import ParsingUnavailable, parsed
+from common.redis.request_slots import TooManyImports, one_import
 from people.access.requests import PersonRequest, sensitive
 
 LARGEST = 4 * 1024 * 1024

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
-from common.times import zones
+from common import zones
 from schedules.inputs.sentences import rest
 from schedules.inputs.sentences.days import Clock, Day, Piece, Step, Times
 from schedules.inputs.sentences.grammar import grammar

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.http import HttpResponse
 from pytest_django import Settings
 
-from common.limits import request_slots
+from common.redis import request_slots
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule

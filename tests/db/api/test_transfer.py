@@ -19,7 +19,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from api.resources.transfer import additions, export, load, views
 from api.resources.transfer.load import Outcome
-from common.limits import request_slots
+from common.redis import request_slots
 from common.redis.cache import Cache
 from events.inbound import addresses
 from events.inbound.forms import InboundForm

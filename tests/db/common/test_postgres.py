@@ -9,7 +9,7 @@ import pytest
 from django.db import DatabaseError, OperationalError, connection, transaction
 
 from common.database.postgres import blames_no_row, column, is_outage
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 
 TEXTS = [
     "plain",

@@ -18,9 +18,8 @@ from limits.storage import RedisStorage
 from limits.strategies import MovingWindowRateLimiter
 from pytest_django import Settings
 
-from common.limits import rate_limiter, request_limiter
-from common.limits.rate_limiter import Ended, Reservation, Slots, Window, end, take
-from common.redis import client as redis_client
+from common.redis import client as redis_client, rate_limiter, request_limiter
+from common.redis.rate_limiter import Ended, Reservation, Slots, Window, end, take
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from common import encryption
+from common.database import encryption
 from events.inbound import receive
 from events.models import Event, InboundAddress, InboundRequest
 from events.reasons import Code

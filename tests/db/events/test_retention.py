@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
-from common.database.uuid7 import first_of
+from common.uuid7 import first_of
 from events.intake import ledger
 from events.kinds import retention
 from events.models import Digest, DigestAttempt, Effect, Event, EventAttempt

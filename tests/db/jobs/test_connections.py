@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from common import encryption
+from common.database import encryption
 from demo.receivers import HTTPReceiver, Received, Reply
 from demo.receivers.github import GitHub, token
 from jobs.changes import connections

@@ -16,7 +16,7 @@ from django import forms
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from jobs import kinds
 from jobs.checks import looking
 from jobs.kinds.base import LONGEST_FRESH, Ask, Found, JobKind, Nothing, Say, Source

@@ -9,7 +9,7 @@ import pytest
 import redis
 from pytest_django import Settings
 
-from common.limits import rate_limiter
+from common.redis import rate_limiter
 from jobs.checks import limits, looking
 from jobs.checks.kind import JOB
 from jobs.models import Job

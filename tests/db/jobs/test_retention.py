@@ -12,7 +12,7 @@ from django.conf import settings as configured
 from django.db import connection
 from django.utils import timezone
 
-from common.database.uuid7 import first_of, uuid7
+from common.uuid7 import first_of, uuid7
 from config.environment import env
 from jobs import retention
 from jobs.models import Batch, Job, JobAttempt, Memory, Part

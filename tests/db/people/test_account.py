@@ -21,7 +21,7 @@ from django_celery_beat.models import PeriodicTask
 from psycopg import ServerCursor
 
 from api.models import StoredAnswer
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from events.models import Digest, Effect, Event, Subscription, Topic
 from jobs.models import Batch, Job, Leaver, Memory, Part
 from notifications.messages.message import Delivered

@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
-from common.database.uuid7 import first_of
+from common.uuid7 import first_of
 from people import tokens
 from people.models import SecurityEvent, User
 from people.sign_in import security_log

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from common import encryption
+from common.database import encryption
 from people import tokens
 from people.models import ApiToken, User
 from tests.db.api.conftest import Api

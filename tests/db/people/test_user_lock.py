@@ -16,7 +16,7 @@ from redis import Redis
 
 from api.protocol import idempotency
 from common.database.postgres import is_locked
-from common.limits import request_slots
+from common.redis import request_slots
 from people.models import User
 from people.user_lock import Busy, lock_at_once, lock_in_transaction, lock_user
 from schedules.models import Schedule

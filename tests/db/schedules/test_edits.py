@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django_celery_beat.models import PeriodicTask
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from notifications.models import Delivery, Notification
 from people.models import User
 from schedules.changes import editing

@@ -14,7 +14,7 @@ import pytest
 from django.db import DataError, OperationalError, connections, transaction
 from django.utils import timezone
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY, Claim
 from notifications.messages.message import Delivered

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 import redis
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from notifications import tasks
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification

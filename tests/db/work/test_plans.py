@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from common.database.postgres import column
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery
 from tests.make import make_channel, make_delivery, make_user, noted

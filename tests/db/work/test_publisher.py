@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 from celery import Celery, signals
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from config.celery import app
 from notifications import tasks
 from notifications.deliveries import outbox

@@ -13,7 +13,7 @@ import redis
 from django.db import connection
 from django.utils import timezone
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from config.celery import app
 from events.intake import ledger
 from events.models import Event

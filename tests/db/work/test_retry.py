@@ -9,7 +9,7 @@ import pytest
 import redis
 from celery.exceptions import Retry
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from notifications import tasks
 from notifications.models import Delivery
 from notifications.providers.webhook import Webhook

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from api.resources.transfer import export
-from common.limits.request_slots import AT_ONCE
+from common.redis.request_slots import AT_ONCE
 from demo.receivers.http import Hang, HTTPReceiver
 from schedules.models import Schedule
 from tests.db.locks import locked

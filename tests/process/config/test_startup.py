@@ -16,7 +16,7 @@ from cryptography.fernet import Fernet
 from django.conf import settings
 from django.db import connection
 
-from common import encryption
+from common.database import encryption
 from demo.ports import free_port
 from notifications.channels import key_rotation
 from people.models import User

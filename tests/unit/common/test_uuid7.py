@@ -8,7 +8,7 @@ from uuid import RFC_4122, UUID, uuid4
 
 import pytest
 
-from common.database.uuid7 import first_of, is_recent, uuid7
+from common.uuid7 import first_of, is_recent, uuid7
 from tests.make import NOON
 
 

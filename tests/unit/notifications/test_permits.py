@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from common.limits.rate_limiter import Ended
+from common.redis.rate_limiter import Ended
 from notifications.deliveries import permits
 
 LONG = 30.0

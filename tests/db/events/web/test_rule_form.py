@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from common.database.uuid7 import first_of, uuid7
+from common.uuid7 import first_of, uuid7
 from events.inputs.rule_form import RuleForm
 from events.models import Rule
 from people.models import User

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from common import encryption
+from common.database import encryption
 from common.models import KeyCheck
 from notifications.channels import key_rotation
 from notifications.deliveries import kind as delivery_kind

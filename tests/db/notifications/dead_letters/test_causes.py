@@ -10,8 +10,8 @@ from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
 import work.reasons
-from common import encryption
-from common.database.uuid7 import uuid7
+from common.database import encryption
+from common.uuid7 import uuid7
 from notifications.deliveries.kind import DELIVERY
 from notifications.messages.message import Delivered, Rejected
 from notifications.models import Channel, Delivery

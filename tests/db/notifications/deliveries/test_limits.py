@@ -15,8 +15,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
-from common.limits import rate_limiter
-from common.limits.rate_limiter import Reservation
+from common.redis import rate_limiter
+from common.redis.rate_limiter import Reservation
 from notifications import providers
 from notifications.deliveries import limits, permits
 from notifications.deliveries.kind import DELIVERY

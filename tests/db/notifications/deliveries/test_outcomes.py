@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from common.database.uuid7 import uuid7
+from common.uuid7 import uuid7
 from notifications.channels import changes
 from notifications.deliveries import acknowledge, fallback, outbox, withdrawal
 from notifications.deliveries.kind import DELIVERY, Claim

@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from common.database.uuid7 import first_of
+from common.uuid7 import first_of
 from common.web import paging
 from notifications.models import Channel, Delivery, Notification
 from people.models import User

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
-from common.times.zones import FIRST_ZONE
+from common.zones import FIRST_ZONE
 from events.models import Topic
 from jobs.batches import audiences
 from jobs.models import Batch

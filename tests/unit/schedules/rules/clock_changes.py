@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from zoneinfo import ZoneInfo
 
-from common.times import zones
+from common import zones
 
 ZONES = sorted(zones.known())
 BEGIN = datetime(1970, 1, 1, tzinfo=UTC)

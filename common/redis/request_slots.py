@@ -20,8 +20,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from common.database.postgres import lend_connection
-from common.limits import rate_limiter, request_limiter
-from common.limits.rate_limiter import Window
+from common.redis import rate_limiter, request_limiter
+from common.redis.rate_limiter import Window
 
 AT_ONCE = 2
 LEASE = 5.0  # seconds

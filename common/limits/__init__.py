@@ -1,1 +1,0 @@
-"""How much a person or a receiver may ask for at a time, counted in Redis."""

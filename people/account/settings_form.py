@@ -1,0 +1,72 @@
+"""A person's settings, for the page and for an import."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.utils.translation import gettext as _, gettext_lazy
+
+from people.models import Theme, User
+
+
+class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
+    language = forms.ChoiceField(
+        label=gettext_lazy("Language"),
+        required=False,
+        choices=lambda: [("", _("The one that the browser asks for")), *settings.LANGUAGES],
+        help_text=gettext_lazy("For pages and messages. What you type stays as it is."),
+        error_messages={"invalid_choice": gettext_lazy("Choose one of the languages listed.")},
+    )
+    time_zone = forms.CharField(
+        label=gettext_lazy("Time zone"),
+        widget=forms.TextInput(attrs={"list": "zones", "data-guess-zone": True, "autocomplete": "off"}),
+        help_text=gettext_lazy("Used on all pages and as the default for new reminders."),
+        error_messages={"required": gettext_lazy("Choose a time zone, such as Europe/Berlin.")},
+    )
+
+    theme = forms.ChoiceField(
+        label=gettext_lazy("Theme"),
+        choices=Theme.choices,
+        required=False,
+        error_messages={"invalid_choice": gettext_lazy("Choose one of the themes: system, light or dark.")},
+    )
+
+    class Meta:
+        model = User
+        fields = ["name", "language", "time_zone", "quiet_from", "quiet_until", "theme", "keyboard_shortcuts"]
+        labels = {
+            "name": gettext_lazy("Your name"),
+            "quiet_from": gettext_lazy("Quiet from"),
+            "quiet_until": gettext_lazy("Quiet until"),
+            "keyboard_shortcuts": gettext_lazy("Keyboard shortcuts"),
+        }
+        help_texts = {
+            "quiet_until": gettext_lazy(
+                "Every day, in your time zone. Only urgent reminders and your inbox are not delayed. "
+                "Reminders that are too old afterwards are not sent."
+            ),
+            "keyboard_shortcuts": gettext_lazy("Single keys that open pages, such as ? for the list of them."),
+        }
+        widgets = {"name": forms.TextInput(attrs={"autocomplete": "name"})} | {
+            edge: forms.TimeInput(format="%H:%M", attrs={"type": "time", "autocomplete": "off"})
+            for edge in ("quiet_from", "quiet_until")
+        }
+        error_messages = {
+            edge: {"invalid": gettext_lazy("Enter a time from 00:00 to 23:59, such as 22:00, or leave it empty.")}
+            for edge in ("quiet_from", "quiet_until")
+        }
+
+    def clean_theme(self) -> str:
+        """Without a choice, it stays as it is."""
+        return self.cleaned_data["theme"] or str(self.instance.theme)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        begins, ends = cleaned.get("quiet_from"), cleaned.get("quiet_until")
+        if begins is None and ends is not None and "quiet_from" not in self.errors:
+            self.add_error("quiet_from", _("Enter both times, or leave both empty."))
+        if ends is None and begins is not None and "quiet_until" not in self.errors:
+            self.add_error("quiet_until", _("Enter both times, or leave both empty."))
+        if begins is not None and begins == ends:
+            self.add_error("quiet_until", _("Enter two different times, or leave both empty."))
+        return cleaned
