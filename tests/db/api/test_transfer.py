@@ -310,6 +310,15 @@ def uploaded(client: Client, content: bytes) -> HttpResponse:
     return client.post("/settings/import/", {"file": SimpleUploadedFile("carillon.json", content)})
 
 
+@pytest.mark.parametrize(("language", "said"), [("de", "Schreibe einen Text."), ("es", "Escribe un texto.")])
+def test_a_wrong_type_in_an_entry_is_told_in_the_language_of_the_page(
+    language: str, said: str, browser: Client, ada: User
+) -> None:
+    User.objects.update(language=language)
+    file = exported(ada) | {"channels": [{"kind": 5, "label": "Pager", "fields": {}}]}
+    assert said in uploaded(browser, json.dumps(file).encode()).content.decode()
+
+
 def test_a_file_is_read_in_pieces_and_whole_at_the_last_one_only(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(ada)
     whole = exported(ada)
