@@ -22,12 +22,18 @@ def _step(number: float, unit: str, scale: float = 1, plus: float = 0) -> Step |
     return (int(number * factor), smaller) if smaller else None
 
 
-def _date(day: int, month: int = 0, year: int | None = None, said: int | None = None) -> Day | None:
-    return checked(Day(day=day, month=month, year=year or 0, said=said)) if day else None
+def _day(of: Day | None = None, **fields: Any) -> Day:
+    """The day `of`, or a new one, with the fields that are said."""
+    if fields.get("nth", 1) not in (1, 2, 3, 4, -1):
+        raise NotUnderstood("every")
+    if fields.get("day") == 0:
+        raise ValueError
+    return checked(replace(of or Day(), **{name: value for name, value in fields.items() if value is not None}))
 
 
-def _span(first: int, last: Day | None) -> Day | None:
-    return replace(last, day=first, until=last) if last and last.day > first > 0 and last.month else None
+def _span(first: int, last: Day | int, **fields: Any) -> Day | None:
+    last = last if isinstance(last, Day) else _day(day=last, **fields)
+    return replace(last, day=first, until=last) if last.day > first > 0 and last.month else None
 
 
 def _days_span(first: Day, last: Day) -> Day | None:
@@ -40,19 +46,9 @@ def _of_unit(unit: str, repeats: int = 0, number: int = 1) -> Day | None:
     return Day(every=(months, "months"), repeats=bool(repeats), is_of=True) if months else None
 
 
-def _month(month: int, year: int | None = None, repeats: int = 0, is_of: bool = True) -> Day:
-    return Day(month=month, year=year or 0, is_of=is_of, repeats=bool(repeats))
-
-
 def _month_from_now(today: date, ahead: int) -> Day:
     then = today + relativedelta(months=ahead)
-    return _month(then.month, then.year)
-
-
-def _nth(number: int, weekday: int, of: Day | None = None) -> Day:
-    if number not in (1, 2, 3, 4, -1):
-        raise NotUnderstood("every")
-    return replace(of or Day(), nth=number, weekday=weekday)
+    return Day(month=then.month, year=then.year, is_of=True)
 
 
 def _last_day(of: Day, is_once: int = 0) -> Day:
@@ -105,11 +101,7 @@ def _shifted(lengths: list[Step], since: Day, sign: int, today: date) -> Day | N
 
 def _next_month(month: int, today: date) -> Day | None:
     """Later in this year, "next December" may be that of next year."""
-    return _month(month, is_of=False) if month <= today.month else None
-
-
-def _half(times: Times, half: int) -> Times | None:
-    return _minutes(times, times[0].minute, half)
+    return Day(month=month) if month <= today.month else None
 
 
 def _every(value: Day, number: int | None = None) -> Day | None:
@@ -135,9 +127,9 @@ def _past(minutes: int, times: Times, sign: int = 1) -> Times | None:
     return (replace(at, hour=hour or (12 if at.is_open else 0), minute=minutes % 60),)
 
 
-def _minutes(times: Times, minute: int | None, half: int | None = None) -> Times | None:
+def _minutes(times: Times, minute: int | None = None, half: int | None = None) -> Times | None:
     """An hour with its minutes, and with the half of the day if `half` is 0 or 1."""
-    at = replace(times[0], minute=minute or 0)
+    at = times[0] if minute is None else replace(times[0], minute=minute)
     if half is not None:
         at = replace(at, hour=at.hour % 12 + 12 * half, is_open=False, has_half=True)
     return (at,) if at.minute < 60 and (half is None or 1 <= times[0].hour <= 12) else None
@@ -174,26 +166,16 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "step": _step,
     "steps": lambda pieces: [piece.kinds["step"] for piece in pieces if "step" in piece.kinds],
     # Days of a month or year.
-    "day": lambda day, said=None: _date(day, said=said),
-    "date": _date,
+    "day": _day,
     "feast": feast,
     "next_feast": lambda text, today: feast(text, today.year + 1),
     "span": _span,
-    "span_in": lambda first, last, month, year: _span(first, _date(last, month, year)),
-    "span_of": lambda first, last, of: _span(first, replace(of, day=last)),
     "days_span": _days_span,
-    "until": lambda first, last: replace(first, until=last),
     "of_unit": _of_unit,
     "of_step": lambda step: _of_unit(step[1], 1, step[0]),
     "of_steps": lambda steps: _of_unit(steps[0][1], 1, steps[0][0]),
-    "month": _month,
     "month_from_now": _month_from_now,
-    "in_month": lambda of: replace(of, is_of=False) if of.month and not of.every else None,
-    "in_year": lambda month, year=None: _month(month, year, is_of=False),
-    "nth": _nth,
-    "day_of": lambda number, of: checked(replace(of, day=number)),
     "last_day": _last_day,
-    "with_weekday": lambda weekday, day: replace(day, said=weekday) if day.exact or day.day > 0 else None,
     # Weekdays, and days from today.
     "weekday": lambda number, repeats=0: Day(weekdays=(number,), repeats=bool(repeats)),
     "weekdays": _weekdays,
@@ -209,19 +191,15 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "with_part": lambda day, part: None if day.part else replace(day, part=part),
     "shifted": _shifted,
     "next_month": _next_month,
-    "this_month": lambda month, today: _month(month, today.year, is_of=False) if month > today.month else None,
-    "months_span": lambda first, last, year=None: replace(
-        _month(first, year, is_of=False), until=_date(-1, last, year)
-    ),
+    "this_month": lambda month, today: Day(month=month, year=today.year) if month > today.month else None,
+    "months_span": lambda first, last, year=0: Day(month=first, year=year, until=Day(day=-1, month=last, year=year)),
     "thousands": lambda thousand, rest=None: 2000 + (rest or 0) if thousand == 2 and (rest or 0) < 100 else None,
     "before_year": lambda year: Day(exact=date(year - 1, 12, 31)),
     "every": _every,
     "each_part": lambda part, number: Day(every=(1 if number is None else number, "days"), part=part, repeats=True),
     # Times of day.
     "past": _past,
-    "past_steps": lambda steps, times, sign: _past(steps[0][0], times, sign) if steps[0][1] == "minutes" else None,
     "minutes": _minutes,
-    "half": _half,
     "named": lambda times, number: times if number in (None, 12) else None,
     "first": lambda times: times[0],
     "times": _times,

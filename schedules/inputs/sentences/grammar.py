@@ -22,7 +22,7 @@ class Rule:
     pattern: str
     names: dict[str, list[str]]
     action: str
-    arguments: list[str]
+    arguments: list[tuple[str, str]]
 
     def value(self, found: re.Match[str], pieces: list[Piece], line: str, today: date) -> Any:
         """The value of the pieces that the rule matches; None if it does not fit."""
@@ -33,10 +33,12 @@ class Rule:
             known[name] = next((of[kind] for kind in kinds if kind in of), None)
         if not self.action:
             return next((known[name] for name in self.names), True)
-        arguments = [known[one] if one in known else _literal(one) for one in self.arguments]
+        values = [(name, known[one] if one in known else _literal(one)) for name, one in self.arguments]
         text = line[pieces[begin].start : pieces[end - 1].end]
         try:
-            return ACTIONS[self.action](*arguments)
+            return ACTIONS[self.action](
+                *(value for name, value in values if not name), **{name: value for name, value in values if name}
+            )
         except NotUnderstood as error:
             raise NotUnderstood(error.code, text, (), **error.named) from None
         except (ValueError, OverflowError):
@@ -60,7 +62,8 @@ def rules() -> list[Rule]:
             pattern, _, action = rest.partition(" -> ")
             names = {name: kinds.split("/") for name, kinds in _NAMED.findall(pattern) if name}
             name, *arguments = action.split() or [""]
-            found.append(Rule(kind, pattern, names, name, arguments))
+            split = [(of, value) for of, _, value in (one.rpartition("=") for one in arguments)]
+            found.append(Rule(kind, pattern, names, name, split))
     return found
 
 

@@ -19,7 +19,7 @@ _HINTS = {"every": "every", "over": "over", "ago": "over", "vague": "vague", "tw
           "zone": "zone"}  # fmt: skip
 _TIMELY = {
     "count", "step", "dur", "month", "plural", "feast", "ymd", "nth", "now", "nextafter", "afternext", "pm", "time",
-    "clocks", "hm", "hmark", "clock", "dot", "dotdate", "endof", "year", "workdays", "span", "ofunit", "ofyear",
+    "clocks", "hm", "hmark", "clock", "dot", "dotdate", "endof", "year", "workdays", "span", "ofunit", "ofmonth", "ofyear",
     "inmonth", "named", "eom", "eoy", "oclock",
 }  # fmt: skip
 _BOUNDS = {"until": "until", "starting": "from", "except": "relative"}
