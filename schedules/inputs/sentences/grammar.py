@@ -9,7 +9,7 @@ from typing import Any
 from schedules.inputs.sentences.actions import ACTIONS
 from schedules.inputs.sentences.days import Piece
 from schedules.inputs.sentences.hints import NotUnderstood
-from schedules.inputs.sentences.pieces import DATA, KIND_SETS, lexicon
+from schedules.inputs.sentences.pieces import KIND_SETS, definitions, lexicon
 
 _NAMED = re.compile(r"(?:([a-z]):)?([a-z]+(?:/[a-z]+)*)")
 
@@ -51,19 +51,13 @@ def _literal(text: str) -> Any:
 
 @cache
 def rules() -> list[Rule]:
-    macros: dict[str, str] = {}
-    found: list[Rule] = []
-    for line in (DATA / "grammar.txt").read_text(encoding="utf-8").splitlines():
-        line = re.sub(r"\b[A-Z]+\b", lambda name: macros.get(name[0], name[0]), line)
-        if macro := re.fullmatch(r"([A-Z]+) = (.*)", line):
-            macros[macro[1]] = macro[2]
-        elif line and not line.startswith("#"):
-            kind, rest = line.split(": ", 1)
-            pattern, _, action = rest.partition(" -> ")
-            names = {name: kinds.split("/") for name, kinds in _NAMED.findall(pattern) if name}
-            name, *arguments = action.split() or [""]
-            split = [(of, value) for of, _, value in (one.rpartition("=") for one in arguments)]
-            found.append(Rule(kind, pattern, names, name, split))
+    found = []
+    for kind, rest in definitions("grammar"):
+        pattern, _, action = rest.partition(" -> ")
+        names = {name: kinds.split("/") for name, kinds in _NAMED.findall(pattern) if name}
+        name, *arguments = action.split() or [""]
+        split = [(of, value) for of, _, value in (one.rpartition("=") for one in arguments)]
+        found.append(Rule(kind, pattern, names, name, split))
     return found
 
 

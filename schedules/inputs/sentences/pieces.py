@@ -63,12 +63,23 @@ def lexicon(language: str) -> Lexicon:
             phrases[key] = kinds | {kind: of for kind, of in phrases.get(key, {}).items() if kind != "am"}
         preambles += data["preambles"]
         ordinary += fold(data["ordinary"]).split()
-    lines = (line.split(": ", 1) for line in (DATA / "tokens.txt").read_text(encoding="utf-8").splitlines()[1:])
-    pattern = "|".join(f"(?P<{kind}>{text})" for kind, text in lines)
+    pattern = "|".join(f"(?P<{kind}>{text})" for kind, text in definitions("tokens"))
     token = re.compile(pattern.replace("GAP", r"\s?" if "am" in phrases[("am",)] else ""), re.IGNORECASE)
     others = (entry for name in languages() if name not in spoken for entry in _entries(_data(name)))
     foreign = {fold(phrase) for kind, _, phrase in others if kind in _TELLING and len(phrase) > 3}
     return Lexicon(phrases, tuple(preambles), frozenset(ordinary), frozenset(foreign), token)
+
+
+def definitions(name: str) -> Iterator[tuple[str, str]]:
+    """The lines "name: text" of a file of the grammar, with what its words in capitals stand for."""
+    short: dict[str, str] = {}
+    for line in (DATA / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+        line = re.sub(r"\b[A-Z]+\b", lambda word: short.get(word[0], word[0]), line)
+        if definition := re.fullmatch(r"([A-Z]+) = (.*)", line):
+            short[definition[1]] = definition[2]
+        elif line and not line.startswith("#"):
+            kind, _, text = line.partition(": ")
+            yield kind, text
 
 
 def _data(language: str) -> Mapping[str, Any]:
@@ -240,7 +251,7 @@ def _ymd(year: int, month: int, day: int) -> Mapping[str, Any]:
 
 _READERS: Mapping[str | None, Any] = {
     "shorthand": lambda text: {"shorthand": text.lower()} if text.lower() in SHORTHANDS else {},
-    "zone": lambda text: {"zone": text},
+    "zonename": lambda text: {"zonename": text},
     "offset": lambda text: {"offset": text},
     "iso": lambda text: _ymd(*(int(one) for one in text.rstrip("Tt").split("-"))),
     "slashed": _slashed,
@@ -254,7 +265,7 @@ _READERS: Mapping[str | None, Any] = {
     "number": _digits,
 }
 # Every set of kinds that a token can have besides those of the words.
-_ALONE = ("shorthand", "zone", "offset", "ymd", "slashed", "clock", "dot", "amount", "decimal", "nth", "count")
+_ALONE = ("shorthand", "zonename", "offset", "ymd", "slashed", "clock", "dot", "amount", "decimal", "nth", "count")
 KIND_SETS: list[set[str]] = [
     set(), *({kind} for kind in _ALONE), {"clock", "hm"}, {"slashed", "fraction"},
     {"dot", "dotdate"}, {"amount", "dotdate"},

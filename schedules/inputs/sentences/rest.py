@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from schedules.inputs.sentences.days import Piece, slashed
 from schedules.inputs.sentences.hints import NotUnderstood
-from schedules.inputs.sentences.pieces import Lexicon, fold
+from schedules.inputs.sentences.pieces import Lexicon, definitions, fold
 from schedules.rules import words
 
 if TYPE_CHECKING:
     from schedules.inputs.sentences.reader import Said
 
 _QUOTES = ('"', "“", "„", "«")
-# The hint for a kind that is left, the first that fits; "rest" for a timely one.
-_HINTS = {"every": "every", "over": "over", "ago": "over", "vague": "vague", "twice": "vague", "slashed": "slashes",
-          "zone": "zone"}  # fmt: skip
-_TIMELY = {
-    "count", "step", "dur", "month", "plural", "feast", "ymd", "nth", "now", "nextafter", "afternext", "pm", "time",
-    "clocks", "hm", "hmark", "clock", "dot", "dotdate", "endof", "year", "workdays", "span", "ofunit", "ofmonth", "ofyear",
-    "inmonth", "named", "eom", "eoy", "oclock",
-}  # fmt: skip
-_BOUNDS = {"until": "until", "starting": "from", "except": "relative"}
-_FRACTIONS = {"1/2", "1/3", "2/3", "1/4", "3/4"}
-_NUMBERS = {"num", "ord", "decimal", "amount", "half", "threequarters"}
-_BEFORE_HOURS = {"near", "at", "on", "from", "until", "to", "past", "dash"}
-_RELATIVE = {"next", "farnext", "last", "other", "coming", "this"}
-_FUNCTION = {"the", "of", "at", "las", "on", "in", "a"}
+_SKIPPED = {"the", "of", "at", "las", "on", "in", "a"}
 _FUZZY = {"weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
 _LONG = 6
 _SHORTEST = 5
+_NOTHING = Piece({}, 0, 0)
 
 
 def check(pieces: list[Piece], said: Said, known: Lexicon) -> None:
@@ -38,87 +28,55 @@ def check(pieces: list[Piece], said: Said, known: Lexicon) -> None:
     for at, piece in enumerate(pieces):
         if piece.is_used or piece.text.startswith(_QUOTES):
             continue
-        if code := _Left(pieces, at, said).code():
+        if (code := _code(pieces, at, said)) != "title":
             end = piece.end
             if piece.kinds.keys() & {"every", "near"} and at + 1 < len(pieces):
                 end = pieces[at + 1].end
-            choices = _dates(piece, said) if code == "slashes" else ()
-            raise NotUnderstood(code, said.line[piece.start : end], choices)
+            raise NotUnderstood(code, said.line[piece.start : end], _dates(piece, said) if code == "slashes" else ())
         if not piece.kinds and fold(piece.text) in known.foreign:
             raise NotUnderstood("rest", piece.text)
         if not piece.kinds and (meant := _misspelt(fold(piece.text), known)):
             raise NotUnderstood("typo", piece.text, day=meant)
 
 
-class _Left:
-    """A piece that is not used, with those beside it."""
-
-    def __init__(self, pieces: list[Piece], at: int, said: Said) -> None:
-        nothing = Piece({}, 0, 0)
-        self.said, self.piece, self.kinds = said, pieces[at], pieces[at].kinds.keys()
-        self.before = pieces[at - 1] if at else nothing
-        self.after, *self.next = [*pieces[at + 1 : at + 3], nothing]
-        # Behind words such as "the".
-        later = (piece for piece in pieces[at + 1 :] if piece.is_used or not piece.kinds.keys() & _FUNCTION)
-        self.ahead = next(later, nothing)
-
-    def code(self) -> str:
-        """The hint; "" for a word of the title."""
-        kinds = self.kinds
-        if code := self._code_beside():
-            return code
-        if self.said.repeats and self.before.is_used and (bound := next((one for one in _BOUNDS if one in kinds), "")):
-            return _BOUNDS[bound]
-        if self.said.repeats and self.piece.text.replace(" ", "") in _FRACTIONS and _is_ordinary(self.after):
-            return ""
-        if "a" not in kinds and kinds & {"am", "weakday", "weakmonth", "part", "unit", "all", *_NUMBERS}:
-            return "" if self._is_title() else "rest"
-        return next((code for kind, code in _HINTS.items() if kind in kinds), "rest" if kinds & _TIMELY else "")
-
-    def _code_beside(self) -> str:
-        """The hint for a word that means something only beside a day or time."""
-        kinds, before, after = self.kinds, self.before, self.after
-        times = {"time", "clocks"}
-        # "9:00 Tokio time" names a city that is not known.
-        names_zone = self.piece.text[0].isupper() and any("zoneword" in one.kinds for one in (after, *self.next))
-        if before.is_used and before.kinds.keys() & times and ("zonelike" in kinds or names_zone):
-            return "zone"
-        is_relative = (
-            (kinds & {"near", "ago", "agobefore"} and self.ahead.is_used)
-            or ("of" in kinds and after.is_used and after.kinds.keys() & times)
-            or (self.piece.text == "of" and before.is_used)  # "Monday of the Holy Spirit"
-            or ("meal" in kinds and before.kinds.keys() & {"at", "near"})
-        )
-        if is_relative:
-            return "relative"
-        if kinds & _RELATIVE and (after.is_used or before.is_used or not after.text):
-            return "rest"
-        is_mixed = self.piece.text[0].isdigit() and self.piece.text[-1].isalpha() and not kinds
-        return "rest" if ("adverb" in kinds or is_mixed) and (after.is_used or "at" in before.kinds) else ""
-
-    def _is_title(self) -> bool:
-        """Whether a word that may be one of time is one of the title."""
-        kinds, before, after, said = self.kinds, self.before, self.after, self.said
-        if kinds & {"am", "weakday", "weakmonth"}:
-            # "Jan" and "sun", unless they touch a time; a day that is exact needs no month.
-            touches = any(one.is_used or one.kinds.keys() & {"num", "ord", "nth", "year"} for one in (before, after))
-            return not touches or (said.day is not None and said.day.exact is not None)
-        if "part" in kinds:  # in which the times are, as in "7:00 morning run"
-            fits = bool(said.times) and all(one.within(self.piece.kinds["part"]) for one in said.times)
-            return fits and (before.is_used or not before.text)
-        if "unit" in kinds:  # "plan the week"
-            return "the" in before.kinds and not (after.is_used or after.kinds)
-        if "all" in kinds:
-            return _is_ordinary(after)
-        # A number before an ordinary word, as in "3 apples", or after a word such as "room".
-        if (before.is_used and "time" not in before.kinds) or before.kinds.keys() & _BEFORE_HOURS:
-            return False
-        return _is_ordinary(after) or "label" in before.kinds or before.text == "#"
+@cache
+def _rules() -> list[tuple[str, dict[str, set[str]]]]:
+    """The lines of left.txt: a code, with the kinds at each place."""
+    found = [(code, re.split(r" (<|>>?) ", text)) for code, text in definitions("left")]
+    return [
+        (code, {place: set(kinds.split("/")) for place, kinds in zip(["", *parts[1::2]], parts[::2], strict=True)})
+        for code, parts in found
+    ]
 
 
-def _is_ordinary(piece: Piece) -> bool:
-    is_known = piece.kinds.keys() - {"label"}
-    return not piece.is_used and not is_known and len(piece.text) > 2 and piece.text.isalpha()
+def _code(pieces: list[Piece], at: int, said: Said) -> str:
+    """The code of a hint for a piece that is not used, or "title"."""
+    piece, before, after = pieces[at], pieces[at - 1] if at else _NOTHING, [*pieces, _NOTHING][at + 1]
+    ahead = (one for one in pieces[at + 1 :] if one.is_used or not one.kinds.keys() & _SKIPPED)
+    sides = {"<": before, ">": after, ">>": next(ahead, _NOTHING)}
+    kinds = {place: _kinds(one, said) for place, one in sides.items()} | {"": _kinds(piece, said)}
+    if piece.text[0].isupper() and any("zoneword" in one.kinds for one in pieces[at + 1 : at + 3]):
+        kinds[""].add("city")
+    return next((code for code, rule in _rules() if all(kinds[place] & of for place, of in rule.items())), "title")
+
+
+def _kinds(piece: Piece, said: Said) -> set[str]:
+    """The kinds of left.txt."""
+    kinds = set(piece.kinds)
+    if piece.is_used:
+        return {"used", "usedtime" if kinds & {"time", "clocks"} else "usedother", "repeated" if said.repeats else ""}
+    if not kinds:
+        is_mixed = piece.text[:1].isdigit() and piece.text[-1:].isalpha()
+        kinds = {"plain", "mixed" if is_mixed else "", "" if piece.text else "end"}
+    if not kinds - {"plain", "", "label"} and len(piece.text) > 2 and piece.text.isalpha():
+        kinds.add("ordinary")
+    if said.repeats and piece.text.replace(" ", "") in ("1/2", "1/3", "2/3", "1/4", "3/4"):
+        kinds.add("share")
+    if said.times and "part" in kinds and all(one.within(piece.kinds["part"]) for one in said.times):
+        kinds.add("fit")
+    if said.day is not None and said.day.exact is not None and kinds & {"am", "weakday", "weakmonth"}:
+        kinds.add("exact")
+    return kinds
 
 
 def _dates(piece: Piece, said: Said) -> list[tuple[str, str]]:
@@ -134,21 +92,16 @@ def _misspelt(word: str, known: Lexicon) -> str:
     for (one, *more), kinds in known.phrases.items():
         if more or not kinds.keys() & _FUZZY or one == word:
             continue
-        is_part = kinds.keys() & {"weekday", "month", "part"} and len(one) >= _LONG
-        if (
-            (len(one) >= _SHORTEST and _is_close(word, one))
-            or (is_part and word.startswith(one))
-            or (is_part and word.endswith(one))
-        ):
+        is_near = len(one) >= _SHORTEST and _is_close(word, one)
+        is_long = len(one) >= _LONG and kinds.keys() & {"weekday", "month", "part"}
+        if is_near or (is_long and (word.startswith(one) or word.endswith(one))):
             return one
     return ""
 
 
 def _is_close(one: str, other: str) -> bool:
     """Whether one letter is added, left out or another, or two are exchanged."""
-    if abs(len(one) - len(other)) > 1:
-        return False
-    same = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    same = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
     a, b = one[same:], other[same:]
     return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[1:2] + a[:1] + a[2:] == b)
 
