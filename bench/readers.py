@@ -33,6 +33,7 @@ REASONS = {
     "example.ics": "several events of one UID: each counts, the library takes the first",
     "invalid_duration": "a length out of range: the event counts from its start",
     "end_before_start": "the start as written counts; the library exchanges start and end",
+    "issue_28": "its last day stands as the midnight of London in UTC: that day belongs to the series",
     "issue_132": "the start as written counts; the library exchanges start and end",
     "issue_97_todo": "tasks are read, which the library leaves out unless asked",
     "timezone_same_start": "its last line says END:VCALENDARD: it may be cut off",

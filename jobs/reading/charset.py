@@ -27,7 +27,7 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 def decode(body: bytes, content_type: str) -> str:
     """Return the text: by its byte order mark, the Content-Type header, what its beginning declares, else UTF-8.
 
-    Bytes that are not of that charset become U+FFFD, except that what declares nothing and is no UTF-8 is guessed.
+    Bytes that are not of that charset become U+FFFD, except that what should be UTF-8 and hardly is any is guessed.
     """
     for mark, charset in _BOMS:
         if body.startswith(mark):
@@ -41,12 +41,17 @@ def decode(body: bytes, content_type: str) -> str:
             charset = codecs.lookup(name).name
         except (LookupError, ValueError):
             continue
+        if charset == "utf-8":
+            break
         if _CHARSETS.fullmatch(charset):
             return storable(body.decode("cp1252" if charset == "iso8859-1" else charset, "replace"))
     try:
         return storable(body.decode())
     except UnicodeDecodeError:
-        return storable(body.decode(_guessed(body), "replace"))
+        text = body.decode("utf-8", "replace")
+    wrong = text.count("\N{REPLACEMENT CHARACTER}")
+    is_damaged = b"\0" in body or wrong * 2 < len(text) - len(text.encode("ascii", "ignore"))
+    return storable(text if is_damaged else body.decode(_guessed(body), "replace"))
 
 
 def _wide(head: bytes) -> str:

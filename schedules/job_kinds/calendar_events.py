@@ -144,6 +144,9 @@ def _entries(
     if wishes.uses_alarms and event.alarms:
         # The earliest has the key that the event's only one would have.
         leads = sorted(event.alarms, key=lambda lead: (isinstance(lead, str), -lead if isinstance(lead, int) else lead))
+        if series.has(event) and all(isinstance(lead, str) for lead in leads):
+            # An alarm at one instant is none of each date.
+            leads.append(0 if event.start.is_date else int(wishes.before.total_seconds()))
     # Its own alarm counts from the midnight of a day.
     day_at = time() if wishes.uses_alarms and event.alarms else None
     for number, lead in enumerate(leads):

@@ -5,21 +5,21 @@ It runs in a child process: no Django, one budget for a file. docs/decisions.md 
 
 from __future__ import annotations
 
+import html
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from icalendar import vDuration
 
 from common.parsing.budget import Budget, OverBudget
 from jobs.reading import plain
-from schedules.job_kinds import calendar_lines, calendar_rules
+from schedules.job_kinds import calendar_lines, calendar_rules, calendar_versions
 from schedules.job_kinds.calendar_lines import Component, NotACalendar
-from schedules.job_kinds.calendar_zones import HOMELESS, Zones
+from schedules.job_kinds.calendar_values import HOMELESS, FileEvent, Moment
+from schedules.job_kinds.calendar_zones import Zones
 
 __all__ = ["File", "FileEvent", "Moment", "NotACalendar", "read"]
 
@@ -31,77 +31,17 @@ _MOST_ALARMS = 10
 _LONGEST_TEXT = 20_000
 _ZONE = re.compile(r';\s*TZID=(?:"([^"]*)"|([^;]*))', re.IGNORECASE)
 _ESCAPED = re.compile(r"\\([\\;,nN])")
+# Some write texts as HTML has them.
+_ENTITY = re.compile(r"&(?:#\d{1,6}|#[xX][0-9a-fA-F]{1,5}|[A-Za-z]{2,8});")
+_IS_DATE = re.compile(r';\s*VALUE="?DATE"?(?:;|$)', re.IGNORECASE)
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _MOMENT = re.compile(
     r"(\d{4}|--)-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)(?::?(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?)?(?:/.*)?", re.ASCII
 )
 _TEXTS = {"SUMMARY": "title", "LOCATION": "place", "URL": "url", "UID": "uid"}
 _ALL_DAY = ("X-MICROSOFT-CDO-ALLDAYEVENT", "X-MICROSOFT-MSNCALENDAR-ALLDAYEVENT", "X-FUNAMBOL-ALLDAY")
-_SAME_EXPORT = timedelta(minutes=1)
-_NEVER = datetime(1, 1, 1)  # noqa: DTZ001 - stamps are compared as written
 # Birthdays without a year stand in 1604, and some in the year 0. The calendar repeats after 400 years.
 _EARLIEST, _ERA = 1900, 400
-
-
-@dataclass(slots=True)
-class Moment:
-    """A DATE or DATE-TIME as written, without its Z.
-
-    `zone` is an IANA name, "" for none, None for an unknown one, "*" for a time that was converted to UTC.
-    """
-
-    at: str
-    zone: str | None = ""
-
-    @property
-    def is_date(self) -> bool:
-        return "T" not in self.at
-
-    @property
-    def civil(self) -> datetime:
-        return datetime.fromisoformat(self.at)
-
-    @property
-    def utc(self) -> datetime:
-        """Where it has a zone."""
-        where = UTC if self.zone in (HOMELESS, "", None) else ZoneInfo(str(self.zone))
-        return self.civil.replace(tzinfo=where).astimezone(UTC)
-
-
-@dataclass(slots=True)
-class FileEvent:
-    """A VEVENT or VTODO.
-
-    `key` tells it from the others of its calendar. `instance`: which date of a series it replaces; `from_here`: and all
-    later ones. `alarms`: seconds before `start` (a task's: before it is due), or UTC times. `later`: seconds from the
-    start of a repeated task until it is due. `problem`: the code of why it cannot be followed.
-    """
-
-    uid: str = ""
-    key: list[str] = field(default_factory=list)
-    instance: Moment | None = None
-    from_here: bool = False
-    start: Moment | None = None
-    rules: list[str] = field(default_factory=list)
-    dates: list[Moment] = field(default_factory=list)
-    left_out: list[Moment] = field(default_factory=list)
-    is_cancelled: bool = False
-    title: str = ""
-    place: str = ""
-    text: str = ""
-    url: str = ""
-    alarms: list[int | str] = field(default_factory=list)
-    later: int = 0
-    problem: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> FileEvent:
-        moments = {name: Moment(**stored[name]) for name in ("instance", "start") if stored[name]}
-        lists = {name: [Moment(**one) for one in stored[name]] for name in ("dates", "left_out")}
-        return cls(**stored | moments | lists)
 
 
 @dataclass(slots=True)
@@ -114,23 +54,47 @@ class File:
 
 def read(raw: bytes, content_type: str, now: datetime) -> File:
     """Raises NotACalendar, and OverBudget for a file that costs too much. `now`: which years matter."""
-    parts = [*calendar_lines.read(raw, content_type).walk()]
-    events = [
-        one
-        for one in parts
-        if one.kind == "VEVENT" or (one.kind == "VTODO" and {"DUE", "DURATION"} & one.properties.keys())
-    ]
-    reader = _Reader(parts, now)
-    return File(_current([(reader.event(one), one) for one in events[:MOST]]), len(events[MOST:]))
+    whole = calendar_lines.read(raw, content_type)
+    shared = _definitions([*whole.walk()])
+    calendars = [one for one in whole.inside if one.kind == "VCALENDAR"]
+    calendars.append(Component(inside=[one for one in whole.inside if one.kind != "VCALENDAR"]))
+    dates, readers = Budget(seconds=4, items=_MOST_DATES), dict[str, _Reader]()
+    found: list[tuple[FileEvent, Component]] = []
+    count = 0
+    for calendar in calendars:
+        parts = [*calendar.walk()]
+        zone, method, own = calendar.value("X-WR-TIMEZONE"), calendar.value("METHOD").upper(), _definitions(parts)
+        head = repr((zone, method, own))
+        if head not in readers:
+            readers[head] = _Reader(zone, method == "CANCEL", {**shared, **own}, now, dates)
+        events = [one for one in parts if one.kind == "VEVENT" or _is_due(one)]
+        found += [(readers[head].event(one), one) for one in events[: MOST - len(found)]]
+        count += len(events)
+    uids = {event.uid for event, one in found if one.kind == "VEVENT"}
+    for event, one in found:
+        if one.kind == "VTODO" and event.uid in uids:  # a task is no version of an event
+            event.uid = event.key[0] = f"{event.uid} (task)"
+    return File(calendar_versions.current(found), count - len(found))
+
+
+def _definitions(parts: Iterable[Component]) -> dict[str, Component]:
+    """The first VTIMEZONE of each name."""
+    return {one.value("TZID"): one for one in reversed([*parts]) if one.kind == "VTIMEZONE"}
+
+
+def _is_due(one: Component) -> bool:
+    return one.kind == "VTODO" and bool({"DUE", "DURATION"} & one.properties.keys())
 
 
 class _Reader:
-    def __init__(self, parts: Sequence[Component], now: datetime) -> None:
-        self._zones = Zones({one.value("TZID"): one for one in reversed(parts) if one.kind == "VTIMEZONE"}, now)
-        self._now, self._dates = now, Budget(seconds=4, items=_MOST_DATES)
-        named = next(filter(None, (one.value("X-WR-TIMEZONE") for one in parts)), "")
-        self._zone = self._zones.name(named) if named else None
-        self._is_cancelled = any(one.value("METHOD").upper() == "CANCEL" for one in parts)
+    """Of the events of one calendar, with the zones that its file defines."""
+
+    def __init__(
+        self, zone: str, is_cancelled: bool, definitions: Mapping[str, Component], now: datetime, dates: Budget
+    ) -> None:
+        self._zones, self._now, self._dates = Zones(definitions, now), now, dates
+        self._named, self._zone = zone, self._zones.name(zone) if zone else ""
+        self._is_cancelled = is_cancelled
 
     def event(self, component: Component) -> FileEvent:
         event = FileEvent()
@@ -138,7 +102,7 @@ class _Reader:
             setattr(event, target, _text(component.last(name)[1])[:MOST_TEXT].strip())
         event.text = _description(component)
         status = component.value("STATUS").upper()
-        event.is_cancelled = self._is_cancelled or status in ("CANCELLED", "COMPLETED")
+        event.is_cancelled = self._is_cancelled or status in ("CANCELLED", "CANCELED", "COMPLETED")
         try:
             self._time(event, component)
             self._repeat(event, component)
@@ -162,10 +126,8 @@ class _Reader:
         if event.start is None:
             raise ValueError("no date")
         event.alarms = self._alarms(component, event.start, "DTEND")
-        if not event.start.is_date and event.start.at.endswith("T000000"):
-            end = self._one(component, "DTEND")
-            if _is_all_day(component, event.start, end):
-                event.start = Moment(event.start.at[:8])
+        if not event.start.is_date and (day := _day(component, event.start, self._one(component, "DTEND"))):
+            event.start = Moment(day)
 
     def _due(self, event: FileEvent, component: Component) -> None:
         """Of a task counts when it is due; a repeated one keeps its start, to which its rule belongs."""
@@ -196,11 +158,14 @@ class _Reader:
             return
         if year < _EARLIEST and not any("COUNT" in rule.upper() for rule in rules):
             start.at = f"{year + _ERA * -((year - _EARLIEST) // _ERA):04}{start.at[4:]}"
-        if start.zone == "UTC" and self._zone not in (None, HOMELESS, "UTC"):
+        where = ZoneInfo(self._zone) if self._zone not in ("", None, HOMELESS) else None
+        if start.zone == "UTC" and where and calendar_rules.is_local(rules, start.utc.astimezone(where), start.utc):
             # As Google means it: what repeats does so on the calendar's own clock.
-            where = ZoneInfo(str(self._zone))
             start.at, start.zone = f"{start.utc.astimezone(where):%Y%m%dT%H%M%S}", self._zone
-        event.rules, to_expand = calendar_rules.plain(rules, start.civil, is_date=start.is_date)
+        written = self._moment(*_start_of(component))
+        if written.zone not in ("", None, "UTC", HOMELESS):
+            where = ZoneInfo(written.zone)
+        event.rules, to_expand = calendar_rules.plain(rules, start.civil, is_date=start.is_date, where=where)
         if start.zone == HOMELESS or to_expand:
             self._expand(event, component, to_expand)
 
@@ -238,7 +203,7 @@ class _Reader:
             raise ValueError("no date")
         year = 1604 if match[1] in ("--", "0000") else int(match[1])
         day = date(year, int(match[2]), int(match[3]))
-        if match[4] is None:
+        if match[4] is None or (_IS_DATE.search(parameters) and not int(match[4] + match[5] + (match[6] or "0"))):
             return Moment(f"{year:04}{day:%m%d}")
         second = min(59, int(match[6] or 0))  # 60 is a leap second
         at = datetime(year, day.month, day.day, int(match[4]), int(match[5]), second)  # noqa: DTZ001 - civil
@@ -248,9 +213,8 @@ class _Reader:
         return self._placed(written, match[7] or _zone_of(parameters), at)
 
     def _placed(self, written: str, named: str, at: datetime) -> Moment:
-        if not named:
-            zone = self._zone
-            return Moment(written, "" if zone in (None, HOMELESS) else zone)
+        if not (named := named or self._named):
+            return Moment(written)
         if (zone := self._zones.name(named)) != HOMELESS:
             return Moment(written, zone)
         own = self._zones.own(named)
@@ -266,7 +230,8 @@ class _Reader:
             if (after := _duration(value)) is not None:
                 if "RELATED=END" in parameters.upper():
                     until = self._one(component, end)
-                    after += _seconds(start, until) if until else _duration(component.value("DURATION")) or 0
+                    length = _duration(component.value("DURATION")) or (86_400 if start.is_date else 0)
+                    after += _seconds(start, until) if until else length
                 found.append(-after)
                 continue
             try:
@@ -278,62 +243,6 @@ class _Reader:
         return list(dict.fromkeys(found))[:_MOST_ALARMS]
 
 
-def _current(found: Iterable[tuple[FileEvent, Component]]) -> list[FileEvent]:
-    """Of each event its latest version. Several of one UID that are no versions of each other are several events."""
-    alike: dict[Any, list[tuple[int, datetime, FileEvent]]] = defaultdict(list)
-    for event, component in found:
-        version = int(component.value("SEQUENCE")) if re.fullmatch(r"[0-9]{1,9}", component.value("SEQUENCE")) else 0
-        alike[tuple(event.key) if event.uid else id(event)].append((version, _stamp(component), event))
-    current: list[FileEvent] = []
-    sequences: dict[int, int] = {}
-    for versions in alike.values():
-        sequence = max(version for version, _at, _event in versions)
-        stamp = max(at for version, at, _event in versions if version == sequence)
-        latest = [event for version, at, event in versions if version == sequence and stamp - at <= _SAME_EXPORT]
-        starts = [event.start.at if event.start else "" for event in latest]
-        if len(set(starts)) > 1 and latest[0].instance is None:
-            for event, start in zip(latest, starts, strict=True):
-                event.key.append(start)
-        sequences |= {id(event): sequence for event in latest}
-        current += latest
-    masters = {event.uid: event for event in current if event.uid and event.instance is None}
-    left_out = {uid: {name for one in master.left_out for name in _names(one)} for uid, master in masters.items()}
-    return [event for event in current if event.instance is None or _counts(event, masters, left_out, sequences)]
-
-
-def _counts(
-    event: FileEvent,
-    masters: Mapping[str, FileEvent],
-    left_out: Mapping[str, set[str | datetime]],
-    sequences: Mapping[int, int],
-) -> bool:
-    """Whether a change of one date counts: not where a series of the same version or a later one leaves it out.
-
-    Its own rule counts only where the file does not have the series.
-    """
-    assert event.instance is not None  # noqa: S101 - its callers ask
-    if (master := masters.get(event.uid)) is None:
-        if event.rules or event.dates:
-            event.instance, event.from_here = None, False
-        return True
-    event.rules, event.dates, event.left_out = [], [], []
-    day = event.instance.at[:8]
-    named = {day, f"of {day}"} if event.instance.is_date else {day, event.instance.utc}
-    return not named & left_out[event.uid] or sequences[id(event)] > sequences[id(master)]
-
-
-def _names(moment: Moment) -> tuple[str | datetime, ...]:
-    """What a date that is left out may be called: a day names all its times, a time its day."""
-    return (moment.at,) if moment.is_date else (moment.utc, f"of {moment.at[:8]}")
-
-
-def _stamp(component: Component) -> datetime:
-    try:
-        return datetime.fromisoformat(component.value("DTSTAMP")[:15])
-    except ValueError:
-        return _NEVER
-
-
 def _description(component: Component) -> str:
     for name in ("DESCRIPTION", "X-ALT-DESC"):
         text = _text(component.last(name)[1][:_LONGEST_TEXT])
@@ -342,12 +251,18 @@ def _description(component: Component) -> str:
     return ""
 
 
-def _is_all_day(component: Component, start: Moment, end: Moment | None) -> bool:
-    """Whether it is written as midnight, but means the day."""
-    if any(component.value(name).upper() in ("TRUE", "1") for name in _ALL_DAY):
-        return True
+def _day(component: Component, start: Moment, end: Moment | None) -> str:
+    """The day that is meant where a midnight is written, else ""."""
+    marks = {component.value(name).upper() for name in _ALL_DAY}
+    is_marked = bool(marks & {"TRUE", "1"})
+    if not start.at.endswith("T000000"):
+        # The midnight of a zone in UTC.
+        return f"{start.civil + timedelta(hours=12):%Y%m%d}" if is_marked and start.zone == "UTC" else ""
+    if is_marked or (end and end.at.endswith(("T235959", "T235900"))):
+        return start.at[:8]
     days, rest = divmod(_seconds(start, end) if end else _duration(component.value("DURATION")) or 0, 86_400)
-    return (end is None or end.at.endswith("T000000")) and days > 0 and rest in (0, 3_600, 82_800)
+    is_long = (end is None or end.at.endswith("T000000")) and days > 0 and rest in (0, 3_600, 82_800)
+    return start.at[:8] if is_long and not marks & {"FALSE", "0"} else ""
 
 
 def _start_of(component: Component) -> tuple[str, str]:
@@ -375,4 +290,5 @@ def _zone_of(parameters: str) -> str:
 
 def _text(value: str) -> str:
     plain_text = _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)
+    plain_text = _ENTITY.sub(lambda match: html.unescape(match[0]).replace("\xa0", " "), plain_text)
     return _UNSAFE.sub(" ", plain_text)

@@ -13,8 +13,9 @@ _NAME = re.compile(r"[A-Za-z0-9-]+(?=[;:])")
 _LINE = re.compile(r'[^;:]+((?:;(?:[^";:]|"[^"]*")*)*):(.*)', re.DOTALL)
 # The name of a zone may have a colon, also without quotes, and a time may.
 _TIME_LINE = re.compile(r"[^;:]+(.*?):([0-9-]{8,10}(?:T[0-9:]+.*)?)", re.DOTALL)
-_FOLD = re.compile(r"(?:\r\n|\n|\r)[ \t]")
-_END = re.compile(r"\r\n|\n|\r")
+# Some write "\r\r\n".
+_FOLD = re.compile(r"(?:\r{0,2}\n|\r)[ \t]")
+_END = re.compile(r"\r{0,2}\n|\r")
 
 
 class NotACalendar(Refusal):
@@ -83,7 +84,7 @@ def read(raw: bytes, content_type: str) -> Component:
 def _unfolded(raw: bytes, content_type: str) -> str:
     """Long lines in one piece. They may be folded within a character: then its bytes go together first."""
     if not raw.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" not in raw[:200]:
-        whole = re.sub(rb"(?:\r\n|\n|\r)[ \t]", b"", raw)
+        whole = re.sub(rb"(?:\r{0,2}\n|\r)[ \t]", b"", raw)
         try:
             return whole.decode("utf-8-sig")
         except UnicodeDecodeError:

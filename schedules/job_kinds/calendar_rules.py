@@ -1,8 +1,10 @@
 """The RRULEs of a calendar: as a reminder's rule says them, or written out in dates where it cannot. Pure."""
 
+import re
 import warnings
 from datetime import datetime, timedelta
 from itertools import islice, takewhile
+from zoneinfo import ZoneInfo
 
 import icalendar
 import recurring_ical_events
@@ -12,17 +14,21 @@ _AHEAD = timedelta(days=5 * 366)
 _SHORTEST = 28
 _OF_THE_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
 _MOST_COUNTED = 10_000
+_DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 
 
-def plain(written: list[str], start: datetime, *, is_date: bool) -> tuple[list[str], list[str]]:
+def plain(
+    written: list[str], start: datetime, *, is_date: bool, where: ZoneInfo | None = None
+) -> tuple[list[str], list[str]]:
     """The rules in the parts that `schedules.rules.rrule_text` knows, and those that must be expanded.
 
-    What remains in the first and is not known there is refused there, by name. Of a day's rule, times are dropped.
+    What remains in the first and is not known there is refused there, by name. Of a day's rule, times are dropped;
+    `where`: on whose clock its UNTIL is a day, if that is known.
     """
     said: list[str] = []
     to_expand: list[str] = []
     for rule in dict.fromkeys(written):
-        parts = _parts(rule, is_date)
+        parts = _parts(rule, is_date, where)
         _skip(parts, start)
         _seconds(parts, start)
         text = ";".join(f"{name}={value}" for name, value in parts.items())
@@ -31,7 +37,7 @@ def plain(written: list[str], start: datetime, *, is_date: bool) -> tuple[list[s
     return said, to_expand
 
 
-def _parts(rule: str, is_date: bool) -> dict[str, str]:
+def _parts(rule: str, is_date: bool, where: ZoneInfo | None) -> dict[str, str]:
     pairs = (part.partition("=") for part in rule.upper().replace(" ", "").split(";") if part)
     parts = {name: value for name, _, value in pairs if not name.startswith("X-")}
     if parts.get("RSCALE") == "GREGORIAN":
@@ -41,7 +47,7 @@ def _parts(rule: str, is_date: bool) -> dict[str, str]:
     if is_date:
         parts = {name: value for name, value in parts.items() if name not in _OF_THE_DAY}
         if "UNTIL" in parts:
-            parts["UNTIL"] = parts["UNTIL"][:8]
+            parts["UNTIL"] = _day(parts["UNTIL"], where)
     elif "T" in parts.get("UNTIL", ""):
         day, _, at = parts["UNTIL"].partition("T")
         if len(at.rstrip("Z")) == 4:
@@ -49,6 +55,30 @@ def _parts(rule: str, is_date: bool) -> dict[str, str]:
     if parts.get("INTERVAL") == "0":
         parts["INTERVAL"] = "1"
     return parts
+
+
+def _day(until: str, where: ZoneInfo | None) -> str:
+    """The day that a time in UTC means as the last one. As Exchange writes it, it is the midnight of a zone."""
+    if (match := re.fullmatch(r"(\d{8})T(\d\d)(\d\d)(\d\d)Z", until)) is None or match[2] + match[3] == "0000":
+        return until[:8]
+    at = datetime.strptime(until, "%Y%m%dT%H%M%S%z")
+    if where is not None:
+        at = at.astimezone(where)
+    elif match[2] > "12" and match[3] in ("00", "30", "45"):
+        at += timedelta(hours=12)
+    return f"{at:%Y%m%d}"
+
+
+def is_local(written: list[str], local: datetime, utc: datetime) -> bool:
+    """Whether the rules of a series in UTC may be meant on a clock that shows `local` at its start."""
+    for rule in written:
+        parts = _parts(rule, False, None)
+        days = [day.lstrip("+-0123456789") for day in parts.get("BYDAY", "").split(",")]
+        dates = parts.get("BYMONTHDAY", str(local.day)).split(",")
+        names_day = (days == [""] or _DAYS[local.weekday()] in days) and str(local.day) in dates
+        if "BYHOUR" in parts or (local.date() != utc.date() and not names_day):
+            return False
+    return True
 
 
 def _is_endless(parts: dict[str, str]) -> bool:

@@ -11,8 +11,7 @@ from zoneinfo import ZoneInfo
 from common import zones
 from common.parsing.budget import Budget
 from common.times import civil_time
-from schedules.job_kinds.calendar_file import FileEvent, Moment
-from schedules.job_kinds.calendar_zones import HOMELESS
+from schedules.job_kinds.calendar_values import HOMELESS, FileEvent, Moment
 from schedules.rules import Work, civil, rrule_text
 from schedules.rules.calendar_rule import CalendarRule
 
@@ -105,11 +104,10 @@ class Series:
         where = self.where(master.start)
         draft = self._draft(master, where, at)
         ends = sorted(self._named(one, master, draft.start, where) for one in self._later[master.uid])
-        since = None
-        if master is not event and event.instance is not None:
-            since = self._named(event.instance, master, draft.start, where)
-        _cut(draft, since, next((end for end in ends if end > (since or draft.start)), None), where, work)
-        if since is not None:
+        since = None if event.instance is None else self._named(event.instance, master, draft.start, where)
+        end = next((end for end in ends if since is None or end > since), None)
+        _cut(draft, None if master is event else since, end, where, work)
+        if master is not event and since is not None:
             lead -= self.civil(event.start, where, draft.start.time()) - since
         lead -= timedelta(seconds=master.later)
         rule, text = rrule_text.read(draft.text(lead), where.key, work)

@@ -16,9 +16,8 @@ from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
 from common.times.zone_names import known
 from schedules.job_kinds.calendar_lines import Component
+from schedules.job_kinds.calendar_values import HOMELESS
 
-HOMELESS = "*"
-"""Of a time whose clock no zone of the database shows: it stands in UTC."""
 _WANTED = ("DTSTART", "RRULE", "RDATE", "TZOFFSETFROM", "TZOFFSETTO")
 _OFFSET = re.compile(r"(?:UTC|GMT|Z)?\s*([+-])(\d{1,2})(?::?([0-5]\d))?", re.IGNORECASE)
 _DISPLAYED = re.compile(r"\((?:UTC|GMT)[^)]*\)\s*(.+)", re.IGNORECASE)
@@ -49,9 +48,9 @@ class Zones:
         return self._names[written]
 
     def own(self, written: str) -> tzinfo | None:
-        """The zone as the file defines it, or as an offset in its name says."""
+        """The zone as the file defines it, else as an offset in its name says."""
         if written not in self._own:
-            self._own[written] = _offset(written) or _defined(self._definitions.get(_key(written)))
+            self._own[written] = _defined(self._definitions.get(_key(written))) or _offset(written)
         return self._own[written]
 
     def _find(self, written: str) -> str | None:

@@ -46,3 +46,12 @@ def test_codecs_that_are_no_charsets_are_not_used(charset: str) -> None:
 
 def test_a_wrong_charset_and_what_a_database_cannot_hold_become_replacement_characters() -> None:
     assert decode(b"a\xff\x00b", "text/html; charset=utf-8") == "a\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}b"
+
+
+def test_what_should_be_utf_8_and_hardly_is_any_is_guessed() -> None:
+    header = "text/html; charset=utf-8"
+    assert decode("Größe für Käufer".encode("latin-1"), header) == "Größe für Käufer"
+    assert decode("Größe für Käufer".encode() + b"\xe4", header) == "Größe für Käufer\N{REPLACEMENT CHARACTER}"
+    assert (
+        decode(b"<?xml version='1.0' encoding='utf-8'?><a>t\xf6", "") == "<?xml version='1.0' encoding='utf-8'?><a>tö"
+    )

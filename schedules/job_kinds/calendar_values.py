@@ -1,0 +1,72 @@
+"""The events and tasks of a calendar file as plain values. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+HOMELESS = "*"
+"""The zone of a time whose clock no zone of the database shows: it stands in UTC."""
+
+
+@dataclass(slots=True)
+class Moment:
+    """A DATE or DATE-TIME as written, without its Z.
+
+    `zone` is an IANA name, "" for none, None for an unknown one, "*" for a time that was converted to UTC.
+    """
+
+    at: str
+    zone: str | None = ""
+
+    @property
+    def is_date(self) -> bool:
+        return "T" not in self.at
+
+    @property
+    def civil(self) -> datetime:
+        return datetime.fromisoformat(self.at)
+
+    @property
+    def utc(self) -> datetime:
+        """Where it has a zone."""
+        where = UTC if self.zone in (HOMELESS, "", None) else ZoneInfo(str(self.zone))
+        return self.civil.replace(tzinfo=where).astimezone(UTC)
+
+
+@dataclass(slots=True)
+class FileEvent:
+    """A VEVENT or VTODO.
+
+    `key` tells it from the others of its calendar. `instance`: which date of a series it replaces; `from_here`: and all
+    later ones. `alarms`: seconds before `start` (a task's: before it is due), or UTC times. `later`: seconds from the
+    start of a repeated task until it is due. `problem`: the code of why it cannot be followed.
+    """
+
+    uid: str = ""
+    key: list[str] = field(default_factory=list)
+    instance: Moment | None = None
+    from_here: bool = False
+    start: Moment | None = None
+    rules: list[str] = field(default_factory=list)
+    dates: list[Moment] = field(default_factory=list)
+    left_out: list[Moment] = field(default_factory=list)
+    is_cancelled: bool = False
+    title: str = ""
+    place: str = ""
+    text: str = ""
+    url: str = ""
+    alarms: list[int | str] = field(default_factory=list)
+    later: int = 0
+    problem: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> FileEvent:
+        moments = {name: Moment(**stored[name]) for name in ("instance", "start") if stored[name]}
+        lists = {name: [Moment(**one) for one in stored[name]] for name in ("dates", "left_out")}
+        return cls(**stored | moments | lists)

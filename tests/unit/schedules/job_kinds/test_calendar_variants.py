@@ -1,0 +1,147 @@
+# ruff: noqa: E501
+"""Rarer ways to write what `test_calendar_cases` tells of: two notations of one thing, several calendars in a file."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.schedules.job_kinds.test_calendar import file
+from tests.unit.schedules.job_kinds.test_calendar_cases import (
+    BERLIN_9,
+    DAILY,
+    DAYS,
+    Z,
+    alarm,
+    found,
+    one,
+    rings,
+    said,
+    vtimezone,
+)
+
+LATER = "RECURRENCE-ID;RANGE=THISANDFUTURE:"
+MIDNIGHT = "DTSTART;TZID=Europe/Berlin:20260105T000000\nDTEND;TZID=Europe/Berlin:20260106T000000"
+ALL_DAY = "X-MICROSOFT-CDO-ALLDAYEVENT:TRUE"
+SERIES = {
+    "this and future from the first date on": ([one(Z, DAILY), one(f"{LATER}20260105T090000Z", "DTSTART:20260105T110000Z")], "01-05 11:00 01-06 11:00 01-07 11:00 01-08 11:00"),
+    "this and future by a rule of its own": ([one(Z, DAILY), one(f"{LATER}20260107T090000Z", "DTSTART:20260107T110000Z", "RRULE:FREQ=WEEKLY;COUNT=2")], "01-05 09:00 01-06 09:00 01-07 11:00 01-14 11:00"),
+    "this and future that repeats its series' rule": ([one(Z, DAILY), one(f"{LATER}20260107T090000Z", "DTSTART:20260107T110000Z", DAILY)], "01-05 09:00 01-06 09:00 01-07 11:00 01-08 11:00"),
+    "this and future, twice, by rules of their own": ([one(Z, DAILY), one(f"{LATER}20260106T090000Z", "DTSTART:20260106T110000Z", "RRULE:FREQ=DAILY;COUNT=9"), one(f"{LATER}20260108T090000Z", "DTSTART:20260108T120000Z", "RRULE:FREQ=DAILY;COUNT=2")], "01-05 09:00 01-06 11:00 01-07 11:00 01-08 12:00 01-09 12:00"),
+    "of a date named in two zones the highest SEQUENCE": ([one(BERLIN_9, DAILY), one("RECURRENCE-ID:20260106T080000Z", "DTSTART:20260106T150000Z", "SEQUENCE:1"), one("RECURRENCE-ID;TZID=Europe/Berlin:20260106T090000", "DTSTART:20260106T160000Z", "SEQUENCE:2")], "01-05 08:00 01-06 16:00 01-07 08:00 01-08 08:00"),
+    "of a date named by its time and its day, too": ([one(BERLIN_9, DAILY), one("RECURRENCE-ID;TZID=Europe/Berlin:20260106T090000", "DTSTART:20260106T150000Z", "SEQUENCE:2"), one("RECURRENCE-ID;VALUE=DATE:20260106", "DTSTART:20260106T160000Z", "SEQUENCE:1")], "01-05 08:00 01-06 15:00 01-07 08:00 01-08 08:00"),
+    "days until the midnight of a zone in UTC": ([one(DAYS, "RRULE:FREQ=DAILY;UNTIL=20260105T230000Z")], "01-05 08:00 01-06 08:00"),
+    "days until the last second of one": ([one(DAYS, "RRULE:FREQ=DAILY;UNTIL=20260106T235959Z")], "01-05 08:00 01-06 08:00"),
+    "midnights of a zone until one in UTC": ([one(MIDNIGHT, "RRULE:FREQ=DAILY;UNTIL=20260105T230000Z")], "01-05 08:00 01-06 08:00"),
+    "midnights of a zone until right before one": ([one(MIDNIGHT, "RRULE:FREQ=DAILY;UNTIL=20260106T225959Z")], "01-05 08:00 01-06 08:00"),
+    "STATUS:CANCELED": ([one(Z, DAILY), one("RECURRENCE-ID:20260106T090000Z", "STATUS:CANCELED")], "01-05 09:00 01-07 09:00 01-08 09:00"),
+    "DATE with a midnight": ([one("DTSTART;VALUE=DATE:20260105T000000")], "01-05 08:00"),
+    "DATE with a midnight in UTC": ([one("DTSTART;VALUE=DATE;X-A=1:20260105T000000Z")], "01-05 08:00"),
+    "DATE-TIME at midnight": ([one("DTSTART;VALUE=DATE-TIME:20260105T000000Z")], "01-05 00:00"),
+    "a day by Outlook's property, in UTC, east": ([one("DTSTART:20260104T230000Z", "DTEND:20260105T230000Z", ALL_DAY)], "01-05 08:00"),
+    "a day by Outlook's property, in UTC, west": ([one("DTSTART:20260105T050000Z", "DTEND:20260106T050000Z", ALL_DAY)], "01-05 08:00"),
+    "24 hours that are no day to Outlook": ([one("DTSTART:20260105T000000Z", "DTEND:20260106T000000Z", ALL_DAY.replace("TRUE", "FALSE"))], "01-05 00:00"),
+    "a day to its last second": ([one("DTSTART:20260105T000000", "DTEND:20260105T235959")], "01-05 08:00"),
+    "days to the last minute": ([one("DTSTART;TZID=Europe/Berlin:20260105T000000", "DTEND;TZID=Europe/Berlin:20260106T2359")], "01-05 08:00"),
+    "an alarm at the end of a day without an end": ([one(DAYS, alarm("TRIGGER;RELATED=END:-PT2H"))], "01-05 21:00"),
+    "a series with an alarm at one instant, which is over": ([one(Z, DAILY, alarm("TRIGGER;VALUE=DATE-TIME:20250103T120000Z"))], "01-05 09:00 01-06 09:00 01-07 09:00 01-08 09:00"),
+    "a series with an alarm at one instant": ([one(Z, DAILY, alarm("TRIGGER;VALUE=DATE-TIME:20260103T120000Z"))], "01-03 12:00 01-05 09:00 01-06 09:00 01-07 09:00 01-08 09:00"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", SERIES)
+def test_it_rings_as_the_file_means(why: str) -> None:
+    events, expected = SERIES[why]
+    assert rings(*events) == expected
+
+
+NEW_YORK = "X-WR-TIMEZONE:America/New_York\r\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "rule", "expected"),
+    [
+        ("20260307T140000Z", "FREQ=DAILY;BYHOUR=14,18;COUNT=4", "03-07 14:00 03-07 18:00 03-08 14:00 03-08 18:00"),
+        ("20260306T010000Z", "FREQ=WEEKLY;BYDAY=TH;COUNT=2", "03-06 01:00 03-13 00:00"),
+        ("20260306T010000Z", "FREQ=WEEKLY;BYDAY=FR;COUNT=2", "03-06 01:00 03-13 01:00"),
+        ("20260306T010000Z", "FREQ=MONTHLY;BYMONTHDAY=6;COUNT=2", "03-06 01:00 04-06 01:00"),
+        ("20260306T010000Z", "FREQ=MONTHLY;BYMONTHDAY=5;COUNT=2", "03-06 01:00 04-06 00:00"),
+    ],
+)
+def test_a_series_in_utc_is_on_the_calendars_clock_if_its_rule_is(start: str, rule: str, expected: str) -> None:
+    assert rings(one(f"DTSTART:{start}", f"RRULE:{rule}"), head=NEW_YORK) == expected
+
+
+def fixed(name: str, offset: str) -> str:
+    return (
+        f"BEGIN:VTIMEZONE\r\nTZID:{name}\r\nBEGIN:STANDARD\r\nDTSTART:19700101T000000\r\nTZOFFSETFROM:{offset}\r\n"
+        f"TZOFFSETTO:{offset}\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("X-WR-TIMEZONE:Eastern Standard Time\r\n", "01-05 14:00"),
+        (f"X-WR-TIMEZONE:Mine\r\n{fixed('Mine', '-0500')}", "01-05 14:00"),
+        (f"X-WR-TIMEZONE:Mine\r\n{fixed('Mine', '+0513')}", "01-05 03:47"),
+        ("X-WR-TIMEZONE:\r\n", "01-05 08:00"),
+        ("X-WR-TIMEZONE:Mars/Base\r\n", " !Its time zone is not known."),
+    ],
+)
+def test_the_calendars_zone_may_be_any(head: str, expected: str) -> None:
+    assert rings(one("DTSTART:20260105T090000"), head=head) == expected
+
+
+def test_a_definition_counts_more_than_the_offset_in_its_name() -> None:
+    dates = one("DTSTART;TZID=GMT+01:00:20260105T090000"), "UID:2\nDTSTART;TZID=GMT+01:00:20260705T090000"
+    assert rings(*dates, head=vtimezone("GMT+01:00")) == "01-05 08:00 07-05 07:00"
+    assert rings(*dates) == "01-05 08:00 07-05 08:00"
+
+
+def calendar(event: str, head: str = "") -> str:
+    return file(event).replace("VERSION:2.0\r\n", f"VERSION:2.0\r\n{head}")
+
+
+SECOND = "UID:2\nSUMMARY:b\nDTSTART:20260106T090000"
+CUSTOM = "DTSTART;TZID=Custom:20260105T090000"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (calendar(one("DTSTART:20260105T090000"), NEW_YORK) + calendar(SECOND), "01-05 14:00 01-06 08:00"),
+        (calendar(one(Z), "METHOD:CANCEL\r\n") + calendar(SECOND), "01-06 08:00"),
+        (calendar(one(CUSTOM), fixed("Custom", "-0500")) + calendar(SECOND.replace(":2026", ";TZID=Custom:2026"), fixed("Custom", "+0900")), "01-05 14:00 01-06 00:00"),
+        (calendar(one(CUSTOM)) + fixed("Custom", "-0500"), "01-05 14:00"),
+        (calendar(one(Z)) + calendar(one(Z)), "01-05 09:00"),
+    ],
+    ids=range(5),
+)  # fmt: skip
+def test_each_of_several_calendars_in_a_file_has_its_own_zone_and_method(text: str, expected: str) -> None:
+    assert said(found(text).entries) == expected
+
+
+def test_a_task_and_an_event_of_one_uid_are_both_read() -> None:
+    task = "BEGIN:VTODO\r\nUID:1\r\nDUE:20260106T090000Z\r\nEND:VTODO\r\nEND:VCALENDAR"
+    assert said(found(file(one(Z, "SEQUENCE:2")).replace("END:VCALENDAR", task)).entries) == "01-05 09:00 01-06 09:00"
+
+
+WHOLE = file(one(Z, "DESCRIPTION:größer äöü @"))
+
+
+@pytest.mark.parametrize(
+    ("raw", "title", "body"),
+    [
+        (file(one(Z)).replace("Dentist", "Dentist for\r\n  you").replace("\r\n", "\r\r\n"), "Dentist for you", ""),
+        (file(one(Z)).replace("Dentist", "Fish &amp; Chips &#8211; now"), "Fish & Chips – now", ""),
+        (file(one(Z)).replace("Dentist", "R&D; a&b"), "R&D; a&b", ""),
+        (file(one(Z, "DESCRIPTION:Fish &amp; Chips&nbsp;now")), "Dentist", "Fish & Chips now"),
+        (file(one(Z, "DESCRIPTION:&lt;p&gt;Hello &lt;b&gt;you&lt;/b&gt;&lt;/p&gt;")), "Dentist", "Hello you"),
+        (WHOLE.encode().replace(b"@", b"\xe4"), "Dentist", "größer äöü \N{REPLACEMENT CHARACTER}"),
+        (WHOLE.encode("latin-1"), "Dentist", "größer äöü @"),
+    ],
+    ids=range(7),
+)
+def test_text_is_read_as_it_is_meant(raw: str | bytes, title: str, body: str) -> None:
+    [entry] = found(raw).entries
+    assert (entry.title, entry.body.partition("\n\n")[2]) == (title, body)
