@@ -24,7 +24,7 @@ from api.resources.channels import actions as channel_actions, collection as cha
 from api.resources.events import collection as events, inbound, trace
 from api.resources.notifications import send as notifications
 from api.resources.rules import collection as rules, preview as rule_preview
-from api.resources.schedules import actions, collection, history, holidays, looking, quick_add
+from api.resources.schedules import actions, checks, collection, history, holidays, quick_add
 from common.parsing import strict_json
 
 LARGEST = 256 * 1024
@@ -66,10 +66,10 @@ calls.add_error_handlers(api)
 api.add_router("/me", me.router)
 api.add_router("/changes", changes.router)
 api.add_router("/status-webhooks", status_webhooks.router)
-for router in (history.router, looking.router, quick_add.router, collection.router, actions.router):
+for router in (history.router, checks.router, quick_add.router, collection.router, actions.router):
     api.add_router("/schedules", router)
 api.add_router("/holidays", holidays.router)
-api.add_router("/job-kinds", looking.kinds_router)
+api.add_router("/job-kinds", checks.kinds_router)
 for router in (channels.router, channel_actions.router):
     api.add_router("/channels", router)
 api.add_router("/connections", connections.router)

@@ -1,4 +1,4 @@
-"""The peers of `bench.deliver` and `bench.look`: Celery tasks that make the same request, without records."""
+"""The peers of `bench.deliver` and `bench.check`: Celery tasks that make the same request, without records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from notifications.providers.webhook import Webhook
 from work.broker import load
 
 SECRET = "whsec_" + "c2VjcmV0" * 4  # signs for a receiver that checks nothing
-NAME, LOOK = "bench.bare", "bench.look"
+NAME, CHECK = "bench.bare", "bench.check"
 _webhook, _streak = Webhook(), GitHubStreak()
 
 
@@ -34,13 +34,13 @@ def post(key: str) -> None:
         raise RuntimeError(str(answer))
 
 
-@shared_task(name=LOOK, ignore_result=True)
-def look(key: str) -> None:
+@shared_task(name=CHECK, ignore_result=True)
+def check(key: str) -> None:
     login, now = ACCOUNTS[UUID(key).int % 2], datetime.now(UTC)
     source = Source(id=UUID(key), label="", address={"login": login}, secrets={"token": github.token(login)})
     ask = Ask(user_id=0, origin_id=None, zone=ZoneInfo("UTC"), slot=now, now=now, payload={}, source=source)
     with load.calling():
-        found = _streak.look(ask, Fetch(_streak.deadline))
+        found = _streak.check(ask, Fetch(_streak.deadline))
     if not isinstance(found, Found):
         raise RuntimeError(str(found))
     _streak.decide(ask, found.value)

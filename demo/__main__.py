@@ -15,8 +15,8 @@ from config import embedded
 from config.embedded.locks import exclusive
 from config.embedded.var import var_dir
 from demo.announcement import Announcement
+from demo.checks import Checks, accounts
 from demo.installation import DemoFailed, Installation
-from demo.looks import Looks, accounts
 from demo.receivers import HTTPReceiver, Reply, SMTPReceiver
 from demo.receivers.github import GitHub
 from demo.report import say
@@ -44,7 +44,7 @@ def main() -> int:
             say(f"  webhook receivers     {pager.url} and {moved.url}, which answers 404")
             labels = ", ".join(service.label for service in others)
             say(f"  other services        {labels}, GitHub and a shop, on local servers")
-            counts = Scenario(site, mail, pager, moved, others).run() + Looks(site, shop).run()
+            counts = Scenario(site, mail, pager, moved, others).run() + Checks(site, shop).run()
             counts += Announcement(site).run()
             say("\nCounted")
             for count in counts:

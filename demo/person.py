@@ -54,22 +54,22 @@ class Person:
         page = self._browser.open(self._browser.open("/channels/").link(f"Verify {label}"))
         self._browser.send(page, page.form("code").fill(code=wait_until(read_code, f"the code for “{label}”", 60)))
 
-    def remind(self, title: str, at: datetime, look: str = "", **fields: str) -> None:
+    def remind(self, title: str, at: datetime, check: str = "", **fields: str) -> None:
         """Make a reminder for one moment, an aware instant, on all channels; where it is over by then, for a later one.
 
-        `look` is the kind of job that it runs first, and `fields` its question.
+        `check` is the kind of job that it runs first, and `fields` its question.
         """
         try:
-            self._remind(title, at, look, fields)
+            self._remind(title, at, check, fields)
         except DemoFailed:
             if datetime.now(UTC) < at:
                 raise
-            self._remind(title, datetime.now(UTC) + timedelta(seconds=20), look, fields)
+            self._remind(title, datetime.now(UTC) + timedelta(seconds=20), check, fields)
 
-    def _remind(self, title: str, at: datetime, look: str, fields: dict[str, str]) -> None:
+    def _remind(self, title: str, at: datetime, check: str, fields: dict[str, str]) -> None:
         page = self._browser.open("/reminders/new/")
-        if look:
-            page = self._browser.ask(page, page.form("title").fill(job_kind=look), "/reminders/job/")
+        if check:
+            page = self._browser.ask(page, page.form("title").fill(job_kind=check), "/reminders/job/")
         form = page.form("title").fill(**fields)
         there = at.astimezone(ZoneInfo(self.time_zone)).replace(tzinfo=None)
         form.fill(title=title, kind="once", at=there.isoformat(), time_zone=self.time_zone)
@@ -80,8 +80,8 @@ class Person:
         self._browser.send(page, page.form("/run/"))
 
     def explained(self, title: str) -> list[str]:
-        """What the page of a reminder says of each look, newest first."""
-        return self._reminder(title).texts("look")
+        """What the page of a reminder says of each check, newest first."""
+        return self._reminder(title).texts("check")
 
     def _reminder(self, title: str) -> Page:
         return self._browser.open(self._reminders[title])

@@ -15,7 +15,7 @@ FORMATS["limit"] = lambda limit: str(OverBudget(*limit))
 class Code(Codes):
     """Its sentences have the names of its parameters."""
 
-    # It could not look.
+    # It could not check.
     NO_KIND = "no-job-kind", _("There is no kind of job “{kind}”.")
     UNREADABLE_PAYLOAD = "unreadable-payload", _("What is stored of its question cannot be read: {problem}")
     NO_CONNECTION = "no-connection", _("Its connection was removed. Choose another one.")
@@ -51,15 +51,15 @@ class Code(Codes):
     MOVED_NOWHERE = "source-moved-nowhere", _("{service:service} redirects to something that is no address.")
     OVER_BUDGET = "over-budget", _("What the source answered costs too much to read. {limit:limit}")
     PARSERS_BUSY = "parsers-busy", _("Much is being read at the moment; this one follows.")
-    TOO_OFTEN = ("looked-too-often", _("You looked {most} times within a minute, which is the limit. Wait a minute."))
+    TOO_OFTEN = ("looked-too-often", _("You checked {most} times within a minute, which is the limit. Wait a minute."))
     SILENT = "source-silent", _("It has brought nothing since {silent_since:day}.")
-    # What follows where it could not look.
-    SENT_ANYWAY = "sent-anyway", _("It could not look, and was sent anyway as you wished: {why}")
+    # What follows where it could not check.
+    SENT_ANYWAY = "sent-anyway", _("The check failed, and it was sent anyway as you wished: {why}")
     # Nobody wants it any more.
-    OTHER_QUESTION = "job-of-other-question", _("Its reminder was changed, and looks at something else now.")
+    OTHER_QUESTION = "job-of-other-question", _("Its reminder was changed, and checks something else now.")
     # It waits for its turn.
-    PERSON_BUSY = "looks-of-person", _("{amount} other looks of yours are under way; this one follows.")
-    WORKER_BUSY = "looks-of-worker", _("Many looks at slow sources are under way; this one follows.")
+    PERSON_BUSY = "looks-of-person", _("{amount} other checks of yours are under way; this one follows.")
+    WORKER_BUSY = "looks-of-worker", _("Many checks of slow sources are under way; this one follows.")
     # A batch waits, or is not told.
     MORE_TO_TELL = "more-people", _("{told} of {size} people are told; the others follow.")
     OTHERS_FIRST = "batches-first", _("Other batches are being told to many people; this one follows.")

@@ -11,7 +11,7 @@ from jobs.kinds.base import LONGEST_FRESH
 from jobs.models import Result
 from work import retention
 
-# Each reminder's newest look stays, however seldom it looks.
+# Each reminder's newest check stays, however seldom it checks.
 _NEWEST = """SELECT WHERE d.origin_id IS NOT NULL AND NOT EXISTS (
                  SELECT FROM jobs_job later WHERE later.origin_id = d.origin_id AND later.id > d.id)"""
 _OPEN = "SELECT WHERE d.ended_at IS NULL OR d.ended_at >= %(since)s"

@@ -8,7 +8,7 @@ from jobs.batches.kind import BATCH
 from jobs.checks.kind import JOB
 from work.tasks import task_of
 
-look = task_of(JOB)
+check = task_of(JOB)
 tell = task_of(BATCH)
 
 

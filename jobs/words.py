@@ -12,7 +12,7 @@ from work.reasons import Reason
 
 
 def failed(title: str, reason: Reason, failures: int, page: str) -> tuple[str, str]:
-    """The subject and body of the notice that a reminder cannot look."""
+    """The subject and body of the notice that a reminder's check failed."""
     if failures == 1:
         body = _("Nothing was sent. %(reason)s\n\nYou hear of it once a day, and when it works again: %(page)s")
     else:
@@ -21,25 +21,25 @@ def failed(title: str, reason: Reason, failures: int, page: str) -> tuple[str, s
             "You hear of it once a day, and when it works again: %(page)s"
         )
     return (
-        (_("“%(title)s” cannot look") % {"title": title})[:200],
+        (_("“%(title)s”: the check failed") % {"title": title})[:200],
         body % {"reason": reason, "count": failures, "page": page},
     )
 
 
 UNKNOWN = gettext_lazy("unknown")
-"""Stands for what a look would have found."""
+"""Stands for what a check would have found."""
 
 
 def sent_anyway(reason: Reason) -> str:
-    """What a reminder says besides that was sent although it could not look."""
-    return _("Carillon could not look, and sends this anyway, as you wished. %(reason)s") % {"reason": reason}
+    """What a reminder says besides that was sent although its check failed."""
+    return _("The check failed, and this is sent anyway, as you wished. %(reason)s") % {"reason": reason}
 
 
 def works_again(title: str, page: str) -> tuple[str, str]:
-    """The subject and body of the notice that a reminder can look again."""
+    """The subject and body of the notice that a reminder's checks work again."""
     return (
         (_("“%(title)s” works again") % {"title": title})[:200],
-        _("It looks as it should: %(page)s") % {"page": page},
+        _("Its checks work again: %(page)s") % {"page": page},
     )
 
 
@@ -55,35 +55,35 @@ def silent(title: str, since: str, page: str) -> tuple[str, str]:
     )
 
 
-# By `Look.outcome`; "at …" follows where there is an instant.
-_LOOKS = {
-    "waiting": gettext_lazy("It looks at"),
-    "spread": gettext_lazy("Spread: it looks at"),
-    "looking": gettext_lazy("It looks now."),
-    "retrying": gettext_lazy("Could not look: {reason} It tries again at"),
+# By `Check.outcome`; "at …" follows where there is an instant.
+_CHECKS = {
+    "waiting": gettext_lazy("It checks at"),
+    "spread": gettext_lazy("Spread: it checks at"),
+    "checking": gettext_lazy("It is checking now."),
+    "retrying": gettext_lazy("The check failed: {reason} It tries again at"),
     "spoke": gettext_lazy("{reason} Message sent."),
     "silent": gettext_lazy("{reason} Nothing sent."),
-    "failed": gettext_lazy("Could not look: {reason} Nothing sent."),
-    "dropped": gettext_lazy("Did not look: {reason} Nothing sent."),
+    "failed": gettext_lazy("The check failed: {reason} Nothing sent."),
+    "dropped": gettext_lazy("Not checked: {reason} Nothing sent."),
 }
 
 
-_LOOKED = {
-    "looking": gettext_lazy("It is under way."),
+_CHECKED = {
+    "checking": gettext_lazy("It is under way."),
     "spoke": gettext_lazy("{reason} It would say:"),
     "silent": gettext_lazy("{reason} It would stay silent."),
-    "failed": gettext_lazy("Could not look: {reason}"),
+    "failed": gettext_lazy("The check failed: {reason}"),
 }
 
 
-def look(outcome: str, reason: str) -> str:
-    """What became of a look; for one that waits, an instant follows."""
-    return _LOOKS[outcome].format(reason=_sentence(reason))
+def check(outcome: str, reason: str) -> str:
+    """What became of a check; for one that waits, an instant follows."""
+    return _CHECKS[outcome].format(reason=_sentence(reason))
 
 
-def looked(outcome: str, reason: str) -> str:
-    """What a person's own look found."""
-    return _LOOKED[outcome].format(reason=_sentence(reason))
+def checked(outcome: str, reason: str) -> str:
+    """What a person's own check found."""
+    return _CHECKED[outcome].format(reason=_sentence(reason))
 
 
 def _sentence(evidence: str) -> str:

@@ -28,7 +28,7 @@ from schedules import rules
 
 
 def speaks(job_kind: str) -> bool:
-    """Whether what looks at this kind of job may say something, so that it needs a channel."""
+    """Whether a check of this kind may say something, so that it needs a channel."""
     kind = kinds.find(job_kind)
     return kind is None or kind.speaks
 
@@ -87,7 +87,7 @@ class Schedule(models.Model):
         help_text=gettext_lazy("Minutes without an acknowledgement after which the next channel is tried."),
     )
 
-    # What it looks at before it speaks; empty: it says its text. `job_payload` is the question, of that kind.
+    # What it checks before it speaks; empty: it says its text. `job_payload` is the question, of that kind.
     job_kind = models.CharField(max_length=40, blank=True, default="", db_default="")
     job_payload = models.JSONField(null=True, blank=True)
     connection = models.ForeignKey(
@@ -233,17 +233,17 @@ class Schedule(models.Model):
         return sort_channels(self.channel_order, (one for one in self.channels.all() if one.removed_at is None))
 
     @property
-    def looks_at(self) -> str:
-        """What it looks at before it speaks, in one line; "" for nothing."""
+    def checks(self) -> str:
+        """What it checks before it speaks, in one line; "" for nothing."""
         return kinds.summary(self.job_kind, self.job_payload) if self.job_kind else ""
 
     @property
     def name(self) -> str:
-        """Its title, for lists; where that waits for what a look finds ("It is {value}"), what it looks at instead."""
+        """Its title, for lists; where that waits for what a check finds ("It is {value}"), what it checks instead."""
         kind = kinds.find(self.job_kind)
         if kind is None or not any(f"{{{name}}}" in self.title for name in kind.placeholders):
             return self.title
-        return f"{kind.label}: {self.looks_at}"
+        return f"{kind.label}: {self.checks}"
 
     @property
     def speaks(self) -> bool:

@@ -1,5 +1,5 @@
 // Keeps an open page up to date: unread messages, its lists, relative times, and a sound for whoever wants one.
-const VISIBLE = 15_000, HIDDEN = 60_000; // milliseconds between two looks
+const VISIBLE = 15_000, HIDDEN = 60_000; // milliseconds between two polls
 const COMMIT = 2; // seconds that a change may take until others see it
 const title = document.title;
 let last, timer;
@@ -20,7 +20,7 @@ function leave() {
   location.replace(location.pathname + location.search);
 }
 
-async function look() {
+async function poll() {
   clearTimeout(timer);
   try {
     const answer = await fetch(document.body.dataset.live, { redirect: "manual" });
@@ -29,8 +29,8 @@ async function look() {
   } catch {
     // No network: try again later.
   }
-  clearTimeout(timer); // of another look meanwhile
-  timer = setTimeout(look, document.hidden ? HIDDEN : VISIBLE);
+  clearTimeout(timer); // of another poll meanwhile
+  timer = setTimeout(poll, document.hidden ? HIDDEN : VISIBLE);
 }
 
 function follow(now) {
@@ -78,12 +78,12 @@ setInterval(() => {
   for (const time of document.querySelectorAll("time[data-relative]")) {
     const instant = Date.parse(time.dateTime), said = relative((instant - now) / 1000);
     if (time.textContent !== said) time.textContent = said;
-    if (ticked < instant && instant <= now) setTimeout(look, 2000); // it is due: its outcome follows
+    if (ticked < instant && instant <= now) setTimeout(poll, 2000); // it is due: its outcome follows
   }
   ticked = now;
 }, 1000);
 
-document.addEventListener("visibilitychange", () => document.hidden || look());
-navigator.serviceWorker?.addEventListener("message", look);
+document.addEventListener("visibilitychange", () => document.hidden || poll());
+navigator.serviceWorker?.addEventListener("message", poll);
 navigator.serviceWorker?.register("/service-worker.js").catch(() => {});
-document.addEventListener("DOMContentLoaded", look); // after htmx
+document.addEventListener("DOMContentLoaded", poll); // after htmx

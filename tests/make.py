@@ -303,12 +303,12 @@ def make_connection(user: User, kind: str = "github", **overrides: Any) -> Conne
 def make_job_schedule(
     user: User, kind: str = "sample", payload: dict[str, Any] | None = None, **overrides: Any
 ) -> Schedule:
-    """A daily schedule at 09:00 UTC that looks before it speaks."""
+    """A daily schedule at 09:00 UTC that checks before it speaks."""
     fields = {"job_kind": kind, "job_payload": payload or {}, "title": "It is {value}"} | overrides
     return make_schedule(user, fields.pop("channels", None) or [make_channel(user)], **fields)
 
 
-def look(job: Job) -> Job:
+def check(job: Job) -> Job:
     """Run the job once, as a worker does, whatever its wait."""
     Job.objects.filter(id=job.id, state="pending").update(available_at=NOON, wake_at=NOON)
     with suppress(TryAgain):

@@ -19,9 +19,9 @@ from common.database import encryption, postgres
 from people.models import ApiToken
 
 HEADER = "Idempotency-Key"
-# Operations that keep no answer: a repeated pull gets other messages, acknowledging twice does nothing, and a look or a
-# check asks another server, which takes too long for a transaction.
-WITHOUT_KEY = frozenset({"pull_messages", "settle_messages", "check_connection", "look_now_at", "look_now_as"})
+# Operations that keep no answer: a repeated pull gets other messages, acknowledging twice does nothing, and a check
+# asks another server, which takes too long for a transaction.
+WITHOUT_KEY = frozenset({"pull_messages", "settle_messages", "check_connection", "check_job", "check_schedule"})
 
 _LONGEST = 255
 _KEPT_HEADERS = ("Content-Type", "Location", "ETag")
@@ -38,7 +38,7 @@ _KEEP = """
 UPDATE api_storedanswer SET status = %(status)s, headers = %(headers)s, body = %(body)s, sealed = %(sealed)s
  WHERE user_id = %(user)s AND key = %(key)s
 """
-_LOOK = """
+_FIND = """
 SELECT fingerprint, status, headers, body, sealed FROM api_storedanswer WHERE user_id = %(user)s AND key = %(key)s
 """
 _FORGET = "DELETE FROM api_storedanswer WHERE created_at < now() - interval '24 hours'"
@@ -94,7 +94,7 @@ def _begin(values: dict[str, Any]) -> bool:
 
 
 def _kept(values: dict[str, Any]) -> HttpResponse:
-    [answer] = postgres.query(_LOOK, values)
+    [answer] = postgres.query(_FIND, values)
     if answer.fingerprint != values["fingerprint"]:
         raise Problem(
             422, "key-reused", "This Idempotency-Key belongs to another request.", "Use a new key for a new request."

@@ -63,7 +63,7 @@ class ConnectionPatch(Body):
 
 
 class ConnectionDocument(BaseModel):
-    """`fields` are those of its kind that hold no secret. Reminders do not look through one that is `disabled`."""
+    """`fields` are those of its kind that hold no secret. Reminders do not use one that is `disabled`."""
 
     model_config = example(_EXAMPLE)
 
@@ -116,7 +116,7 @@ def list_connection_kinds(request: ApiRequest) -> HttpResponse:
 @router.post("", response={201: ConnectionDocument}, summary="Add a connection")
 def add_connection(request: ApiRequest, body: NewConnection) -> HttpResponse:
     """Its source is asked first. With an `Idempotency-Key` it is not, and the connection is `unchecked` until `check`
-    or the first look of a reminder."""
+    or the first check of a reminder."""
     if (kind := connections.find(body.kind)) is None:
         raise invalid(FieldError("kind", "There is no such kind. GET /connections/kinds lists them."))
     refuse_unknown(body.fields, kind.form.base_fields)
@@ -134,7 +134,7 @@ def read_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
 
 @router.patch("/{uuid:connection_id}", response=ConnectionDocument, summary="Change a connection")
 def change_connection(request: ApiRequest, connection_id: UUID, body: ConnectionPatch) -> HttpResponse:
-    """What is not given stays. Its reminders look through what is new."""
+    """What is not given stays. Its reminders use what is new."""
     found = _own(request, connection_id)
     if (kind := connections.find(found.kind)) is None:
         raise conflict("This installation has no such kind of connection.")
@@ -150,7 +150,7 @@ def change_connection(request: ApiRequest, connection_id: UUID, body: Connection
 
 @router.delete("/{uuid:connection_id}", response={204: None}, summary="Remove a connection")
 def remove_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
-    """Erases its secrets. Reminders that look through it fail until they have another one."""
+    """Erases its secrets. Reminders that use it fail until they have another one."""
     changes.remove(_own(request, connection_id))
     return HttpResponse(status=204)
 

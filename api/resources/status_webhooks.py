@@ -140,7 +140,7 @@ def change_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWeb
     given = body.model_dump(exclude_unset=True)
     typed = provider.form_initial(stored) | given | ({"types": " ".join(body.types)} if "types" in given else {})
     details, label = change_form(typed, provider, stored), LabelForm({"label": given.get("label", read.label)})
-    # Looks at the address, which takes time, so outside of the lock.
+    # Visits the address, which takes time, so outside of the lock.
     _check(request, details, label)
     after = provider.update(stored, details.cleaned_data)
     with _changing(request, webhook_id) as channel:
@@ -239,7 +239,7 @@ def _unverified(request: ApiRequest, webhook_id: UUID) -> Channel:
 
 def _check(request: ApiRequest, *forms: Form) -> None:
     # The answer to an Idempotency-Key is kept in the transaction of the operation.
-    if not address_checks.are_valid(request.auth.user_id, *forms, look=HEADER not in request.headers):
+    if not address_checks.are_valid(request.auth.user_id, *forms, visits=HEADER not in request.headers):
         raise invalid(*(error for form in forms for error in errors(form)))
 
 

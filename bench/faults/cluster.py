@@ -196,7 +196,7 @@ class Cluster:
         return self._marked("slow")
 
     def source_away(self) -> AbstractContextManager[None]:
-        """The sink answers no look of a job."""
+        """The sink answers no check of a job."""
         return self._marked("away")
 
     @contextmanager

@@ -230,14 +230,14 @@ class Misuse:
         huge = {"kind": "calendar_sync", "connection_id": str(self.calendar.id)}
         bulk = [{"ids": self.own, "action": action} for action in ("pause", "resume")]
         acts: dict[str, tuple[int, Act]] = {
-            "H1 check": (2, lambda: self._api("/schedules/look", {"job": huge})),
+            "H1 check": (2, lambda: self._api("/schedules/check", {"job": huge})),
             "H2 bulk": (8, lambda: self._api("/schedules/bulk", random.choice(bulk))),
             "H2 import": (2, self._import),
             "H4, H7 event": (4, lambda: self._api("/events", large)),
-            "H5 check": (2, lambda: self._api("/schedules/look", {"job": _asked(watch)})),
+            "H5 check": (2, lambda: self._api("/schedules/check", {"job": _asked(watch)})),
             "H6 head": (2, self._endless_head),
             "M4 alerts": (2, lambda: call(self.port, "POST", self.inbound, many, _JSON)),
-            "M6 check": (4, lambda: self._api("/schedules/look", {"job": _asked(silent)})),
+            "M6 check": (4, lambda: self._api("/schedules/check", {"job": _asked(silent)})),
         }
         end = time.monotonic() + seconds
 

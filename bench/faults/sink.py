@@ -3,7 +3,7 @@
 The first step of the path chooses how it behaves at the first arrival of each id; later ones are accepted. One line an
 arrival: when, the channel's path, the message's id, `ok`, `refused` (an answer that says no) or `silent` (acted upon,
 but no answer came), and the message's subject. Prints its port.
-While the file LOG.slow is there, each answer takes a while. A GET is the look of a job, which is answered with "ok",
+While the file LOG.slow is there, each answer takes a while. A GET is the check of a job, which is answered with "ok",
 and not at all while the file LOG.away is there.
 """
 
@@ -58,7 +58,7 @@ class Sink(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.buffer += data
-        if self.buffer.startswith(b"GET ") and self.buffer.endswith(b"\r\n\r\n"):  # of a job that looks
+        if self.buffer.startswith(b"GET ") and self.buffer.endswith(b"\r\n\r\n"):  # of a job that checks
             self.buffer = b""
             if os.path.exists(self.away):
                 self.transport.abort()

@@ -72,7 +72,7 @@ class Schedule(TypedDict):
     snoozed_until: str | None
     channels: list[str]
     job: JobFields | None
-    looks_at: str
+    checks: str
     audience: Audience | None
     local_time: bool
     in_order: bool
@@ -109,20 +109,20 @@ class QuickDraft(TypedDict):
 
 
 class NotTaken(TypedDict):
-    """What a look did not take, by cause. `example`: the first of them, such as an event's title."""
+    """What a check did not take, by cause. `example`: the first of them, such as an event's title."""
 
     cause: str
     count: int
     example: str
 
 
-class Look(TypedDict):
-    """One look. `code` is its evidence, or why it could not look; `at`: when it looks, if it waits.
+class Check(TypedDict):
+    """One check. `code` is its evidence, or why it failed; `at`: when it checks, if it waits.
 
     `silent_since`: since when its source has brought nothing, once that is 30 days or more."""
 
     kind: str
-    outcome: Literal["waiting", "spread", "looking", "retrying", "spoke", "silent", "failed", "dropped"]
+    outcome: Literal["waiting", "spread", "checking", "retrying", "spoke", "silent", "failed", "dropped"]
     code: str
     text: str
     at: str | None
@@ -140,7 +140,7 @@ class Occurrence(TypedDict):
     reason: str
     version: int
     recorded: str
-    look: Look | None
+    check: Check | None
 
 
 class Cause(TypedDict):
@@ -164,7 +164,7 @@ class Slot(TypedDict):
     batch_id: str | None
     notification_id: str | None
     notification_outcome: str | None
-    look: Look | None
+    check: Check | None
 
 
 class Run(TypedDict):

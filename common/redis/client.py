@@ -49,7 +49,7 @@ def ask(url: str, question: Callable[[], T], otherwise: Callable[[], T]) -> T:
         if url not in _ask_again_at:
             log.warning(
                 "Redis does not answer (%s): until it does, limits are off, each process counts tries to sign in alone,"
-                " and programs that pull look again by themselves",
+                " and programs that pull poll by themselves",
                 type(error).__name__,
             )
         _ask_again_at[url] = time.monotonic() + _PAUSE

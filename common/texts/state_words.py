@@ -22,7 +22,7 @@ _WORDS = {
     "sent": pgettext_lazy("state", "sent"),
     "telling": pgettext_lazy("state", "telling"),
     "told": pgettext_lazy("state", "told"),
-    "looking": pgettext_lazy("state", "looking"),
+    "looking": pgettext_lazy("state", "checking"),
     "decided": pgettext_lazy("state", "decided"),
     "active": pgettext_lazy("state", "active"),
     "paused": pgettext_lazy("state", "paused"),

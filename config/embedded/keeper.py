@@ -17,7 +17,7 @@ from config.embedded.redis import Redis
 from config.embedded.var import var_dir
 
 _GRACE = 3.0  # seconds without a user, so that the engine survives between two commands
-_LOOK_EVERY = 0.2
+_POLL_EVERY = 0.2
 _ANSWERS_WITHIN = 110.0
 _STOPS_WITHIN = 20.0
 _TRIES = 5
@@ -45,7 +45,7 @@ class Keeper:
         users: int | None = None
         used_at = time.monotonic()
         while not self.asked_to_stop:
-            time.sleep(_LOOK_EVERY)
+            time.sleep(_POLL_EVERY)
             if not self._runs():
                 print(f"keeper: {self.engine.title} has died; starting it again", file=sys.stderr, flush=True)  # noqa: T201
                 with suppress(EngineFailed):  # logged; tried again while there are users

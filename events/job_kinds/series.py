@@ -97,7 +97,7 @@ class Series(JobKind):
             said = ngettext("a series of %(count)s step", "a series of %(count)s steps", count)
         return said % {"count": count, "event": payload.get("ends_on")}
 
-    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+    def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         """Reads whether the event that ends it has happened since it began."""
         given = _steps(ask.payload)
         if given is None or not series.is_step(ask.payload, len(given)):

@@ -22,7 +22,7 @@ _WANTED = f"""
 
 
 def record_changes() -> int:
-    """Record each new change that a rule is for as an event. Returns how many changes were looked at."""
+    """Record each new change that a rule is for as an event. Returns how many changes were read."""
     return feed.process("events", _WANTED, _record)
 
 

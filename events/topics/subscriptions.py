@@ -88,7 +88,7 @@ def add(topic: Topic, address: str) -> Subscription:
 
     A worker looks for the account, so that the time of the answer tells nobody whether there is one. Without one, or
     where it has a subscription of its own already, ended or not, the address is kept and subscribes nobody. The owner
-    sees no difference. Adding it again looks again.
+    sees no difference. Adding it again repeats it.
     """
     address = User.objects.normalize_email(address)
     Topic.objects.select_for_update(no_key=True).get(id=topic.id)
@@ -120,7 +120,7 @@ def subscribe_added() -> int:
                     _subscribe(listed, listed.topic, user)
                 Subscription.objects.filter(id=listed.id, asked_at=listed.asked_at).update(asked_at=None)
         except Exception as error:
-            log.warning("Subscription %s is looked at later: %s", listed.id, type(error).__name__)
+            log.warning("Subscription %s is tried later: %s", listed.id, type(error).__name__)
             Subscription.objects.filter(id=listed.id).update(asked_at=Now())
     return len(rows)
 

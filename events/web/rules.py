@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from common.admin.base import as_uuid
 from events.models import Effect, Rule
 from events.rules import changes, words
-from jobs.checks import looks
+from jobs.checks import results
 from notifications.models import Notification
 from people.access.requests import PersonRequest
 from people.user_lock import with_user_lock
@@ -51,7 +51,7 @@ def detail(request: PersonRequest, rule_id: UUID) -> HttpResponse:
         "channels": rule.ordered_channels(),
         "effects": effects,
         "kept": _kept(request, effects),
-        "step": looks.last(request.user.pk, [rule.id]).get(rule.id) if rule.series else None,
+        "step": results.last(request.user.pk, [rule.id]).get(rule.id) if rule.series else None,
     }
     return render(request, "events/rule.html", context)
 

@@ -32,7 +32,7 @@ class JobRecord(OwnedWorkAdmin):
 class JobAdmin(JobRecord):
     list_display = ("kind_label", "state_label", "why", "person", "due", "tries", "available")
     link_lookups = ("user__id__exact", "connection__id__exact")
-    empty_text = _("No reminder has looked at anything yet.")
+    empty_text = _("No reminder has checked anything yet.")
 
 
 @admin.register(DeadLetter)

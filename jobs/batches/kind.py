@@ -26,7 +26,7 @@ from jobs import kinds as job_kinds
 from jobs.batches import sql
 from jobs.batches.audiences import AUDIENCES
 from jobs.batches.progress import TELL
-from jobs.checks.recording import LOOK, own_queue, queue_of
+from jobs.checks.recording import CHECK, own_queue, queue_of
 from jobs.models import Batch, BatchAttempt
 from jobs.reasons import Code
 from notifications.deliveries import outbox
@@ -130,7 +130,7 @@ def tell(batch: Claim) -> Defer | None:
     if is_bulk and not _large_ones.acquire(blocking=False):
         return Defer(1.0, Reason(Code.OTHERS_FIRST))
     try:
-        statement = (sql.LOOK if batch.job_kind else sql.SAY).replace("$people", audience.people)
+        statement = (sql.CHECK if batch.job_kind else sql.SAY).replace("$people", audience.people)
         return _tell(batch, statement, _values(batch, is_bulk))
     finally:
         if is_bulk:
@@ -139,8 +139,8 @@ def tell(batch: Claim) -> Defer | None:
 
 def _tell(batch: Claim, statement: str, values: dict[str, Any]) -> Defer | None:
     until = time.monotonic() + PORTION
-    looked = not values["is_bulk"]
-    task, queue = (LOOK, own_queue(values["queue"])) if batch.job_kind else (DELIVER, None)
+    counted = not values["is_bulk"]
+    task, queue = (CHECK, own_queue(values["queue"])) if batch.job_kind else (DELIVER, None)
     while True:
         found = persist(partial(_tell_part, statement, values))
         fault_points.reach("chunk-told")
@@ -153,9 +153,9 @@ def _tell(batch: Claim, statement: str, values: dict[str, Any]) -> Defer | None:
         if row.passed < PART:
             log.info("Batch %s is recorded: %s of %s people were reached", batch.id, row.reached, row.size)
             return None
-        if not looked and postgres.query(sql.KNOWN, [])[0].rows < row.size:
+        if not counted and postgres.query(sql.KNOWN, [])[0].rows < row.size:
             postgres.change(sql.ANALYZE, [])
-        looked = True
+        counted = True
         if time.monotonic() > until:
             return _more(row.told, row.size)
 

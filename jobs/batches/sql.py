@@ -83,7 +83,7 @@ SAY = f"""{_PEOPLE}, usable AS MATERIALIZED (
        (SELECT array_agg(DISTINCT channel_id) FROM made WHERE is_pulled) AS pulled
   FROM moved
 """
-LOOK = f"""{_PEOPLE}, recorded AS (
+CHECK = f"""{_PEOPLE}, recorded AS (
     INSERT INTO jobs_job (id, user_id, kind, queue, payload, connection_id, batch_id, correlation_id, origin_id, slot,
                           message, on_error, errors_allowed, state, available_at, wake_at, expires_at, wakes, is_bulk,
                           tries, replays)

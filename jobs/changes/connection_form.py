@@ -51,7 +51,7 @@ class ConnectionForm:
 
         Give `ask=False` inside a transaction: the source is not asked, and the connection stays unchecked.
         """
-        if not address_checks.are_valid(self.user.pk, self.details, self.label, look=ask):
+        if not address_checks.are_valid(self.user.pk, self.details, self.label, visits=ask):
             return False
         after = self.kind.destination(self.details.cleaned_data)
         if self._stored is not None and not connections.has_changed(self.kind, self._stored, after):

@@ -1,4 +1,4 @@
-"""Every change of a connection: add, edit, check, remove. Its health changes with looks, too: `deciding`."""
+"""Every change of a connection: add, edit, check, remove. Its health changes with checks, too: `deciding`."""
 
 from functools import partial
 from typing import Any
@@ -117,7 +117,7 @@ def check(connection: Connection) -> Reason | None:
 
 
 def remove(connection: Connection) -> None:
-    """Erase its secrets. Reminders that look through it fail, and their person is told."""
+    """Erase its secrets. Reminders that use it fail, and their person is told."""
     Connection.objects.filter(id=connection.id, removed_at=None).update(
         removed_at=Now(), sealed_secrets="", version=F("version") + 1
     )

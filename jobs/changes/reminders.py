@@ -20,7 +20,7 @@ _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def question(name: str, payload: Mapping[str, Any] | None, connection_id: UUID | None) -> tuple[Any, ...]:
-    """What decides the answer that a reminder gets; () where it looks at nothing."""
+    """What decides the answer that a reminder gets; () where it checks nothing."""
     if not name:
         return ()
     kind, asked = kinds.find(name), payload or {}
@@ -35,13 +35,13 @@ def question(name: str, payload: Mapping[str, Any] | None, connection_id: UUID |
 
 
 def cancel(jobs: QuerySet[Job], reason: Reason) -> None:
-    """pending -> cancelled. One that looks now may speak; if it fails, it is not retried."""
+    """pending -> cancelled. One that is running may speak; if it fails, it is not retried."""
     jobs.filter(state=Job.words.working).update(expires_at=Now(), failures_noted=F("replays") + 1)
     manual.cancel(Job, jobs.filter(state="pending").values_list("id", flat=True), reason)
 
 
 def forget(*origin_ids: UUID) -> None:
-    """Forget what the looks of reminders have found, and those that wait: they ask another question now."""
+    """Forget what the checks of reminders have found, and those that wait: they ask another question now."""
     cancel(Job.objects.filter(origin_id__in=origin_ids), Reason(Code.OTHER_QUESTION))
     Memory.objects.filter(origin_id__in=origin_ids).update(
         state=None, version=F("version") + 1, failures=0, failing_since=None, told_at=None

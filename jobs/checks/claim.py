@@ -1,4 +1,4 @@
-"""A leased job, with all that a look and its decision need. Pure."""
+"""A leased job, with all that a check and its decision need. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from work.reasons import Reason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(kinds.Claim):
-    """A leased job. `unusable`: why it cannot look, None when it can.
+    """A leased job. `unusable`: why it cannot run, None when it can.
 
-    `on_error` and `errors_allowed` are what its person wants where a look fails; `memory_version`, `failures`,
+    `on_error` and `errors_allowed` are what its person wants where a check fails; `memory_version`, `failures`,
     `failing_since` and `told_at` how its reminder has failed lately, see `Memory`. `connection_works`: whether the last
-    look or check through its connection succeeded. `preview`: see `Job`.
+    check through its connection succeeded. `preview`: see `Job`.
     """
 
     user_id: int

@@ -83,7 +83,7 @@ def _decide(claim: Claim, decision: Say | Nothing, changes: bool) -> None:
 
 
 def failed(claim: Claim, reason: Reason, *, disconnect: bool = False) -> Done | Failed:
-    """The answer for a look that failed and has no try left, as its person wants it.
+    """The answer for a check that failed and has no try left, as its person wants it.
 
     `disconnect`: its connection is disabled, until its person enters another secret.
     """
@@ -99,7 +99,7 @@ _PREVIEW = "UPDATE jobs_job SET preview = %s WHERE id = %s"
 
 
 def _previewed(claim: Claim, reason: Reason, decision: Say | Nothing | None) -> Done:
-    """Write what it would have said, and nothing else. `decision`: None where the look failed."""
+    """Write what it would have said, and nothing else. `decision`: None where the check failed."""
     found: dict[str, Any] = {"outcome": "failed" if decision is None else "silent"}
     if isinstance(decision, Say):
         said = compose(claim.send_as, claim.slot, decision)
@@ -125,7 +125,7 @@ def fail(claim: Claim, reason: Reason, *, disconnect: bool = False, sends: bool 
 
 
 def _anyway(claim: Claim, reason: Reason) -> Say:
-    """The reminder's own texts, without what a look would have found, and why."""
+    """The reminder's own texts, without what a check would have found, and why."""
     kind = kinds.find(claim.handler)
     unknown = dict.fromkeys(kind.placeholders if kind else (), str(words.UNKNOWN))
     body = f"{claim.send_as.body}\n\n{{problem}}"
@@ -134,7 +134,7 @@ def _anyway(claim: Claim, reason: Reason) -> Say:
 
 
 def _connection(claim: Claim) -> ConnectionQuerySet:
-    """Its connection; none where its person has entered other secrets meanwhile, of which this look says nothing."""
+    """Its connection; none where its person has entered other secrets meanwhile, of which this check says nothing."""
     if claim.source is None:
         return Connection.objects.none()
     return Connection.objects.filter(id=claim.source.id, version=claim.source.version)

@@ -1,7 +1,7 @@
 """Note the failures of jobs that ended without their worker, so that their people hear of them too.
 
-A worker notes the failure of a look as it settles it, see `deciding`. Others end as dead because the worker was lost, a
-kind has a bug or their row is damaged, or become stale while they wait for another try.
+A worker notes the failure of a check as it settles it, see `deciding`. Others end as dead because the worker was lost,
+a kind has a bug or their row is damaged, or become stale while they wait for another try.
 """
 
 import logging

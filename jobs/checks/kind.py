@@ -1,4 +1,4 @@
-"""The job as a kind of work: what is loaded with a claim, the look, and what its decision writes."""
+"""The job as a kind of work: what is loaded with a claim, the check, and what its decision writes."""
 
 import json
 import logging
@@ -11,9 +11,9 @@ from uuid import UUID
 from common.database import postgres
 from common.parsing.pool import ParsingUnavailable
 from jobs import kinds
-from jobs.checks import deciding, failures, limits, looking
+from jobs.checks import deciding, failures, limits, steps
 from jobs.checks.claim import Claim
-from jobs.checks.recording import LOOK, SendAs
+from jobs.checks.recording import CHECK, SendAs
 from jobs.kinds.base import Found, JobKind, Source
 from jobs.models import Connection, Job, JobAttempt
 from jobs.reading.fetch import Later, Refused
@@ -28,12 +28,12 @@ log = logging.getLogger(__name__)
 
 # It also counts releases for other reasons; but a page that the kernel ends for want of memory comes to an end.
 _MOST_RELEASED = 30
-LOOK_NOW = 10.0
-"""Seconds for a look that a person waits for."""
+CHECK_NOW = 10.0
+"""Seconds for a check that a person waits for."""
 
 
-class LookKind(Kind[Claim]):
-    task = LOOK
+class CheckKind(Kind[Claim]):
+    task = CHECK
     queue = "jobs"
     model, attempts = Job, JobAttempt
     handler = "kind"
@@ -99,30 +99,30 @@ class LookKind(Kind[Claim]):
             return deciding.failed(claim, claim.unusable)
         if kind.connection and kind.needs_connection and claim.source is None:
             return deciding.failed(claim, Reason(Code.NO_CONNECTION))
-        return limits.limited(claim) or partial(self._look if claim.preview is None else self._preview, claim, kind)
+        return limits.limited(claim) or partial(self._check if claim.preview is None else self._preview, claim, kind)
 
     def _preview(self, claim: Claim, kind: JobKind) -> Answer | Defer:
         """Somebody waits for it: it is tried once, and a bug of the kind is told like any other failure."""
         try:
-            return self._look(claim, kind, tries=1, deadline=LOOK_NOW, keep=False)
+            return self._check(claim, kind, tries=1, deadline=CHECK_NOW, keep=False)
         except Exception as error:
             if postgres.blames_no_row(error):
                 raise
             # Its text may hold a secret.
-            log.error("%s raised %s in a look of a person", kind.name, type(error).__name__)
+            log.error("%s raised %s in a check of a person", kind.name, type(error).__name__)
             return deciding.failed(claim, Reason(Engine.FAULT, kind=kind.name, error=type(error).__name__))
 
-    def _look(self, claim: Claim, kind: JobKind, tries: int | None = None, **how: Any) -> Answer | Defer:
+    def _check(self, claim: Claim, kind: JobKind, tries: int | None = None, **how: Any) -> Answer | Defer:
         try:
             with limits.counted(claim):
                 ask = claim.ask()
-                found = looking.look(kind, ask, **how)
+                found = steps.check(kind, ask, **how)
         except ParsingUnavailable:
             busy = Reason(Code.PARSERS_BUSY)
             return Defer(_wait(claim), busy) if claim.released < _MOST_RELEASED else deciding.failed(claim, busy)
         if isinstance(found, Later):
             return found if claim.tries < (tries or kind.policy.tries) else deciding.failed(claim, found.reason)
-        follows = looking.decide(kind, ask, found) if isinstance(found, Found) else found
+        follows = steps.decide(kind, ask, found) if isinstance(found, Found) else found
         if isinstance(follows, Refused):
             return deciding.failed(claim, follows.reason, disconnect=follows.disconnect)
         return deciding.decided(claim, follows)
@@ -132,7 +132,7 @@ class LookKind(Kind[Claim]):
         return Policy(tries=1) if kind is None else kind.policy
 
     def may_repeat(self, handler: str, on_unknown: str) -> bool:
-        return True  # a look changes nothing, and what it decides commits with the settlement, or not at all
+        return True  # a check changes nothing, and what it decides commits with the settlement, or not at all
 
     def rescue(self) -> int:
         return failures.note_missed(self)
@@ -144,14 +144,14 @@ def _wait(claim: Claim) -> float:
 
 
 def _source(row: Any) -> tuple[Source | None, Reason | None]:
-    """The connection that a job looks through, or why it cannot be used."""
+    """The connection that a job uses, or why it cannot be used."""
     if row.connection_id is None:
         return None, None
     if row.c_id is None:
         return None, Reason(Code.NO_CONNECTION)
     connection = postgres.instance(Connection, row[row._fields.index("c_id") :])
-    opened = looking.open_connection(connection)
+    opened = steps.open_connection(connection)
     return (None, opened) if isinstance(opened, Reason) else (opened, None)
 
 
-JOB = LookKind()
+JOB = CheckKind()

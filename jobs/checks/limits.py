@@ -1,6 +1,6 @@
-"""How many looks run at the same time: of one person, and in a worker, which keeps threads for other work.
+"""How many checks run at the same time: of one person, and in a worker, which keeps threads for other work.
 
-A look waits for a stranger's server, so a source that hangs would else hold up the deliveries of everybody.
+A check waits for a stranger's server, so a source that hangs would else hold up the deliveries of everybody.
 """
 
 import random
@@ -17,7 +17,7 @@ from common.redis import rate_limiter
 from common.redis.rate_limiter import Ended, Slots
 from jobs import kinds
 from jobs.checks.claim import Claim
-from jobs.checks.recording import LOOK
+from jobs.checks.recording import CHECK
 from jobs.reasons import Code
 from work.answers import Defer
 from work.broker import load
@@ -25,14 +25,14 @@ from work.engine.claim import LEASE
 from work.reasons import Reason
 
 OF_A_PERSON = 20
-# One thread of so many takes no look.
+# One thread of so many takes no check.
 _SPARE = 40
 _LONGEST_WAIT = 20.0  # seconds
-_MARGIN = 5.0  # seconds, for what follows a look
+_MARGIN = 5.0  # seconds, for what follows a check
 
 
 class _Worker:
-    """The threads of this worker that may look; no bound in a process that looks at one thing at a time."""
+    """The threads of this worker that may check; no bound in a process that checks one thing at a time."""
 
     threads: threading.BoundedSemaphore | None = None
 
@@ -43,11 +43,11 @@ def _know_worker(instance: Any, **_: Any) -> None:
         most = max(1, instance.concurrency - max(1, instance.concurrency // _SPARE))
         _Worker.threads = threading.BoundedSemaphore(most)
         for queue in ("jobs", *settings.JOB_QUEUES.values()):
-            load.limit(queue, LOOK, most)
+            load.limit(queue, CHECK, most)
 
 
 def limited(claim: Claim) -> Defer | None:
-    """None: it may look now, and is counted until `counted` ends. Else when to come again; nothing is counted."""
+    """None: it may check now, and is counted until `counted` ends. Else when to come again; nothing is counted."""
     if _Worker.threads is not None and not _Worker.threads.acquire(blocking=False):
         # Another worker may have a thread, so the first waits are short.
         wait = min(_LONGEST_WAIT, 0.5 * 2 ** min(claim.released, 6)) * (0.5 + random.random())  # noqa: S311
@@ -65,7 +65,7 @@ def limited(claim: Claim) -> Defer | None:
 
 @contextmanager
 def counted(claim: Claim) -> Iterator[None]:
-    """A look that was not `limited`."""
+    """A check that was not `limited`."""
     started = time.monotonic()
     try:
         yield
@@ -75,10 +75,10 @@ def counted(claim: Claim) -> Iterator[None]:
 
 
 def _slots(claim: Claim) -> Slots:
-    """A worker that dies gives nothing back: its slots end soon after the longest look of its kind."""
+    """A worker that dies gives nothing back: its slots end soon after the longest check of its kind."""
     kind = kinds.find(claim.handler)
     lasts = LEASE if kind is None else min(kind.deadline + _MARGIN, LEASE)
-    return Slots(f"looks:{claim.user_id}", OF_A_PERSON, lasts)
+    return Slots(f"checks:{claim.user_id}", OF_A_PERSON, lasts)
 
 
 def _end_thread() -> None:

@@ -17,7 +17,7 @@ from jobs import kinds
 from work.broker import wakes
 from work.broker.wakes import Wake
 
-LOOK = "jobs.look"
+CHECK = "jobs.check"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class SendAs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJob:
-    """A job to record. Instants are aware; `expires_at`: later, neither its look nor its message is wanted."""
+    """A job to record. Instants are aware; `expires_at`: later, neither its check nor its message is wanted."""
 
     user_id: int
     kind: str
@@ -116,7 +116,7 @@ def record(jobs: Iterable[NewJob]) -> list[Wake]:
             **wakes.parameters(),
         },
     )
-    return [Wake(LOOK, row.id, row.wait, row.user_id, queue=own_queue(row.queue)) for row in rows]
+    return [Wake(CHECK, row.id, row.wait, row.user_id, queue=own_queue(row.queue)) for row in rows]
 
 
 def queue_of(name: str) -> str:

@@ -71,7 +71,7 @@ def decide(ask: Ask, steps: Sequence[Step], ended: Reason | None = None) -> Say 
 
 
 def _record(ask: Ask, number: int, after: timedelta) -> None:
-    """Record a step, sent as the one before it; none once its reminder was paused or deleted during the look."""
+    """Record a step, sent as the one before it; none once its reminder was paused or deleted during the check."""
     assert ask.job_id is not None  # noqa: S101 - effects are those of jobs
     job = Job.objects.get(id=ask.job_id)
     if job.expires_at is not None and job.expires_at <= timezone.now():

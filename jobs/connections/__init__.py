@@ -1,4 +1,4 @@
-"""The kinds of connection: what a person can connect, for jobs to look at. To add one, add its file."""
+"""The kinds of connection: what a person can connect, for jobs to check. To add one, add its file."""
 
 from common.registry import Registry
 from jobs.connections.base import ConnectionKind

@@ -24,7 +24,7 @@ def offered() -> list[JobKind]:
 
 
 def summary(name: str, payload: object) -> str:
-    """Return one line that says what is looked at, also for a damaged payload: "commits of ada"."""
+    """Return one line that says what is checked, also for a damaged payload: "commits of ada"."""
     if (kind := find(name)) is None:
         return _("%(name)s, which is not available here") % {"name": name}
     try:

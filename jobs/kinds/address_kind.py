@@ -23,7 +23,7 @@ class AddressForm(forms.Form):
         max_length=2000,
         widget=forms.URLInput(attrs={"placeholder": "https://example.org/offers", "autocomplete": "off"}),
         error_messages={
-            "required": gettext_lazy("Enter the address to look at, such as https://example.org/offers."),
+            "required": gettext_lazy("Enter the address to check, such as https://example.org/offers."),
             "max_length": gettext_lazy("An address has at most %(limit_value)d characters."),
         },
     )
@@ -53,7 +53,7 @@ class AddressKind(JobKind, ABC):
 
 
 def host_of(payload: Mapping[str, Any]) -> str:
-    """The host that is looked at, for people; "" for a damaged payload."""
+    """The host that is checked, for people; "" for a damaged payload."""
     try:
         return urlsplit(str(payload.get("url"))).hostname or ""
     except ValueError:

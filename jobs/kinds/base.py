@@ -1,4 +1,4 @@
-"""The interface of a kind of job: what it asks, where it looks, and what it makes of what it found."""
+"""The interface of a kind of job: what it asks, where it asks, and what it makes of what it found."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Ask:
     """What is asked, for whom and when. Instants are aware UTC.
 
     `origin_id` is the id of the reminder (None for a job without one), `zone` the person's own, `slot` when it was due,
-    `now` when it looks. `payload` is what the kind's form made; `memory` what the last look for this person and
-    reminder left, None for the first one. `job_id`: None while somebody only looks now. `budget` is what `decide` may
+    `now` when it checks. `payload` is what the kind's form made; `memory` what the last check for this person and
+    reminder left, None for the first one. `job_id`: None for Check now. `budget` is what `decide` may
     spend.
     """
 
@@ -119,10 +119,10 @@ class JobKind(ABC):
     """The Celery queue of its jobs."""
 
     connection: ClassVar[str] = ""
-    """The kind of connection that it looks through; empty: none."""
+    """The kind of connection that it uses; empty: none."""
 
     needs_connection: ClassVar[bool] = True
-    """Whether it cannot look without one, where `connection` names a kind."""
+    """Whether it cannot check without one, where `connection` names a kind."""
 
     offered: ClassVar[bool] = True
     """Whether people choose it for their reminders; else Carillon alone records its jobs."""
@@ -133,10 +133,10 @@ class JobKind(ABC):
     policy: ClassVar[Policy] = Policy(tries=3, waits=(60, 120))
 
     deadline: ClassVar[float] = 20.0
-    """Seconds for one whole look. A lease lasts 90 s."""
+    """Seconds for one whole check. A lease lasts 90 s."""
 
     fresh_for: ClassVar[float] = 0.0
-    """Seconds for which an answer serves the same question again; 0: each look asks. At most 7 days."""
+    """Seconds for which an answer serves the same question again; 0: each check asks. At most 7 days."""
 
     conditional: ClassVar[bool] = False
     """Whether answers are kept for `ETag` and `Last-Modified`."""
@@ -172,14 +172,14 @@ class JobKind(ABC):
 
     @abstractmethod
     def summary(self, payload: Mapping[str, Any]) -> str:
-        """Return one line that says what is looked at, for lists: "commits of ada"."""
+        """Return one line that says what is checked, for lists: "commits of ada"."""
 
     def question(self, ask: Ask) -> Any:
         """Return, as JSON, what decides the answer beside the connection: the same question has the same answer."""
         return dict(ask.payload)
 
     @abstractmethod
-    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+    def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         """Ask the source. Outside of any transaction; it writes nothing, and returns within `deadline`.
 
         What `fetch` raises (NotSent, Unanswered) may pass through: it means `Later`, or `Refused` where the address is

@@ -1,4 +1,4 @@
-"""Read a feed: what is new in it since the last look, each entry once."""
+"""Read a feed: what is new in it since the last check, each entry once."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -21,11 +21,11 @@ _MOST_LISTED = 10
 class Code(Codes):
     """What it found. Its sentences have the names of its parameters."""
 
-    FIRST = "feed-first", gettext_noop("looked at {host} for the first time; what it has now counts as read ({count})")
-    NOTHING_NEW = "feed-nothing-new", gettext_noop("looked at {host}: nothing new")
-    NEW = "feed-new", gettext_noop("looked at {host}: {count} new")
+    FIRST = "feed-first", gettext_noop("checked {host} for the first time; what it has now counts as read ({count})")
+    NOTHING_NEW = "feed-nothing-new", gettext_noop("checked {host}: nothing new")
+    NEW = "feed-new", gettext_noop("checked {host}: {count} new")
     LEFT_OUT = "feed-left-out", gettext_noop("The newest {most} entries count; {count} older ones are left out.")
-    # It could not look.
+    # It could not check.
     NOT_A_FEED = "not-a-feed", gettext_noop("{host} did not answer with a feed. {problem}")
 
 
@@ -52,7 +52,7 @@ class Feed(AddressKind):
     def question(self, ask: Ask) -> Any:
         return ask.payload.get("url")
 
-    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+    def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         page, host = self.read(ask, fetch), host_of(ask.payload)
         try:
             kind = page.headers.get("Content-Type", "")

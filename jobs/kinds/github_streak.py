@@ -19,7 +19,7 @@ from notifications.messages import text
 from notifications.providers.base import PatternField
 from work.reasons import FORMATS, Codes, Reason
 
-# One request answers a year; a look asks for at most so many.
+# One request answers a year; a check asks for at most so many.
 MOST_YEARS = 10
 
 # With those of managed accounts, which have an underscore.
@@ -43,12 +43,12 @@ FORMATS["contributions"] = _contributions
 
 
 class Code(Codes):
-    LOOKED = "github-streak", gettext_noop("looked at GitHub: {today:contributions} today, streak {streak}")
+    CHECKED = "github-streak", gettext_noop("checked GitHub: {today:contributions} today, streak {streak}")
     # While the date in UTC is another one than the person's.
-    LOOKED_ON = "github-streak-on", gettext_noop("looked at GitHub: {today:contributions} on {day}, streak {streak}")
+    CHECKED_ON = "github-streak-on", gettext_noop("checked GitHub: {today:contributions} on {day}, streak {streak}")
     OVER = (
         "github-streak-over",
-        gettext_noop("looked at GitHub after {day} had ended, without a contribution, streak {streak}"),
+        gettext_noop("checked GitHub after {day} had ended, without a contribution, streak {streak}"),
     )
 
 
@@ -124,7 +124,7 @@ class GitHubStreak(JobKind):
     def summary(self, payload: Mapping[str, Any]) -> str:
         return _("contributions of %(account)s on GitHub") % {"account": payload.get("login") or _("your account")}
 
-    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+    def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         login = ask.payload.get("login", "")
         if not isinstance(login, str) or (login and not _LOGIN.fullmatch(login)):
             return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("the account is no name on GitHub")))
@@ -151,7 +151,7 @@ class GitHubStreak(JobKind):
         end = civil_time.first_instant(ask.zone, datetime.combine(day + _DAY, time()))
         shown = formats.date_format(day, pgettext("date pattern", "l j F"))
         seen = Reason(
-            Code.LOOKED if day == ask.now.astimezone(UTC).date() else Code.LOOKED_ON,
+            Code.CHECKED if day == ask.now.astimezone(UTC).date() else Code.CHECKED_ON,
             today=today,
             streak=length,
             day=shown,
@@ -186,7 +186,7 @@ def streak(days: Mapping[date, int], today: date) -> int:
 
 
 def _day(ask: Ask) -> date:
-    """The day that is asked about: that of the slot, so that a look just after midnight is of the day before."""
+    """The day that is asked about: that of the slot, so that a check just after midnight is of the day before."""
     return ask.slot.astimezone(ask.zone).date()
 
 

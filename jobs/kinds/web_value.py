@@ -41,18 +41,18 @@ FORMATS["watched"] = lambda condition: str(_IS[condition])
 class Code(Codes):
     """What it found. Its sentences have the names of its parameters."""
 
-    FIRST = "web-first", gettext_noop("looked at {host} for the first time: {value}")
-    SAME = "web-same", gettext_noop("looked at {host}: {value}, as before")
-    CHANGED = "web-changed", gettext_noop("looked at {host}: {value}, before: {previous}")
-    MOVED = "web-moved", gettext_noop("looked at {host}: {value}, that is {change} since {previous}")
-    MOVED_LITTLE = "web-moved-little", gettext_noop("looked at {host}: {value}, only {change} since {previous}")
-    HOLDS = "web-holds", gettext_noop("looked at {host}: {value}, now {condition:watched} {limit}")
-    STILL_HOLDS = "web-still-holds", gettext_noop("looked at {host}: {value}, still {condition:watched} {limit}")
-    DOES_NOT_HOLD = "web-does-not-hold", gettext_noop("looked at {host}: {value}, not {condition:watched} {limit}")
-    UNREACHABLE = "web-unreachable", gettext_noop("looked at {host}, which cannot be reached. {why}")
-    STILL_UNREACHABLE = "web-still-unreachable", gettext_noop("looked at {host}, which still cannot be reached. {why}")
-    REACHABLE = "web-reachable", gettext_noop("looked at {host}: it answers")
-    # It could not look.
+    FIRST = "web-first", gettext_noop("checked {host} for the first time: {value}")
+    SAME = "web-same", gettext_noop("checked {host}: {value}, as before")
+    CHANGED = "web-changed", gettext_noop("checked {host}: {value}, before: {previous}")
+    MOVED = "web-moved", gettext_noop("checked {host}: {value}, that is {change} since {previous}")
+    MOVED_LITTLE = "web-moved-little", gettext_noop("checked {host}: {value}, only {change} since {previous}")
+    HOLDS = "web-holds", gettext_noop("checked {host}: {value}, now {condition:watched} {limit}")
+    STILL_HOLDS = "web-still-holds", gettext_noop("checked {host}: {value}, still {condition:watched} {limit}")
+    DOES_NOT_HOLD = "web-does-not-hold", gettext_noop("checked {host}: {value}, not {condition:watched} {limit}")
+    UNREACHABLE = "web-unreachable", gettext_noop("checked {host}, which cannot be reached. {why}")
+    STILL_UNREACHABLE = "web-still-unreachable", gettext_noop("checked {host}, which still cannot be reached. {why}")
+    REACHABLE = "web-reachable", gettext_noop("checked {host}: it answers")
+    # It could not check.
     NOT_FOUND = "web-not-found", gettext_noop("“{expression}” finds nothing at {host}. Has the page changed?")
     NO_NUMBER = "web-no-number", gettext_noop("“{value}” at {host} is no number.")
     UNREADABLE = "web-unreadable", gettext_noop("What {host} answered cannot be read. {problem}")
@@ -132,7 +132,7 @@ class WebValue(AddressKind):
         condition = ask.payload.get("condition")
         return asked | {"number": condition in NUMERIC, "unreachable": condition == "unreachable"}
 
-    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+    def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         """What `pages.value` returns, or `{"down": reason}` where the question is whether it can be reached."""
         try:
             watch = Watch.read(ask.payload)
@@ -192,7 +192,7 @@ def _decide_reachable(ask: Ask, watch: Watch, why: Any) -> Say | Nothing:
 
 
 def _decide_state(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Nothing:
-    """Once when it begins to hold, also at the first look; or at every look at which it holds."""
+    """Once when it begins to hold, also at the first check; or at every check at which it holds."""
     holds = _holds(watch, value)
     held, memory = _held(ask), {"holds": holds, **value}
     code = Code.DOES_NOT_HOLD if not holds else Code.STILL_HOLDS if held else Code.HOLDS
@@ -203,7 +203,7 @@ def _decide_state(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Not
 
 
 def _decide_change(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Nothing:
-    """Against the look before; "by at least", against the value that was last told, so that small steps add up."""
+    """Against the check before; "by at least", against the value that was last told, so that small steps add up."""
     if (base := ask.memory) is None:
         return Nothing(_reason(Code.FIRST, ask, value), value)
     previous = _short(base["text"])

@@ -24,7 +24,7 @@ CONDITIONS = {
 }
 NUMERIC = ("above", "below", "by")
 WITH_LIMIT = (*NUMERIC, "equals", "contains")
-# Those that hold or do not hold; the others compare with the look before.
+# Those that hold or do not hold; the others compare with the check before.
 STATES = ("above", "below", "equals", "contains", "unreachable")
 
 
@@ -52,7 +52,7 @@ class WebValueForm(AddressForm):
     always = forms.BooleanField(
         label=gettext_lazy("Every time"),
         required=False,
-        help_text=gettext_lazy("Remind me at each look while it stays so, not only when it begins."),
+        help_text=gettext_lazy("Remind me at each check while it stays so, not only when it begins."),
     )
     how = forms.ChoiceField(
         label=gettext_lazy("Read as"),

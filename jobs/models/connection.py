@@ -1,4 +1,4 @@
-"""A person's account at a source that jobs look at, with its secrets."""
+"""A person's account at a source that jobs check, with its secrets."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ConnectionQuerySet(models.QuerySet["Connection"]):
 class Connection(models.Model):
     """A person's account at a source: GitHub, a web address, a calendar.
 
-    `address` is public to its owner; `sealed_secrets` is ciphertext, written by `hold()` only. A look that the source
+    `address` is public to its owner; `sealed_secrets` is ciphertext, written by `hold()` only. A check that the source
     refuses for its secret disables it; `failing_code` says why. `version` grows with every edit.
     """
 

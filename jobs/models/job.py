@@ -1,4 +1,4 @@
-"""Jobs as rows, what the jobs of one reminder keep from look to look, and answers that are kept for all."""
+"""Jobs as rows, what the jobs of one reminder keep from check to check, and answers that are kept for all."""
 
 from django.conf import settings
 from django.db import models
@@ -14,7 +14,7 @@ WORDS = Words(working="looking", done="decided", key="job")
 
 
 class OnError(models.TextChoices):
-    """What a person wants where a look failed and no try is left."""
+    """What a person wants where a check failed and no try is left."""
 
     DAILY = "daily", _("Stay silent, and tell me once a day")
     AFTER = "after", _("Tell me after several failures in a row")
@@ -22,7 +22,7 @@ class OnError(models.TextChoices):
 
 
 class Job(Work):
-    """A look at something, for one person, that ends with one decision: to speak or to stay silent.
+    """A check of something, for one person, that ends with one decision: to speak or to stay silent.
 
     `batch_id` is the id of its cause (an occurrence), unique with the person: one decision a slot. `origin_id` is the
     id of its reminder. `message` is how its notification will be sent if it speaks, as its reminder had it when it
@@ -30,7 +30,7 @@ class Job(Work):
     anything. `failures_noted` is above `replays` once its failure has been noted, see `deciding`.
 
     `preview` is of one that a person asked for by “Check now”: it sends nothing, and what it would have said is written
-    there; see `look_now`.
+    there; see `check_now`.
     """
 
     words = WORDS
@@ -88,7 +88,7 @@ class DeadLetter(Job):
 
 
 class JobAttempt(Attempt):
-    """One try at looking."""
+    """One try of a check."""
 
     words = WORDS
 

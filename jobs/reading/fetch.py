@@ -49,7 +49,7 @@ class NotModified(Exception):
 
 
 class Fetch:
-    """The requests of one look. `etag` and `modified` are those of the answer that is known; after a request, its own.
+    """The requests of one check. `etag` and `modified` are those of the answer that is known; after a request, its own.
 
     A request raises NotSent, Unanswered, Unfit, or NotModified where the source says so.
     """

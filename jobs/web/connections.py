@@ -101,7 +101,7 @@ def remove(request: PersonRequest, connection_id: UUID) -> HttpResponse:
 
 
 def _uses(found: Connection) -> dict[str, Any]:
-    """The reminders that look through it, newest first."""
+    """The reminders that use it, newest first."""
     uses = found.schedules.filter(deleted_at=None)  # of the app above
     return {"uses": uses.order_by("-id")[:_USES], "more": max(0, uses.count() - _USES)}
 

@@ -1,4 +1,4 @@
-"""The page of all kinds of job: what a reminder can look at."""
+"""The page of all kinds of job: what a reminder can check."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse

@@ -28,7 +28,7 @@ _READERS = f"""
 
 
 def send_changes() -> int:
-    """Record a notification for each new change and reader. Returns how many changes were looked at."""
+    """Record a notification for each new change and reader. Returns how many changes were read."""
     return feed.process("status", _READERS, _send)
 
 

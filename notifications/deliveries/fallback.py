@@ -53,11 +53,11 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Whether the next channel is tried and why, and when to look again (None: not before something fails)."""
+    """Whether the next channel is tried and why, and when to decide again (None: not before something fails)."""
 
     go: bool
     because: Reason = NO_REASON
-    look_at: datetime | None = None
+    next_at: datetime | None = None
 
 
 _TAKE = f"""
@@ -87,12 +87,12 @@ SELECT n.id AS notification_id, n.escalate_after, now() AS now, n.user_id AS per
 _WRITE = (
     """
 WITH step AS (
-    SELECT * FROM unnest(%(notifications)s::uuid[], %(look_at)s::timestamptz[], %(keys)s::uuid[], %(channels)s::uuid[],
+    SELECT * FROM unnest(%(notifications)s::uuid[], %(next_at)s::timestamptz[], %(keys)s::uuid[], %(channels)s::uuid[],
                          %(providers)s::text[], %(expires)s::timestamptz[], %(codes)s::text[], %(params)s::text[])
-           AS s(notification_id, look_at, id, channel_id, provider, expires_at, because_code, because_params)
-), looked AS (
+           AS s(notification_id, next_at, id, channel_id, provider, expires_at, because_code, because_params)
+), moved AS (
     UPDATE notifications_notification n
-       SET advance_at = step.look_at, outcome = CASE WHEN step.id IS NULL THEN n.outcome ELSE 'open' END
+       SET advance_at = step.next_at, outcome = CASE WHEN step.id IS NULL THEN n.outcome ELSE 'open' END
       FROM step WHERE n.id = step.notification_id
 ), new AS (
     SELECT *, now() AS available_at, '' AS reason_code, '{}' AS reason_params FROM step WHERE id IS NOT NULL
@@ -114,7 +114,7 @@ def decide(standing: Standing) -> Step:
     if every is None:
         return Step(False)  # it was sent again meanwhile; the trigger marks it again if that fails too
     if standing.waits_until is not None:
-        return Step(False, look_at=standing.waits_until + every)  # nobody can acknowledge what has not gone out
+        return Step(False, next_at=standing.waits_until + every)  # nobody can acknowledge what has not gone out
     because = Reason(Code.NOT_ACKNOWLEDGED, minutes=standing.escalate_after, label=standing.label)
     return Step(True, because, later)
 
@@ -133,7 +133,7 @@ def advance(limit: int = BATCH) -> int:
             _WRITE,
             {
                 "notifications": column(standing.notification_id for standing, _ in steps),
-                "look_at": column(step.look_at for _, step in steps),
+                "next_at": column(step.next_at for _, step in steps),
                 "keys": column(uuid7() if step.go else None for _, step in steps),
                 "channels": column(standing.next_id for standing, _ in steps),
                 "providers": column(standing.next_provider for standing, _ in steps),

@@ -1,7 +1,7 @@
 """Pull a queue: a program claims its messages in batches, for as long as it asks, and acknowledges or returns each.
 
-`look` costs a few index entries and locks nothing. Who takes something locks the queue's channel, so that no two
-programs together hold more than it allows. A lease that is over is recovered by who looks next, or by rescue.
+`count` costs a few index entries and locks nothing. Who takes something locks the queue's channel, so that no two
+programs together hold more than it allows. A lease that is over is recovered by the next pull, or by rescue.
 """
 
 import re
@@ -29,7 +29,7 @@ from work.engine.settlement import settlement, write
 from work.kinds import Lease
 from work.reasons import NO_REASON, Reason
 
-# Leases that one look recovers at most.
+# Leases that one pull recovers at most.
 _RECOVERED = 500
 _SHORTEST_WAIT = 0.05  # seconds
 
@@ -55,7 +55,7 @@ _PENDING = """channel_id = %(channel)s AND provider = 'queue' AND state = 'pendi
             AND (expires_at IS NULL OR expires_at > now())"""
 _HELD = "channel_id = %(channel)s AND provider = 'queue' AND state = 'sending' AND tries > 0"
 _DUE = f"{_PENDING} AND available_at <= now()"
-_LOOK = f"""
+_COUNT = f"""
 SELECT now() AS now,
        (SELECT count(*) FROM notifications_delivery WHERE {_HELD}) AS held,
        (SELECT min(lease_until) FROM notifications_delivery WHERE {_HELD}) AS lease_ends,
@@ -67,15 +67,15 @@ SELECT now() AS now,
 """  # noqa: S608 - constants only
 
 
-def look(channel_id: UUID, most: int) -> Standing:
+def count(channel_id: UUID, most: int) -> Standing:
     """The queue as it is now; counts at most `most` waiting messages."""
-    [found] = query(_LOOK, {"channel": channel_id, "most": most}, Standing)
+    [found] = query(_COUNT, {"channel": channel_id, "most": most}, Standing)
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """Messages, or how many seconds to wait before it is worth looking again."""
+    """Messages, or how many seconds to wait before it is worth polling again."""
 
     messages: list[Claim]
     wait: float = 0.0
@@ -85,10 +85,10 @@ def pull(channel: Channel, batch_size: int, seconds: float, worker: str) -> Pull
     """pending -> working for up to `batch_size` messages, oldest first, under leases of so many seconds."""
     settings = Settings.read(channel.address)
     most = min(batch_size, settings.batch_size, settings.concurrency)
-    standing = look(channel.id, most)
+    standing = count(channel.id, most)
     if standing.lease_ends is not None and standing.lease_ends <= standing.now:
         recovery.recover(DELIVERY, _RECOVERED)
-        standing = look(channel.id, most)
+        standing = count(channel.id, most)
     if not _takes(standing, settings, most):
         return Pulled([], _wait(standing, settings))
     messages = [message for row in _claim(channel.id, batch_size, seconds, worker) if (message := _begin(row))]
@@ -127,7 +127,7 @@ def _claim(channel_id: UUID, batch_size: int, seconds: float, worker: str) -> li
         return []
     settings = Settings.read(address)
     most = min(batch_size, settings.batch_size, settings.concurrency)
-    standing = look(channel_id, most)
+    standing = count(channel_id, most)
     again = settings.concurrency == 1 and standing.returned_at is not None
     takes = _takes(standing, settings, most)
     ids = query(_CHOOSE, {"channel": channel_id, "again": again, "takes": takes})

@@ -1,6 +1,6 @@
 """Wake the programs that wait for messages of a queue: a stream of one entry in Redis for each queue.
 
-A signal may be lost: a program that waits looks into the table again after `LONGEST_WAIT` at the latest.
+A signal may be lost: a program that waits polls the table again after `LONGEST_WAIT` at the latest.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from common.redis import client
 
 LONGEST_WAIT = 5.0  # seconds
 _WITHOUT_REDIS = 1.0
-# A signal has to outlive the look into the table that precedes a wait.
+# A signal has to outlive the poll of the table that precedes a wait.
 _KEPT = 60  # seconds
 _FIRST = "0-0"
 
@@ -41,7 +41,7 @@ def wake_pullers(channel_ids: Collection[UUID]) -> None:
 
 
 def last(channel_id: UUID) -> str:
-    """The newest signal of a queue, for `wait`. Ask for it before looking into the table."""
+    """The newest signal of a queue, for `wait`. Ask for it before polling the table."""
     signals = client.client(settings.REDIS_URL)
     found: Any = client.ask(settings.REDIS_URL, lambda: signals.xrevrange(_key(channel_id), count=1), list)
     return found[0][0].decode() if found else _FIRST

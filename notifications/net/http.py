@@ -126,7 +126,7 @@ def probe(url: str, deadline: float) -> None:
     except RefusedURL as refusal:
         raise NotSent(refusal.reason, refused=True) from None
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    if not address_checks.may_look(host):
+    if not address_checks.may_visit(host):
         return
     if not connection.in_atomic_block:
         connection.close()  # back to the pool: other pages need it while this one waits for a stranger

@@ -111,7 +111,7 @@ def _render_result(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
 
 
 def _result(delivery: Delivery) -> dict[str, Any]:
-    """For `_test_result.html`: the delivery of a test or a code, and whether to look again."""
+    """For `_test_result.html`: the delivery of a test or a code, and whether to poll again."""
     now = timezone.now()
     age = (now - delivery.created_at).total_seconds()
     is_code = delivery.notification.origin == Notification.Origin.CODE

@@ -99,7 +99,7 @@ def change_settings(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     context = {"channel": channel, "provider": provider, "form": form, "patience": PATIENCE}
     context |= {"statistics": statistics.of_channel(channel.id), "most": statistics.NEWEST}
     if provider.is_pulled:
-        context |= {"queue": pull.look(channel.id, _COUNTED + 1), "counted": _COUNTED, "base_url": settings.BASE_URL}
+        context |= {"queue": pull.count(channel.id, _COUNTED + 1), "counted": _COUNTED, "base_url": settings.BASE_URL}
     return render(request, "notifications/channel_settings.html", context | _uses(channel))
 
 

@@ -17,12 +17,12 @@ class BeatLog:
 
     def _begin(self) -> None:
         self._ends = time.monotonic() + SECONDS
-        self._looks = self._fired = self._sent = 0
+        self._polls = self._fired = self._sent = 0
         self._latest = 0.0
 
-    def count_look(self, fired: int = 0, late: float = 0.0) -> None:
+    def count_poll(self, fired: int = 0, late: float = 0.0) -> None:
         """One query for due schedules, which fired `fired` of them, the oldest `late` seconds after its slot."""
-        self._looks += 1
+        self._polls += 1
         self._fired += fired
         if fired:
             self._latest = max(self._latest, late)
@@ -36,11 +36,11 @@ class BeatLog:
         if time.monotonic() < self._ends:
             return
         self._log.info(
-            "In the last minute: %d schedules fired, at most %.3f s late; %d stock entries sent; %d looks",
+            "In the last minute: %d schedules fired, at most %.3f s late; %d stock entries sent; %d polls",
             self._fired,
             self._latest,
             self._sent,
-            self._looks,
+            self._polls,
         )
         if missing := served_queues.unserved():
             self._log.error(served_queues.warning(missing))

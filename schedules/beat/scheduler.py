@@ -31,7 +31,7 @@ log = get_logger(__name__)
 
 # A schedule made just now fires within this many seconds of its slot.
 LONGEST_SLEEP = 1.0
-# Seconds between two looks while another beat holds what is due.
+# Seconds between two polls while another beat holds what is due.
 HELD = 0.01
 # Seconds before the broker is tried again. Connecting to one that does not answer takes seconds by itself.
 BROKER_RETRY = 5.0
@@ -108,21 +108,21 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         return False, self.max_interval
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
-        """Fire what is due; returns the seconds until the next look, at most `LONGEST_SLEEP`."""
+        """Fire what is due; returns the seconds until the next poll, at most `LONGEST_SLEEP`."""
         try:
             if not self._is_set_up:
                 self._set_up()
             self._isolated(self._recompute_slots, "Next slots cannot be recomputed with the new zone data")
             wait = self._fire_due()
-            looked = time.monotonic()
+            polled = time.monotonic()
             stock = self._stock_tick(*args, **kwargs)
         except Error as error:
-            # The database is away or has ended our connection: the slots stay due, and the next tick looks again.
+            # The database is away or has ended our connection: the slots stay due, and the next tick polls again.
             self._database_away(error)
             return LONGEST_SLEEP
         self._log.write_summary()
         # Subtract the time that the stock loop took.
-        return max(0.0, min(wait - (time.monotonic() - looked), stock))
+        return max(0.0, min(wait - (time.monotonic() - polled), stock))
 
     def _isolated(self, work: Callable[[], object], warning: str) -> None:
         """Do `work`, and log its error: it must not keep the schedules from firing."""
@@ -139,11 +139,11 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         if stock_entries.Clock.set(clock.now):
             self._reload()
         if (left := clock.seconds_to_next) is None or left > 0:
-            self._log.count_look()
+            self._log.count_poll()
             self._heartbeat.count(0)
             return LONGEST_SLEEP if left is None else min(left, LONGEST_SLEEP)
         fired = fire.fire_due(clock.now)
-        self._log.count_look(fired, late=-left)
+        self._log.count_poll(fired, late=-left)
         self._heartbeat.count(fired)
         return 0.0 if fired else HELD
 

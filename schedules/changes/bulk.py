@@ -116,7 +116,7 @@ def changed_by(user: User, action: Action, at: datetime) -> QuerySet[Schedule]:
     mine = Schedule.objects.filter(user=user, updated_at=at)
     if action != Action.DELETE:
         return mine.filter(deleted_at=None)
-    # What went with the reminder whose job keeps it comes back with the next look.
+    # What went with the reminder whose job keeps it comes back with the next check.
     return mine.filter(deleted_at=at).exclude(made_by__deleted_at=at)
 
 

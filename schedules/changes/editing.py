@@ -233,7 +233,7 @@ def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
 
 @transaction.atomic
 def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Undo `delete`. Slots that passed in between never fire. The next look restores what its job keeps."""
+    """Undo `delete`. Slots that passed in between never fire. The next check restores what its job keeps."""
     schedule = _lock(schedule_id, now, deleted=True)
     state_changes.restore([schedule], now, by)
     return schedule
@@ -249,7 +249,7 @@ def _lock(schedule_id: UUID, now: datetime, *, deleted: bool = False) -> Schedul
 
 
 def asks_the_same(one: Schedule, other: Schedule) -> bool:
-    """Whether both ask the same question, so that what the looks of one have found holds for the other."""
+    """Whether both ask the same question, so that what the checks of one have found holds for the other."""
     mine, theirs = (reminders.question(each.job_kind, each.job_payload, each.connection_id) for each in (one, other))
     return mine == theirs
 

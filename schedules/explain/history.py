@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from jobs.checks import looks
-from jobs.checks.looks import Look
+from jobs.checks import results
+from jobs.checks.results import Check
 from schedules.beat import heartbeat
 from schedules.explain import causes
 from schedules.explain.causes import Cause, Code
@@ -41,7 +41,7 @@ class ExplainedSlot:
 
     `late` is set for what fired, `note` where the clock was changed or quiet
     hours will hold it. `batch_id` is the occurrence's; None without one.
-    `look` is what its job looked at, if it had one.
+    `check` is what its job checked, if it had one.
     """
 
     slot: datetime
@@ -50,7 +50,7 @@ class ExplainedSlot:
     late: timedelta | None = None
     note: str = ""
     batch_id: UUID | None = None
-    look: Look | None = None
+    check: Check | None = None
 
     @property
     def is_manual(self) -> bool:
@@ -138,7 +138,7 @@ def _explain(
         return {}
     outages = heartbeat.outages(min(row.scheduled_for for row in rows) - _OUTAGES_BEFORE, now)
     fired_ids = [row.id for row in rows if row.outcome == Occurrence.Outcome.FIRED]
-    looked = looks.of_batches(schedule.user_id, fired_ids)
+    checked = results.of_batches(schedule.user_id, fired_ids)
     silent = _holidays(schedule, rows)
     by_hand = _by_hand(schedule) if any(row.reason in _BY_HAND for row in rows) else {}
     found = {}
@@ -157,7 +157,7 @@ def _explain(
         if row.reason == _Reason.MISFIRE or (fired and late >= PUNCTUAL):
             why.append(causes.of_lateness(slot, row.fired_at, outages))
         note = "" if row.reason == _Reason.MANUAL else _note(schedule, slot, work)
-        found[slot] = ExplainedSlot(slot, row.outcome, why, late if fired else None, note, row.id, looked.get(row.id))
+        found[slot] = ExplainedSlot(slot, row.outcome, why, late if fired else None, note, row.id, checked.get(row.id))
     return found
 
 

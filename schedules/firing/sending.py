@@ -38,10 +38,10 @@ def record(fired: Sequence[tuple[UUID, Due, datetime]], channels: Channels, now:
     """Record what follows from each (batch, schedule, slot): a notification, the job that decides on it, or a batch."""
     many = [one for one in fired if one[1].audience]
     said = [one for one in fired if not one[1].audience and not one[1].job_kind]
-    looks = [one for one in fired if not one[1].audience and one[1].job_kind]
+    checks = [one for one in fired if not one[1].audience and one[1].job_kind]
     wakes = outbox.record(_notifications(said, channels, now))
     wakes += recording.record(
-        _job(batch_id, schedule, slot, channels[schedule.id]) for batch_id, schedule, slot in looks
+        _job(batch_id, schedule, slot, channels[schedule.id]) for batch_id, schedule, slot in checks
     )
     return wakes + progress.record(_batch(*one) for one in many)
 

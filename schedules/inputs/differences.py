@@ -25,9 +25,9 @@ def _rows(schedule: Schedule, channels: Sequence[Channel]) -> list[tuple[str, st
     return [
         (_("Title"), schedule.title),
         (_("Text"), schedule.body),
-        (_("Looks at"), schedule.looks_at),
+        (_("Checks"), schedule.checks),
         (_("Connection"), "" if schedule.connection is None else schedule.connection.label),
-        (_("If it cannot look"), on_error(schedule)),
+        (_("If the check fails"), on_error(schedule)),
         (_("For"), _audience(schedule)),
         (_("When"), schedule.when),
         (_("Not before"), _moment(schedule.starts_at)),
@@ -47,7 +47,7 @@ def _rows(schedule: Schedule, channels: Sequence[Channel]) -> list[tuple[str, st
 
 
 def on_error(schedule: Schedule) -> str:
-    """What its owner wants where it cannot look; "" if it looks at nothing."""
+    """What its owner wants where the check fails; "" if it checks nothing."""
     if not schedule.job_kind:
         return ""
     if schedule.on_error == OnError.AFTER:

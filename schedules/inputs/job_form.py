@@ -1,4 +1,4 @@
-"""The job section of a form: what a reminder looks at before it speaks, through what, and what follows a failure."""
+"""The job section of a form: what a reminder checks before it speaks, through what, and what follows a failure."""
 
 from collections.abc import Collection, Mapping
 from copy import copy
@@ -30,7 +30,7 @@ _TEXTS = ("title", "body")
 
 def _choices() -> list[tuple[str, Any]]:
     offered = [(kind.name, kind.label) for kind in kinds.offered()]
-    return [("", _("Always"))] + ([(_("Only after a look at"), offered)] if offered else [])
+    return [("", _("Always"))] + ([(_("Only after a check of"), offered)] if offered else [])
 
 
 class JobForm(EditForm):
@@ -55,7 +55,7 @@ class JobForm(EditForm):
         error_messages={"invalid": gettext_lazy("This is not one of your connections. Choose from those listed.")},
     )
     on_error = forms.ChoiceField(
-        label=gettext_lazy("If it cannot look"),
+        label=gettext_lazy("If the check fails"),
         choices=OnError.choices,
         required=False,
         initial=OnError.DAILY,
@@ -123,7 +123,7 @@ class JobForm(EditForm):
         if self.question is None or not self.question.is_bound:
             return
         # Without calling the addresses: that is for “Check now”, and this may be in a transaction.
-        address_checks.are_valid(self._user.pk, self.question, look=False)
+        address_checks.are_valid(self._user.pk, self.question, visits=False)
         self.errors.update({f"{PREFIX}-{name}": errors for name, errors in self.question.errors.items()})
 
     def clean(self) -> dict[str, Any]:
@@ -203,7 +203,7 @@ class JobForm(EditForm):
         }
 
     def typed_schedule(self) -> Schedule:
-        """What a form without `job_errors` would look at, not saved."""
+        """What a form without `job_errors` would check, not saved."""
         cleaned = self.cleaned_data
         zone = cleaned.get("time_zone") or self._user.zone.key
         return Schedule(title=cleaned["title"], body=cleaned["body"], time_zone=zone, **self.job_values())

@@ -1,4 +1,4 @@
-"""The form of a reminder: text, what it looks at, timing, channels."""
+"""The form of a reminder: text, what it checks, timing, channels."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime

@@ -166,7 +166,7 @@ def _entries(
 def _single(event: FileEvent, key: str, at: datetime, series: Series, now: datetime) -> Entry | None:
     if at <= now:
         return None
-    assert event.start is not None  # noqa: S101 - it was looked at
+    assert event.start is not None  # noqa: S101 - it was checked
     where = series.where(event.start)
     rule = {"at": civil_time.local(where, at).isoformat(timespec="seconds")}
     rules.parse("once", rule, where.key)
@@ -183,7 +183,7 @@ def _repeating(
 
 
 def _entry(event: FileEvent, key: str, series: Series, kind: str, rule: dict[str, Any], at: datetime) -> Entry:
-    assert event.start is not None  # noqa: S101 - it was looked at
+    assert event.start is not None  # noqa: S101 - it was checked
     return Entry(
         key=key,
         title=text.fit(" ".join(_plain(event.title).split()) or _("Event"), text.MAX_SUBJECT).text,

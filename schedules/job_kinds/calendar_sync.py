@@ -40,9 +40,9 @@ FORMATS["causes"] = lambda causes: "; ".join(
 
 
 class Code(Codes):
-    LOOKED = (
+    CHECKED = (
         "calendar-looked",
-        gettext_noop("looked at the calendar: {count:events} to come, {new} new, {changed} changed, {ended} ended"),
+        gettext_noop("checked the calendar: {count:events} to come, {new} new, {changed} changed, {ended} ended"),
     )
     LEFT_OUT = (
         "calendar-left-out",
@@ -56,7 +56,7 @@ class Code(Codes):
     MANY_GONE = (
         "calendar-many-gone",
         gettext_noop(
-            "looked at the calendar: {gone} of {known:events} are gone; they end if the next look finds the same"
+            "checked the calendar: {gone} of {known:events} are gone; they end if the next check finds the same"
         ),
     )
     CUT = "calendar-cut", gettext_noop("The calendar's address did not answer with a whole calendar.")
@@ -88,7 +88,7 @@ class CalendarForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the last look left: for each key its digest and when it is over (None: it repeats), what seemed gone, and
+    """What the last check left: for each key its digest and when it is over (None: it repeats), what seemed gone, and
     how long it has brought nothing."""
 
     events: Mapping[str, list[Any]]
@@ -121,7 +121,7 @@ class CalendarSync(JobKind):
     def question(self, ask: Ask) -> Any:
         return 2  # whatever is wanted of them, the events are the same; the number is that of their form
 
-    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+    def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         if _wishes(ask.payload) is None:
             return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("its minutes or its time are missing")))
         url = ask.source.secrets.get("url") if ask.source else None
@@ -140,7 +140,7 @@ class CalendarSync(JobKind):
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
         wishes = _wishes(ask.payload)
-        assert wishes is not None  # noqa: S101 - the look has refused it
+        assert wishes is not None  # noqa: S101 - the check has refused it
         found = wanted([FileEvent.from_json(event) for event in value["events"]], wishes, ask.zone, ask.now)
         entries = found.entries[:MOST]
         keys = {entry.key for entry in entries}
@@ -179,7 +179,7 @@ class CalendarSync(JobKind):
             "silence": silence.follow(silence_before, ask.now, brings=bool(entries)),
         }
         changes = Changes(new, differ, [*gone, *old], keys | kept.keys(), ask.memory is None)
-        reason = Reason(Code.LOOKED, count=len(entries), new=len(new), changed=len(changed), ended=len(gone))
+        reason = Reason(Code.CHECKED, count=len(entries), new=len(new), changed=len(changed), ended=len(gone))
         if (rest := _not_taken(found.unfit, max(0, len(found.entries) - MOST) + value["dropped"])) is not None:
             reason = reason.then(rest)
         effect = partial(apply, ask, changes, memory) if changes else None

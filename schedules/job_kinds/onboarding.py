@@ -48,7 +48,7 @@ class Onboarding(JobKind):
     def summary(self, payload: Mapping[str, Any]) -> str:
         return _("what a new person has done")
 
-    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+    def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         """Reads the database instead of a source."""
         if not series.is_step(ask.payload, _STEPS):
             return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("there is no such step")))

@@ -50,12 +50,11 @@ FORMATS["counted"] = lambda count: (
 
 
 class Code(Codes):
-    LOOKED = "report-looked", gettext_noop("looked at {days:days}: {sent:counted} sent, {failed:counted} failed")
-    LOOKED_AT_ALL = (
+    CHECKED = "report-looked", gettext_noop("checked {days:days}: {sent:counted} sent, {failed:counted} failed")
+    CHECKED_ALL = (
         "report-looked-at-all",
         gettext_noop(
-            "looked at {days:days} of everybody: {sent:number} sent, {failed:number} failed, {dead:counted} dead "
-            "letters"
+            "checked {days:days} of everybody: {sent:number} sent, {failed:number} failed, {dead:counted} dead letters"
         ),
     )
     NOT_STAFF = (
@@ -123,7 +122,7 @@ class Report(JobKind):
         period = period if isinstance(period, str) and period in PERIODS else ""
         return str((_OF_EVERYBODY if payload.get("of") == EVERYBODY else _OF_PERSON)[period])
 
-    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+    def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         """Reads the database instead of a source."""
         period, of = ask.payload.get("period"), ask.payload.get("of", ME)
         if not isinstance(period, str) or period not in PERIODS or of not in (ME, EVERYBODY):
@@ -140,11 +139,11 @@ class Report(JobKind):
         period = ask.payload["period"]
         if "providers" in value:
             sent, failed = (sum(row[at] for row in value["providers"]) for at in (1, 2))
-            seen = Reason(Code.LOOKED_AT_ALL, days=PERIODS[period], sent=sent, failed=failed, dead=value["dead"])
+            seen = Reason(Code.CHECKED_ALL, days=PERIODS[period], sent=sent, failed=failed, dead=value["dead"])
             text, coming = _text_of_everybody(value, ask.zone), 0
         else:
             sent, failed, coming = (value[part]["count"] for part in _HEADS)
-            seen = Reason(Code.LOOKED, days=PERIODS[period], sent=sent, failed=failed)
+            seen = Reason(Code.CHECKED, days=PERIODS[period], sent=sent, failed=failed)
             text = _text_of_person(value, ask.payload.get("without") or [], ask.zone)
         if ask.payload.get("only_failed") and not failed:
             return Nothing(seen)

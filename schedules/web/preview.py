@@ -28,7 +28,7 @@ from schedules.parts import tags, words
 from schedules.rules import InvalidRule
 
 _SHOWN = 5
-_LOOK = 60
+_COMPARED = 60
 
 
 @login_required
@@ -117,8 +117,8 @@ def _changes(schedule: Schedule, form: AudienceForm, silent: Silent) -> Changes 
     """None if the reminder is paused or the form is invalid."""
     if schedule.state == Schedule.State.PAUSED or form.timetable is None:
         return None
-    after = form.upcoming(_LOOK, silent, schedule)
-    return compare(_saved(schedule, form), [slot for slot, _ in after], _LOOK)
+    after = form.upcoming(_COMPARED, silent, schedule)
+    return compare(_saved(schedule, form), [slot for slot, _ in after], _COMPARED)
 
 
 def _saved(schedule: Schedule, form: AudienceForm) -> list[datetime]:
@@ -128,7 +128,7 @@ def _saved(schedule: Schedule, form: AudienceForm) -> list[datetime]:
         ahead = forecast.of(schedule, form.now, Holidays.of(schedule.user, form.now))
     except InvalidRule:
         return []
-    return [slot for slot, _ in ahead.upcoming(form.now, _LOOK, form.work)]
+    return [slot for slot, _ in ahead.upcoming(form.now, _COMPARED, form.work)]
 
 
 def _errors_to_show(form: AudienceForm) -> dict[str, str]:
@@ -156,9 +156,9 @@ class Changes:
     until: datetime | None
 
 
-def compare(before: Sequence[datetime], after: Sequence[datetime], look: int) -> Changes:
-    """`before` and `after` are the next slots under the old and the new rule: all of them, or the first `look`."""
-    ends = [slots[look - 1] for slots in (before, after) if len(slots) >= look]
+def compare(before: Sequence[datetime], after: Sequence[datetime], most: int) -> Changes:
+    """`before` and `after` are the next slots under the old and the new rule: all of them, or the first `most`."""
+    ends = [slots[most - 1] for slots in (before, after) if len(slots) >= most]
     until = min(ends, default=None)
     old, new = ({slot for slot in slots if until is None or slot <= until} for slots in (before, after))
     return Changes(sorted(new - old), sorted(old - new), until)

@@ -16,9 +16,9 @@ from django.views.decorators.http import require_safe
 
 from common.uuid7 import uuid7
 from jobs.batches import audiences
-from jobs.checks import looks
-from jobs.checks.look_now import Looked
-from jobs.checks.looks import Look
+from jobs.checks import results
+from jobs.checks.check_now import Checked
+from jobs.checks.results import Check
 from notifications.deliveries.outcomes import last_troubles
 from notifications.models import Notification
 from people.access.requests import PersonRequest
@@ -53,10 +53,10 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
     page = paginator.get_page(request.GET.get("page"))
     holidays = Holidays.of(request.user, timezone.now())
     troubles = last_troubles([schedule.id for schedule in page])
-    last_looks = _last_looks(request.user, page)
+    checks = _last_checks(request.user, page)
     context = {
         "page": page,
-        "rows": [_row(schedule, troubles.get(schedule.id), last_looks.get(schedule.id), holidays) for schedule in page],
+        "rows": [_row(schedule, troubles.get(schedule.id), checks.get(schedule.id), holidays) for schedule in page],
         "shown": shown,
         "search": shown.search,
         "state": shown.state,
@@ -77,17 +77,17 @@ def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     return detail_page(request, get_object_or_404(mine, id=schedule_id))
 
 
-def detail_page(request: PersonRequest, schedule: Schedule, looked: Looked | None = None) -> HttpResponse:
-    """`looked` is what “Check now” found."""
+def detail_page(request: PersonRequest, schedule: Schedule, checked: Checked | None = None) -> HttpResponse:
+    """`checked` is what “Check now” found."""
     now = fire.read_clock().now
     context = {
         "schedule": schedule,
         "reach": Reach.of(schedule),
         "run_as": uuid7(),
-        "looked": looked,
+        "checked": checked,
         "on_error": on_error(schedule),
         "last": last_troubles([schedule.id]).get(schedule.id),
-        "last_look": _last_looks(request.user, [schedule]).get(schedule.id),
+        "last_check": _last_checks(request.user, [schedule]).get(schedule.id),
         "channels": schedule.ordered_channels(),
         "snoozed": is_snoozed(schedule, now),
         **_audience(schedule),
@@ -99,13 +99,13 @@ def detail_page(request: PersonRequest, schedule: Schedule, looked: Looked | Non
     return render(request, "schedules/detail.html", context)
 
 
-def _row(schedule: Schedule, last: Notification | None, look: Look | None, holidays: Holidays) -> dict[str, Any]:
+def _row(schedule: Schedule, last: Notification | None, check: Check | None, holidays: Holidays) -> dict[str, Any]:
     slot = schedule.next_fire_at
     holiday = None if slot is None else holidays.of_slot(schedule, slot)
     return {
         "reminder": schedule,
         "last": last,
-        "look": look,
+        "check": check,
         "reach": Reach.of(schedule),
         "snoozed": is_snoozed(schedule, timezone.now()),
         "holiday": holiday and words.holiday(holiday.first, holiday.last),
@@ -117,8 +117,8 @@ def is_snoozed(schedule: Schedule, now: datetime) -> bool:
     return schedule.snoozed_until is not None and schedule.snoozed_until > now
 
 
-def _last_looks(user: User, schedules: Iterable[Schedule]) -> dict[UUID, Look]:
-    return looks.last(user.pk, [schedule.id for schedule in schedules if schedule.job_kind])
+def _last_checks(user: User, schedules: Iterable[Schedule]) -> dict[UUID, Check]:
+    return results.last(user.pk, [schedule.id for schedule in schedules if schedule.job_kind])
 
 
 def _audience(schedule: Schedule) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""A person makes a reminder that looks first in a real browser, looks now, and sees what became of each look."""
+"""A person makes a reminder that checks first in a real browser, checks now, and sees what became of each check."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def shop() -> Iterator[HTTPReceiver]:
         yield shop
 
 
-def test_a_reminder_that_looks_first_is_tried_made_and_explained(
+def test_a_reminder_that_checks_first_is_tried_made_and_explained(
     page: Page, site: Installation, shop: HTTPReceiver
 ) -> None:
     sign_up(page, site, "jobs@example.org")
@@ -36,32 +36,32 @@ def test_a_reminder_that_looks_first_is_tried_made_and_explained(
     expect(page.get_by_label("Title", exact=True)).to_have_value("It is {value}")
     expect(page.get_by_label("Remind me", exact=True)).to_be_focused()
     page.get_by_role("button", name="Check now").click()
-    looked = page.locator("#looked")
-    expect(looked).to_contain_text("Address: Enter the address to look at")
+    checked = page.locator("#checked")
+    expect(checked).to_contain_text("Address: Enter the address to check")
     page.get_by_label("Address", exact=True).fill(f"{shop.url}/offers")
     page.get_by_label("Find", exact=True).fill(".price")
     page.get_by_label("Remind me when it").select_option("below")
     page.get_by_label("Value", exact=True).fill("90")
     page.get_by_label("Text", exact=False).first.fill("Now {value}.")
     page.get_by_role("button", name="Check now").click()
-    expect(looked).to_contain_text("It would say:")
-    expect(looked).to_contain_text("It is 89.90 EUR")
+    expect(checked).to_contain_text("It would say:")
+    expect(checked).to_contain_text("It is 89.90 EUR")
     fits(page)
     accessible(page)
 
     page.locator("label.segment", has_text="Daily").click()
     page.get_by_label("Title").press("Enter")
-    expect(page.get_by_role("heading", name="Looks at")).to_be_visible()
-    expect(page.get_by_label("Looks at")).to_contain_text("If it cannot look: stay silent, and tell me once a day.")
+    expect(page.get_by_role("heading", name="Checks")).to_be_visible()
+    expect(page.get_by_label("Checks")).to_contain_text("If the check fails: stay silent, and tell me once a day.")
     page.get_by_role("button", name="Check now").click()
-    expect(page.locator("#looked")).to_contain_text("It is 89.90 EUR")
+    expect(page.locator("#checked")).to_contain_text("It is 89.90 EUR")
     page.get_by_role("button", name="Run now").click()
     for _ in range(60):
         if "Message sent." in page.content():
             break
         page.wait_for_timeout(500)
         page.reload()
-    expect(page.get_by_label("Last times")).to_contain_text("Looked at 127.0.0.1")
+    expect(page.get_by_label("Last times")).to_contain_text("Checked 127.0.0.1")
     fits(page)
     page.goto(f"{site.url}/job-kinds/")
     expect(page.get_by_role("heading", name="Value on the web")).to_be_visible()

@@ -127,7 +127,7 @@ def _play(
         ada.connect("github", "Code", token=github.token("planted"))
         ada.connect("calendar", "Family", url=f"{pages.origin}/{CALENDAR}.ics")
         ada.connect("address", "Prices", url=f"{pages.origin}/prices", headers=f"X-Key: {PAGE_KEY}")
-        ada.remind("A look", datetime.now(UTC) + timedelta(hours=1))
+        ada.remind("A check", datetime.now(UTC) + timedelta(hours=1))
         site.rows(
             "UPDATE schedules_schedule SET job_kind = 'github_streak', job_payload = '{}', connection_id = c.id,"
             " next_fire_at = now()"
@@ -140,8 +140,8 @@ def _play(
             return said is not None and len(said.sent) == 11 and all(sent.attempts for sent in said.sent)
 
         wait_until(tried, "a try on each channel", within=120)
-        looked = "SELECT id FROM jobs_job WHERE state = 'decided' AND reason_code LIKE 'github-streak%%'"
-        wait_until(lambda: site.rows(looked), "a look at GitHub", within=120)
+        checked = "SELECT id FROM jobs_job WHERE state = 'decided' AND reason_code LIKE 'github-streak%%'"
+        wait_until(lambda: site.rows(checked), "a check GitHub", within=120)
         yield from _pages(ada._browser, "/reminders/")
         for path in LINKED:
             with suppress(DemoFailed):  # none of them is right

@@ -26,7 +26,7 @@ class Broker:
     forgot: bool
 
 
-def look(queues: Iterable[str]) -> Broker | None:
+def read(queues: Iterable[str]) -> Broker | None:
     """The broker as it is for these queues; None when it cannot be reached."""
     with current_app.connection_for_write() as connection:
         away: tuple[type[BaseException], ...] = (OperationalError, *connection.connection_errors)

@@ -1,4 +1,4 @@
-"""kombu's Redis transport for messages that only say "look at work X".
+"""kombu's Redis transport for messages that only say "work X may be due".
 
 A worker keeps the messages that it holds in memory, where kombu's own writes each to Redis and removes it again. When
 it stops, it puts back what it has not finished. When it is killed, they are lost, and rescue publishes them again after
@@ -23,7 +23,7 @@ from work.broker import load
 MOST = 16
 # As many threads make large batches; more only cost CPU.
 BUSY = 128
-# While a worker is busy, it looks so often whether its threads wait for slow receivers.
+# While a worker is busy, it asks so often whether its threads wait for slow receivers.
 _EVERY = 0.05  # seconds
 
 
@@ -54,7 +54,7 @@ class Channel(redis.Channel):
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.QoS = QoS
-        self._looks_again = False
+        self._polls_again = False
 
     def _restore(self: Any, message: Any) -> None:
         """Put a message back to the front of its queue; of several, the last one taken must come first."""
@@ -79,17 +79,17 @@ class Channel(redis.Channel):
             # On the connection of the BRPOP, which is idle now.
             for message in self.client.rpop(self._q_for_pri(queue, self.default_priority), room) or ():
                 self.connection._deliver(loads(bytes_to_str(message)), queue)
-        if not self._looks_again:
-            self._look_again()
+        if not self._polls_again:
+            self._poll_again()
         return True
 
-    def _look_again(self: Any) -> None:
+    def _poll_again(self: Any) -> None:
         """Nothing wakes the event loop when a call becomes slow or ends, so a timer does while this worker is busy."""
         loop = get_event_loop()
-        self._looks_again = False
+        self._polls_again = False
         if loop and not self.closed and not (self.qos.can_consume() and self._queue_cycle.consume(1)):
-            self._looks_again = True
-            loop.call_later(_EVERY, self._look_again)
+            self._polls_again = True
+            loop.call_later(_EVERY, self._poll_again)
 
 
 class Transport(redis.Transport):

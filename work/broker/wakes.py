@@ -1,4 +1,4 @@
-"""When work is woken, and waking it: one Celery message a piece of work, which only says "look at X".
+"""When work is woken, and waking it: one Celery message a piece of work, which only says "X may be due".
 
 Work that is due soon is published at once, with a countdown; if nobody claims it, rescue publishes it again. A longer
 wait stays in the table, and rescue publishes it just before it is over. So losing a message costs time, never work.

@@ -40,7 +40,7 @@ def rescue() -> dict[str, int]:
 
 
 def _publish_due() -> int:
-    if (found := backlog.look({fair_queue.QUEUE}.union(*map(_queues, KINDS.values())))) is None:
+    if (found := backlog.read({fair_queue.QUEUE}.union(*map(_queues, KINDS.values())))) is None:
         return 0  # the rows stay due, and are published as soon as the broker is back
     if found.forgot:
         woken = sum(persist(partial(wakes.wake_all, kind)) for kind in KINDS.values())

@@ -66,12 +66,12 @@ def provider_of(kind: str) -> Provider:
         raise invalid(FieldError("kind", str(error))) from None
 
 
-def cleaned(body: NewChannel, user: User, *, look: bool) -> tuple[Mapping[str, Any], str]:
-    """The provider's cleaned data, and the label; `look` as in `address_checks`. Raises a 422 problem."""
+def cleaned(body: NewChannel, user: User, *, visits: bool) -> tuple[Mapping[str, Any], str]:
+    """The provider's cleaned data, and the label; `visits` as in `address_checks`. Raises a 422 problem."""
     provider = provider_of(body.kind)
     refuse_unknown(body.fields, provider.form.base_fields)
     details, label = provider.form(body.fields), LabelForm({"label": body.label})
-    if not address_checks.are_valid(user.pk, details, label, look=look):
+    if not address_checks.are_valid(user.pk, details, label, visits=visits):
         raise invalid(*errors(details, "fields"), *errors(label))
     return details.cleaned_data, label.cleaned_data["label"]
 

@@ -72,7 +72,7 @@ def add_channel(request: ApiRequest, body: NewChannel) -> HttpResponse:
     """Sends a code to it, unless it is yours already. Enter the code with `verify`; until then it gets nothing else."""
     user = request.auth.user
     # The answer to an Idempotency-Key is kept in the transaction of the operation.
-    cleaned, label = bodies.cleaned(body, user, look=HEADER not in request.headers)
+    cleaned, label = bodies.cleaned(body, user, visits=HEADER not in request.headers)
     try:
         channel = changes.add(user, body.kind, cleaned, label)
     except changes.SecondInbox:
@@ -94,7 +94,7 @@ def read_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
 def change_channel(request: ApiRequest, channel_id: UUID, body: ChannelPatch) -> HttpResponse:
     """What is not given stays. Another address gets a code; its reminders and its history stay."""
     before = own(request, channel_id)
-    # Looks at the address, which takes time, so outside of the lock.
+    # Visits the address, which takes time, so outside of the lock.
     after, settings = bodies.changed(body, before, request.auth.user)
     stored = changes.readable_destination(before)
     with locked(request, channel_id) as current:

@@ -16,7 +16,7 @@ from api.resources.schedules.access import changing, show
 from api.resources.schedules.document import ScheduleDocument
 from api.resources.schedules.history import OccurrenceDocument, occurrence
 from common.uuid7 import uuid7
-from jobs.checks import looks
+from jobs.checks import results
 from people.user_lock import lock_user
 from schedules.changes import bulk, editing
 from schedules.changes.bulk import Action
@@ -126,5 +126,5 @@ def run_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
             raise conflict(f"The rule of this schedule cannot be read: {error} Change it first.") from None
         if (recorded := schedule.occurrences.filter(id=batch_id).first()) is None:
             raise conflict("This very instant has been recorded already. Try again.")
-        look = looks.of_batches(schedule.user_id, [batch_id]).get(batch_id)
-        return answer(occurrence(recorded, look), 202)
+        check = results.of_batches(schedule.user_id, [batch_id]).get(batch_id)
+        return answer(occurrence(recorded, check), 202)

@@ -62,7 +62,7 @@ class ScheduleBody(Body):
     channels: Texts = Field(
         description="Ids of your channels. Empty only with an audience, or for a job that never speaks."
     )
-    job: JobBody | None = Field(None, description="What to look at before it speaks; without it, it always does.")
+    job: JobBody | None = Field(None, description="What to check before it speaks; without it, it always does.")
     audience: AudienceBody | None = Field(None, description="Tell these people instead of you. For staff.")
     local_time: bool = Field(False, description="With an audience: at this time on each reader's clock, in any zone.")
     in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
@@ -91,7 +91,7 @@ class ScheduleBody(Body):
     data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
 
 
-class LookBody(Body):
+class CheckBody(Body):
     """Without a title, the one that the kind suggests."""
 
     model_config = limited(ReminderForm)
@@ -156,8 +156,8 @@ def _merged(schedule: Schedule, patch: SchedulePatch) -> ScheduleBody:
     return ScheduleBody.model_validate(merged)
 
 
-def typed_schedule(body: LookBody, user: User, now: datetime) -> Schedule:
-    """What the body looks at, not saved. Raises a 422 problem."""
+def typed_schedule(body: CheckBody, user: User, now: datetime) -> Schedule:
+    """The schedule that the body describes, not saved. Raises a 422 problem."""
     kind = kinds.find(body.job.kind)
     title = body.title or (str(kind.title) if kind else "") or "Reminder"
     form = ReminderForm({"title": title, "body": body.body} | job.fields(body.job), user=user, now=now)

@@ -73,7 +73,7 @@ class ScheduleDocument(BaseModel):
     snoozed_until: Instant | None
     channels: list[UUID]
     job: JobBody | None
-    looks_at: str = Field(description="The question of `job` in words.")
+    checks: str = Field(description="The question of `job` in words.")
     audience: AudienceDocument | None = Field(description="Who is told; null: you.")
     local_time: bool = Field(
         description="At this time on each reader's clock: `time_zone` is null, and `next_run` is when the first clock "

@@ -17,11 +17,11 @@ from api.resources.notifications.document import Length, lengths
 from api.resources.schedules import body as bodies
 from api.resources.schedules.access import own
 from api.resources.schedules.body import ScheduleBody
-from api.resources.schedules.job import LookDocument, look_document
+from api.resources.schedules.job import CheckDocument, check_document
 from jobs import kinds
 from jobs.batches import audiences
-from jobs.checks import looks
-from jobs.checks.looks import Look
+from jobs.checks import results
+from jobs.checks.results import Check
 from notifications.channels import text_preview
 from notifications.messages import text
 from notifications.models import Notification
@@ -37,7 +37,7 @@ from schedules.rules import InvalidRule, Timetable, Work, civil
 router = Router(tags=["schedules"], auth=Bearer("read"))
 
 _COMING = 10
-_LOOK = Field(description="What its job looked at, if it had one.")
+_CHECK = Field(description="What its job checked, if it had one.")
 Count = Annotated[int, Query(ge=1, le=history.PAGE)]
 
 
@@ -62,7 +62,7 @@ class SlotDocument(BaseModel):
     batch_id: UUID | None
     notification_id: UUID | None
     notification_outcome: str | None
-    look: LookDocument | None = _LOOK
+    check: CheckDocument | None = _CHECK
 
 
 class Upcoming(BaseModel):
@@ -86,7 +86,7 @@ class OccurrenceDocument(BaseModel):
     reason: str
     version: int = Field(description="The schedule's at that time.")
     recorded: Instant
-    look: LookDocument | None = _LOOK
+    check: CheckDocument | None = _CHECK
 
 
 class Run(BaseModel):
@@ -109,7 +109,7 @@ class Preview(BaseModel):
 
 @router.post("/preview", response=Preview, summary="Preview a schedule")
 def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _COMING) -> HttpResponse:
-    """Checks a body and says when it would fire, and with which text. Nothing is looked at, and nothing is saved."""
+    """Checks a body and says when it would fire, and with which text. Nothing is checked, and nothing is saved."""
     user, now = request.auth.user, fire.read_clock().now
     if body.audience is not None:  # this tells nobody
         body.audience.confirmed = True
@@ -168,15 +168,15 @@ def list_occurrences(
 ) -> HttpResponse:
     """The latest slot first. What never got a record, such as a slot during a pause, is in `explain`."""
     schedule = own(request, schedule_id)
-    found: dict[UUID, Look] = {}
+    found: dict[UUID, Check] = {}
 
-    def look(rows: Sequence[Occurrence]) -> None:
-        found.update(looks.of_batches(schedule.user_id, [row.id for row in rows]))
+    def check(rows: Sequence[Occurrence]) -> None:
+        found.update(results.of_batches(schedule.user_id, [row.id for row in rows]))
 
     def show(row: Occurrence) -> dict[str, Any]:
         return occurrence(row, found.get(row.id))
 
-    return paging.answer_page(schedule.occurrences.all(), request, cursor, limit, show, "scheduled_for", look)
+    return paging.answer_page(schedule.occurrences.all(), request, cursor, limit, show, "scheduled_for", check)
 
 
 @router.get("/{uuid:schedule_id}/explain", response=Explanation, summary="Explain a schedule")
@@ -195,8 +195,10 @@ def explain_schedule(
     return paging.link(answer(page), request, following)
 
 
-def occurrence(row: Occurrence, look: Look | None) -> dict[str, Any]:
-    return fields_of(OccurrenceDocument, row, slot=row.scheduled_for, recorded=row.fired_at, look=look_document(look))
+def occurrence(row: Occurrence, check: Check | None) -> dict[str, Any]:
+    return fields_of(
+        OccurrenceDocument, row, slot=row.scheduled_for, recorded=row.fired_at, check=check_document(check)
+    )
 
 
 def _slots(request: ApiRequest, slots: Sequence[ExplainedSlot]) -> list[dict[str, Any]]:
@@ -214,5 +216,5 @@ def _slot(slot: ExplainedSlot, notification: Notification | None) -> dict[str, A
         late_seconds=None if slot.late is None else slot.late.total_seconds(),
         notification_id=notification and notification.id,
         notification_outcome=notification and notification.outcome,
-        look=look_document(slot.look),
+        check=check_document(slot.check),
     )

@@ -1,4 +1,4 @@
-"""What a schedule looks at, in bodies and answers: checked by the job section of the form that the pages use."""
+"""What a schedule checks, in bodies and answers: validated by the job section of the form that the pages use."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -11,7 +11,7 @@ from api.protocol.answers import fields_of
 from api.protocol.fields import Body, FewNames, Instant, limited
 from api.protocol.problems import FieldError, invalid
 from jobs import kinds
-from jobs.checks.looks import Look
+from jobs.checks.results import Check
 from jobs.models.job import OnError
 from schedules.inputs.job_form import PREFIX, JobForm, initial_of
 from schedules.models import Schedule
@@ -41,32 +41,32 @@ class JobBody(Body):
     kind: str = Field(min_length=1, max_length=40)
     payload: Annotated[dict[str, Any], FewNames] = Field({}, description="What is not given gets its default.")
     connection_id: str | None = Field(
-        None, description="Where the kind looks through a connection. For an audience: null, each reader's own counts."
+        None, description="Where the kind uses a connection. For an audience: null, each reader's own counts."
     )
     on_error: str = Field(
         "daily",
-        description="If it cannot look: tell me once a day (`daily`), tell me `after` several failures, or `send` it.",
+        description="If the check fails: tell me once a day (`daily`), tell me `after` several failures, or `send` it.",
         json_schema_extra={"enum": [*OnError.values]},
     )
     errors_allowed: int = Field(3, description="For `after`.")
 
 
 class NotTaken(BaseModel):
-    """What a look did not take, by cause. `example`: the first of them, such as an event's title."""
+    """What a check did not take, by cause. `example`: the first of them, such as an event's title."""
 
     cause: str
     count: int
     example: str
 
 
-class LookDocument(BaseModel):
-    """One look. `code` is its evidence, or why it could not look; `at`: when it looks, if it waits.
+class CheckDocument(BaseModel):
+    """One check. `code` is its evidence, or why it failed; `at`: when it checks, if it waits.
 
     `silent_since`: since when its source has brought nothing, once that is 30 days or more.
     """
 
     kind: str
-    outcome: Literal["waiting", "spread", "looking", "retrying", "spoke", "silent", "failed", "dropped"]
+    outcome: Literal["waiting", "spread", "checking", "retrying", "spoke", "silent", "failed", "dropped"]
     code: str
     text: str
     at: Instant | None
@@ -139,5 +139,5 @@ def document(schedule: Schedule) -> dict[str, Any] | None:
     return fields_of(JobBody, schedule, kind=schedule.job_kind, payload=asked)
 
 
-def look_document(look: Look | None) -> dict[str, Any] | None:
-    return None if look is None else fields_of(LookDocument, look, code=look.reason_code)
+def check_document(check: Check | None) -> dict[str, Any] | None:
+    return None if check is None else fields_of(CheckDocument, check, code=check.reason_code)

@@ -126,7 +126,7 @@ class Additions:
     def _destination(self, kind: HasForm, given: _Address) -> tuple[Destination, bool]:
         """Where the fields lead, without secrets that the file has not; and whether none is missing."""
         form, label_form = kind.form(given.fields), LabelForm({"label": given.label})
-        address_checks.are_valid(self.user.pk, form, label_form, look=False)
+        address_checks.are_valid(self.user.pk, form, label_form, visits=False)
         missing = [
             name for name, found in form.errors.as_data().items()
             if name not in given.fields and all(one.code == "required" for one in found)

@@ -25,16 +25,16 @@ class FaultsWatch(JobKind):
     def summary(self, payload: Mapping[str, Any]) -> str:
         return str(payload["does"])
 
-    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+    def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         response = fetch.get(ask.payload["url"])
         return problem(response, "the sink") or Found(response.body.decode())
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
-        looked, counted = Reason("looked", said=value), (ask.memory or 0) + 1
+        checked, counted = Reason("checked", said=value), (ask.memory or 0) + 1
         match ask.payload["does"]:
             case "say":
-                return Say(looked, memory=counted)
+                return Say(checked, memory=counted)
             case "count":
-                return Nothing(looked, memory=counted)
+                return Nothing(checked, memory=counted)
             case _:
-                return Nothing(looked)
+                return Nothing(checked)

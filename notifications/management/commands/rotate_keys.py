@@ -28,7 +28,7 @@ class Command(BaseCommand):
             for key in done.unreadable:
                 noun = done.model._meta.verbose_name
                 self.stderr.write(f"{noun} {key}: no key opens its secrets; it is left as it is")
-            self.stdout.write(f"{sealed + sealed_before + unreadable} looked at …")
+            self.stdout.write(f"{sealed + sealed_before + unreadable} read …")
         self.stdout.write(f"{sealed} sealed with the first key, {sealed_before} were already, {unreadable} unreadable")
         factors = second_factor.rotate()
         for email in factors.unreadable:

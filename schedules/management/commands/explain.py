@@ -46,9 +46,9 @@ class Command(BaseCommand):
     def _write(self, slot: ExplainedSlot, zone: ZoneInfo) -> None:
         late = "" if slot.late is None or slot.late < history.PUNCTUAL else f", {durations.said(slot.late)} late"
         said = [_sentence(cause, zone) for cause in slot.causes] + [f"{slot.note}."] * bool(slot.note)
-        if slot.look is not None:
-            at = "" if slot.look.at is None else f" {_local(slot.look.at, zone)}."
-            said.insert(0, f"{slot.look.text}{at}")
+        if slot.check is not None:
+            at = "" if slot.check.at is None else f" {_local(slot.check.at, zone)}."
+            said.insert(0, f"{slot.check.text}{at}")
         line = f"{_local(slot.slot, zone)}  {state_word(slot.outcome)}{late}"
         self.stdout.write("  ".join([line, " ".join(said)]).rstrip())
 

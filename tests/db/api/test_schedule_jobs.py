@@ -1,4 +1,4 @@
-"""Schedules that look first, over the API: the same question, the same validation, and what became of each look."""
+"""Schedules that check first, over the API: the same question, the same validation, and what became of each check."""
 
 from __future__ import annotations
 
@@ -111,24 +111,28 @@ def test_only_ones_own_connection_is_taken(api: Api, ada: User, inbox: Channel) 
     assert made["job"]["connection_id"] == str(mine.id)
 
 
-def test_explain_says_what_was_looked_at(api: Api, ada: User, inbox: Channel) -> None:
+def test_explain_says_what_was_checked(api: Api, ada: User, inbox: Channel) -> None:
     schedule = make_job_schedule(ada, payload={"value": "nothing"}, channels=[inbox])
     fire.fire_due(NINE)
     path = f"/schedules/{schedule.id}/explain"
     [waits] = api.get(path).json()["items"]
-    assert (waits["look"]["outcome"], waits["look"]["at"] is None, waits["notification_id"]) == ("waiting", False, None)
-    make.look(Job.objects.get())
+    assert (waits["check"]["outcome"], waits["check"]["at"] is None, waits["notification_id"]) == (
+        "waiting",
+        False,
+        None,
+    )
+    make.check(Job.objects.get())
     [silent] = api.get(path).json()["items"]
-    assert (silent["outcome"], silent["look"]["outcome"], silent["look"]["code"]) == (
+    assert (silent["outcome"], silent["check"]["outcome"], silent["check"]["code"]) == (
         "fired",
         "silent",
         "sample-looked",
     )
     [recorded] = api.get(f"/schedules/{schedule.id}/occurrences").json()["items"]
-    assert recorded["look"] == silent["look"]
+    assert recorded["check"] == silent["check"]
 
 
-def test_a_page_of_occurrences_reads_all_looks_by_one_statement(api: Api, ada: User, inbox: Channel) -> None:
+def test_a_page_of_occurrences_reads_all_checks_by_one_statement(api: Api, ada: User, inbox: Channel) -> None:
     schedule = make_job_schedule(ada, payload={"value": "nothing"}, channels=[inbox])
     path, counts = f"/schedules/{schedule.id}/occurrences", []
     assert api.get(path).json()["items"] == []  # notes the use of the token
@@ -136,7 +140,7 @@ def test_a_page_of_occurrences_reads_all_looks_by_one_statement(api: Api, ada: U
         fire.fire_due(NINE + timedelta(days=day))
         with CaptureQueriesContext(connection) as asked:
             items = api.get(path).json()["items"]
-        assert [one["look"]["outcome"] for one in items] == ["waiting"] * (day + 1)
+        assert [one["check"]["outcome"] for one in items] == ["waiting"] * (day + 1)
         counts.append(len(asked))
     assert len(set(counts)) == 1
 
@@ -149,39 +153,39 @@ def test_every_kind_is_listed_with_the_fields_of_its_payload(api: Api) -> None:
     assert (found["linked"]["connection"], found["linked"]["needs_connection"]) == ("sample", True)
 
 
-def look(api: Api, path: str, body: Any = None) -> Any:
-    """What is found, once a worker has looked."""
+def check(api: Api, path: str, body: Any = None) -> Any:
+    """What is found, once a worker has checked."""
     begun = api.post(path, body)
-    assert (begun.status_code, begun.json()["outcome"], begun["Retry-After"]) == (202, "looking", "1")
-    make.look(Job.objects.get(id=begun.json()["id"]))
+    assert (begun.status_code, begun.json()["outcome"], begun["Retry-After"]) == (202, "checking", "1")
+    make.check(Job.objects.get(id=begun.json()["id"]))
     done = api.get(begun["Location"].removeprefix("/api/v1"))
     assert done.status_code == 200
     return done.json()
 
 
-def test_a_look_says_what_it_would_say_and_sends_nothing(api: Api, ada: User) -> None:
-    looked = look(api, "/schedules/look", {"job": {"kind": "sample", "payload": {"value": "seven"}}})
-    assert (looked["outcome"], looked["code"], looked["title"]) == ("spoke", "sample-looked", "It is seven")
+def test_a_check_says_what_it_would_say_and_sends_nothing(api: Api, ada: User) -> None:
+    checked = check(api, "/schedules/check", {"job": {"kind": "sample", "payload": {"value": "seven"}}})
+    assert (checked["outcome"], checked["code"], checked["title"]) == ("spoke", "sample-looked", "It is seven")
     Job.objects.update(user=make_user())
-    assert api.get(f"/schedules/look/{looked['id']}").status_code == 404
+    assert api.get(f"/schedules/check/{checked['id']}").status_code == 404
     for model in (Schedule, Notification, Memory):
         assert not model.objects.exists()
-    refused = api.post("/schedules/look", {"job": {"kind": "sample"}, "title": "{nothing}"})
+    refused = api.post("/schedules/check", {"job": {"kind": "sample"}, "title": "{nothing}"})
     assert fields_of(refused) == {"job.payload.value", "title"}
 
 
-def test_a_look_as_a_schedule_knows_what_it_has_found(api: Api, ada: User, inbox: Channel) -> None:
+def test_a_check_as_a_schedule_knows_what_it_has_found(api: Api, ada: User, inbox: Channel) -> None:
     schedule = make_job_schedule(ada, payload={"value": "seven", "changes": True}, channels=[inbox])
-    path = f"/schedules/{schedule.id}/look"
-    assert look(api, path)["outcome"] == "spoke"
+    path = f"/schedules/{schedule.id}/check"
+    assert check(api, path)["outcome"] == "spoke"
     Memory.objects.create(origin_id=schedule.id, user=ada, state="seven")
-    assert look(api, path)["outcome"] == "silent"
+    assert check(api, path)["outcome"] == "silent"
     Schedule.objects.update(job_kind="")
     assert api.post(path).status_code == 409
 
 
-def test_looks_are_limited(api: Api, ada: User, inbox: Channel) -> None:
+def test_checks_are_limited(api: Api, ada: User, inbox: Channel) -> None:
     schedule = make_job_schedule(ada, payload={"value": "later"}, channels=[inbox])
-    answers = [api.post(f"/schedules/{schedule.id}/look") for _ in range(11)]
+    answers = [api.post(f"/schedules/{schedule.id}/check") for _ in range(11)]
     assert [answer.status_code for answer in answers] == [202] * 10 + [429]
     assert answers[-1]["Retry-After"] == "60"

@@ -133,7 +133,7 @@ def test_somebody_is_added_and_the_answer_is_the_same_without_an_account(api: Ap
     assert api("DELETE", f"/topics/news/subscriptions/{listed[1]['id']}").status_code == 404
 
 
-def test_an_account_that_subscribed_by_itself_looks_the_same_too(api: Api, ada: User, bob: User) -> None:
+def test_an_account_that_subscribed_by_itself_checks_the_same_too(api: Api, ada: User, bob: User) -> None:
     topic = make_topic(ada, is_open=True)
     [own] = subscribe(topic, bob)
     added = api.post("/topics/news/subscriptions", {"address": bob.email}).json()

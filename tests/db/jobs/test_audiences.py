@@ -16,7 +16,7 @@ from notifications.models import Delivery, Notification
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
-from tests.make import NINE, look, make_channel, make_schedule, make_user, send_now
+from tests.make import NINE, check, make_channel, make_schedule, make_user, send_now
 from work.engine import runner
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
@@ -74,14 +74,14 @@ def test_a_group_is_told_and_nobody_else(staff: User) -> None:
     assert told() == [member.pk]
 
 
-def test_who_has_connected_a_source_looks_through_their_own_connection(staff: User) -> None:
+def test_who_has_connected_a_source_checks_through_their_own_connection(staff: User) -> None:
     connected, _ = make_reader(), make_reader()
     mine = Connection.objects.create(user=connected, kind="sample", label="Mine", created_at=LONG_AGO)
     batch = tell(announce(staff, "connected", "sample", job_kind="sample", job_payload={"value": "seven"}))
     [job] = Job.objects.all()
     assert (job.user_id, job.batch_id, job.origin_id) == (connected.pk, batch.id, batch.origin_id)
     assert job.connection_id in (None, mine.id)
-    assert look(job).state == "decided"
+    assert check(job).state == "decided"
     assert told() == [connected.pk]
 
 
@@ -91,14 +91,14 @@ def test_no_queue_of_a_reader_gets_what_is_announced(staff: User, job: dict[str,
     make_channel(make_user(date_joined=LONG_AGO), "queue")
     tell(announce(staff, **job))
     for one in Job.objects.all():
-        look(one)
+        check(one)
     assert list(Delivery.objects.values_list("provider", flat=True)) == ["inbox"]
 
 
-def test_readers_are_not_told_of_a_look_that_fails_without_a_connection_of_theirs(staff: User) -> None:
+def test_readers_are_not_told_of_a_check_that_fails_without_a_connection_of_theirs(staff: User) -> None:
     [make_reader() for _ in range(2)]
     tell(announce(staff, job_kind="sample", job_payload={"value": "refused"}))
-    assert [look(job).state for job in Job.objects.all()] == ["dead", "dead"]
+    assert [check(job).state for job in Job.objects.all()] == ["dead", "dead"]
     assert told() == []
 
 

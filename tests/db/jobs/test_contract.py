@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 
 from common.uuid7 import uuid7
 from jobs import kinds
-from jobs.checks import looking
+from jobs.checks import steps
 from jobs.kinds.base import LONGEST_FRESH, Ask, Found, JobKind, Nothing, Say, Source
 from jobs.reading.fetch import Fetch, Later, Refused
 from notifications.messages import text
@@ -107,7 +107,7 @@ def test_a_payload_that_no_form_made_is_refused_in_words_and_never_raises(kind: 
         assert isinstance(kind.summary(payload), str), payload
         ask = ask_of(kind, payload)
         json.dumps(kind.question(ask))
-        found = looking.look(kind, ask, deadline=0.05, keep=False)
+        found = steps.check(kind, ask, deadline=0.05, keep=False)
         assert isinstance(found, Found | Later | Refused), payload
         if isinstance(found, Found):
             json.dumps(found.value)
@@ -121,7 +121,7 @@ def test_a_payload_that_no_form_made_is_refused_in_words_and_never_raises(kind: 
 def test_an_empty_payload_is_not_tried_again_where_the_form_wants_more(kind: JobKind) -> None:
     if not any(field.required for field in kind.form.base_fields.values()):
         pytest.skip("it needs no payload")
-    assert isinstance(looking.look(kind, ask_of(kind, {}), deadline=0.05, keep=False), Refused)
+    assert isinstance(steps.check(kind, ask_of(kind, {}), deadline=0.05, keep=False), Refused)
 
 
 @of_each_kind
@@ -141,7 +141,7 @@ def test_what_its_form_stores_is_json_and_comes_back_as_it_was_typed(kind: JobKi
 
 @of_each_kind
 def test_its_decision_asks_neither_database_nor_network(kind: JobKind, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = looking.look(kind, ask_of(kind, dict(kind.example)), deadline=0.05, keep=False)
+    found = steps.check(kind, ask_of(kind, dict(kind.example)), deadline=0.05, keep=False)
     if not isinstance(found, Found):
         pytest.skip("it needs a source that answers")
     monkeypatch.setattr(Fetch, "_request", None)

@@ -1,4 +1,4 @@
-"""A look that fails is told, however its job ended."""
+"""A check that fails is told, however its job ended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jobs import kinds
 from jobs.batches import leavers
 from jobs.batches.withdrawal import withdraw
 from jobs.changes import reminders
-from jobs.checks import looking
+from jobs.checks import steps
 from jobs.checks.kind import JOB
 from jobs.kinds.base import Ask, Source
 from jobs.models import Job, Memory
@@ -25,7 +25,7 @@ from jobs.models.job import OnError
 from notifications.models import Notification
 from notifications.reasons import Code
 from schedules.firing import fire
-from tests.make import NINE, look, make_job_schedule, make_user
+from tests.make import NINE, check, make_job_schedule, make_user
 from work.answers import Retryable
 from work.engine import claim, manual, recovery, runner
 from work.engine.runner import TryAgain
@@ -42,20 +42,20 @@ def said() -> list[str]:
     return list(Notification.objects.order_by("id").values_list("subject", flat=True))
 
 
-CANNOT_LOOK = "“It is {value}” cannot look"
+CANNOT_CHECK = "“It is {value}”: the check failed"
 
 
 def test_a_bug_of_a_kind_is_tried_again_and_told_once() -> None:
     job = fired({"value": "bug"})
-    assert [look(job).state for _ in range(3)] == ["pending", "pending", "dead"]
+    assert [check(job).state for _ in range(3)] == ["pending", "pending", "dead"]
     assert job.reason_code == "fault"
     assert [JOB.rescue(), JOB.rescue()] == [1, 0]
-    assert (said(), Memory.objects.get().failures) == ([CANNOT_LOOK], 1)
+    assert (said(), Memory.objects.get().failures) == ([CANNOT_CHECK], 1)
 
 
 def test_a_bug_of_a_kind_sends_anyway_where_wanted() -> None:
     job = fired({"value": "bug"}, on_error=OnError.SEND)
-    [look(job) for _ in range(3)]
+    [check(job) for _ in range(3)]
     assert [JOB.rescue(), JOB.rescue()] == [1, 0]
     assert said() == ["It is unknown"]
 
@@ -66,15 +66,15 @@ def test_a_worker_that_is_lost_at_the_last_try_is_told() -> None:
         state="looking", tries=3, lease_token=uuid4(), lease_until=Now() - timedelta(seconds=1)
     )
     assert recovery.recover(JOB, 10)["dead"] == 1
-    assert (JOB.rescue(), said()) == (1, [CANNOT_LOOK])
+    assert (JOB.rescue(), said()) == (1, [CANNOT_CHECK])
 
 
-def test_a_look_that_becomes_stale_between_its_tries_is_told_and_not_sent() -> None:
+def test_a_check_that_becomes_stale_between_its_tries_is_told_and_not_sent() -> None:
     job = fired({"value": "later"}, on_error=OnError.SEND)
-    assert look(job).state == "pending"
+    assert check(job).state == "pending"
     Job.objects.filter(id=job.id).update(expires_at=NINE)
     assert recovery.expire(JOB, 10) == 1
-    assert (JOB.rescue(), JOB.rescue(), said()) == (1, 0, [CANNOT_LOOK])
+    assert (JOB.rescue(), JOB.rescue(), said()) == (1, 0, [CANNOT_CHECK])
     assert "The sample is away." in Notification.objects.get().body
 
 
@@ -88,23 +88,23 @@ def test_what_became_stale_before_it_was_tried_has_not_failed() -> None:
 def test_a_damaged_job_is_told_and_holds_up_no_other() -> None:
     damaged, bug, sound = (fired({"value": value}) for value in ("seven", "bug", "nothing"))
     Job.objects.filter(id=damaged.id).update(message={"title": 1})
-    assert look(damaged).state == "dead"
-    [look(bug) for _ in range(3)]
-    assert look(sound).state == "decided"
+    assert check(damaged).state == "dead"
+    [check(bug) for _ in range(3)]
+    assert check(sound).state == "decided"
     assert [JOB.rescue(), JOB.rescue()] == [2, 0]
-    assert said() == ["“sample” cannot look", CANNOT_LOOK]
+    assert said() == ["“sample”: the check failed", CANNOT_CHECK]
 
 
 def test_a_replay_that_fails_again_is_counted_again() -> None:
     job = fired({"value": "refused"})
-    look(job)
+    check(job)
     manual.replay(Job, [job.id])
-    assert (look(job).state, JOB.rescue()) == ("dead", 0)
+    assert (check(job).state, JOB.rescue()) == ("dead", 0)
     assert Memory.objects.get().failures == 2
 
 
 def test_what_is_sent_anyway_names_no_value_and_says_why() -> None:
-    job = look(fired({"value": "refused"}, on_error=OnError.SEND))
+    job = check(fired({"value": "refused"}, on_error=OnError.SEND))
     assert (job.state, job.reason_code) == ("decided", "sent-anyway")
     notification = Notification.objects.get()
     assert notification.subject == "It is unknown"
@@ -117,14 +117,14 @@ def test_a_connection_with_another_secret_asks_its_source_again() -> None:
     source = Source(id=uuid4(), label="", address={}, secrets={})
     ask = Ask(user_id=1, origin_id=None, zone=ZoneInfo("UTC"), slot=NINE, now=NINE, payload={}, source=source)
     edited = replace(ask, source=replace(source, version=2))
-    assert looking._key(kind, ask) == looking._key(kind, replace(ask)) != looking._key(kind, edited)
+    assert steps._key(kind, ask) == steps._key(kind, replace(ask)) != steps._key(kind, edited)
 
 
-def test_a_look_that_waits_ends_with_its_question() -> None:
+def test_a_check_that_waits_ends_with_its_question() -> None:
     job = fired({"value": "later"})
-    look(job)
+    check(job)
     reminders.forget(job.origin_id or uuid4())
-    assert (look(job).state, job.reason_code) == ("cancelled", "job-of-other-question")
+    assert (check(job).state, job.reason_code) == ("cancelled", "job-of-other-question")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_look_that_waits_ends_with_its_question() -> None:
     ],
     ids=["paused", "left"],
 )
-def test_a_look_that_becomes_stale_because_it_was_stopped_is_not_told(stop: Callable[[Job], None]) -> None:
+def test_a_check_that_becomes_stale_because_it_was_stopped_is_not_told(stop: Callable[[Job], None]) -> None:
     job = fired({"value": "later"})
     claimed = claim.claim(JOB, job.id, "worker")
     assert claimed is not None

@@ -15,7 +15,7 @@ from jobs.checks.claim import Claim
 from jobs.models import Connection, Job
 from notifications.models import Notification
 from schedules.firing import fire
-from tests.make import NINE, look, make_connection, make_job_schedule, make_user
+from tests.make import NINE, check, make_connection, make_job_schedule, make_user
 from tests.network import served
 
 TODAY = NINE.date()
@@ -38,17 +38,17 @@ def row(*counts: int) -> dict[date, int]:
 
 
 def fired(owner: str, **payload: Any) -> Job:
-    """The job of the newest slot, at 09:00 UTC, looked at in that minute."""
+    """The job of the newest slot, at 09:00 UTC, checked in that minute."""
     user = make_user(time_zone="Europe/Berlin")
     connection = make_connection(user, secrets={"token": token(owner)})
     schedule = make_job_schedule(user, "github_streak", payload, connection=connection, **TEXTS)
     fire.fire_due(NINE)
-    return look(Job.objects.get(origin_id=schedule.id))
+    return check(Job.objects.get(origin_id=schedule.id))
 
 
 @pytest.fixture(autouse=True)
 def nine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looks happen at 09:00 of the slot's day."""
+    """Checks happen at 09:00 of the slot's day."""
     ask = Claim.ask
     monkeypatch.setattr(Claim, "ask", lambda claim: replace(ask(claim), now=NINE))
 
@@ -56,7 +56,7 @@ def nine(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_is_silent_for_somebody_who_has_contributed(github: GitHub) -> None:
     github.accounts = {"ada": row(*[1] * 40, 3)}
     job = fired("ada")
-    assert (job.state, job.reason) == ("decided", "looked at GitHub: 3 contributions today, streak 41")
+    assert (job.state, job.reason) == ("decided", "checked GitHub: 3 contributions today, streak 41")
     assert not Notification.objects.exists()
 
 
@@ -64,7 +64,7 @@ def test_it_rings_for_somebody_who_has_not(github: GitHub) -> None:
     github.accounts = {"ada": row(*[1] * 40, 0)}
     job = fired("ada")
     [said] = Notification.objects.all()
-    assert (job.notification_id, job.reason) == (said.id, "looked at GitHub: 0 contributions today, streak 40")
+    assert (job.notification_id, job.reason) == (said.id, "checked GitHub: 0 contributions today, streak 40")
     assert said.subject == "Your 40-day streak is at risk"
     assert said.body == "Your 40-day streak is at risk: 13 hours are left. Tuesday 2 June"
 
@@ -96,16 +96,16 @@ def test_a_rate_limit_is_waited_for(github: GitHub) -> None:
     assert job.connection is not None and job.connection.state == "working"
 
 
-def test_the_first_look_through_an_unchecked_connection_says_that_it_works(github: GitHub) -> None:
+def test_the_first_check_through_an_unchecked_connection_says_that_it_works(github: GitHub) -> None:
     github.accounts = {"ada": row(1)}
     job = fired("ada")
     Connection.objects.update(working_since=None, verified_at=None)
     fire.fire_due(NINE + timedelta(days=1))
-    look(Job.objects.exclude(id=job.id).get())
+    check(Job.objects.exclude(id=job.id).get())
     assert Connection.objects.get().state == "working"
 
 
-def test_a_look_with_an_old_token_says_nothing_of_the_new_one(github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_with_an_old_token_says_nothing_of_the_new_one(github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
     github.accounts = {"revoked": {}}
 
     def enter_another(claim: Claim) -> Any:

@@ -10,13 +10,13 @@ from django.utils import timezone
 
 from common.parsing import pool
 from common.redis import served_queues
-from jobs.checks.kind import LookKind
+from jobs.checks.kind import CheckKind
 from jobs.models import Connection, Job, Memory
 from jobs.models.job import OnError
 from notifications.models import Delivery, Notification
 from schedules.firing import fire
 from schedules.models import Occurrence, Schedule
-from tests.make import NINE, look, make_job_schedule, make_user
+from tests.make import NINE, check, make_job_schedule, make_user
 
 
 def fired(payload: dict[str, Any], **overrides: Any) -> tuple[Schedule, Job]:
@@ -28,7 +28,7 @@ def fired(payload: dict[str, Any], **overrides: Any) -> tuple[Schedule, Job]:
 
 def next_day(schedule: Schedule, days: int = 1) -> Job:
     fire.fire_due(NINE + timedelta(days=days))
-    return look(Job.objects.filter(origin_id=schedule.id).latest("id"))
+    return check(Job.objects.filter(origin_id=schedule.id).latest("id"))
 
 
 def said() -> list[str]:
@@ -45,9 +45,9 @@ def test_a_slot_records_a_job_and_no_notification() -> None:
 
 def test_a_job_that_speaks_records_its_notification_with_its_settlement() -> None:
     schedule, job = fired({"value": "seven"})
-    look(job)
+    check(job)
     [notification] = Notification.objects.all()
-    assert (job.state, job.notification_id, job.reason) == ("decided", notification.id, "looked at the sample: seven")
+    assert (job.state, job.notification_id, job.reason) == ("decided", notification.id, "checked the sample: seven")
     assert (notification.subject, notification.slot) == ("It is seven", NINE)
     assert (notification.batch_id, notification.origin_id) == (job.batch_id, schedule.id)
     assert Delivery.objects.filter(notification=notification).count() == 1
@@ -55,30 +55,30 @@ def test_a_job_that_speaks_records_its_notification_with_its_settlement() -> Non
 
 def test_a_job_that_stays_silent_keeps_its_evidence() -> None:
     _, job = fired({"value": "nothing"})
-    look(job)
+    check(job)
     assert (job.state, job.notification_id, job.reason_code) == ("decided", None, "sample-looked")
     assert not Notification.objects.exists()
 
 
 def test_every_message_twice_decides_once() -> None:
     _, job = fired({"value": "seven"})
-    look(job)
-    look(job)
+    check(job)
+    check(job)
     assert (job.tries, Notification.objects.count()) == (1, 1)
 
 
 def test_a_source_that_is_away_is_asked_again_and_its_owner_told_at_the_end() -> None:
     schedule, job = fired({"value": "later"})
-    assert [look(job).state for _ in range(3)] == ["pending", "pending", "dead"]
+    assert [check(job).state for _ in range(3)] == ["pending", "pending", "dead"]
     [notice] = Notification.objects.all()
-    assert (notice.origin, notice.subject) == ("notice", "“It is {value}” cannot look")
+    assert (notice.origin, notice.subject) == ("notice", "“It is {value}”: the check failed")
     assert Memory.objects.get(origin_id=schedule.id).failures == 1
 
 
 def test_a_job_whose_parsing_is_ended_is_dead_at_once_and_names_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "SECONDS", 0.2)
     _, job = fired({"value": "endless"})
-    look(job)
+    check(job)
     assert (job.state, job.tries, job.reason_code) == ("dead", 1, "over-budget")
     assert job.reason_params == {"limit": ["seconds", 0.2]}
     assert "more than 0.2 s" in job.reason
@@ -86,35 +86,35 @@ def test_a_job_whose_parsing_is_ended_is_dead_at_once_and_names_the_limit(monkey
 
 def test_a_job_for_which_no_child_is_free_comes_back_without_counting_a_try() -> None:
     _, job = fired({"value": "killed"})
-    look(job)
+    check(job)
     assert (job.state, job.tries, job.released, job.reason_code) == ("pending", 0, 1, "parsers-busy")
     Job.objects.update(released=30)
-    assert look(job).state == "dead"
+    assert check(job).state == "dead"
 
 
 def test_a_decision_that_costs_too_much_is_dead_at_once_and_names_the_limit() -> None:
     _, job = fired({"value": "dear"})
-    look(job)
+    check(job)
     assert (job.state, job.tries, job.reason_code) == ("dead", 1, "over-budget")
 
 
 def test_a_failure_is_told_once_a_day_and_the_recovery_once() -> None:
     schedule, job = fired({"value": "refused"})
-    assert look(job).state == "dead"
+    assert check(job).state == "dead"
     next_day(schedule, 1)
     Schedule.objects.update(job_payload={"value": "nothing"})
     assert next_day(schedule, 2).state == "decided"
     assert next_day(schedule, 3).state == "decided"
-    assert said() == ["“It is {value}” cannot look", "“It is {value}” works again"]
+    assert said() == ["“It is {value}”: the check failed", "“It is {value}” works again"]
     assert Memory.objects.get().failures == 0
 
 
 def test_a_failure_is_told_after_as_many_as_wanted() -> None:
     schedule, job = fired({"value": "refused"}, on_error=OnError.AFTER, errors_allowed=2)
-    look(job)
+    check(job)
     assert said() == []
     next_day(schedule)
-    assert said() == ["“It is {value}” cannot look"]
+    assert said() == ["“It is {value}”: the check failed"]
 
 
 def test_a_refused_secret_disables_the_connection() -> None:
@@ -122,7 +122,7 @@ def test_a_refused_secret_disables_the_connection() -> None:
     connection = Connection.objects.create(user=user, kind="sample", label="Mine")
     schedule = make_job_schedule(user, payload={"value": "refused"}, connection=connection)
     fire.fire_due(NINE)
-    look(Job.objects.get())
+    check(Job.objects.get())
     connection.refresh_from_db()
     assert (connection.failing_code, connection.failing_since is not None) == ("sample-away", True)
     assert next_day(schedule).reason_code == "connection-disabled"
@@ -131,14 +131,14 @@ def test_a_refused_secret_disables_the_connection() -> None:
 def test_an_unknown_kind_ends_visibly_and_is_not_tried_again() -> None:
     schedule = make_job_schedule(make_user(), kind="gone")
     fire.fire_due(NINE)
-    job = look(Job.objects.get(origin_id=schedule.id))
+    job = check(Job.objects.get(origin_id=schedule.id))
     assert (job.state, job.reason_code, job.tries) == ("dead", "no-job-kind", 1)
     assert Notification.objects.filter(origin="notice").count() == 1
 
 
-def test_the_memory_of_a_reminder_is_kept_from_look_to_look() -> None:
+def test_the_memory_of_a_reminder_is_kept_from_check_to_check() -> None:
     schedule, job = fired({"value": "seven", "changes": True})
-    look(job)
+    check(job)
     assert (next_day(schedule).notification_id, said()) == (None, ["It is seven"])
 
 
@@ -146,19 +146,19 @@ def test_two_jobs_that_decide_from_the_same_memory_do_not_both_speak(monkeypatch
     schedule, first = fired({"value": "seven", "changes": True})
     fire.fire_due(NINE + timedelta(days=1))
     second = Job.objects.filter(origin_id=schedule.id).latest("id")
-    plain, done = LookKind.prepare, []
+    plain, done = CheckKind.prepare, []
 
     def prepare_while_another_decides(*args: Any) -> Any:
         if not done:
             done.append(True)
-            look(second)
+            check(second)
         return plain(*args)
 
-    monkeypatch.setattr(LookKind, "prepare", prepare_while_another_decides)
-    look(first)
+    monkeypatch.setattr(CheckKind, "prepare", prepare_while_another_decides)
+    check(first)
     assert (first.state, first.tries, first.released, first.reason_code) == ("pending", 0, 1, "overtaken")
     assert first.available_at <= timezone.now()  # it begins again at once
-    assert look(first).state == "decided"
+    assert check(first).state == "decided"
     assert said() == ["It is seven"]
 
 

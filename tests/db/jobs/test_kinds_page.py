@@ -6,7 +6,7 @@ from django.test import Client
 
 from jobs.models import Job
 from schedules.firing import fire
-from tests.make import NINE, look, make_job_schedule, make_user, signed_in
+from tests.make import NINE, check, make_job_schedule, make_user, signed_in
 
 
 def test_it_lists_every_kind_and_those_that_only_jobs_name(operator: Client) -> None:
@@ -14,7 +14,7 @@ def test_it_lists_every_kind_and_those_that_only_jobs_name(operator: Client) -> 
         make_job_schedule(make_user(), kind, {"value": value})
     fire.fire_due(NINE)
     for job in Job.objects.exclude(payload={"value": "seven"}):
-        look(job)
+        check(job)
     rows = {row[1]: row[2:] for row in operator.get("/admin/job-kinds/").context["table"]["rows"]}
     assert rows["sample"] == ["jobs", "–", "1", "1"]
     assert rows["linked"] == ["jobs", "sample", "0", "0"]

@@ -1,4 +1,4 @@
-"""Looks at slow sources hold up neither other people nor other work."""
+"""Checks slow sources hold up neither other people nor other work."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import redis
 from pytest_django import Settings
 
 from common.redis import rate_limiter
-from jobs.checks import limits, looking
+from jobs.checks import limits, steps
 from jobs.checks.kind import JOB
 from jobs.models import Job
 from people.models import User
 from schedules.firing import fire
 from tests.db.jobs.sample_kinds.sample import Sample
-from tests.make import NINE, look, make_channel, make_job_schedule, make_user
+from tests.make import NINE, check, make_channel, make_job_schedule, make_user
 from work.engine.claim import LEASE, claim
 
 
@@ -29,40 +29,40 @@ def two_jobs(*people: User) -> list[Job]:
 
 
 @pytest.fixture
-def look_during(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Look at the first job, and while it looks at the second one."""
-    plain = looking.look
+def check_during(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Check the first job, and while it checks the second one."""
+    plain = steps.check
 
-    def look_both(first: Job, second: Job) -> None:
+    def check_both(first: Job, second: Job) -> None:
         def meanwhile(*args: Any) -> Any:
-            monkeypatch.setattr(looking, "look", plain)
-            look(second)
+            monkeypatch.setattr(steps, "check", plain)
+            check(second)
             return plain(*args)
 
-        monkeypatch.setattr(looking, "look", meanwhile)
-        look(first)
+        monkeypatch.setattr(steps, "check", meanwhile)
+        check(first)
 
-    return look_both
+    return check_both
 
 
-def test_a_person_has_so_many_looks_at_once(monkeypatch: pytest.MonkeyPatch, look_during: Any) -> None:
+def test_a_person_has_so_many_checks_at_once(monkeypatch: pytest.MonkeyPatch, check_during: Any) -> None:
     monkeypatch.setattr(limits, "OF_A_PERSON", 1)
     person = make_user()
     first, second = two_jobs(person, person)
-    look_during(first, second)
+    check_during(first, second)
     assert (first.state, second.state, second.reason_code) == ("decided", "pending", "looks-of-person")
-    assert look(second).state == "decided"
+    assert check(second).state == "decided"
 
 
-def test_a_worker_keeps_threads_for_other_work(monkeypatch: pytest.MonkeyPatch, look_during: Any) -> None:
+def test_a_worker_keeps_threads_for_other_work(monkeypatch: pytest.MonkeyPatch, check_during: Any) -> None:
     monkeypatch.setattr(limits._Worker, "threads", threading.BoundedSemaphore(1))
     first, second = two_jobs(make_user(), make_user())
-    look_during(first, second)
+    check_during(first, second)
     assert (first.state, second.state, second.reason_code) == ("decided", "pending", "looks-of-worker")
-    assert look(second).state == "decided"
+    assert check(second).state == "decided"
 
 
-def test_what_a_killed_worker_held_is_free_soon_after_the_longest_look(
+def test_what_a_killed_worker_held_is_free_soon_after_the_longest_check(
     monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     monkeypatch.setattr(limits, "OF_A_PERSON", 1)
@@ -70,10 +70,10 @@ def test_what_a_killed_worker_held_is_free_soon_after_the_longest_look(
     first, second = two_jobs(person, person)
     killed = claim(JOB, first.id, "killed")
     assert killed is not None and limits.limited(killed) is None
-    assert look(second).reason_code == "looks-of-person"
+    assert check(second).reason_code == "looks-of-person"
     slots = limits._slots(killed)
     assert slots.seconds == Sample.deadline + limits._MARGIN < LEASE
     key, *_ = rate_limiter._keys(slots, str(person.pk))
     with redis.Redis.from_url(settings.CACHES["default"]["LOCATION"]) as client:
         client.zincrby(key, -slots.seconds, str(killed.token))  # so much later
-    assert look(second).state == "decided"
+    assert check(second).state == "decided"

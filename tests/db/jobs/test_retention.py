@@ -1,4 +1,4 @@
-"""Old jobs and batches are deleted with what hangs on them; dead letters and each reminder's newest look stay."""
+"""Old jobs and batches are deleted with what hangs on them; dead letters and each reminder's newest check stay."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def make_job(user: User, days: float, **fields: Any) -> Job:
     return make(Job, days, **{"user": user, "kind": "feed", "slot": ago(days), "state": "decided"} | fields)  # type: ignore[no-any-return]
 
 
-def test_looks_are_kept_for_ninety_days_and_the_newest_of_each_reminder_for_good(ada: User) -> None:
+def test_checks_are_kept_for_ninety_days_and_the_newest_of_each_reminder_for_good(ada: User) -> None:
     yearly, daily = uuid7(), uuid7()
     kept = [
         make_job(ada, 400, origin_id=yearly),

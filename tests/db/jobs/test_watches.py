@@ -18,7 +18,7 @@ from notifications.models import Notification
 from people import tokens
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import NINE, look, make_connection, make_job_schedule, make_user, signed_in
+from tests.make import NINE, check, make_connection, make_job_schedule, make_user, signed_in
 
 
 @pytest.fixture
@@ -42,12 +42,12 @@ def watching(shop: HTTPReceiver, kind: str = "web_value", **payload: Any) -> Sch
 
 
 def on_day(day: int, schedule: Schedule) -> Job:
-    """The job of this day's slot, looked at until it has ended, with each message twice."""
+    """The job of this day's slot, checked until it has ended, with each message twice."""
     fire.fire_due(NINE + timedelta(days=day))
     job = Job.objects.filter(origin_id=schedule.id).latest("id")
-    while look(job).state == "pending":
+    while check(job).state == "pending":
         pass
-    return look(job)
+    return check(job)
 
 
 def said() -> list[str]:
@@ -56,7 +56,7 @@ def said() -> list[str]:
 
 def told() -> list[str]:
     notices = Notification.objects.filter(origin="notice").order_by("id")
-    return [subject.split("” ")[-1] for subject in notices.values_list("subject", flat=True)]
+    return [subject.rpartition("”")[2].lstrip(": ") for subject in notices.values_list("subject", flat=True)]
 
 
 def test_a_price_watch_rings_when_the_value_falls_and_once(shop: HTTPReceiver) -> None:
@@ -86,7 +86,7 @@ def test_a_feed_that_brings_nothing_for_long_is_told_once_and_on_its_page_and_ov
     _row, token = tokens.create(schedule.user, "Test", tuple(tokens.SCOPES), None)
     client = Client(headers={"Authorization": f"Bearer {token}"})
     items = client.get(f"/api/v1/schedules/{schedule.id}/occurrences").json()["items"]
-    assert datetime.fromisoformat(items[0]["look"]["silent_since"]) == since
+    assert datetime.fromisoformat(items[0]["check"]["silent_since"]) == since
     assert "It has brought nothing since" in signed_in(schedule.user).get(f"/reminders/{schedule.id}/").text
 
 
@@ -102,11 +102,11 @@ def test_a_page_that_answers_500_for_a_day_is_told_once_and_works_again(shop: HT
     schedule = watching(shop)
     shop.answer = Reply(500)
     assert {on_day(day, schedule).state for day in range(8)} == {"dead"}
-    assert (told(), said(), len(shop.requests)) == (["cannot look"], [], 24)
+    assert (told(), said(), len(shop.requests)) == (["the check failed"], [], 24)
     shop.answer = price("90 €")
     on_day(8, schedule)
     on_day(9, schedule)
-    assert (told(), said()) == (["cannot look", "works again"], ["90 €"])
+    assert (told(), said()) == (["the check failed", "works again"], ["90 €"])
     assert Memory.objects.get(origin_id=schedule.id).failures == 0
 
 
@@ -114,7 +114,7 @@ def test_an_address_that_turns_private_is_told_and_not_tried_again(shop: HTTPRec
     schedule = watching(shop)
     shop.answer = Reply(302, {"Location": "http://169.254.169.254/latest/meta-data/"})
     job = on_day(0, schedule)
-    assert (job.state, job.reason_code, job.tries, told()) == ("dead", "private-network", 1, ["cannot look"])
+    assert (job.state, job.reason_code, job.tries, told()) == ("dead", "private-network", 1, ["the check failed"])
 
 
 def test_one_hostile_page_stops_no_other(shop: HTTPReceiver) -> None:

@@ -37,7 +37,7 @@ allow-x00 = false
 [[operations]]
 include-operation-id = [
     "create_schedule", "replace_schedule", "change_schedule", "preview_schedule", "quick_add_schedule",
-    "snooze_schedule", "look_now_at", "change_schedules", "create_holiday", "send_message",
+    "snooze_schedule", "check_now", "change_schedules", "create_holiday", "send_message",
     "add_channel", "change_channel", "verify_channel", "add_connection", "change_connection",
     "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
     "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound",
@@ -49,7 +49,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 403, 404, 409, 422, 
 SHORT = """
 [[operations]]
 include-operation-id = [
-    "replace_schedule", "change_schedule", "preview_schedule", "look_now_at",
+    "replace_schedule", "change_schedule", "preview_schedule", "check_now",
     "replace_rule", "change_rule", "preview_rule"
 ]
 phases.coverage.enabled = false
@@ -75,7 +75,7 @@ def make_rows(person: User) -> dict[str, Any]:
         Batch.objects.create(id=one.notification.batch_id, user=person, audience="topic", message={"title": "News"})
     rows: dict[str, list[Any]] = {
         "schedule_id": [make_schedule(person, [inbox], now) for _ in range(20)],
-        "look_id": [Job.objects.create(user=person, kind="sample", slot=now, preview={}) for _ in range(10)],
+        "check_id": [Job.objects.create(user=person, kind="sample", slot=now, preview={}) for _ in range(10)],
         "holiday_id": [Holiday.objects.create(user=person, first="2999-08-03", last="2999-08-17") for _ in range(10)],
         "rule_id": [make_rule(person, channels=[inbox]) for _ in range(20)],
         "channel_id": [*hooks, *(make_channel(person, "email", verified_at=None) for _ in range(3))],

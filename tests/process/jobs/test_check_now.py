@@ -32,7 +32,7 @@ def test_checks_of_a_slow_host_wait_for_a_worker_and_hold_up_no_page(broker: red
 
         def ask(method: str, path: str, token: str, body: object = None) -> Answer:
             headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-            return web.ask(method, f"/api/v1/schedules/look{path}", body and json.dumps(body), **headers)
+            return web.ask(method, f"/api/v1/schedules/check{path}", body and json.dumps(body), **headers)
 
         with ThreadPoolExecutor(80) as pool:
             asked = [pool.submit(ask, "POST", "", token, job) for token in people * 10]
@@ -44,12 +44,12 @@ def test_checks_of_a_slow_host_wait_for_a_worker_and_hold_up_no_page(broker: red
         Job.objects.all().delete()
         celery = [sys.executable, "-m", "celery", "-A", "config", "worker", "-Q", "jobs", "--pool", "threads"]
         celery += ["--concurrency", "4", "--loglevel", "WARNING", "--without-mingle", "--without-gossip"]
-        worker = Child("looks", celery, ready_sign=".> jobs", environment=environment())
+        worker = Child("checks", celery, ready_sign=".> jobs", environment=environment())
         worker.start()
         try:
             token = tokens.create(make_user(), "Test", ["read", "schedules"], None)[1]
             found = json.loads(ask("POST", "", token, job).text)
-            wait_until(lambda: json.loads(ask("GET", f"/{found['id']}", token).text)["outcome"] != "looking")
+            wait_until(lambda: json.loads(ask("GET", f"/{found['id']}", token).text)["outcome"] != "checking")
             found = json.loads(ask("GET", f"/{found['id']}", token).text)
         finally:
             worker.stop(10.0)

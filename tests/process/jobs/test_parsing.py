@@ -12,7 +12,7 @@ import redis
 
 from config.processes.child import Child
 from demo.receivers import HTTPReceiver, Reply
-from jobs.checks.recording import LOOK
+from jobs.checks.recording import CHECK
 from jobs.models import Job
 from schedules.firing import fire
 from tests.make import NINE, make_job_schedule, make_user
@@ -55,10 +55,10 @@ def test_a_worker_parses_in_children_and_leaves_none_behind(broker: redis.Redis,
         question = {"url": source.url, "how": "json", "expression": "price", "condition": "below", "limit": "100"}
         make_job_schedule(make_user(), "web_value", question)
         fire.fire_due(NINE)
-        worker = Child("looks", celery, ready_sign=".> jobs", environment=environment())
+        worker = Child("checks", celery, ready_sign=".> jobs", environment=environment())
         worker.start()
         try:
-            wakes.publish([wakes.Wake(LOOK, job.id, 0.0, job.user_id) for job in Job.objects.all()])
+            wakes.publish([wakes.Wake(CHECK, job.id, 0.0, job.user_id) for job in Job.objects.all()])
             wait_until(lambda: not Job.objects.exclude(state="decided").exists())
             children = parsers(worker.pid)
             os.kill(worker.pid, number)

@@ -1,4 +1,4 @@
-"""A real worker for looks alone, at a slow source."""
+"""A real worker for checks alone, at a slow source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import redis
 
 from config.processes.child import Child
 from demo.receivers import HTTPReceiver, Received, Reply
-from jobs.checks.recording import LOOK
+from jobs.checks.recording import CHECK
 from jobs.models import Job
 from schedules.firing import fire
 from tests.make import NINE, make_job_schedule, make_user
@@ -26,7 +26,7 @@ def answer(_: Received) -> Reply:
     return Reply(body=b'{"price": 200}')
 
 
-def test_a_worker_takes_a_look_whenever_a_thread_is_free_and_defers_none(broker: redis.Redis) -> None:
+def test_a_worker_takes_a_check_whenever_a_thread_is_free_and_defers_none(broker: redis.Redis) -> None:
     celery = [sys.executable, "-m", "celery", "-A", "config", "worker", "-Q", "jobs", "--pool", "threads"]
     celery += ["--concurrency", "4", "--loglevel", "WARNING", "--without-mingle", "--without-gossip"]
     with HTTPReceiver(answer) as source:
@@ -34,10 +34,10 @@ def test_a_worker_takes_a_look_whenever_a_thread_is_free_and_defers_none(broker:
         for number in range(12):
             make_job_schedule(make_user(), "web_value", question | {"url": f"{source.url}?{number}"})
         fire.fire_due(NINE)
-        worker = Child("looks", celery, ready_sign=".> jobs", environment=environment())
+        worker = Child("checks", celery, ready_sign=".> jobs", environment=environment())
         worker.start()
         try:
-            wakes.publish([wakes.Wake(LOOK, job.id, 0.0, job.user_id) for job in Job.objects.all()])
+            wakes.publish([wakes.Wake(CHECK, job.id, 0.0, job.user_id) for job in Job.objects.all()])
             wait_until(lambda: not Job.objects.exclude(state="decided").exists())
         finally:
             worker.stop(10.0)

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from demo import codes
+from demo.checks import accounts
 from demo.installation import Installation, wait_until
-from demo.looks import accounts
 from demo.outcome import Outcome, outcome
 from demo.person import Person
 from demo.receivers import HTTPReceiver, Mail, Reply, SMTPReceiver

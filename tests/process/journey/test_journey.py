@@ -12,8 +12,8 @@ import requests
 
 from config.processes.child import Child
 from demo.announcement import Announcement
+from demo.checks import Checks
 from demo.installation import Installation, wait_until
-from demo.looks import Looks
 from demo.outcome import Outcome, outcome
 from demo.receivers import Hang, HTTPReceiver, Reply, SMTPReceiver
 from demo.scenario import Scenario
@@ -124,7 +124,7 @@ def test_messages_lost_by_the_broker_are_rung_for_again(journey: Journey) -> Non
 def test_the_demo_counts_right(installation_and_post: tuple[Installation, SMTPReceiver], others: list[Service]) -> None:
     site, post = installation_and_post
     with HTTPReceiver() as pager, HTTPReceiver(Reply(404)) as moved, HTTPReceiver() as shop:
-        counts = Scenario(site, post, pager, moved, others).run() + Looks(site, shop).run()
+        counts = Scenario(site, post, pager, moved, others).run() + Checks(site, shop).run()
     counts += Announcement(site).run()
     assert [str(count) for count in counts if not count.exact] == []
 

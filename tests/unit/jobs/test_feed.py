@@ -1,4 +1,4 @@
-"""When a feed speaks, from look to look."""
+"""When a feed speaks, from check to check."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from demo.receivers import HTTPReceiver, Reply
-from jobs.checks.looks import not_taken, silent_since
+from jobs.checks.results import not_taken, silent_since
 from jobs.kinds.base import Found, Nothing, Say
 from jobs.kinds.feed import MOST_REMEMBERED, Code, Feed
 from jobs.reading.fetch import Fetch, Refused
@@ -22,12 +22,12 @@ def decide(receiver: HTTPReceiver, memory: Any, *titles: str, day: int = 0) -> S
     items = "".join(f"<item><title>{title}</title><link>/{title}</link></item>" for title in titles)
     receiver.answer = Reply(body=f"<rss><channel><title>Blog</title>{items}</channel></rss>".encode())
     payload = {"url": receiver.url}
-    found = KIND.look(ask(payload), Fetch(5))
+    found = KIND.check(ask(payload), Fetch(5))
     assert isinstance(found, Found)
     return KIND.decide(replace(ask(payload, memory), now=NOW + timedelta(days=day)), found.value)
 
 
-def test_the_first_look_remembers_and_says_nothing(receiver: HTTPReceiver) -> None:
+def test_the_first_check_remembers_and_says_nothing(receiver: HTTPReceiver) -> None:
     first = decide(receiver, None, "b", "a")
     assert isinstance(first, Nothing)
     assert (first.reason.code, len(first.memory["keys"])) == (Code.FIRST, 2)
@@ -117,8 +117,8 @@ def test_what_an_earlier_release_remembers_counts(receiver: HTTPReceiver) -> Non
 
 
 @pytest.mark.parametrize("page", [b"", b"<html><body>Sorry</body></html>", b"<!DOCTYPE r [<!ENTITY a '&b;'>]><rss/>"])
-def test_a_page_that_is_no_feed_is_an_error_of_the_look(page: bytes, receiver: HTTPReceiver) -> None:
+def test_a_page_that_is_no_feed_is_an_error_of_the_check(page: bytes, receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(body=page)
-    found = KIND.look(ask({"url": receiver.url}), Fetch(5))
+    found = KIND.check(ask({"url": receiver.url}), Fetch(5))
     assert isinstance(found, Refused)
     assert found.reason.code == Code.NOT_A_FEED

@@ -79,21 +79,21 @@ def test_an_answer_without_a_length_is_read_to_its_end(said: bytes) -> None:
 def test_a_source_that_hangs_or_drips_is_given_up_at_the_deadline(receiver: HTTPReceiver, answer: Hang | Drip) -> None:
     receiver.answer = answer
 
-    def look() -> None:
+    def check() -> None:
         with pytest.raises((Unanswered, Unfit)):
             Fetch(DEADLINE).get(receiver.url)
 
-    assert took(look) < DEADLINE + SLACK
+    assert took(check) < DEADLINE + SLACK
 
 
 def test_redirects_share_one_deadline(receiver: HTTPReceiver) -> None:
     receiver.answers.extend([Reply(302, {"Location": "/next"}), Hang()])
 
-    def look() -> None:
+    def check() -> None:
         with pytest.raises(Unanswered):
             Fetch(DEADLINE).get(receiver.url)
 
-    assert took(look) < DEADLINE + SLACK
+    assert took(check) < DEADLINE + SLACK
     assert len(receiver.requests) == 2
 
 
@@ -185,7 +185,7 @@ def test_a_redirect_to_another_scheme_is_refused(receiver: HTTPReceiver, locatio
     assert (failure.value.refused, failure.value.reason.code) == (True, Net.FORBIDDEN)
 
 
-def test_every_address_that_people_may_not_enter_is_refused_to_looks(settings: Settings) -> None:
+def test_every_address_that_people_may_not_enter_is_refused_to_checks(settings: Settings) -> None:
     settings.ALLOWED_NETWORKS = []
     for url in REFUSED_URLS:
         with pytest.raises(NotSent) as failure:

@@ -42,10 +42,10 @@ def row(length: int, end: date = TODAY) -> dict[date, int]:
     return {end - timedelta(days=back): 1 for back in range(length)}
 
 
-def look(owner: str, deadline: float = 5.0, **payload: Any) -> Any:
+def check(owner: str, deadline: float = 5.0, **payload: Any) -> Any:
     source = Source(id=uuid4(), label="GitHub", address={}, secrets={"token": token(owner)})
     ask = Ask(user_id=1, origin_id=None, zone=ZoneInfo("UTC"), slot=NOON, now=NOON, payload=payload, source=source)
-    return outcome(partial(KIND.look, ask, Fetch(deadline)))
+    return outcome(partial(KIND.check, ask, Fetch(deadline)))
 
 
 def days_of(found: Any) -> dict[date, int]:
@@ -59,17 +59,17 @@ def test_a_long_streak_is_followed_year_by_year(
 ) -> None:
     hub, receiver = github
     hub.accounts = {"ada": row(length)}
-    assert streak(days_of(look("ada")), TODAY) == min(length, 3641)
+    assert streak(days_of(check("ada")), TODAY) == min(length, 3641)
     assert len(receiver.requests) == requests
 
 
-def test_another_account_is_looked_at_with_the_token_of_the_connection(github: tuple[GitHub, HTTPReceiver]) -> None:
+def test_another_account_is_checked_at_with_the_token_of_the_connection(github: tuple[GitHub, HTTPReceiver]) -> None:
     hub, _ = github
     hub.accounts = {"ada": {}, "grace": {TODAY: 3}}
-    found = look("ada", login="grace")
+    found = check("ada", login="grace")
     assert (found.value["login"], days_of(found)) == ("grace", {TODAY: 3})
-    assert look("ada", login="nobody") == Refused(look("ada", login="nobody").reason)
-    assert look("ada", login="nobody").reason.code == Code.NO_ACCOUNT
+    assert check("ada", login="nobody") == Refused(check("ada", login="nobody").reason)
+    assert check("ada", login="nobody").reason.code == Code.NO_ACCOUNT
 
 
 LATER = {
@@ -98,7 +98,7 @@ REFUSED = {
 @pytest.mark.parametrize("owner", LATER)
 def test_what_may_pass_is_asked_again_when_github_says(github: tuple[GitHub, HTTPReceiver], owner: str) -> None:
     github[0].accounts = {owner: row(41)}
-    found = look(owner)
+    found = check(owner)
     code, wait = LATER[owner]
     assert isinstance(found, Later)
     assert found.reason.code == code
@@ -108,7 +108,7 @@ def test_what_may_pass_is_asked_again_when_github_says(github: tuple[GitHub, HTT
 @pytest.mark.parametrize("owner", REFUSED)
 def test_what_will_not_pass_is_not_asked_again(github: tuple[GitHub, HTTPReceiver], owner: str) -> None:
     github[0].accounts = {} if owner == "unknown" else {owner: {}}
-    found = look(owner)
+    found = check(owner)
     assert isinstance(found, Refused)
     assert (found.reason.code, found.disconnect) == REFUSED[owner]
     assert token(owner) not in str(found.reason)
@@ -120,19 +120,19 @@ def test_a_github_that_does_not_answer_is_asked_again_within_the_deadline(
 ) -> None:
     github[0].accounts = {owner: {}}
     start = time.monotonic()
-    assert isinstance(look(owner, deadline=0.4), Later)
+    assert isinstance(check(owner, deadline=0.4), Later)
     assert time.monotonic() - start < 0.4 + SLACK
 
 
 def test_the_last_point_of_a_limit_is_an_answer_and_the_next_is_not(github: tuple[GitHub, HTTPReceiver]) -> None:
     github[0].accounts, github[0].points = {"ada": row(3)}, 1
-    assert isinstance(look("ada"), Found)
-    assert look("ada").reason.code == Code.LIMITED
+    assert isinstance(check("ada"), Found)
+    assert check("ada").reason.code == Code.LIMITED
 
 
 def test_a_payload_that_no_form_made_is_refused(github: tuple[GitHub, HTTPReceiver]) -> None:
     for login in (7, "a b", ["ada"]):
-        assert look("ada", login=login).reason.code == JobCode.UNREADABLE_PAYLOAD
+        assert check("ada", login=login).reason.code == JobCode.UNREADABLE_PAYLOAD
     assert not github[1].requests
 
 

@@ -52,6 +52,6 @@ def test_pages_and_feeds_are_read_in_a_child_alone(receiver: HTTPReceiver, monke
         monkeypatch.setattr(module, name, only_named(getattr(module, name)))
     receiver.answer = Reply(headers={"Content-Type": "application/json"}, body=b'{"price": 12.5}')
     price = ask(watch("above", url=receiver.url, how="json", expression="price", limit="12"))
-    assert KIND.look(price, Fetch(5)) == Found({"text": "12.5", "number": "12.5", "other": None, "unit": ""})
+    assert KIND.check(price, Fetch(5)) == Found({"text": "12.5", "number": "12.5", "other": None, "unit": ""})
     receiver.answer = Reply(body=b"<rss><channel><title>Blog</title></channel></rss>")
-    assert Feed().look(ask({"url": receiver.url}), Fetch(5)) == Found({"title": "Blog", "entries": [], "dropped": 0})
+    assert Feed().check(ask({"url": receiver.url}), Fetch(5)) == Found({"title": "Blog", "entries": [], "dropped": 0})

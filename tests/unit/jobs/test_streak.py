@@ -48,8 +48,8 @@ def test_the_streak_of_a_calendar(days: dict[date, int], today: date, length: in
 def decide(days: dict[date, int], zone: str, slot: str, now: str = "", **payload: Any) -> Any:
     """What the kind decides of a calendar; `slot` and `now` are on the clock of `zone`."""
     where = ZoneInfo(zone)
-    due, looks = (datetime.fromisoformat(one).replace(tzinfo=where).astimezone(UTC) for one in (slot, now or slot))
-    ask = Ask(user_id=1, origin_id=None, zone=where, slot=due, now=looks, payload=payload)
+    due, checks = (datetime.fromisoformat(one).replace(tzinfo=where).astimezone(UTC) for one in (slot, now or slot))
+    ask = Ask(user_id=1, origin_id=None, zone=where, slot=due, now=checks, payload=payload)
     return KIND.decide(ask, {"login": "ada", "days": {day.isoformat(): count for day, count in days.items()}})
 
 
@@ -65,8 +65,8 @@ LENGTHS = {"Pacific/Auckland": 23, "America/Los_Angeles": 25, "Australia/Lord_Ho
 
 @pytest.mark.parametrize(("zone", "day"), ZONES.items(), ids=ZONES)
 @pytest.mark.parametrize("around", [-1, 0, 1])
-def test_a_minute_before_and_after_midnight_each_look_at_their_own_day(zone: str, day: date, around: int) -> None:
-    """`day` has the clock change: the looks are before, in and after it."""
+def test_a_minute_before_and_after_midnight_each_check_at_their_own_day(zone: str, day: date, around: int) -> None:
+    """`day` has the clock change: the checks are before, in and after it."""
     day += timedelta(days=around)
     late, early = f"{day} 23:59", f"{day} 00:01"
     done_before = before(day, 1, 1, 1, 0)
@@ -83,14 +83,14 @@ def test_a_minute_before_and_after_midnight_each_look_at_their_own_day(zone: str
 def test_the_day_is_named_where_it_is_another_one_in_utc() -> None:
     noon, evening = "2026-11-22 12:00", "2026-11-22 20:00"
     days = before(TODAY, 0, 1, 3)
-    assert decide(days, "America/Los_Angeles", noon).reason.code == Code.LOOKED
-    assert str(decide(days, "Europe/Berlin", noon).reason) == "looked at GitHub: 3 contributions today, streak 2"
+    assert decide(days, "America/Los_Angeles", noon).reason.code == Code.CHECKED
+    assert str(decide(days, "Europe/Berlin", noon).reason) == "checked GitHub: 3 contributions today, streak 2"
     named = decide(days, "America/Los_Angeles", evening).reason
-    assert str(named) == "looked at GitHub: 3 contributions on Sunday 22 November, streak 2"
-    assert str(decide(before(TODAY, 1), "UTC", noon).reason) == "looked at GitHub: 1 contribution today, streak 1"
+    assert str(named) == "checked GitHub: 3 contributions on Sunday 22 November, streak 2"
+    assert str(decide(before(TODAY, 1), "UTC", noon).reason) == "checked GitHub: 1 contribution today, streak 1"
 
 
-def test_a_look_just_after_midnight_is_of_the_day_of_its_slot() -> None:
+def test_a_check_just_after_midnight_is_of_the_day_of_its_slot() -> None:
     slot, late = "2026-11-22 23:59", "2026-11-23 00:00:05"
     done = decide(before(TODAY, 1, 1), "Asia/Kathmandu", slot, late)
     assert (type(done), done.reason.params["streak"]) == (Nothing, 2)
@@ -121,7 +121,7 @@ def test_always_praises_with_its_own_text() -> None:
         ({"done_title": "{steak}"}, ["done_title"]),
     ],
 )
-def test_the_form_takes_what_can_be_looked_at(typed: dict[str, str], wrong: list[str]) -> None:
+def test_the_form_takes_what_can_be_checked(typed: dict[str, str], wrong: list[str]) -> None:
     form = StreakForm(typed)
     assert list(form.errors) == wrong
     if not wrong:

@@ -1,4 +1,4 @@
-"""When a watched value speaks, from look to look."""
+"""When a watched value speaks, from check to check."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def watch(condition: str, **more: Any) -> dict[str, Any]:
 
 
 def told(payload: dict[str, Any], *pages: str, receiver: HTTPReceiver) -> list[str]:
-    """The change that is said at each of these looks; "" where it stays silent."""
+    """The change that is said at each of these checks; "" where it stays silent."""
     said, memory = [], None
     payload = payload | {"url": receiver.url}
     for page in pages:
         receiver.answer = (
             Reply(500) if page == "500" else Reply(headers={"Content-Type": "text/plain"}, body=page.encode())
         )
-        found = KIND.look(ask(payload, memory), Fetch(5))
+        found = KIND.check(ask(payload, memory), Fetch(5))
         assert isinstance(found, Found), found
         decision = KIND.decide(ask(payload, memory), found.value)
         said.append(decision.words["change"] if isinstance(decision, Say) else "")
@@ -88,7 +88,7 @@ def test_its_words_and_its_evidence_show_the_value_as_it_was_read() -> None:
         {"text": "89,90 €", "number": "89.9"},
     )
     assert isinstance(decision, Say)
-    assert str(decision.reason) == "looked at example.org: 89,90 € (read as 89.9), now below 100"
+    assert str(decision.reason) == "checked example.org: 89,90 € (read as 89.9), now below 100"
     assert decision.words == {
         "value": "89,90 €",
         "previous": "120 €",
@@ -112,7 +112,7 @@ def test_a_number_is_told_as_it_was_read_with_its_unit_and_its_doubt(
 ) -> None:
     receiver.answer = Reply(body=page.encode())
     asked = ask(watch("below", limit="100", how="html", expression="p", url=receiver.url))
-    found = KIND.look(asked, Fetch(5))
+    found = KIND.check(asked, Fetch(5))
     assert isinstance(found, Found)
     assert KIND.decide(asked, found.value).reason.params["value"] == said
 
@@ -129,11 +129,11 @@ def test_a_number_is_told_as_it_was_read_with_its_unit_and_its_doubt(
         (watch("above", limit=5), b"x", Jobs.UNREADABLE_PAYLOAD),
     ],
 )
-def test_what_cannot_be_read_is_an_error_of_the_look(
+def test_what_cannot_be_read_is_an_error_of_the_check(
     payload: dict[str, Any], page: bytes, code: str, receiver: HTTPReceiver
 ) -> None:
     receiver.answer = Reply(body=page)
-    found = KIND.look(ask(payload | {"url": receiver.url}), Fetch(5))
+    found = KIND.check(ask(payload | {"url": receiver.url}), Fetch(5))
     assert isinstance(found, Refused)
     assert (found.reason.code, str(found.reason)[-1]) == (code, ".") or found.reason.code == Code.NOT_FOUND
 
@@ -141,24 +141,24 @@ def test_what_cannot_be_read_is_an_error_of_the_look(
 def test_a_source_that_fails_is_an_error_unless_that_is_the_question(receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(503)
     with pytest.raises(Unfit) as failure:
-        KIND.look(ask(watch("changed", url=receiver.url)), Fetch(5))
+        KIND.check(ask(watch("changed", url=receiver.url)), Fetch(5))
     assert isinstance(failure.value.answer, Later)
     for url, deadline in ((receiver.url, 5.0), (f"http://127.0.0.1:{closed_port()}/", 5.0), ("http://x.invalid/", 5.0)):
-        found = KIND.look(ask(watch("unreachable", url=url)), Fetch(deadline))
+        found = KIND.check(ask(watch("unreachable", url=url)), Fetch(deadline))
         assert isinstance(found, Found) and found.value["down"]
     receiver.answer = Drip("body")
-    found = KIND.look(ask(watch("unreachable", url=receiver.url)), Fetch(0.3))
+    found = KIND.check(ask(watch("unreachable", url=receiver.url)), Fetch(0.3))
     assert isinstance(found, Found) and found.value["down"]
 
 
 def test_a_page_that_is_too_large_can_be_reached(receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(body=b"x" * 3_000_000)
-    assert KIND.look(ask(watch("unreachable", url=receiver.url)), Fetch(5)) == Found({"down": None})
+    assert KIND.check(ask(watch("unreachable", url=receiver.url)), Fetch(5)) == Found({"down": None})
 
 
 def test_an_address_in_a_private_network_is_an_error_and_not_unreachable() -> None:
     with pytest.raises(NotSent) as failure:
-        KIND.look(ask(watch("unreachable", url="http://169.254.169.254/")), Fetch(1))
+        KIND.check(ask(watch("unreachable", url="http://169.254.169.254/")), Fetch(1))
     assert failure.value.refused
 
 
@@ -167,10 +167,10 @@ def test_a_connection_lends_its_headers_to_its_own_host_only(receiver: HTTPRecei
         return Source(id=uuid4(), label="Shop", address={"url": url}, secrets={"X-Key": "planted"})
 
     payload = watch("changed", url=receiver.url)
-    KIND.look(ask(payload, source=source(receiver.origin + "/api")), Fetch(5))
+    KIND.check(ask(payload, source=source(receiver.origin + "/api")), Fetch(5))
     assert receiver.requests[0].headers["X-Key"] == "planted"
     with pytest.raises(Unfit) as failure:
-        KIND.look(ask(payload, source=source("https://example.org/")), Fetch(5))
+        KIND.check(ask(payload, source=source("https://example.org/")), Fetch(5))
     assert failure.value.answer.reason.code == Jobs.OTHER_HOST
     assert len(receiver.requests) == 1
 
@@ -215,6 +215,6 @@ def test_only_what_its_condition_needs_is_stored() -> None:
 
 def test_memories_and_answers_can_be_stored(receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(body=b"a\x00\xff" * 10)
-    found = KIND.look(ask(watch("changed", url=receiver.url)), Fetch(5))
+    found = KIND.check(ask(watch("changed", url=receiver.url)), Fetch(5))
     assert isinstance(found, Found)
     assert "\0" not in found.value["text"]

@@ -20,7 +20,7 @@ from notifications.models import Notification
 from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
-from tests.make import happen, look, make_channel, make_job_schedule, make_rule, make_user, signed_in
+from tests.make import check, happen, make_channel, make_job_schedule, make_rule, make_user, signed_in
 from work.engine import runner
 
 STEPS = "now | Welcome {name} | Here you are.\n1 hour | Still there?\n2 days | How is it going? | Tell us."
@@ -45,14 +45,14 @@ def said() -> list[str]:
 
 def test_each_step_follows_at_its_time_from_the_beginning_and_once() -> None:
     schedule, first = begun()
-    look(first)
-    look(first)
+    check(first)
+    check(first)
     second = newest(schedule)
     assert (second.state, second.available_at - first.slot) == ("pending", timedelta(hours=1))
-    look(second)
+    check(second)
     third = newest(schedule)
     assert third.available_at - first.slot == timedelta(days=2)
-    look(third)
+    check(third)
     assert said() == ["Welcome Ada", "Still there?", "How is it going?"]
     assert Job.objects.count() == 3
     assert {job.correlation_id for job in (second, third)} == {first.batch_id}
@@ -60,9 +60,9 @@ def test_each_step_follows_at_its_time_from_the_beginning_and_once() -> None:
 
 def test_an_event_ends_it_and_the_evidence_says_so() -> None:
     schedule, first = begun(ends_on="order.paid")
-    look(first)
+    check(first)
     ledger.record(schedule.user_id, [Envelope(type="order.paid", source="shop", data={})])
-    second = look(newest(schedule))
+    second = check(newest(schedule))
     assert (second.state, second.reason_code, said()) == ("decided", "series-ended", ["Welcome Ada"])
     assert "order.paid happened" in second.reason
     assert newest(schedule) == second
@@ -71,29 +71,29 @@ def test_an_event_ends_it_and_the_evidence_says_so() -> None:
 def test_events_of_others_and_before_it_end_nothing() -> None:
     ledger.record(make_user().pk, [Envelope(type="order.paid", source="shop", data={})])
     schedule, first = begun(ends_on="order.paid")
-    look(first)
-    look(newest(schedule))
+    check(first)
+    check(newest(schedule))
     assert said() == ["Welcome Ada", "Still there?"]
 
 
 def test_pausing_its_reminder_ends_it() -> None:
     schedule, first = begun()
-    look(first)
+    check(first)
     editing.pause(schedule.id, fire.read_clock().now)
     assert newest(schedule).state == "cancelled"
 
 
 def test_a_first_step_may_come_later() -> None:
     schedule, first = begun("1 day | Tomorrow")
-    assert (look(first).reason_code, said()) == ("series-begun", [])
-    look(newest(schedule))
+    assert (check(first).reason_code, said()) == ("series-begun", [])
+    check(newest(schedule))
     assert (said(), Job.objects.count()) == (["Tomorrow"], 2)
 
 
 def test_a_damaged_step_ends_visibly() -> None:
     _, first = begun()
     Job.objects.filter(id=first.id).update(payload={"steps": [{"after": "x"}], "step": 7})
-    assert (look(first).state, first.reason_code) == ("dead", "unreadable-payload")
+    assert (check(first).state, first.reason_code) == ("dead", "unreadable-payload")
 
 
 @pytest.mark.parametrize(
@@ -136,11 +136,11 @@ def test_a_rule_begins_a_series_that_the_same_order_ends() -> None:
     rule = orders()
     placed = [happen(rule.user, type="order.placed", data={"order_id": key, "note": "{name}"}) for key in (7, 8)]
     first, second = Job.objects.filter(origin_id=rule.id).order_by("id")
-    assert (look(first).reason_code, look(second).reason_code) == ("series-begun", "series-begun")
+    assert (check(first).reason_code, check(second).reason_code) == ("series-begun", "series-begun")
     assert first.correlation_id == placed[0].correlation_id
     happen(rule.user, type="order.paid", data={"order_id": 8})
     steps = list(Job.objects.filter(origin_id=rule.id, state="pending").order_by("id"))
-    assert [look(step).reason_code for step in steps] == ["series-said", "series-ended"]
+    assert [check(step).reason_code for step in steps] == ["series-said", "series-ended"]
     said = Notification.objects.get(subject="Pay 7")
     assert (said.body, said.origin, said.origin_id) == ("It is { name }", "event", rule.id)
 
@@ -162,7 +162,7 @@ def test_switching_the_rule_off_ends_its_series() -> None:
 def test_the_rules_page_says_what_its_series_does() -> None:
     rule = orders()
     happen(rule.user, type="order.placed", data={"order_id": 7})
-    look(Job.objects.get(origin_id=rule.id))
+    check(Job.objects.get(origin_id=rule.id))
     page = signed_in(rule.user).get(f"/rules/{rule.id}/").content.decode()
     assert "2 steps follow, until order.paid with the same data.order_id" in page
     assert "Newest step of its series" in page

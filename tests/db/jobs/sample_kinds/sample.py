@@ -1,4 +1,4 @@
-"""A kind whose payload says what its look answers."""
+"""A kind whose payload says what its check answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from work.reasons import Codes, Reason
 
 
 class Code(Codes):
-    LOOKED = "sample-looked", "looked at the sample: {value}"
+    CHECKED = "sample-looked", "checked the sample: {value}"
     AWAY = "sample-away", "The sample is away."
     NO_VALUE = "sample-without-value", "Its question has no value."
 
@@ -37,7 +37,7 @@ class Sample(JobKind):
     def summary(self, payload: Mapping[str, Any]) -> str:
         return str(payload.get("value", "nothing"))
 
-    def look(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
+    def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         match ask.payload.get("value"):
             case "later":
                 return Later(Reason(Code.AWAY))
@@ -57,11 +57,11 @@ class Sample(JobKind):
                 return Refused(Reason(Code.NO_VALUE))
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
-        looked = Reason(Code.LOOKED, value=value)
+        checked = Reason(Code.CHECKED, value=value)
         while value == "dear":
             ask.budget.items()
         if value == "nothing":
-            return Nothing(looked)
+            return Nothing(checked)
         if ask.payload.get("changes") and ask.memory == value:
-            return Nothing(looked, memory=value)
-        return Say(looked, {"value": str(value)}, memory=value if ask.payload.get("changes") else KEEP)
+            return Nothing(checked, memory=value)
+        return Say(checked, {"value": str(value)}, memory=value if ask.payload.get("changes") else KEEP)

@@ -196,7 +196,7 @@ def test_a_pull_costs_five_queries_whatever_it_brings(queue: Channel) -> None:
         assert len(asked) == 5, asked
 
 
-def test_an_idle_look_is_one_query_without_a_lock(queue: Channel) -> None:
+def test_an_idle_poll_is_one_query_without_a_lock(queue: Channel) -> None:
     with CaptureQueriesContext(connection) as queries:
         assert pull.pull(queue, 10, 30.0, "token").messages == []
     assert len(queries) == 1
@@ -497,7 +497,7 @@ def test_a_pull_reads_only_its_own_indexes_whatever_the_planner_last_heard(other
                 cursor.execute("ANALYZE notifications_delivery")
         cursor.execute("SET session_replication_role = DEFAULT")
         values = {"channel": queue.id, "most": 10, "again": False, "takes": 5}
-        for statement in (pull._LOOK, pull._CHOOSE):
+        for statement in (pull._COUNT, pull._CHOOSE):
             cursor.execute(f"EXPLAIN {statement}", values)
             plan = "\n".join(row[0] for row in cursor.fetchall())
             scans = re.findall(r"(?:using|Index Scan on) (\w*delivery\w*)", plan)

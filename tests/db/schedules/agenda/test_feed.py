@@ -152,7 +152,7 @@ def test_logs_do_not_show_it(ada: User) -> None:
 
 
 @pytest.mark.parametrize("change", ["replaced", "removed", "its person is switched off"])
-def test_an_address_that_is_revoked_looks_like_one_that_never_was(ada: User, change: str) -> None:
+def test_an_address_that_is_revoked_checks_like_one_that_never_was(ada: User, change: str) -> None:
     path = path_of(ada)
     assert Client().get(path).status_code == 200
     if change == "replaced":

@@ -66,7 +66,7 @@ def test_a_tick_fires_what_is_due_and_sleeps_until_the_next_slot() -> None:
     assert not next_one.occurrences.exists()
 
 
-def test_a_beat_with_nothing_to_do_looks_again_within_a_second() -> None:
+def test_a_beat_with_nothing_to_do_checks_again_within_a_second() -> None:
     beat = make_beat()
     ticks(beat)
     assert 0.5 < beat.tick() <= 1.0

@@ -100,7 +100,7 @@ def test_a_late_slot_from_before_is_not_sent_within_the_holiday(ada: User) -> No
     assert schedule.state == "finished"
 
 
-def test_nothing_is_looked_at(ada: User, sample_kinds: None) -> None:
+def test_nothing_is_checked(ada: User, sample_kinds: None) -> None:
     make_holiday(ada)
     make_schedule(ada, job_kind="sample", job_payload={})
     fire.fire_due(NINE)

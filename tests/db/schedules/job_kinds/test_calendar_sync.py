@@ -1,4 +1,4 @@
-"""A calendar's events become, change and end reminders; a second look changes nothing."""
+"""A calendar's events become, change and end reminders; a second check changes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from schedules.job_kinds import calendar_import
 from schedules.job_kinds.calendar_events import Wishes
 from schedules.models import Schedule, ScheduleEvent
 from tests.db.locks import locked
-from tests.make import edit_schedule, look, make_channel, make_connection, make_job_schedule, make_user, signed_in
+from tests.make import check, edit_schedule, make_channel, make_connection, make_job_schedule, make_user, signed_in
 from tests.network import served
 
 pytestmark = pytest.mark.django_db
@@ -66,9 +66,9 @@ class Calendar:
             **{"title": "{new} new"} | overrides,
         )
 
-    def look(self) -> Job:
+    def check(self) -> Job:
         editing.run_now(self.schedule.id, fire.read_clock().now)
-        return look(Job.objects.filter(origin_id=self.schedule.id).latest("id"))
+        return check(Job.objects.filter(origin_id=self.schedule.id).latest("id"))
 
     def reminders(self) -> list[str]:
         own = Schedule.objects.filter(made_by=self.schedule, deleted_at=None)
@@ -86,11 +86,11 @@ def calendar(settings: Settings) -> Iterator[Calendar]:
 
 def test_reminders_begin_change_and_end_with_their_events(calendar: Calendar) -> None:
     calendar.events = {"1": DENTIST, "2": WEEKLY, "3": WEEKLY}
-    job = calendar.look()
+    job = calendar.check()
     assert (job.reason_code, job.reason_params["new"]) == ("calendar-looked", 3)
     assert calendar.reminders() == ["Standup 01-02 07:50", "Standup 01-02 07:50", "Dentist 01-05 08:50"]
     calendar.events = {"1": DENTIST.replace("T09", "T11"), "2": WEEKLY}
-    job = calendar.look()
+    job = calendar.check()
     assert {name: job.reason_params[name] for name in ("new", "changed", "ended")} == {
         "new": 0,
         "changed": 1,
@@ -100,17 +100,17 @@ def test_reminders_begin_change_and_end_with_their_events(calendar: Calendar) ->
     assert not Notification.objects.exists()
 
 
-def test_a_second_look_changes_nothing_in_a_constant_number_of_statements(calendar: Calendar) -> None:
+def test_a_second_check_changes_nothing_in_a_constant_number_of_statements(calendar: Calendar) -> None:
     def statements() -> int:
         with CaptureQueriesContext(connection) as asked:
-            calendar.look()
+            calendar.check()
         return len(asked)
 
     calendar.events = {"1": DENTIST}
-    calendar.look()
+    calendar.check()
     with_one = statements()
     calendar.events = {str(number): DENTIST for number in range(20)}
-    calendar.look()
+    calendar.check()
     known = list(Schedule.objects.order_by("id").values_list("id", "version", "next_fire_at"))
     assert statements() == with_one
     assert list(Schedule.objects.order_by("id").values_list("id", "version", "next_fire_at")) == known
@@ -118,58 +118,58 @@ def test_a_second_look_changes_nothing_in_a_constant_number_of_statements(calend
 
 def test_what_its_person_edited_stays(calendar: Calendar) -> None:
     calendar.events = {"1": DENTIST}
-    calendar.look()
+    calendar.check()
     [made] = Schedule.objects.filter(made_by=calendar.schedule)
     assert made.ordered_channels() == calendar.channels
     edit_schedule(made, fire.read_clock().now, calendar.channels[:1], calendar.user, urgent=True)
     calendar.events = {"1": DENTIST.replace("Dentist", "Doctor")}
-    calendar.look()
+    calendar.check()
     made = Schedule.objects.get(id=made.id)
     assert (made.title, made.urgent, made.ordered_channels()) == ("Doctor", True, calendar.channels[:1])
 
 
 def test_a_reminder_that_its_person_deleted_stays_deleted(calendar: Calendar) -> None:
     calendar.events = {"1": DENTIST, "2": WEEKLY}
-    calendar.look()
+    calendar.check()
     dentist = Schedule.objects.get(title="Dentist")
     editing.delete(dentist.id, fire.read_clock().now, calendar.user)
     calendar.events["1"] = DENTIST.replace("T09", "T11")
-    calendar.look()
+    calendar.check()
     assert calendar.reminders() == ["Standup 01-02 07:50"]
 
 
 def test_an_event_that_comes_back_has_its_reminder_again(calendar: Calendar) -> None:
     calendar.events = {"1": DENTIST, "2": WEEKLY}
-    calendar.look()
+    calendar.check()
     del calendar.events["1"]
-    calendar.look()
+    calendar.check()
     assert calendar.reminders() == ["Standup 01-02 07:50"]
     calendar.events["1"] = DENTIST
-    calendar.look()
+    calendar.check()
     assert calendar.reminders() == ["Standup 01-02 07:50", "Dentist 01-05 08:50"]
     assert Schedule.objects.filter(made_by=calendar.schedule).count() == 2
 
 
 def test_half_an_answer_ends_no_reminder(calendar: Calendar) -> None:
     calendar.events = {"1": DENTIST}
-    calendar.look()
+    calendar.check()
     calendar.events, calendar.cut = {}, True
-    assert calendar.look().reason_code == "calendar-cut"
+    assert calendar.check().reason_code == "calendar-cut"
     calendar.cut = False
-    assert calendar.look().reason_code == "calendar-many-gone"
+    assert calendar.check().reason_code == "calendar-many-gone"
     assert calendar.reminders() == ["Dentist 01-05 08:50"]
-    calendar.look()
+    calendar.check()
     assert calendar.reminders() == []
 
 
 def test_another_calendar_ends_the_reminders_of_the_first(calendar: Calendar) -> None:
     calendar.events = {"1": DENTIST, "2": WEEKLY}
-    calendar.look()
+    calendar.check()
     schedule = Schedule.objects.get(id=calendar.schedule.id)
     other = make_connection(calendar.user, "calendar", secrets={"url": calendar.url})
     edit_schedule(schedule, fire.read_clock().now, connection=other)
     calendar.events = {"2": WEEKLY}
-    calendar.look()
+    calendar.check()
     assert calendar.reminders() == ["Standup 01-02 07:50"]
 
 
@@ -178,11 +178,11 @@ def test_no_more_reminders_are_made_than_one_may_have_and_its_person_is_told(
 ) -> None:
     settings.MOST_SCHEDULES = 2
     calendar.events = {"1": DENTIST, "2": WEEKLY}
-    calendar.look()
+    calendar.check()
     assert len(calendar.reminders()) == 1
     assert "leaves out 1 event" in Notification.objects.get(origin="notice").subject
     settings.MOST_SCHEDULES = 3
-    calendar.look()
+    calendar.check()
     assert len(calendar.reminders()) == 2
 
 
@@ -193,7 +193,7 @@ def test_one_damaged_event_stops_no_other(calendar: Calendar) -> None:
         "3": "DTSTART:x",
     }
     calendar.events = {uid.encode("utf-8", "replace").decode(): more for uid, more in calendar.events.items()}
-    job = calendar.look()
+    job = calendar.check()
     assert (job.state, len(calendar.reminders())) == ("decided", 2)
     assert "Dentist 01-05 08:50" in calendar.reminders()
 
@@ -232,7 +232,7 @@ def test_what_a_hostile_calendar_costs_is_bounded_and_said(
     monkeypatch.setattr(parsing, "SECONDS", 1)
     inner, expected = HOSTILE[name]
     calendar.before, calendar.events = inner, {"honest": DENTIST}
-    job = calendar.look()
+    job = calendar.check()
     assert job.tries == 1
     if isinstance(expected, list):
         assert (job.state, job.reason_code, job.reason_params) == ("dead", "over-budget", {"limit": expected})
@@ -248,15 +248,15 @@ def test_it_tells_what_is_new_where_wanted(calendar: Calendar) -> None:
         job_payload={"minutes": 10, "all_day_at": "09:00", "tell": True}, body="{events}"
     )
     calendar.events = {"1": DENTIST}
-    calendar.look()
-    calendar.look()
+    calendar.check()
+    calendar.check()
     [said] = Notification.objects.filter(origin="schedule")
     assert (said.subject, said.body.strip()) == ("1 new", "New: Dentist")
 
 
 def test_its_reminders_say_which_calendar_keeps_them(calendar: Calendar) -> None:
     calendar.events = {"1": DENTIST}
-    calendar.look()
+    calendar.check()
     [made] = Schedule.objects.filter(made_by=calendar.schedule)
     assert ScheduleEvent.objects.get(schedule=made).by is None
     page = signed_in(calendar.user).get(f"/reminders/{made.id}/").content.decode()
@@ -265,24 +265,24 @@ def test_its_reminders_say_which_calendar_keeps_them(calendar: Calendar) -> None
 
 def test_reminders_go_and_come_back_with_their_calendar(calendar: Calendar) -> None:
     calendar.events = {"1": DENTIST, "2": WEEKLY}
-    calendar.look()
+    calendar.check()
     editing.delete(calendar.schedule.id, fire.read_clock().now, calendar.user)
     assert calendar.reminders() == []
     editing.restore(calendar.schedule.id, fire.read_clock().now, calendar.user)
-    calendar.look()
+    calendar.check()
     assert calendar.reminders() == ["Standup 01-02 07:50", "Dentist 01-05 08:50"]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_look_that_finds_its_person_locked_comes_back_and_writes_nothing_meanwhile(calendar: Calendar) -> None:
+def test_a_check_that_finds_its_person_locked_comes_back_and_writes_nothing_meanwhile(calendar: Calendar) -> None:
     calendar.events = {"1": DENTIST}
     with locked("people_user", calendar.user.pk):
-        job = calendar.look()
+        job = calendar.check()
         assert (job.state, job.tries, job.released, job.reason_code) == ("pending", 0, 1, "locked")
         assert job.available_at > fire.read_clock().now
         assert not calendar.reminders()
     Job.objects.filter(id=job.id).update(available_at=fire.read_clock().now)
-    job = look(job)
+    job = check(job)
     assert (job.state, job.tries, calendar.reminders()) == ("decided", 1, ["Dentist 01-05 08:50"])
 
 
@@ -306,7 +306,7 @@ def test_a_job_commits_while_its_reminder_is_changed(calendar: Calendar) -> None
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(change)
         assert changing.wait(30)
-        job = look(job)
+        job = check(job)
         assert (job.state, job.reason_code) == ("decided", "calendar-looked")
         decided.set()
         other.result()
@@ -318,7 +318,7 @@ def test_an_import_and_a_calendar_that_is_followed_read_a_file_alike(calendar: C
     for first, second in ((later, older), (older, later)):
         versions = f"{first}\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\nUID:1\r\n{second}"
         calendar.events = {"1": versions, "2": WEEKLY}
-        calendar.look()
+        calendar.check()
         raw = calendar.answer(Received(NOW, "GET", "/", {}, b"", ("", 0))).body  # type: ignore[union-attr]
         now = fire.read_clock().now
         wishes = Wishes(before=timedelta(minutes=10), uses_alarms=True, all_day_at=time(9))
@@ -330,12 +330,12 @@ def test_an_import_and_a_calendar_that_is_followed_read_a_file_alike(calendar: C
 def test_what_of_a_calendar_is_not_taken_is_told_by_the_api_and_on_its_page(calendar: Calendar) -> None:
     mars = "DTSTART;TZID=Mars/Base:20900105T090000\r\nSUMMARY:Landing"
     calendar.events = {"1": DENTIST, "2": mars, "3": mars}
-    calendar.look()
+    calendar.check()
     path = f"/api/v1/schedules/{calendar.schedule.id}/occurrences"
     _row, token = tokens.create(calendar.user, "Test", tuple(tokens.SCOPES), None)
     items = Client(headers={"Authorization": f"Bearer {token}"}).get(path).json()["items"]
     said = {"cause": "Its time zone is not known.", "count": 2, "example": "Landing"}
-    assert [said] in [item["look"]["not_taken"] for item in items if item["look"]]
+    assert [said] in [item["check"]["not_taken"] for item in items if item["check"]]
     page = signed_in(calendar.user).get(f"/reminders/{calendar.schedule.id}/").text
     assert "2 not taken: 2 × Its time zone is not known (“Landing”)" in page
     assert "2: Its time zone is not known. (“Landing”)" in page

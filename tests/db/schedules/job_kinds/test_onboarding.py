@@ -14,16 +14,16 @@ from jobs.models import Job
 from notifications.models import Delivery, Notification
 from people.models import User
 from schedules.job_kinds import onboarding
-from tests.make import look, make_channel, make_schedule, make_user
+from tests.make import check, make_channel, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
 
 
 def signed_up() -> tuple[User, Job]:
-    """A new person after the first look, and the job of the first step."""
+    """A new person after the first check, and the job of the first step."""
     user = make_user()
     user_signed_up.send(User, request=None, user=user)
-    begun = look(Job.objects.get(user=user))
+    begun = check(Job.objects.get(user=user))
     assert begun.reason_code == "series-begun"
     first = newest(user)
     assert first.available_at - begun.slot == timedelta(days=1)
@@ -40,8 +40,8 @@ def subjects() -> list[str]:
 
 def test_who_has_done_nothing_is_told_both_steps_in_the_inbox() -> None:
     user, first = signed_up()
-    look(first)
-    look(newest(user))
+    check(first)
+    check(newest(user))
     assert subjects() == ["Verify a channel", "Make your first reminder"]
     assert "/reminders/new/" in Notification.objects.latest("id").body
     assert Delivery.objects.filter(provider="inbox").count() == 2
@@ -51,15 +51,15 @@ def test_who_has_done_nothing_is_told_both_steps_in_the_inbox() -> None:
 def test_what_is_done_is_not_told_and_the_next_step_is() -> None:
     user, first = signed_up()
     make_channel(user, "email")
-    assert look(first).reason_code == "series-skipped"
-    look(newest(user))
+    assert check(first).reason_code == "series-skipped"
+    check(newest(user))
     assert subjects() == ["Make your first reminder"]
 
 
 def test_it_ends_when_all_is_done() -> None:
     user, first = signed_up()
     make_schedule(user, [make_channel(user, "email")])
-    assert (look(first).reason_code, newest(user), subjects()) == ("series-ended", first, [])
+    assert (check(first).reason_code, newest(user), subjects()) == ("series-ended", first, [])
 
 
 def test_an_operator_can_switch_it_off(settings: Settings) -> None:

@@ -26,7 +26,7 @@ def ask_of(user: User, **payload: Any) -> Ask:
 
 
 def decided(ask: Ask) -> Say | Nothing:
-    found = KIND.look(ask, Fetch(1))
+    found = KIND.check(ask, Fetch(1))
     assert isinstance(found, Found)
     return KIND.decide(ask, found.value)
 
@@ -78,7 +78,7 @@ def test_a_report_takes_three_statements_however_long_the_history(django_assert_
         make_delivery(make_channel(user, "email", label=f"Mail {number}"), state="dead", reason="Gone.")
         make_schedule(user, [])
     with django_assert_num_queries(3):
-        KIND.look(ask_of(user), Fetch(1))
+        KIND.check(ask_of(user), Fetch(1))
 
 
 def test_counts_stop_where_they_would_cost_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ def test_staff_read_about_everybody_without_names(django_assert_num_queries: Any
     make_delivery(make_channel(user, "email"), subject="Private", state="delivered")
     ask = ask_of(staff, of="everybody")
     with django_assert_num_queries(4):
-        found = KIND.look(ask, Fetch(1))
+        found = KIND.check(ask, Fetch(1))
     assert isinstance(found, Found)
     said = KIND.decide(ask, found.value)
     assert isinstance(said, Say)
@@ -109,12 +109,12 @@ def test_staff_read_about_everybody_without_names(django_assert_num_queries: Any
 
 def test_nobody_else_reads_about_everybody() -> None:
     for user in (make_user(), make_user(is_staff=True), make_user(is_superuser=True)):
-        found = KIND.look(ask_of(user, of="everybody"), Fetch(1))
+        found = KIND.check(ask_of(user, of="everybody"), Fetch(1))
         assert isinstance(found, Refused) and found.reason.code == "report-for-staff"
 
 
 def test_a_damaged_period_is_refused() -> None:
-    assert isinstance(KIND.look(ask_of(make_user(), period=["week"]), Fetch(1)), Refused)
+    assert isinstance(KIND.check(ask_of(make_user(), period=["week"]), Fetch(1)), Refused)
 
 
 def test_each_part_is_read_by_an_index() -> None:

@@ -142,8 +142,8 @@ def test_the_api_takes_an_audience_from_staff_only(staff: User, ada: User, monke
 
 
 def test_for_an_audience_the_connection_of_each_reader_counts(page: Client, staff: User) -> None:
-    looks = {"job_kind": "github_streak", "job_shown": "github_streak", "job-when": "always"}
-    typed = looks | {"audience": "connected:github", "channels": [str(make_channel(staff).id)]}
+    checks = {"job_kind": "github_streak", "job_shown": "github_streak", "job-when": "always"}
+    typed = checks | {"audience": "connected:github", "channels": [str(make_channel(staff).id)]}
     assert set(refused(page, **typed | {"audience": ""})) == {"connection"}
     assert set(refused(page, **typed | {"connection": str(make_connection(make_user()).id)})) == {"connection"}
     made = create(page, **typed)

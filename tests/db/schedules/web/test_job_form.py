@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from jobs.checks.look_now import Looked
+from jobs.checks.check_now import Checked
 from jobs.models import Connection, Job, Memory, Result
 from jobs.models.job import OnError
 from notifications.models import Channel, Notification
@@ -31,13 +31,13 @@ def inbox(ada: User) -> Channel:
 
 
 def sample(*channels: Channel, **overrides: Any) -> dict[str, Any]:
-    """A reminder that looks at the sample."""
+    """A reminder that checks the sample."""
     fields = {"job_kind": "sample", "job_shown": "sample", "job-value": "seven", "title": "It is {value}"}
     return typed(*channels, **(fields | overrides))
 
 
 def linked(*channels: Channel, **overrides: Any) -> dict[str, Any]:
-    """One that looks through a connection."""
+    """One that uses a connection."""
     return sample(*channels, **({"job_kind": "linked", "job_shown": "linked"} | overrides))
 
 
@@ -173,10 +173,10 @@ def test_a_conflict_shows_both_questions(browser: Client, ada: User, inbox: Chan
     schedule = make_job_schedule(ada, payload={"value": "seven"}, channels=[inbox])
     editing.pause(schedule.id, NOON)
     answer = browser.post(f"/reminders/{schedule.id}/edit/", sample(inbox, version="1", **{"job-value": "eight"}))
-    assert (answer.status_code, ("Looks at", "seven", "eight") in answer.context["differences"]) == (409, True)
+    assert (answer.status_code, ("Checks", "seven", "eight") in answer.context["differences"]) == (409, True)
 
 
-def test_a_copy_looks_at_the_same(browser: Client, ada: User) -> None:
+def test_a_copy_checks_at_the_same(browser: Client, ada: User) -> None:
     schedule = make_job_schedule(ada, payload={"value": "seven"})
     browser.post(f"/reminders/{schedule.id}/duplicate/")
     copy = Schedule.objects.exclude(id=schedule.id).get()
@@ -194,7 +194,7 @@ def test_another_question_forgets_what_was_found_and_other_words_do_not(
     assert (Memory.objects.get().state, Memory.objects.get().failures) == (None, 0)
 
 
-def test_pausing_cancels_what_has_not_looked_yet(ada: User) -> None:
+def test_pausing_cancels_what_has_not_checked_yet(ada: User) -> None:
     schedule = make_job_schedule(ada, payload={"value": "seven"})
     fire.fire_due(NINE)
     editing.pause(schedule.id, NINE)
@@ -204,47 +204,47 @@ def test_pausing_cancels_what_has_not_looked_yet(ada: User) -> None:
 # Check now
 
 
-def look(browser: Client, fields: dict[str, Any], path: str = "/reminders/look/") -> Any:
-    """What is found, once a worker has looked."""
-    return found(browser, browser.post(path, fields).context["looked"])
+def check(browser: Client, fields: dict[str, Any], path: str = "/reminders/check/") -> Any:
+    """What is found, once a worker has checked."""
+    return found(browser, browser.post(path, fields).context["checked"])
 
 
-def found(browser: Client, looked: Looked) -> Any:
-    if not looked.is_open:
-        return looked
-    make.look(Job.objects.get(id=looked.id))
-    return browser.get(f"/reminders/look/{looked.id}/").context["looked"]
+def found(browser: Client, checked: Checked) -> Any:
+    if not checked.is_open:
+        return checked
+    make.check(Job.objects.get(id=checked.id))
+    return browser.get(f"/reminders/check/{checked.id}/").context["checked"]
 
 
-def test_look_now_shows_what_it_would_say_and_sends_nothing(browser: Client, inbox: Channel) -> None:
-    looked = look(browser, sample(inbox, body="{name}: {value}"))
-    assert (looked.outcome, looked.reason.code) == ("spoke", "sample-looked")
-    assert (looked.text.subject, looked.text.body) == ("It is seven", "Ada: seven")
+def test_check_now_shows_what_it_would_say_and_sends_nothing(browser: Client, inbox: Channel) -> None:
+    checked = check(browser, sample(inbox, body="{name}: {value}"))
+    assert (checked.outcome, checked.reason.code) == ("spoke", "sample-looked")
+    assert (checked.text.subject, checked.text.body) == ("It is seven", "Ada: seven")
     for model in (Schedule, Memory, Result, Notification):
         assert not model.objects.exists()
 
 
-def test_the_web_process_only_waits_for_a_workers_look(
+def test_the_web_process_only_waits_for_a_workers_check(
     browser: Client, inbox: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Sample, "look", None)
-    looked = browser.post("/reminders/look/", sample(inbox)).context["looked"]
-    page = browser.get(f"/reminders/look/{looked.id}/")
-    assert (page.context["looked"].is_open, page["Refresh"]) == (True, "2")
-    assert "Refresh" not in browser.get(f"/reminders/look/{looked.id}/", headers={"HX-Request": "true"})
-    assert signed_in(email="eve@example.org").get(f"/reminders/look/{looked.id}/").status_code == 404
+    monkeypatch.setattr(Sample, "check", None)
+    checked = browser.post("/reminders/check/", sample(inbox)).context["checked"]
+    page = browser.get(f"/reminders/check/{checked.id}/")
+    assert (page.context["checked"].is_open, page["Refresh"]) == (True, "2")
+    assert "Refresh" not in browser.get(f"/reminders/check/{checked.id}/", headers={"HX-Request": "true"})
+    assert signed_in(email="eve@example.org").get(f"/reminders/check/{checked.id}/").status_code == 404
     Job.objects.update(expires_at=NOON)
     rescue.rescue()
-    assert browser.get(f"/reminders/look/{looked.id}/").context["looked"].outcome == "failed"
+    assert browser.get(f"/reminders/check/{checked.id}/").context["checked"].outcome == "failed"
 
 
-def test_a_look_now_that_fails_is_no_failure_of_its_reminder(browser: Client, ada: User, inbox: Channel) -> None:
+def test_a_check_now_that_fails_is_no_failure_of_its_reminder(browser: Client, ada: User, inbox: Channel) -> None:
     schedule = make_job_schedule(ada, payload={"value": "refused"}, channels=[inbox])
-    look(browser, {}, f"/reminders/{schedule.id}/look/")
+    check(browser, {}, f"/reminders/{schedule.id}/check/")
     rescue.rescue()
     assert (Memory.objects.exists(), Notification.objects.exists()) == (False, False)
     assert Job.objects.get().state == "decided"
-    assert browser.get(f"/reminders/{schedule.id}/").context["last_look"] is None
+    assert browser.get(f"/reminders/{schedule.id}/").context["last_check"] is None
 
 
 @pytest.mark.parametrize(
@@ -256,52 +256,52 @@ def test_a_look_now_that_fails_is_no_failure_of_its_reminder(browser: Client, ad
         ("bug", "failed", "fault"),
     ],
 )
-def test_look_now_says_why_nothing_would_be_said(
+def test_check_now_says_why_nothing_would_be_said(
     browser: Client, inbox: Channel, value: str, outcome: str, code: str
 ) -> None:
-    looked = look(browser, sample(inbox, **{"job-value": value}))
-    assert (looked.outcome, looked.reason.code, looked.text) == (outcome, code, None)
+    checked = check(browser, sample(inbox, **{"job-value": value}))
+    assert (checked.outcome, checked.reason.code, checked.text) == (outcome, code, None)
 
 
-def test_look_now_needs_only_the_question_and_the_texts(browser: Client) -> None:
-    context = browser.post("/reminders/look/", sample(kind=None, time_zone=None)).context
-    assert (found(browser, context["looked"]).outcome, context["form"].errors) == ("spoke", {})
-    context = browser.post("/reminders/look/", sample(**{"job-value": ""})).context
-    assert (context["looked"], len(context["problems"])) == (None, 1)
+def test_check_now_needs_only_the_question_and_the_texts(browser: Client) -> None:
+    context = browser.post("/reminders/check/", sample(kind=None, time_zone=None)).context
+    assert (found(browser, context["checked"]).outcome, context["form"].errors) == ("spoke", {})
+    context = browser.post("/reminders/check/", sample(**{"job-value": ""})).context
+    assert (context["checked"], len(context["problems"])) == (None, 1)
 
 
-def test_look_now_of_a_stored_reminder_knows_what_its_looks_found(browser: Client, ada: User, inbox: Channel) -> None:
+def test_check_now_of_a_stored_reminder_knows_what_its_checks_found(browser: Client, ada: User, inbox: Channel) -> None:
     schedule = make_job_schedule(ada, payload={"value": "seven", "changes": True}, channels=[inbox])
     Memory.objects.create(origin_id=schedule.id, user=ada, state="seven")
-    path = f"/reminders/{schedule.id}/look/"
-    assert look(browser, {}, path).outcome == "silent"
+    path = f"/reminders/{schedule.id}/check/"
+    assert check(browser, {}, path).outcome == "silent"
     sent = sample(inbox, **{"job-changes": "on"})
-    assert look(browser, sent, f"/reminders/look/?of={schedule.id}").outcome == "silent"
-    other = look(browser, sent | {"job-value": "eight"}, f"/reminders/look/?of={schedule.id}")
+    assert check(browser, sent, f"/reminders/check/?of={schedule.id}").outcome == "silent"
+    other = check(browser, sent | {"job-value": "eight"}, f"/reminders/check/?of={schedule.id}")
     assert other.outcome == "spoke"
     assert (Memory.objects.get().state, Memory.objects.get().version) == ("seven", 1)
 
 
-def test_look_now_of_somebody_elses_reminder_knows_nothing_of_it(ada: User, inbox: Channel) -> None:
+def test_check_now_of_somebody_elses_reminder_knows_nothing_of_it(ada: User, inbox: Channel) -> None:
     schedule = make_job_schedule(ada, payload={"value": "seven", "changes": True}, channels=[inbox])
     Memory.objects.create(origin_id=schedule.id, user=ada, state="seven")
     other = signed_in()
-    context = other.post(f"/reminders/look/?of={schedule.id}", sample(**{"job-changes": "on"})).context
-    assert (found(other, context["looked"]).outcome, context["schedule"]) == ("spoke", None)
+    context = other.post(f"/reminders/check/?of={schedule.id}", sample(**{"job-changes": "on"})).context
+    assert (found(other, context["checked"]).outcome, context["schedule"]) == ("spoke", None)
 
 
-def test_look_now_is_limited(browser: Client, inbox: Channel) -> None:
-    outcomes = [look(browser, sample(inbox)) for _ in range(11)]
+def test_check_now_is_limited(browser: Client, inbox: Channel) -> None:
+    outcomes = [check(browser, sample(inbox)) for _ in range(11)]
     assert [one.outcome for one in outcomes] == ["spoke"] * 10 + ["failed"]
     assert outcomes[-1].reason.code == "looked-too-often"
 
 
-def test_look_now_through_a_disabled_or_unreadable_connection_says_so(
+def test_check_now_through_a_disabled_or_unreadable_connection_says_so(
     browser: Client, ada: User, inbox: Channel
 ) -> None:
     disabled = connect(ada, disabled_at=NOON, failing_code="sample-away")
     unreadable = connect(ada, sealed_secrets="broken")
-    codes = [look(browser, linked(inbox, connection=str(one.id))).reason.code for one in (disabled, unreadable)]
+    codes = [check(browser, linked(inbox, connection=str(one.id))).reason.code for one in (disabled, unreadable)]
     assert codes == ["connection-disabled", "connection-unreadable"]
 
 
@@ -315,13 +315,13 @@ def test_the_form_of_a_kind_takes_one_statement_more_with_connections(
         browser.get(f"/reminders/{schedule.id}/edit/")
 
 
-def test_lists_and_pages_show_what_is_looked_at(browser: Client, ada: User) -> None:
+def test_lists_and_pages_show_what_is_checked(browser: Client, ada: User) -> None:
     schedule = make_job_schedule(ada, payload={"value": "seven"})
     for path in ("/reminders/", f"/reminders/{schedule.id}/"):
-        assert b"ooks at seven" in browser.get(path).content
+        assert b"hecks seven" in browser.get(path).content
 
 
-def test_lists_name_what_is_looked_at_where_the_title_waits_for_what_is_found(browser: Client, ada: User) -> None:
+def test_lists_name_what_is_checked_at_where_the_title_waits_for_what_is_found(browser: Client, ada: User) -> None:
     schedule = make_job_schedule(ada, payload={"value": "seven"}, title="It is {value}")
     assert schedule.name == "Sample: seven"
     shown = browser.get("/reminders/").content.decode()

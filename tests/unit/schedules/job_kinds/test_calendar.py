@@ -13,7 +13,7 @@ import pytest
 
 from common.parsing.budget import OverBudget
 from common.parsing.pool import parsed
-from jobs.checks.looks import not_taken
+from jobs.checks.results import not_taken
 from jobs.kinds.base import Ask, Nothing, Say
 from jobs.reading import feeds
 from schedules.job_kinds import calendar_file
@@ -160,7 +160,7 @@ def test_hostile_rules_share_a_budget_and_stop_no_plain_event() -> None:
     assert clock.process_time() - began < 10
 
 
-# What a look makes of it, from what the last one left.
+# What a check makes of it, from what the last one left.
 
 
 def ask(memory: Any = None, now: datetime = NOW, **payload: Any) -> Ask:
@@ -179,14 +179,14 @@ def counted(decision: Say | Nothing) -> tuple[int, ...]:
     return tuple(decision.reason.params[name] for name in ("count", "new", "changed", "ended"))
 
 
-def test_a_second_look_changes_nothing() -> None:
+def test_a_second_check_changes_nothing() -> None:
     first = decided(10)
     second = decided(10, first.memory)
     assert (counted(first), counted(second)) == ((10, 10, 0, 0), (10, 0, 0, 0))
     assert (second.memory, second.effect) == (first.memory, None)
 
 
-def test_most_of_the_events_gone_end_only_after_a_second_look() -> None:
+def test_most_of_the_events_gone_end_only_after_a_second_check() -> None:
     first = decided(10)
     second = decided(4, first.memory)
     assert (second.reason.code, second.effect) == ("calendar-many-gone", None)

@@ -17,10 +17,10 @@ _LISTED = ("cause", "count", "example")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """One job. `outcome` is a key of `words.look`; `reason_code` its evidence, or why it could not look.
+class Check:
+    """One job. `outcome` is a key of `words.check`; `reason_code` its evidence, or why it failed.
 
-    `at`: when it looks, for one that waits. `text` is a sentence; "at" and an instant follow if `at` is set.
+    `at`: when it runs, for one that waits. `text` is a sentence; "at" and an instant follow if `at` is set.
     """
 
     job_id: UUID
@@ -36,14 +36,14 @@ class Look:
 
     @property
     def text(self) -> str:
-        return words.look(self.outcome, self.reason)
+        return words.check(self.outcome, self.reason)
 
 
-def of_batches(user_id: int, batches: Collection[UUID]) -> dict[UUID, Look]:
-    """The looks of a person, by the batch that caused each. One statement; none without batches."""
+def of_batches(user_id: int, batches: Collection[UUID]) -> dict[UUID, Check]:
+    """The checks of a person, by the batch that caused each. One statement; none without batches."""
     if not batches:
         return {}
-    return {job.batch_id: _look(job) for job in Job.objects.filter(user_id=user_id, batch_id__in=batches)}
+    return {job.batch_id: _check(job) for job in Job.objects.filter(user_id=user_id, batch_id__in=batches)}
 
 
 _LAST = """
@@ -52,18 +52,18 @@ SELECT last.* FROM unnest(%s::uuid[]) AS asked(origin_id),
 """
 
 
-def last(user_id: int, origins: Sequence[UUID]) -> dict[UUID, Look]:
-    """The newest look of each of these reminders, by its id. One statement; none without reminders."""
+def last(user_id: int, origins: Sequence[UUID]) -> dict[UUID, Check]:
+    """The newest check of each of these reminders, by its id. One statement; none without reminders."""
     if not origins:
         return {}
-    return {job.origin_id: _look(job) for job in Job.objects.raw(_LAST, [column(origins), user_id]) if job.origin_id}
+    return {job.origin_id: _check(job) for job in Job.objects.raw(_LAST, [column(origins), user_id]) if job.origin_id}
 
 
-def _look(job: Job) -> Look:
+def _check(job: Job) -> Check:
     outcome = _outcome(job)
     waits = outcome in ("waiting", "spread", "retrying")
     at = job.available_at if waits else None
-    return Look(
+    return Check(
         job.id,
         job.kind,
         outcome,
@@ -78,7 +78,7 @@ def _look(job: Job) -> Look:
 
 
 def not_taken(params: Any) -> list[dict[str, Any]]:
-    """What of a source a look did not take: of each cause its text, how many, and one of them as an example."""
+    """What of a source a check did not take: of each cause its text, how many, and one of them as an example."""
     lists = [listed for one in _chain(params) if isinstance(listed := one.get("listed"), list)]
     return [{name: one.get(name) for name in _LISTED} for some in lists for one in some if isinstance(one, Mapping)]
 
@@ -103,7 +103,7 @@ def _outcome(job: Job) -> str:
     if job.state in DEAD_LETTERS:
         return "failed"
     if job.state == Job.words.working:
-        return "looking"
+        return "checking"
     if job.state != "pending":
         return "dropped"
     if job.reason_code:

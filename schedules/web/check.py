@@ -7,12 +7,12 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
-from jobs.checks import look_now as looks
+from jobs.checks import check_now as checks
 from jobs.models import Job
 from people.access.requests import PersonRequest
 from schedules.firing import fire
 from schedules.inputs.reminder_form import ReminderForm
-from schedules.job_kinds import look_now
+from schedules.job_kinds import check_now
 from schedules.models import Schedule
 from schedules.web.edit import PRESETS
 from schedules.web.preview import edited
@@ -33,14 +33,14 @@ def choose(request: PersonRequest) -> HttpResponse:
 @login_required
 @require_POST
 def typed(request: PersonRequest) -> HttpResponse:
-    """Look at what is typed."""
+    """Check what is typed."""
     form, schedule = _form(request)
     problems = form.job_errors()
-    looked = None
+    checked = None
     if form.job is not None and not problems:
-        looked = look_now.look_now(request.user, form.typed_schedule(), schedule)
+        checked = check_now.check_now(request.user, form.typed_schedule(), schedule)
     form.show_errors_of([name for name in form.errors if form.is_of_job(name)])
-    return _page(request, form, schedule, looked=looked, problems=problems)
+    return _page(request, form, schedule, checked=checked, problems=problems)
 
 
 @login_required
@@ -48,26 +48,26 @@ def typed(request: PersonRequest) -> HttpResponse:
 def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     mine = Schedule.objects.for_user(request.user).select_related("connection")
     schedule = get_object_or_404(mine, id=schedule_id)
-    looked = look_now.look_now(request.user, schedule, schedule) if schedule.job_kind else None
-    return detail_page(request, schedule, looked)
+    checked = check_now.check_now(request.user, schedule, schedule) if schedule.job_kind else None
+    return detail_page(request, schedule, checked)
 
 
 @login_required
 @require_safe
-def found(request: PersonRequest, look_id: UUID) -> HttpResponse:
-    """Show what a look has found; while it is under way, the page asks again, also without scripts."""
+def found(request: PersonRequest, check_id: UUID) -> HttpResponse:
+    """Show what a check has found; while it is under way, the page asks again, also without scripts."""
     try:
-        looked = looks.find(request.user, look_id)
+        checked = checks.find(request.user, check_id)
     except Job.DoesNotExist:
         raise Http404 from None
-    response = render(request, "schedules/look_found.html", {"looked": looked})
-    if looked.is_open and "HX-Request" not in request.headers:
+    response = render(request, "schedules/check_result.html", {"checked": checked})
+    if checked.is_open and "HX-Request" not in request.headers:
         response["Refresh"] = "2"
     return response
 
 
-def _page(request: PersonRequest, form: ReminderForm, schedule: Schedule | None, **looked: object) -> HttpResponse:
-    context = {"form": form, "schedule": schedule, "presets": PRESETS} | looked
+def _page(request: PersonRequest, form: ReminderForm, schedule: Schedule | None, **checked: object) -> HttpResponse:
+    context = {"form": form, "schedule": schedule, "presets": PRESETS} | checked
     return render(request, "schedules/form.html", context)
 
 

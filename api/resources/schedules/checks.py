@@ -1,4 +1,4 @@
-"""The kinds of job, and what a look finds at this moment."""
+"""The kinds of job, and what a check finds at this moment."""
 
 from typing import Any, Literal
 from uuid import UUID
@@ -17,18 +17,18 @@ from api.protocol.problems import Problem, conflict
 from api.resources.channels.document import choices_of
 from api.resources.schedules import body as bodies
 from api.resources.schedules.access import own
-from api.resources.schedules.body import LookBody
+from api.resources.schedules.body import CheckBody
 from api.resources.schedules.job import NotTaken, default_of
 from jobs import kinds
-from jobs.checks import look_now as looks
-from jobs.checks.look_now import Looked
-from jobs.checks.looks import not_taken, silent_since
+from jobs.checks import check_now as checks
+from jobs.checks.check_now import Checked
 from jobs.checks.recording import queue_of
+from jobs.checks.results import not_taken, silent_since
 from jobs.kinds.base import JobKind
 from jobs.models import Job
 from jobs.reasons import Code
 from schedules.firing import fire
-from schedules.job_kinds import look_now
+from schedules.job_kinds import check_now
 from schedules.models import Schedule
 
 router = Router(tags=["jobs"], auth=Bearer("schedules"))
@@ -62,7 +62,7 @@ class JobKindDocument(BaseModel):
     label: str
     about: str
     queue: str
-    connection: str = Field(description="The kind of connection that it looks through; empty: none.")
+    connection: str = Field(description="The kind of connection that it uses; empty: none.")
     needs_connection: bool
     speaks: bool = Field(description="Whether it may say something, so that its schedule needs channels.")
     placeholders: dict[str, str]
@@ -75,14 +75,14 @@ class JobKinds(BaseModel):
     items: list[JobKindDocument]
 
 
-class LookedDocument(BaseModel):
-    """`code` and `text` are what it found, or why it could not look; `title` and `body` what it would say.
+class CheckNowDocument(BaseModel):
+    """`code` and `text` are what it found, or why the check failed; `title` and `body` what it would say.
 
-    `looking`: it is under way; ask again with its `id`.
+    `checking`: it is under way; ask again with its `id`.
     """
 
     id: UUID
-    outcome: Literal["looking", "spoke", "silent", "failed"]
+    outcome: Literal["checking", "spoke", "silent", "failed"]
     code: str
     text: str
     title: str | None
@@ -93,63 +93,63 @@ class LookedDocument(BaseModel):
 
 @kinds_router.get("", response=JobKinds, summary="List the kinds of job")
 def list_job_kinds(request: ApiRequest) -> HttpResponse:
-    """What a schedule can look at before it speaks."""
+    """What a schedule can check before it speaks."""
     return answer({"items": [_kind(kind) for kind in kinds.offered()]})
 
 
-_LOOKED: dict[int, Any] = {200: LookedDocument, 202: LookedDocument}
+_CHECKED: dict[int, Any] = {200: CheckNowDocument, 202: CheckNowDocument}
 
 
-@router.post("/look", response=_LOOKED, summary="Check now")
-def look_now_at(request: ApiRequest, body: LookBody) -> HttpResponse:
+@router.post("/check", response=_CHECKED, summary="Check now")
+def check_job(request: ApiRequest, body: CheckBody) -> HttpResponse:
     """Says what a job finds at this moment, and what it would say. Sends nothing.
 
-    202 where that takes longer than a second: then the look at `Location` says it.
+    202 where that takes longer than a second: then the check at `Location` says it.
     """
     user = request.auth.user
     asked = bodies.typed_schedule(body, user, fire.read_clock().now)
-    return _looked(look_now.look_now(user, asked))
+    return _checked(check_now.check_now(user, asked))
 
 
-@router.get("/look/{uuid:look_id}", response=LookedDocument, summary="Get what a look found")
-def get_look(request: ApiRequest, look_id: UUID) -> HttpResponse:
+@router.get("/check/{uuid:check_id}", response=CheckNowDocument, summary="Get what a check found")
+def get_check(request: ApiRequest, check_id: UUID) -> HttpResponse:
     """Ask again after a second while it is under way."""
     try:
-        return _looked(looks.find(request.auth.user, look_id), is_new=False)
+        return _checked(checks.find(request.auth.user, check_id), is_new=False)
     except Job.DoesNotExist:
         raise Http404 from None
 
 
-@router.post("/{uuid:schedule_id}/look", response=_LOOKED, summary="Check now, as a schedule does")
-def look_now_as(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
-    """Says what its job finds at this moment, as one that knows what its looks have found so far. Sends nothing.
+@router.post("/{uuid:schedule_id}/check", response=_CHECKED, summary="Check now, as a schedule does")
+def check_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
+    """Says what its job finds at this moment, as one that knows what its checks have found so far. Sends nothing.
 
-    202 where that takes longer than a second: then the look at `Location` says it.
+    202 where that takes longer than a second: then the check at `Location` says it.
     """
     schedule: Schedule = own(request, schedule_id)
     if not schedule.job_kind:
-        raise conflict("This schedule looks at nothing. Give it a job first.")
-    return _looked(look_now.look_now(request.auth.user, schedule, schedule))
+        raise conflict("This schedule checks nothing. Give it a job first.")
+    return _checked(check_now.check_now(request.auth.user, schedule, schedule))
 
 
-def _looked(looked: Looked, *, is_new: bool = True) -> HttpResponse:
-    if looked.reason.code == Code.TOO_OFTEN:
+def _checked(checked: Checked, *, is_new: bool = True) -> HttpResponse:
+    if checked.reason.code == Code.TOO_OFTEN:
         raise Problem(
-            429, "too-many-looks", "Nothing was looked at.", str(looked.reason), headers={"Retry-After": "60"}
+            429, "too-many-checks", "Nothing was checked.", str(checked.reason), headers={"Retry-After": "60"}
         )
-    here = {"Location": reverse("api:get_look", args=[looked.id]), "Retry-After": "1"} if looked.is_open else {}
+    here = {"Location": reverse("api:get_check", args=[checked.id]), "Retry-After": "1"} if checked.is_open else {}
     return answer(
         {
-            "id": str(looked.id),
-            "outcome": looked.outcome,
-            "code": looked.reason.code,
-            "text": looked.said,
-            "title": looked.text and looked.text.subject,
-            "body": looked.text and looked.text.body,
-            "not_taken": not_taken(looked.reason.params),
-            "silent_since": silent_since(looked.reason.params),
+            "id": str(checked.id),
+            "outcome": checked.outcome,
+            "code": checked.reason.code,
+            "text": checked.said,
+            "title": checked.text and checked.text.subject,
+            "body": checked.text and checked.text.body,
+            "not_taken": not_taken(checked.reason.params),
+            "silent_since": silent_since(checked.reason.params),
         },
-        202 if looked.is_open and is_new else 200,
+        202 if checked.is_open and is_new else 200,
         **here,
     )
 

@@ -1,4 +1,4 @@
-"""Look: ask the source, or use what it answered to the same question a while ago. Writes nothing but kept answers."""
+"""Check: ask the source, or use what it answered to the same question a while ago. Writes nothing but kept answers."""
 
 import hashlib
 import json
@@ -24,10 +24,10 @@ DECISION = 5
 """Seconds of CPU time."""
 
 
-def look(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool = True) -> Found | Later | Refused:
+def check(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool = True) -> Found | Later | Refused:
     """Return what the source says, or why it says nothing. Raises what is a bug of the kind.
 
-    `deadline`: seconds, if fewer than the kind allows; without `keep`, the answer is not kept for other looks.
+    `deadline`: seconds, if fewer than the kind allows; without `keep`, the answer is not kept for other checks.
     """
     key = _key(kind, ask)
     known = persist(Result.objects.filter(key=key).first) if kind.fresh_for or kind.conditional else None
@@ -37,7 +37,7 @@ def look(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool =
     seconds = kind.deadline if deadline is None else min(deadline, kind.deadline)
     fetch = Fetch(seconds, known.etag, known.modified) if known is not None else Fetch(seconds)
     try:
-        found = outcome(partial(kind.look, ask, fetch))
+        found = outcome(partial(kind.check, ask, fetch))
     except NotModified:
         assert known is not None  # noqa: S101 - nothing else has an ETag to send
         found = Found(known.value)

@@ -1,4 +1,4 @@
-"""Reminders that look first: the streak of two people at GitHub, and a price."""
+"""Reminders that check first: the streak of two people at GitHub, and a price."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def accounts() -> Mapping[str, Mapping[date, int]]:
     return {"ben": before | {today: 3}, "cleo": before}
 
 
-class Looks:
+class Checks:
     """`site` asks GitHub at a local server that knows `accounts()`, and the price at `shop`."""
 
     def __init__(self, site: Installation, shop: HTTPReceiver) -> None:
@@ -41,7 +41,7 @@ class Looks:
             for person in (ben, cleo):
                 account = person.email.partition("@")[0]
                 person.connect("github", "GitHub", token=github.token(account))
-                person.remind(_STREAK, slot, look="github_streak")
+                person.remind(_STREAK, slot, check="github_streak")
             for person, name in ((ben, "Ben"), (cleo, "Cleo")):
                 say(f"  {name}: {self._explained(person, _STREAK, 1)[0]}")
             return [*self._streaks(ben, cleo), *self._watch(cleo)]
@@ -57,22 +57,22 @@ class Looks:
         say("\nCleo watches a price, and wants to hear when it falls below 90")
         at = datetime.now(UTC) + timedelta(days=1)
         question = {"job-url": f"{self.shop.origin}/kettle", "job-condition": "below", "job-limit": "90"}
-        cleo.remind(_PRICE, at, look="web_value", **question, **{"job-expression": ".price"})
+        cleo.remind(_PRICE, at, check="web_value", **question, **{"job-expression": ".price"})
         for number, price in enumerate(("99.90", "89.90", "89.90"), 1):
             self.shop.answer = Reply(200, {"Content-Type": "text/html"}, f"<p class=price>{price} EUR</p>".encode())
             cleo.run_now(_PRICE)
             say(f"  the page says {price}: {self._explained(cleo, _PRICE, number)[0]}")
         wait_until(lambda: cleo.inbox("The kettle costs 89.90 EUR"), "the price's message", within=60)
-        return [Count("messages about the price, which fell below 90 once in three looks", 1, cleo.inbox("The kettle"))]
+        return [Count("messages about the price, below 90 once in three checks", 1, cleo.inbox("The kettle"))]
 
     def _explained(self, person: Person, title: str, count: int) -> list[str]:
-        """What Explain says of the slots, newest first, once so many looks have ended."""
+        """What Explain says of the slots, newest first, once so many checks have ended."""
 
         def found() -> list[str] | None:
             said = person.explained(title)
             return said if len(said) == count and all("ooked" in line for line in said) else None
 
-        return wait_until(found, f"look {count} of “{title}”", within=60)
+        return wait_until(found, f"check {count} of “{title}”", within=60)
 
     def _person(self, name: str) -> Person:
         return Person(self.site.url, name, f"{name.lower()}@example.org", secrets.token_urlsafe(12), _ZONE)

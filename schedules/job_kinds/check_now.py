@@ -1,14 +1,14 @@
-"""Check now at what a reminder looks at, and say what it would say. It sends nothing."""
+"""Check now what a reminder checks, and say what it would say. It sends nothing."""
 
-from jobs.checks import look_now as jobs_look_now
-from jobs.checks.look_now import Looked, Question
+from jobs.checks import check_now as jobs_check_now
+from jobs.checks.check_now import Checked, Question
 from jobs.checks.recording import SendAs
 from people.models import User
 from schedules.changes.editing import asks_the_same
 from schedules.models import Schedule
 
 
-def look_now(user: User, asked: Schedule, stored: Schedule | None = None) -> Looked:
+def check_now(user: User, asked: Schedule, stored: Schedule | None = None) -> Checked:
     """Do not call it in a transaction: it waits for a worker.
 
     `asked` need not be saved. If it asks the question of `stored`, it knows what that has found.
@@ -23,4 +23,4 @@ def look_now(user: User, asked: Schedule, stored: Schedule | None = None) -> Loo
         ),
         origin_id=known,
     )
-    return jobs_look_now.look_now(user, question)
+    return jobs_check_now.check_now(user, question)

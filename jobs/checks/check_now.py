@@ -1,6 +1,6 @@
 """Check now: what a reminder would find and say at this moment. It sends nothing.
 
-A worker looks, as for any job; whoever asked waits for its row. The web process fetches and parses nothing.
+A worker runs it, like any job; whoever asked waits for its row. The web process fetches and parses nothing.
 """
 
 import time
@@ -28,7 +28,7 @@ from work.broker.wakes import publish_after_commit
 from work.reasons import NO_REASON, Reason
 
 A_MINUTE = 10
-"""How often one person may look."""
+"""How often one person may check."""
 WAIT = 1.0
 """Seconds that the request waits that asked for it: of those, a person has two at a time. Later ones do not wait."""
 _STEP = 0.05
@@ -36,8 +36,8 @@ _STALE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
-    """What a look found. `outcome` is "looking" while it is under way (`id`: to ask again), "spoke", "silent" or
+class Checked:
+    """What a check found. `outcome` is "checking" while it is under way (`id`: to ask again), "spoke", "silent" or
     "failed"; `text` what the reminder would say, None where it stays silent.
     """
 
@@ -48,7 +48,7 @@ class Looked:
 
     @property
     def is_open(self) -> bool:
-        return self.outcome == "looking"
+        return self.outcome == "checking"
 
     @property
     def failed(self) -> bool:
@@ -56,13 +56,13 @@ class Looked:
 
     @property
     def said(self) -> str:
-        """What it found, or why it could not look, and what follows."""
-        return words.looked(self.outcome, str(self.reason))
+        """What it found, or why the check failed, and what follows."""
+        return words.checked(self.outcome, str(self.reason))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What to look at: `payload` as the kind's form made it. It knows what the last look of `origin_id` left."""
+    """What to check: `payload` as the kind's form made it. It knows what the last check of `origin_id` left."""
 
     kind: str
     payload: Mapping[str, Any]
@@ -71,10 +71,10 @@ class Question:
     origin_id: UUID | None = None
 
 
-def look_now(user: User, question: Question) -> Looked:
+def check_now(user: User, question: Question) -> Checked:
     """Record a job, and wait a moment for it. Do not call it in a transaction: no worker would see the job."""
-    if not rate_limiter.allows(Window(f"look-now:{user.pk}", A_MINUTE, 60.0)):
-        return Looked(outcome="failed", reason=Reason(Code.TOO_OFTEN, most=A_MINUTE))
+    if not rate_limiter.allows(Window(f"check-now:{user.pk}", A_MINUTE, 60.0)):
+        return Checked(outcome="failed", reason=Reason(Code.TOO_OFTEN, most=A_MINUTE))
     now = timezone.now()
     new = NewJob(
         user_id=user.pk,
@@ -91,20 +91,20 @@ def look_now(user: User, question: Question) -> Looked:
         wakes = recording.record([new])
         publish_after_commit(wakes)
     ends = time.monotonic() + WAIT
-    while (looked := find(user, wakes[0].id)).is_open and time.monotonic() < ends:
+    while (checked := find(user, wakes[0].id)).is_open and time.monotonic() < ends:
         lend_connection()
         time.sleep(_STEP)
-    return looked
+    return checked
 
 
-def find(user: User, look_id: UUID) -> Looked:
-    """Return what has become of a person's look. Raises Job.DoesNotExist."""
-    job = Job.objects.get(id=look_id, user=user, preview__isnull=False)
+def find(user: User, check_id: UUID) -> Checked:
+    """Return what has become of a person's check. Raises Job.DoesNotExist."""
+    job = Job.objects.get(id=check_id, user=user, preview__isnull=False)
     if job.state in ("pending", job.words.working):
-        return Looked(outcome="looking", reason=NO_REASON, id=job.id)
+        return Checked(outcome="checking", reason=NO_REASON, id=job.id)
     reason = Reason(job.reason_code, **job.reason_params)
     if job.state != job.words.done:
-        return Looked(outcome="failed", reason=reason, id=job.id)
+        return Checked(outcome="failed", reason=reason, id=job.id)
     found: dict[str, Any] = job.preview or {}
     text = Text(found["subject"], found["body"]) if found["outcome"] == "spoke" else None
-    return Looked(outcome=found["outcome"], reason=reason, id=job.id, text=text)
+    return Checked(outcome=found["outcome"], reason=reason, id=job.id, text=text)

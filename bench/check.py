@@ -1,4 +1,4 @@
-"""`script/bench look [--people 10|100|1000] [--latency 3000] [--rounds 3] [--json]`: reminders that look first.
+"""`script/bench check [--people 10|100|1000] [--latency 3000] [--rounds 3] [--json]`: reminders that check first.
 
 So many people have a reminder of their streak at GitHub, due in the same instant. A local GitHub answers after
 `latency` ms. Measured from the slot until every job is decided and what speaks is in the inbox: half of the people have
@@ -40,7 +40,7 @@ SELECT count(*) AS jobs, count(*) FILTER (WHERE j.state = 'decided') AS decided,
 
 
 def main() -> None:
-    parser = arguments("look")
+    parser = arguments("check")
     parser.add_argument("--people", type=int, choices=_SIZES, action="append")
     parser.add_argument("--latency", type=int, default=3_000, help="milliseconds until the source answers")
     parser.add_argument("--rounds", type=int, default=3)
@@ -59,14 +59,14 @@ def main() -> None:
         source.close()
     peers = {"bare task, same workers": bare, "loop": {f"{size}: s": round(loop * size, 1) for size in sizes}}
     ratios = {str(size): round(bare[f"{size}: s"] / ours[f"{size}: s"], 2) for size in sizes}
-    report("look", 0, ours, peers, ratios)
+    report("check", 0, ours, peers, ratios)
 
 
 def measure(
     app: Any, reminders: Sequence[UUID], sizes: Sequence[int], rounds: int, source: Sink, workers: list[Child]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The medians of interleaved rounds: seconds for each size, and milliseconds of CPU of the workers for a person."""
-    ways: list[Callable[[Sequence[UUID]], float]] = [look, lambda chosen: run_bare(app, chosen, source)]
+    ways: list[Callable[[Sequence[UUID]], float]] = [check, lambda chosen: run_bare(app, chosen, source)]
     for way in ways:  # warms up
         way(reminders[:10])
     found: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
@@ -116,7 +116,7 @@ def make_people(count: int) -> list[UUID]:
     return made
 
 
-def look(reminders: Sequence[UUID]) -> float:
+def check(reminders: Sequence[UUID]) -> float:
     """Seconds from the slot until everybody's job is decided, and what it said delivered."""
     from common.database.postgres import query
     from schedules.firing import fire
@@ -140,7 +140,7 @@ def run_bare(app: Any, reminders: Sequence[UUID], source: Sink) -> float:
     from work.broker import publisher
 
     target, started = source.answered + len(reminders), time.perf_counter()
-    publisher.publish(app, bare.LOOK, [(key, 0.0) for key in reminders], "maintenance")
+    publisher.publish(app, bare.CHECK, [(key, 0.0) for key in reminders], "maintenance")
     while source.answered < target:
         if time.perf_counter() > started + _LONGEST:
             raise SystemExit(f"{target - source.answered} plain tasks have no answer")
@@ -158,7 +158,7 @@ def in_a_loop(reminders: Sequence[UUID], source: Sink) -> float:
     settings.SERVICE_URLS["github"] = source.origin
     started = time.perf_counter()
     for key in reminders:
-        bare.look(str(key))
+        bare.check(str(key))
     return (time.perf_counter() - started) / len(reminders)
 
 
