@@ -48,7 +48,7 @@ class Code(Codes):
         _("This address answers with something else than an iCalendar file. Check the address."),
     )
     MOVED_TOO_OFTEN = "source-moved", _("{service:service} redirects more than {most} times.")
-    MOVED_NOWHERE = "source-moved-nowhere", _("{service:service} redirects to something that is no address.")
+    MOVED_NOWHERE = "source-moved-nowhere", _("{service:service} redirects to something that is not an address.")
     OVER_BUDGET = "over-budget", _("What the source answered costs too much to read. {limit:limit}")
     PARSERS_BUSY = "parsers-busy", _("Much is being read at the moment; this one follows.")
     TOO_OFTEN = ("looked-too-often", _("You checked {most} times within a minute, which is the limit. Wait a minute."))

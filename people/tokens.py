@@ -33,7 +33,7 @@ MOST = 20
 """How many tokens that are not revoked a person may have."""
 _BEGIN = "carillon_"
 _SHOWN = 6
-# `last_used_at` is written at most so often, so that a busy token is no hot row.
+# `last_used_at` is written at most so often, so that a busy token is not a hot row.
 _USE_WRITTEN = timedelta(minutes=1)
 
 

@@ -39,7 +39,7 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
         return self.filter(user=user, deleted_at=None)
 
     def written(self, schedule_id: str) -> Schedule | None:
-        """The one with this id, as an address or a form has it; None also for what is no id."""
+        """The one with this id, as an address or a form has it; None also for what is not an id."""
         try:
             return self.filter(id=UUID(schedule_id)).first()
         except ValueError:

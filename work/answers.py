@@ -59,13 +59,13 @@ class NotStarted(Rejected):
 
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
-    """It began and its end is not known: it may have happened."""
+    """The outcome is unknown: it may have happened."""
 
     reason: Reason
 
 
 class OwnFault(Ambiguous):
-    """It broke off here: a bug, or a worker that must stop. Nobody outside is to blame."""
+    """It broke off here: a bug, or a worker that must stop. No external service caused it."""
 
 
 Answer = Done | Retryable | Rejected | Ambiguous

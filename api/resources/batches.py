@@ -59,7 +59,7 @@ class BatchDocument(BaseModel):
     """Counts deliveries; of an audience's jobs, the jobs. `percent` of them have ended, in whichever way.
 
     The fields from `title` on are of batches for an audience, null for others. People who are not told yet are
-    `pending`. Of a topic whose owner is no staff, people are counted instead of deliveries.
+    `pending`. Of a topic whose owner is not staff, people are counted instead of deliveries.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [_COUNTS | _MINE, _COUNTS | _MANY]})

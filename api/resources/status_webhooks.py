@@ -78,7 +78,7 @@ class Code(Body):
 
 
 class StatusWebhook(BaseModel):
-    """`address` is the part of the URL that is no secret. `failing_since`: nothing has arrived since."""
+    """`address` is the part of the URL that is not a secret. `failing_since`: nothing has arrived since."""
 
     id: UUID
     label: str

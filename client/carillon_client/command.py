@@ -107,7 +107,7 @@ def _add_channels(parser: argparse.ArgumentParser) -> None:
 
 def _login(options: argparse.Namespace) -> None:
     if not options.url.startswith(("https://", "http://")):
-        raise ValueError(f"“{options.url}” is no address. Write it with https://, as https://carillon.example.org.")
+        raise ValueError(f"“{options.url}” is not an address. Write it with https://, as https://carillon.example.org.")
     token = getpass.getpass("Token (from the settings page): ") if sys.stdin.isatty() else sys.stdin.readline()
     with Client(options.url, token.strip()) as client:
         me = client.me()

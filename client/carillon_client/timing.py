@@ -11,7 +11,7 @@ _SHAPES = (
     "Write it as “30 minutes”, “2 hours”, “day 09:00”, “weekday 09:00”, “sunday 18:00”, "
     "“monday,thursday 09:00”, “month 1 09:00” or “month last 09:00”."
 )
-_INSTANT = "“{}” is no instant. Write it with its offset, as “2026-03-15T09:00+01:00”."
+_INSTANT = "“{}” is not an instant. Write it with its offset, as “2026-03-15T09:00+01:00”."
 
 
 def every(text: str) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def every(text: str) -> dict[str, Any]:
             return {"monthly": {"day": day if day == "last" else int(day), "time": _time(time)}}
         case [days, time]:
             return {"weekly": {"days": sorted({_day(day) for day in days.split(",")}), "time": _time(time)}}
-    raise ValueError(f"“{text}” is no timing. {_SHAPES}")
+    raise ValueError(f"“{text}” is not a timing. {_SHAPES}")
 
 
 def once(text: str) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def once(text: str) -> dict[str, Any]:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"“{text}” is no time. Write it as “2026-03-15 09:00”.") from None
+        raise ValueError(f"“{text}” is not a time. Write it as “2026-03-15 09:00”.") from None
     if moment.tzinfo is not None:
         return {"onceAt": moment.isoformat()}
     return {"once": {"at": moment.isoformat()}}
@@ -62,11 +62,11 @@ def _plural(unit: str) -> str | None:
 def _day(text: str) -> int:
     found = [number for number, name in enumerate(_DAYS) if len(text) >= 3 and name.startswith(text)]
     if not found:
-        raise ValueError(f"“{text}” is no day of the week. {_SHAPES}")
+        raise ValueError(f"“{text}” is not a day of the week. {_SHAPES}")
     return found[0]
 
 
 def _time(text: str) -> str:
     if not re.fullmatch(r"\d{1,2}:\d{2}", text, re.ASCII):
-        raise ValueError(f"“{text}” is no time of day. Write it as “09:00”.")
+        raise ValueError(f"“{text}” is not a time of day. Write it as “09:00”.")
     return text.zfill(5)

@@ -144,7 +144,7 @@ class _Answers(pickle.Unpickler):
         found = super().find_class(module, name)
         ours = module.partition(".")[0] in _OUR_OWN or module in ("datetime", "decimal", "zoneinfo")
         if not ours or not isinstance(found, type):
-            raise pickle.UnpicklingError(f"{module}.{name} is no value")
+            raise pickle.UnpicklingError(f"{module}.{name} is not a value")
         return found
 
 

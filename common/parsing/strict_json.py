@@ -95,4 +95,4 @@ def _check(value: Any, depth: int) -> None:
         if isinstance(value, float) or abs(value) >= _FIRST_TOO_LONG:
             _check_number(value)
     elif value is not None:
-        raise Bad(_("This is no value of JSON."))
+        raise Bad(_("This is not a value of JSON."))

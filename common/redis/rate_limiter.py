@@ -46,7 +46,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """At most `amount` requests at the same time, counted under `key`. One that nobody ends does after `seconds`.
+    """At most `amount` requests at the same time, counted under `key`. An unreleased one expires after `seconds`.
 
     `rests`: after five timeouts in a row nothing passes for a growing time, then one request; see `end`.
     """

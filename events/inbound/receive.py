@@ -187,7 +187,7 @@ def _type(value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > 100 or not matching.TYPE.fullmatch(value) or types.is_reserved(value):
-        raise ValueError(f"“{matching.shown(value, 100)}” is no type; write one such as order.paid.")
+        raise ValueError(f"“{matching.shown(value, 100)}” is not a type; write one such as order.paid.")
     return value
 
 
@@ -204,7 +204,7 @@ def _data(value: Any) -> dict[str, Any] | None:
 def _time(value: Any) -> datetime | None:
     if value is None:
         return None
-    problem = ValueError(f"“{matching.shown(value, 60)}” is no instant, such as 2026-03-15T14:00:00Z or seconds.")
+    problem = ValueError(f"“{matching.shown(value, 60)}” is not an instant, such as 2026-03-15T14:00:00Z or seconds.")
     try:
         if isinstance(value, str):
             found = datetime.fromisoformat(value)

@@ -186,7 +186,7 @@ def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID, copy: st
 
 
 def _series(event: Claim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
-    """The series that follows a rule's message. What the event says is filled in now, and is no placeholder later."""
+    """The series that follows a rule's message. What the event says is filled in now, not as a placeholder later."""
 
     def filled(template: str) -> str:
         return text.PLACEHOLDER.sub(lambda match: f"{{ {match[1]} }}", matching.fill(template, envelope))

@@ -47,7 +47,7 @@ def _step(line: str, check: Callable[[str], list[str]]) -> dict[str, Any]:
     after, title, body = (part.strip() for part in f"{line} | | ".split("|", 3)[:3])
     if (match := _AFTER.fullmatch(after.lower())) is None or not title:
         raise ValidationError(
-            _("“%(line)s” is no step. Write when (or now), title and text, such as: %(example)s")
+            _("“%(line)s” is not a step. Write when (or now), title and text, such as: %(example)s")
             % {"line": line[:60], "example": EXAMPLE}
         )
     seconds = int(match[1]) * _UNITS[match[2]] if match[1] else 0

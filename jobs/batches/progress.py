@@ -126,7 +126,7 @@ def progress_of(batch: Batch) -> Progress:
 def shown(batch: Batch) -> Progress:
     """What its owner sees of it, read `with_counts` and with its user.
 
-    Who is no staff sees of a topic's batch how many of its people are told only: which of their deliveries wait or fail
+    Owners who are not staff see of a topic's batch only how many of its people are told: those that wait or fail
     would tell whether an added address has an account.
     """
     if not hides_deliveries(batch):

@@ -54,7 +54,7 @@ class Code(Codes):
     REACHABLE = "web-reachable", gettext_noop("checked {host}: it answers")
     # It could not check.
     NOT_FOUND = "web-not-found", gettext_noop("“{expression}” finds nothing at {host}. Has the page changed?")
-    NO_NUMBER = "web-no-number", gettext_noop("“{value}” at {host} is no number.")
+    NO_NUMBER = "web-no-number", gettext_noop("“{value}” at {host} is not a number.")
     UNREADABLE = "web-unreadable", gettext_noop("What {host} answered cannot be read. {problem}")
 
 
@@ -74,7 +74,7 @@ class Watch:
         """Raises ValueError for a damaged payload."""
         texts = {name: payload.get(name, "") for name in ("condition", "how", "expression", "limit", "mark")}
         if not all(isinstance(value, str) for value in texts.values()):
-            raise ValueError(_("a value is no text."))
+            raise ValueError(_("a value is not a text."))
         watch = cls(always=payload.get("always") is True, **texts)
         if watch.condition not in CONDITIONS:
             raise ValueError(_("its condition is not known."))
@@ -83,7 +83,7 @@ class Watch:
         if watch.how not in HOW:
             raise ValueError(_("how to read the page is not known."))
         if watch.condition in NUMERIC and watch.number is None:
-            raise ValueError(_("its limit is no number."))
+            raise ValueError(_("its limit is not a number."))
         return watch
 
     @property

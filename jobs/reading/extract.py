@@ -93,7 +93,7 @@ def _pattern(expression: str) -> Any:
     except re2.error as error:
         said = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else "?"
         raise Invalid(
-            _("This is no pattern of RE2 (github.com/google/re2/wiki/Syntax): %(said)s."), said=said
+            _("This is not a pattern of RE2 (github.com/google/re2/wiki/Syntax): %(said)s."), said=said
         ) from None
     if pattern.groups > 1:
         raise Invalid(_("Use one group, around what you want; write (?:…) for the others."))

@@ -103,7 +103,7 @@ def _of_xml(text: str) -> tuple[str, list[_Item]]:
 
 def _item(entry: Mapping[str, Any], version: str) -> _Item:
     identity, link = str(entry.get("id") or "").strip(), str(entry.get("link") or "").strip()
-    if not link or link == identity:  # a number is no address, whatever `isPermaLink` says
+    if not link or link == identity:  # a number is not an address, whatever `isPermaLink` says
         link = identity if identity.startswith(("http://", "https://", "/")) else ""
     said = [str(part.get("value") or "") for part in entry.get("content") or ()] or [str(entry.get("summary") or "")]
     dates = (entry[f"{name}_parsed"] for name in _DATES if f"{name}_parsed" in entry.keys())  # noqa: SIM118 - its own

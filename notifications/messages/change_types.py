@@ -18,7 +18,7 @@ NOUNS = [f"{noun}.*" for noun in TYPES]
 CHOICES = {*NOUNS, *(f"{noun}.{verb}" for noun, verbs in TYPES.items() for verb in verbs)}
 
 STATUS = "status"
-"""The provider and the origin of status webhooks. What is sent to them is no change, so that nothing repeats itself."""
+"""The provider and the origin of status webhooks. What is sent to them is not a change, so nothing repeats."""
 
 
 class UnknownType(ValueError):

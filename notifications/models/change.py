@@ -128,7 +128,7 @@ SELECT {_XACT}, {UUID7}, n.user_id, change.type, now(), change.data
 """  # noqa: S608 - constants only
 """Records the end of a delivery, and the new outcome of its notification if `ended`, in the trigger of both.
 
-It is no trigger by itself, which would cost each delivery 0.02 ms more. A test or a code has one delivery, which says
+It is not a trigger by itself, which would cost a delivery 0.02 ms more. A test or a code has one delivery, which says
 it all.
 """
 
@@ -137,7 +137,7 @@ _CHANNEL = "jsonb_build_object('channel_id', NEW.id, 'provider', NEW.provider, '
 
 
 def of_channels() -> list[pgtrigger.Trigger]:
-    """The row of a former address, which is removed from the start, is no new channel."""
+    """The row of a former address, which is removed from the start, is not a new channel."""
     marks = ("removed_at", "disabled_at", "verified_at")
     return [
         recorder(

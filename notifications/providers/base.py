@@ -253,7 +253,7 @@ class IncomingWebhook(Provider):
 
     @abstractmethod
     def webhook_id(self, webhook: str) -> str:
-        """Return the part of the webhook that is no secret."""
+        """Return the part of the webhook that is not a secret."""
 
     def form_secrets(self, destination: Destination) -> dict[str, Any]:
         return {"url": destination.secrets["webhook"]} if "webhook" in destination.secrets else {}

@@ -39,7 +39,7 @@ def public_key(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def read_public_key(point: bytes) -> ec.EllipticCurvePublicKey:
-    """Raises ValueError for what is no uncompressed point of the curve."""
+    """Raises ValueError for what is not an uncompressed point of the curve."""
     if len(point) != 65:
         raise ValueError("65 bytes expected")
     return ec.EllipticCurvePublicKey.from_encoded_point(_CURVE, point)
@@ -59,7 +59,7 @@ def private_key_from(secret: str) -> str:
 
 
 def encrypt(message: bytes, browser_key: bytes, auth: bytes) -> bytes:
-    """Return the body that only this browser reads. Raises ValueError if the browser's key is no point."""
+    """Return the body that only this browser reads. Raises ValueError if the browser's key is not a point."""
     return _encrypt(message, browser_key, auth, ec.generate_private_key(_CURVE), os.urandom(16))
 
 

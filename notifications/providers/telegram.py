@@ -63,7 +63,7 @@ class TelegramForm(forms.Form):
             chat = "/".join([name, *rest[:1]])
         elif not chat.startswith("@"):
             chat = re.sub("[_:]", "/", chat)
-        return chat.removesuffix("/1")  # the general topic, which is no topic to the API
+        return chat.removesuffix("/1")  # the general topic, which is not a topic to the API
 
 
 class Telegram(Provider):

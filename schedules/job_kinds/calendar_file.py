@@ -186,7 +186,7 @@ class _Reader:
             event.dates.append(Moment(f"{at:%Y%m%d}" if start.is_date else f"{at:%Y%m%dT%H%M%S}", start.zone))
 
     def _one(self, component: Component, name: str) -> Moment | None:
-        """Raises ValueError for what is no date."""
+        """Raises ValueError for what is not a date."""
         return self._moment(*component.last(name)) if name in component.properties else None
 
     def _many(self, component: Component, name: str) -> list[Moment]:

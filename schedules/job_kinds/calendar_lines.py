@@ -19,7 +19,7 @@ _END = re.compile(r"\r{0,2}\n|\r")
 
 
 class NotACalendar(Refusal):
-    """This is no calendar file, or it was cut off."""
+    """This is not a calendar file, or it was cut off."""
 
     def __init__(self) -> None:
         super().__init__(_("This is not a whole calendar file."))

@@ -170,7 +170,7 @@ class CalendarSync(JobKind):
         differ = [
             entry for entry in entries if entry.key in known.events and known.events[entry.key][0] != entry.digest
         ]
-        # Of an event that repeats, and of whose dates each one has its turn, the next is no news.
+        # Of an event that repeats, and of whose dates each one has its turn, the next is not news.
         changed = [entry for entry in differ if entry.key not in passed]
         # A calendar that is empty from the start is none that brings nothing.
         silence_before = known.silence or (silence.BROUGHT if value["events"] or known.events else None)

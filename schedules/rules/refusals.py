@@ -27,7 +27,7 @@ _ONCE = _("Write the local date and time without an offset, such as 2026-03-29T0
 _ANCHOR = _("Write a date and time with its offset from UTC, such as 2026-01-01T00:00:00+00:00.")
 _CRON = _("Write five fields (minute, hour, day of month, month, day of week), such as 0 9 * * mon-fri.")
 RRULE = _("Write it as in a calendar file, such as FREQ=WEEKLY;BYDAY=MO.")
-_NO_DATE = _("“%(written)s” is no date and time. %(example)s")
+_NO_DATE = _("“%(written)s” is not a date and time. %(example)s")
 _NO_ZONE = _("There is no time zone “%(name)s”. %(suggestion)s")
 _CRON_RANGES = {
     "minute": _("minutes go from 0 to 59"),
@@ -49,7 +49,7 @@ _RRULE_TEXTS: dict[str, StrOrPromise] = {
     "rrule_missing": _("RRULE is missing."),
     "rrule_too_many": _("There are more than %(most)s RRULEs."),
     "rrule_trigger": _("“%(value)s” is no TRIGGER: a day before is -P1D, two hours before -PT2H; a year is the most."),
-    "rrule_date_format": _("“%(value)s” is no date and time: 09:00 on 5 January 2026 is 20260105T090000."),
+    "rrule_date_format": _("“%(value)s” is not a date and time: 09:00 on 5 January 2026 is 20260105T090000."),
     "rrule_date": _("“%(value)s” is not in the calendar: %(error)s."),
     "rrule_out_of_reach": _with_lazy(_("“%(value)s” is out of reach: %(reach)s."), reach=REACH),
     "rrule_part": _("“%(part)s” is not understood: the parts of an RRULE are %(parts)s."),
@@ -95,7 +95,7 @@ TEXTS: dict[str, StrOrPromise | tuple[StrOrPromise, StrOrPromise]] = {
     "once": _ONCE,
     "once_format": _with_lazy(_NO_DATE, example=_ONCE),
     "once_date": _with_lazy(
-        _("“%(written)s” is no date and time of the calendar (%(error)s). %(example)s"), example=_ONCE
+        _("“%(written)s” is not a date and time of the calendar (%(error)s). %(example)s"), example=_ONCE
     ),
     "unit": _("Choose minutes, hours or days as the unit."),
     "every_minutes": _("Write a whole number of minutes from 1 to %(longest)s (ten years), such as 1."),

@@ -193,7 +193,7 @@ def _shown(schedule: Schedule, slot: datetime) -> str:
 
 
 def _slot(request: PersonRequest) -> datetime:
-    """The slot that the page showed; for an unreadable one, an instant that is no slot."""
+    """The slot that the page showed; for an unreadable one, an instant that is not a slot."""
     try:
         slot = datetime.fromisoformat(request.POST.get("slot", ""))
         return slot.astimezone(UTC) if slot.tzinfo else civil.FIRST_INSTANT

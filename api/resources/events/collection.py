@@ -58,7 +58,7 @@ def _topics(request: ApiRequest, body: EventsBody) -> dict[str, UUID]:
 
 
 def _check_audiences(request: ApiRequest, body: EventsBody) -> None:
-    """Raises a problem: 403 where the caller may not announce, 422 for what is no audience, or is not confirmed."""
+    """Raises a problem: 403 where the caller may not announce, 422 for what is not an audience, or is not confirmed."""
     for number, one in enumerate(body.all):
         if one.to is None:
             continue

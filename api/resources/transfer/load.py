@@ -43,7 +43,7 @@ _REFUSALS = (changes.Refused, verification.Refused, connection_changes.TooMany, 
 
 
 class Unreadable(Exception):
-    """This is no file of ours; the message is for the person."""
+    """This is not a file of ours; the message is for the person."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ HINTS = {
     "nothing": (
         _("No time is found in “{what}”. Add one, such as “tomorrow 9:00”, “in 20 minutes” or “every Sunday 18:00”.")
     ),
-    "vague": _("“{what}” is no time. Write one, such as “tomorrow 9:00”, “in 20 minutes” or “every 3 days 9:00”."),
+    "vague": _("“{what}” is not a time. Write one, such as “tomorrow 9:00”, “in 20 minutes” or “every 3 days 9:00”."),
     "every": (
         _("“{what}” is not understood. Write “every day”, “every 2 weeks on Monday”, “every last Friday” or “every "
           "24 December”. A title with such words goes into quotes.")
@@ -20,7 +20,7 @@ HINTS = {
     ),
     "which-weekday": _("Which {day} of the month? Write “every first {day}”, “every last {day}” or “every {day}”."),
     "past": _("“{what}” has passed, or repeats? Write “every last {day}” or “the last {day} of March”."),
-    "time": _("“{what}” is no time of day. Write it as 9:00, 18:30 or 6pm."),
+    "time": _("“{what}” is not a time of day. Write it as 9:00, 18:30 or 6pm."),
     "passed": _("“{what}” has passed. Write a later time, such as “today 23:00” or “tomorrow 9:00”."),
     "date": _("“{what}” is not in the calendar. Write a date such as 24 December or 2026-12-24."),
     "slashes": _("“{what}” can be read two ways. Write the month as a word, such as 3 April, or 2026-04-03."),

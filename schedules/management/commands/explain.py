@@ -73,7 +73,9 @@ def _instant(written: str, zone: ZoneInfo) -> datetime:
     try:
         read = datetime.fromisoformat(written)
     except ValueError:
-        raise CommandError(f"“{written[:60]}” is no date. Write one such as 2026-03-29, or 2026-03-29T09:00.") from None
+        raise CommandError(
+            f"“{written[:60]}” is not a date. Write one such as 2026-03-29, or 2026-03-29T09:00."
+        ) from None
     return read if read.tzinfo else read.replace(tzinfo=zone)
 
 

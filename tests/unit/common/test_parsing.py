@@ -134,7 +134,7 @@ def test_a_bug_ends_it_and_is_logged_by_its_place_without_what_was_parsed(caplog
 
 
 def test_no_code_comes_back_from_a_child() -> None:
-    with pytest.raises(Exception, match="is no value"):
+    with pytest.raises(Exception, match="is not a value"):
         parsed(tasks.answers_code)
 
 

@@ -22,7 +22,7 @@ _MOST_SHOWN = 50
 
 def _length(text: str) -> timedelta:
     if not (found := re.fullmatch(r"(\d{1,5})([mhd])", text)):
-        raise ArgumentTypeError(f"“{text}” is no length of time; write 30m, 24h or 7d")
+        raise ArgumentTypeError(f"“{text}” is not a length of time; write 30m, 24h or 7d")
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
@@ -34,13 +34,13 @@ def _instant(text: str) -> datetime:
     except ValueError:
         found = None
     if found is None:
-        raise ArgumentTypeError(f"“{text}” is no instant; write 24h, 2026-06-01 or 2026-06-01T12:00Z")
+        raise ArgumentTypeError(f"“{text}” is not an instant; write 24h, 2026-06-01 or 2026-06-01T12:00Z")
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _rate(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 100_000:
-        raise ArgumentTypeError(f"“{text}” is no rate; write the letters a minute, from 1 to 100000")
+        raise ArgumentTypeError(f"“{text}” is not a rate; write the letters a minute, from 1 to 100000")
     return int(text)
 
 

@@ -100,8 +100,8 @@ def test_a_damaged_step_ends_visibly() -> None:
     ("steps", "problem"),
     [
         ("", "Enter a step"),
-        ("tomorrow | Hello", "is no step"),
-        ("now", "is no step"),
+        ("tomorrow | Hello", "is not a step"),
+        ("now", "is not a step"),
         ("2 days | B\n1 day | A", "comes later"),
         ("400 days | A", "too late"),
         ("now | {nmae}", "Did you mean {name}"),

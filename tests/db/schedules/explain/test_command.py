@@ -58,7 +58,7 @@ def test_a_schedule_that_does_not_exist_is_named(given: str) -> None:
 
 
 def test_a_date_that_is_none_is_refused_with_an_example(schedule: Schedule) -> None:
-    with pytest.raises(CommandError, match=r"“yesterday” is no date\. Write one such as 2026-03-29"):
+    with pytest.raises(CommandError, match=r"“yesterday” is not a date\. Write one such as 2026-03-29"):
         explained(str(schedule.id), "--since", "yesterday")
 
 
