@@ -36,9 +36,15 @@ _ENTITY = re.compile(
 _HALF = re.compile(
     r"&#(?:x0*d[89a-f][0-9a-f]{2}|0*(?:5529[6-9]|55[3-9]\d\d|56\d{3}|57[0-2]\d\d|573[0-3]\d|5734[0-3]));", re.I
 )
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_REFERENCE = re.compile(
+    r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)"
+    r"|&(?:#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|(?P<named>[A-Za-z][A-Za-z0-9]{1,31});)?",
+    re.DOTALL,
+)
 _RSS_11 = re.compile(r"https?://purl\.org/net/rss1\.1#")
 _DATES = ("published", "created", "updated")
-_JSON_FEED = "https://jsonfeed.org/version/"
+_JSON_FEED = ("https://jsonfeed.org/version/", "http://jsonfeed.org/version/")
 
 
 class NotAFeed(Refusal):
@@ -89,7 +95,7 @@ def _of_xml(text: str) -> tuple[str, list[_Item]]:
     # RSS 1.1 is RSS 1.0 with other names.
     text = _RSS_11.sub("http://purl.org/rss/1.0/", _HALF.sub("\N{REPLACEMENT CHARACTER}", text))
     found = feedparser.parse(
-        io.BytesIO(text.encode()),
+        io.BytesIO(_REFERENCE.sub(_reference, _CONTROL.sub(" ", text)).encode()),
         response_headers={"content-type": "application/xml; charset=utf-8"},
         sanitize_html=False,
         resolve_relative_uris=False,
@@ -101,14 +107,30 @@ def _of_xml(text: str) -> tuple[str, list[_Item]]:
     return _words(found.feed, "title", version), [_item(entry, version) for entry in found.entries]
 
 
+def _reference(match: re.Match[str]) -> str:
+    """What no XML parser knows, names of HTML and a bare "&", as one that it knows: "?a=1&copy=2" has no "©"."""
+    if (name := match["named"]) is None:
+        return "&amp;" if match[0] == "&" else match[0]
+    if name in ("lt", "gt", "amp", "quot", "apos"):
+        return match[0]
+    meant = html.unescape(match[0])
+    return f"&amp;{name};" if meant == match[0] else "".join(f"&#{ord(letter)};" for letter in meant)
+
+
 def _item(entry: Mapping[str, Any], version: str) -> _Item:
     identity, link = str(entry.get("id") or "").strip(), str(entry.get("link") or "").strip()
-    if not link or link == identity:  # a number is not an address, whatever `isPermaLink` says
-        link = identity if identity.startswith(("http://", "https://", "/")) else ""
-    said = [str(part.get("value") or "") for part in entry.get("content") or ()] or [str(entry.get("summary") or "")]
+    if not link or link == identity:
+        link = _address(identity)
+    said = next(iter(entry.get("content") or ()), None) or entry.get("summary_detail") or {}
+    is_text = version.startswith("atom") and said.get("type") == "text/plain"
     dates = (entry[f"{name}_parsed"] for name in _DATES if f"{name}_parsed" in entry.keys())  # noqa: SIM118 - its own
     date = next((f"{datetime(*parsed[:6]):%Y-%m-%dT%H:%M:%S}" for parsed in dates if parsed), "")  # noqa: DTZ001 - UTC
-    return _Item(identity, link, _words(entry, "title", version), _excerpt(said[0]), date)
+    return _Item(identity, link, _words(entry, "title", version), _excerpt(str(said.get("value") or ""), is_text), date)
+
+
+def _address(identity: str) -> str:
+    """A number is not an address, whatever `isPermaLink` says."""
+    return identity if identity.startswith(("http://", "https://", "/")) else ""
 
 
 def _words(holder: Mapping[str, Any], name: str, version: str) -> str:
@@ -122,10 +144,12 @@ def _words(holder: Mapping[str, Any], name: str, version: str) -> str:
     return " ".join(text.split())[:LONGEST]
 
 
-def _excerpt(text: str) -> str:
+def _excerpt(text: str, is_text: bool = False) -> str:
     """What an entry without a title is called: the beginning of its text."""
     text = text[:_LONGEST_TEXT]
-    words = " ".join((plain.of_html(text, links=False) if plain.is_html(text) else html.unescape(text)).split())
+    if not is_text:
+        text = plain.of_html(text, links=False) if plain.is_html(text) else html.unescape(text)
+    words = " ".join(text.split())
     return words if len(words) <= _LONGEST_EXCERPT else words[:_LONGEST_EXCERPT].rsplit(" ", 1)[0] + " …"
 
 
@@ -142,20 +166,25 @@ def _of_json(text: str) -> tuple[str, list[_Item]]:
 
 def _json_item(item: Mapping[str, Any]) -> _Item:
     said = next(
-        (item[name] for name in ("summary", "content_text", "content_html") if isinstance(item.get(name), str)), ""
+        (
+            name
+            for name in ("summary", "content_text", "content_html")
+            if isinstance(item.get(name), str) and item[name]
+        ),
+        "",
     )
-    identity = item.get("id")
-    link = item.get("url") or item.get("external_url")
+    identity = str(item["id"]) if isinstance(item.get("id"), str | int) else ""
+    link = item.get("url") or item.get("external_url") or _address(identity)
     try:
         date = datetime.fromisoformat(str(item.get("date_published") or item.get("date_modified") or ""))
         dated = f"{(date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
     except (ValueError, OverflowError):
         dated = ""
     return _Item(
-        str(identity) if isinstance(identity, str | int) else "",
+        identity,
         link.strip() if isinstance(link, str) else "",
         _line(item.get("title")),
-        _excerpt(said),
+        _excerpt(item.get(said, ""), said == "content_text"),
         dated,
     )
 
@@ -164,20 +193,30 @@ def _line(value: Any) -> str:
     return " ".join(value.split())[:LONGEST] if isinstance(value, str) else ""
 
 
+def _names(item: _Item) -> list[str]:
+    """What tells an entry from others: its identity, else its link and title, else its text, else its date, too."""
+    names = [item.identity] if item.identity else []
+    if item.link or item.name:
+        names += [f"{item.link}\n{item.name}", f"{item.link}\n{item.name}\n{item.excerpt}"]
+    else:
+        names.append(f"{item.identity}\n{item.excerpt}")
+    return [*names, f"{names[-1]}\n{item.date}"]
+
+
 def _shared(items: list[_Item]) -> set[str]:
-    """The identities that several entries have, with different links or, where these are the same, different texts."""
-    pairs = {(item.identity, item.link or f"{item.name}\n{item.excerpt}") for item in items if item.identity}
-    return {identity for identity, count in Counter(identity for identity, _ in pairs).items() if count > 1}
+    """The names that several entries have, of different links or texts, or without a link of different dates."""
+    pairs = {
+        (name, item.link, item.name, item.excerpt, "" if item.link else item.date)
+        for item in items
+        for name in _names(item)
+    }
+    return {name for name, count in Counter(name for name, *_ in pairs).items() if count > 1}
 
 
 def _entry(item: _Item, url: str, shared: set[str]) -> Entry:
     link = item.link if len(item.link) <= _LONGEST_LINK else ""
-    if item.identity and item.identity not in shared:
-        named = item.identity
-    elif item.link or item.name:
-        named = f"{item.link}\n{item.name}"
-    else:
-        named = f"{item.identity}\n{item.excerpt}"
+    names = _names(item)
+    named = next((name for name in names if name not in shared), names[-1])
     key = hashlib.sha256(named.encode()).hexdigest()[:24]
     return Entry(key, item.name or item.excerpt, _absolute(url, link))
 

@@ -19,12 +19,13 @@ _LONGEST, _SEARCHED = 40, 20_000
 _NUMBER = re.compile(
     r"(?P<minus>(?:\A\s*[-\u2212\u2013]\s*|(?<![\w.,])[-\u2212\u2013])(?:[^\w\s.,]\s?)?)?"
     r"(?P<digits>[0-9]{1,3}(?:[ '\u2019\u00a0\u202f\u2009][0-9]{3})+(?![0-9])(?:[.,][0-9]+)?"
-    r"|[0-9]+(?:[.,][0-9]+)*|(?<![\w.,])[.,][0-9]+)"
+    r"|[0-9]+(?:[.,][0-9]+)*|(?<![\w.,/])[.,][0-9]+)"
     r"(?P<exponent>[eE][+-]?[0-9]{1,2}(?!\w))?"
-    r"(?P<times>[kKM](?![\w'])|\s?k(?=[€$£])|[万亿億]|\s?(?:[Mm]io|mln|[Mm]illion|Mrd|bn|billion|lakh|crore)(?!\w))?"
+    r"(?P<times>[kKM](?![\w'])|\s?k(?=[€$£])|[万亿億]"
+    r"|\s?(?:[Mm]io|mln|[Mm]illion|[Mm]ill|Mrd|mld|bn|billion|lakh|crore|тыс|млн|млрд)(?!\w)\.?)?"
 )
 _TIMES = {"k": 3, "m": 6, "mio": 6, "mln": 6, "million": 6, "mrd": 9, "bn": 9, "billion": 9, "lakh": 5, "crore": 7}
-_TIMES |= {"万": 4, "亿": 8, "億": 8}
+_TIMES |= {"mill": 6, "mld": 9, "тыс": 3, "млн": 6, "млрд": 9, "万": 4, "亿": 8, "億": 8}
 _OTHERS = {
     "\u066b": ".",
     "\u066c": "\u2019",
@@ -36,10 +37,18 @@ _OTHERS = {
 }
 _OTHERS |= dict.fromkeys("\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u200a\u205f\u2060", "\u2009")
 _DASHED = re.compile(r"(?<![0-9])([0-9][0-9.,' \u2019\u00a0\u202f\u2009]*)[.,]\s?[-\u2012\u2013\u2014]{1,2}(?![0-9\w])")
-_RAISED = re.compile("(?<=[0-9])[.,]?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{2}(?![\u2070-\u2079])")
-# "1.299, 50" and "35€99".
-_SPACED = re.compile(r"(?<=[0-9]) ?([.,]) (?=[0-9]{2}(?![0-9]))")
-_CENTS = re.compile(r"(?<![.,])(?<=[0-9])([€$£])([0-9]{2})(?![0-9.,%])")
+_RAISED = re.compile("(?<=[0-9])[.,]?([\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{2})(?![\u2070-\u2079])")
+# "1.299, 50" and "19 ,99".
+_SPACED = re.compile(r"(?<=[0-9])(?: ?([.,]) | ([.,]))(?=[0-9]{2}(?![0-9]))")
+# "1.299'50 €", "35€99", and "35€ 99" where no other word follows.
+_APART = re.compile(r"(?<![0-9.,'\u2019])([0-9][0-9.,]*)['\u2019]([0-9]{2})(?=\s?[€$£])")
+_CENTS = re.compile(
+    r"(?<![.,])(?<=[0-9])(?:([€$£])([0-9]{2})(?![0-9.,%])|\s?([€$£])\s?([0-9]{2})(?=\s*(?:\Z|[*/(|]|inkl|incl|zzgl)))"
+)
+_MILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?[mM]{1,2}(?!\w)|(?<=[0-9])\s?m(?=\s?[€$£¥])")
+_MYRIADS = re.compile(r"([0-9]{1,6})万([0-9]{1,4})(?![0-9.,])")
+_MIDDLE = re.compile("(?<=[0-9])[\u00b7\u02d9](?=[0-9])")
+_HALVES = re.compile("([0-9]*) ?([\u00bc\u00bd\u00be])")
 _DOUBTFUL = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
 _SPACES = re.compile("[ '\u2019\u00a0\u202f\u2009]")
 
@@ -61,6 +70,7 @@ _CURRENCIES = {
     "C$": "CAD", "NZ$": "NZD", "HK$": "HKD", "S$": "SGD", "NT$": "TWD", "Fr.": "CHF", "円": "JPY", "元": "CNY",
     "원": "KRW", "Rp": "IDR", "RM": "MYR", "৳": "BDT", "so'm": "UZS", "د.إ": "AED", "ر.س": "SAR", "ریال": "IRR",
     "تومان": "IRT", "eur": "EUR", "usd": "USD", "gbp": "GBP", "chf": "CHF", "kr": "kr", "$": "$", "¥": "¥",
+    "S/.": "PEN", "S/": "PEN",
 }  # fmt: skip
 _CODES = (
     "EUR|USD|GBP|CHF|JPY|CNY|INR|PLN|CZK|RUB|TRY|KRW|ILS|VND|THB|UAH|NGN|PHP|KZT|HUF|RON|BGN|BRL|AUD|CAD|NZD|HKD|SGD|TWD|"
@@ -68,7 +78,9 @@ _CODES = (
 )
 _NAMES = "|".join([*(re.escape(name) for name in sorted(_CURRENCIES, key=len, reverse=True)), _CODES])
 _BEFORE = re.compile(rf"(?<![A-Za-z])({_NAMES})[\s.:]{{0,2}}[-\u2212\u2013]?\s?\Z")
-_AFTER = re.compile(rf"(?:(?:-|\s?(?:\u2013|to|bis|a|à)\s?)[0-9][0-9.,]*)?\s?({_NAMES})(?![A-Za-z])")
+_AFTER = re.compile(
+    rf"(?:(?:-|(?<=[.,][0-9]{{2}}) - |\s?(?:\u2013|to|bis|a|à)\s?)[0-9][0-9.,]*)?\s?({_NAMES})(?![A-Za-z])"
+)
 _OTHER_UNIT = re.compile(r"\s?(%|‰|°[CF]?|[kKMG]?Wh|[kcm]?m|k?g|l|h|min)(?!\w)")
 
 
@@ -140,13 +152,17 @@ def _known(marks: Mapping[str, str], name: str) -> str:
 
 def _in_ascii(text: str) -> str:
     """Digits of other scripts, and the spaces and marks between digits, as ASCII has them; "1299.00" for "1.299,-"."""
-    text = _RAISED.sub(lambda match: "." + unicodedata.normalize("NFKC", match[0][-2:]), text)
+    text = _MIDDLE.sub(".", text)
+    text = _RAISED.sub(lambda match: "." + unicodedata.normalize("NFKC", match[1]), text)
+    text = _HALVES.sub(lambda match: f"{int(match[1] or 0) + unicodedata.numeric(match[2])}", text)
     if not text.isascii():
         text = "".join(
             str(unicodedata.decimal(letter)) if letter > "\x7f" and letter.isdecimal() else _OTHERS.get(letter, letter)
             for letter in text
         )
-    text = _CENTS.sub(r".\2\1", _SPACED.sub(r"\1", text))
+    text = _CENTS.sub(lambda match: f".{match[2] or match[4]}{match[1] or match[3]}", _SPACED.sub(r"\1\2", text))
+    text = _APART.sub(lambda match: f"{match[1]}{',' if '.' in match[1] else '.'}{match[2]}", text)
+    text = _MYRIADS.sub(lambda match: str(int(match[1]) * 10_000 + int(match[2])), _MILLIONS.sub(r"\1M", text))
     return _DASHED.sub(lambda match: f"{re.sub('[^0-9]', '', match[1])}.00", text)
 
 
@@ -159,10 +175,11 @@ def _decimal(found: re.Match[str], mark: str) -> Decimal | None:
     whole, point, fraction = digits.rpartition(mark) if mark and mark in digits else (digits, "", "")
     if re.search("[.,]", whole):
         group = {".": ",", ",": "."}.get(mark) or ("," if "," in whole else ".")
-        if not re.fullmatch(rf"[0-9]{{1,3}}([{group}][0-9]{{2,3}})*[{group}][0-9]{{3}}", whole):
+        least = 2 if group == "," else 3  # India's groups
+        if not re.fullmatch(rf"[0-9]{{1,3}}([{group}][0-9]{{{least},3}})*[{group}][0-9]{{3}}", whole):
             return None
         whole = whole.replace(group, "")
     if point and not fraction.isdigit():
         return None
     value = Decimal(f"{'-' if found['minus'] else ''}{whole or '0'}.{fraction or '0'}{found['exponent'] or ''}")
-    return value.scaleb(_TIMES[found["times"].strip().lower()]) if found["times"] else value
+    return value.scaleb(_TIMES[found["times"].strip(" .\u00a0").lower()]) if found["times"] else value

@@ -15,7 +15,10 @@ _NAMES = (
     "a|abbr|b|blockquote|body|br|center|code|del|div|em|figure|font|h[1-6]|head|hr|html|html-blob|i|img|ins|li|link|meta|"
     "ol|p|pre|s|small|span|strike|strong|style|sub|sup|table|tbody|td|th|tr|tt|u|ul"
 )
-_MARKUP = re.compile(rf"<!--|</?(?:{_NAMES})(?:\s[^<>]*=[^<>]*)?\s*/?>", re.IGNORECASE)
+# A lone "<b>" is named: markup has an end, an attribute, or a name that needs none.
+_MARKUP = re.compile(
+    rf"<!--|</(?:{_NAMES})\s*>|<(?:{_NAMES})\s[^<>]*=[^<>]*>|<(?:br|hr|img|li|p|td|tr)\s*/?>", re.IGNORECASE
+)
 # Elements whose text is not shown, and those that stand within a line.
 _HIDDEN = ("script", "style", "template", "noscript", "head")
 # fmt: off

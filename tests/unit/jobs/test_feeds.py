@@ -164,6 +164,19 @@ def test_entries_of_one_guid_are_told_apart_by_their_links_then_by_their_texts()
     assert keys("<title>a</title>", "<title>b</title>") == 2
     assert keys("<description>a</description>", "<description>b</description>") == 2
     assert keys("<link>https://e.org/1</link>", "<link>https://e.org/1</link>") == 1
+    home = "<link>https://e.org/</link>"
+    assert keys(f"{home}<title>a</title>", f"{home}<title>b</title>") == 2
+    assert keys(*(f"{home}<title>a</title><description>{text}</description>" for text in "ab")) == 2
+    assert keys(*(f"<title>a</title><pubDate>2{day} Nov 2026 10:00:00 GMT</pubDate>" for day in "34")) == 2
+
+
+def test_entries_without_a_guid_are_told_apart_by_their_texts_where_their_titles_are_the_same() -> None:
+    def keys(*items: str) -> int:
+        inner = "".join(f"<item>{item}</item>" for item in items)
+        return len({entry.key for entry in read(f"<rss><channel>{inner}</channel></rss>", URL).entries})
+
+    for link in ("", "<link>https://e.org/</link>"):
+        assert keys(*(f"{link}<title>Update</title><description>{text}</description>" for text in "abb")) == 2
 
 
 def atom(inner: str, head: str = "") -> str:
@@ -210,6 +223,16 @@ KINDS = {
     ),
     "entities of HTML": (rss("<title>caf&eacute; &mdash; &nbsp;x</title>"), "café — x", ""),
     "a bare &": (rss("<title>a &amp b</title><link>https://e.org/?a=1&b=2</link>"), None, "https://e.org/?a=1&b=2"),
+    "a bare & before what names a letter": (
+        rss("<title>AT&T, Q&A &chips;</title><link>https://e.org/?a=1&copy=2&lt=3&q=4</link>"),
+        "AT&T, Q&A &chips;",
+        "https://e.org/?a=1&copy=2&lt=3&q=4",
+    ),
+    "a bare & in a guid": (rss("<title>a</title><guid>https://e.org/?p=1&q=2</guid>"), "a", "https://e.org/?p=1&q=2"),
+    "a bare & in CDATA": (rss("<title><![CDATA[a & b &eacute;]]></title>"), "a & b é", ""),
+    "a control character": (rss("<title>a\x01b</title>"), "a b", ""),
+    "text that names tags": (atom("<summary>use &lt;b&gt; and &lt;p&gt;</summary>"), "use <b> and <p>", ""),
+    "a description that names a tag": (rss("<description>use &lt;b&gt; here</description>"), "use <b> here", ""),
     "CDATA with tags": (rss("<title><![CDATA[<b>a</b> & b]]></title>"), "a & b", ""),
     "a prefix": (
         "<a:feed xmlns:a='http://www.w3.org/2005/Atom'><a:entry><a:title>t</a:title><a:link href='/x'/></a:entry>"
@@ -235,6 +258,12 @@ KINDS = {
         '{"version": "https://jsonfeed.org/version/1", "items": [{"id": "1", "content_text": "Hello", "url": "/1"}]}',
         "Hello",
         "https://example.org/1",
+    ),
+    "JSON Feed by http, with an address as id and an empty summary": (
+        '{"version": "http://jsonfeed.org/version/1", "items":'
+        ' [{"id": "https://e.org/1", "summary": "", "content_text": "a <b> c"}]}',
+        "a <b> c",
+        "https://e.org/1",
     ),
 }
 
