@@ -10,9 +10,10 @@ import os
 import resource
 import threading
 import time
-from typing import Any
 
 from celery.worker import state
+
+from work.broker import load
 
 log = logging.getLogger(__name__)
 
@@ -53,13 +54,8 @@ class Watchdog(threading.Thread):
 
 def _running() -> list[tuple[str, float]]:
     """The tasks that threads are executing, each with its seconds so far."""
-    while True:
-        try:
-            requests: list[Any] = list(state.active_requests)
-        except RuntimeError:  # another thread has changed the set
-            continue
-        now = time.time()
-        return [(request.id, now - request.time_start) for request in requests]
+    requests, now = load.copied(state.active_requests), time.time()
+    return [(request.id, now - request.time_start) for request in requests]
 
 
 def _memory() -> int:

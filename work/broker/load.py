@@ -6,10 +6,11 @@ a receiver cost nothing but memory.
 
 import time
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import get_ident
+from typing import Any
 
 from celery.worker import state
 
@@ -44,6 +45,15 @@ def busy() -> int:
     return len(state.reserved_requests) - bisect_left(starts, time.monotonic() - SLOW)
 
 
+def copied(requests: Iterable[Any]) -> list[Any]:
+    """The requests in one of Celery's sets, which other threads change meanwhile."""
+    while True:
+        try:
+            return list(requests)
+        except RuntimeError:
+            continue
+
+
 def limit(queue: str, task: str, threads: int) -> None:
     _limits[queue] = task, threads
 
@@ -55,5 +65,5 @@ def room(queue: str, wanted: int) -> int:
     task, threads = _limits[queue]
     held = len(state.reserved_requests)
     if held + wanted > threads:  # else there is room whatever they are
-        held = sum(request.name == task for request in tuple(state.reserved_requests))
+        held = sum(request.name == task for request in copied(state.reserved_requests))
     return max(0, min(wanted, threads - held))

@@ -196,6 +196,26 @@ def test_a_call_counts_as_busy_until_it_is_slow(tasks: list[Any], monkeypatch: p
     assert load.busy() == 3
 
 
+def test_a_task_that_ends_while_the_tasks_of_a_queue_are_counted_ends_no_worker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Changing(list[Any]):
+        changes = 3
+
+        def __iter__(self) -> Iterator[Any]:
+            for one in super().__iter__():
+                yield one
+                if self.changes:
+                    self.changes -= 1
+                    raise RuntimeError("Set changed size during iteration")
+
+    held = Changing(SimpleNamespace(name="left") for _ in range(2))
+    monkeypatch.setattr(load.state, "reserved_requests", held)
+    monkeypatch.setattr(load, "_limits", {"left": ("left", 3)})
+    assert load.room("left", 16) == 1
+    assert not held.changes
+
+
 def test_a_worker_without_room_for_a_queue_leaves_it_to_others_and_takes_from_the_rest(
     broker: redis.Redis, make_taker: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
