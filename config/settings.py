@@ -158,7 +158,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "people.middleware.FewChangesAtOnce",
+    "people.middleware.FewRequestsAtOnce",
     "common.admin.damaged.DamagedRows",
 ]
 TEMPLATES = [

@@ -19,7 +19,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
 from common.database.postgres import is_locked
-from common.redis import request_slots
+from common.redis import request_limiter, request_slots
 from common.texts import languages
 from people.models import User
 from people.sign_in import second_factor
@@ -57,11 +57,14 @@ class ReadersZoneAndLanguage:
         return response
 
 
-class FewChangesAtOnce:
-    """Limit how many changes of one person are in work, and answer 409 where they wait too long for each other.
+class FewRequestsAtOnce:
+    """Limit how many requests of one person, or of one stranger's address, are in work.
 
-    The page keeps what was typed, and sends it again. The API does the same in `api.protocol.calls`.
+    Where changes wait too long for each other, the page of 409 keeps what was typed, and sends it again. The API, and
+    what the secret in an address lets in, do the same with their person.
     """
+
+    _ELSEWHERE = ("/api/", "/in/", "/calendar/", "/healthz")
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -74,10 +77,13 @@ class FewChangesAtOnce:
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         """After the check for forged requests, whose fields must not be shown."""
-        if request.method in request_slots.SAFE or request.path.startswith("/api/"):
+        if request.path.startswith(self._ELSEWHERE):
             return None
         person = request.user.pk
-        return None if person is None else request_slots.enter(request, person, lambda: _busy(request))
+        if person is not None and request.method not in request_slots.SAFE:
+            return request_slots.enter(request, request_slots.CHANGE, person, lambda: _busy(request))
+        who = request_limiter.by_address(request) if person is None else person
+        return request_slots.enter(request, request_slots.READ, who, request_limiter.too_many_page)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         return _busy(request) if is_locked(error) else None

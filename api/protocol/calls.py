@@ -15,6 +15,7 @@ from api.protocol.fields import CHOICES
 from api.protocol.problems import FieldError, Problem, invalid, not_found
 from common.database.postgres import is_locked, is_outage
 from common.redis import request_limiter, request_slots
+from common.redis.request_slots import CHANGE, READ
 from people.user_lock import Busy
 
 log = logging.getLogger(__name__)
@@ -37,8 +38,8 @@ def handle(run: Run) -> Run:
             headers = verdict.headers
             if not verdict.allowed:
                 raise too_many(verdict, "This token")
-            if request.method not in request_slots.SAFE:
-                response = request_slots.enter(request, token.user_id, lambda: busy().response())
+            kind, refusal = (READ, too_many_at_once) if request.method in request_slots.SAFE else (CHANGE, busy)
+            response = request_slots.enter(request, kind, token.user_id, lambda: refusal().response())
             if response is not None:
                 pass
             elif (key := _key(request)) is not None:
@@ -73,6 +74,10 @@ def too_many(verdict: request_limiter.Verdict, who: str) -> Problem:
         allowed=False,
         reset=verdict.reset,
     )
+
+
+def too_many_at_once() -> Problem:
+    return Problem(429, "too-many-at-once", "Too many requests of yours are in work.", "Wait until some have ended.")
 
 
 def busy() -> Problem:

@@ -82,10 +82,14 @@ def by_address(request: HttpRequest) -> str:
     return f"address:{ratelimit.truncate_ip(httpkit.get_client_ip(request) or '')}"
 
 
+def too_many_page() -> HttpResponse:
+    return render(None, "429.html", status=429)
+
+
 def limit_page(key: str, respond: Callable[[], HttpResponse]) -> HttpResponse:
     """The response to one more request of `key`, or the page for 429; with the headers of the limit."""
     verdict = check(key)
-    response = respond() if verdict.allowed else render(None, "429.html", status=429)
+    response = respond() if verdict.allowed else too_many_page()
     for name, value in verdict.headers.items():
         response[name] = value
     return response

@@ -1,8 +1,8 @@
-"""Few changing requests of one person are in work at a time, so that no account takes all connections or threads.
+"""Few requests of one person are in work at a time, so that no account takes all connections, threads or the CPU.
 
-A further one waits up to a second, without a thread or a connection (see config.asgi), and is then refused. Requests
-are counted in each process, and for all processes in Redis. There, one counts for at most `LEASE` seconds: after a
-process was killed, its person waits no longer than that. While Redis is down, each process counts alone.
+A further one waits, without a thread or a connection (see config.asgi), and is then refused. What reads is counted in
+each process. What changes is counted in Redis too, for all processes. There, one counts for at most `LEASE` seconds:
+after a process was killed, its person waits no longer than that. While Redis is down, each process counts alone.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from uuid import uuid4
 
@@ -27,9 +28,23 @@ AT_ONCE = 2
 LEASE = 5.0  # seconds
 SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 # Of one person in one process. Each keeps its body in memory.
-_MOST_WAITING = 32
-# Seconds that a request waits, and after which it asks again: one that ends in another process wakes nobody here.
-_PATIENCE, _PAUSE = 1.0, 0.25
+_MOST_WAITING = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Seconds that a request waits in all, and after which it asks again: nobody may wake it."""
+
+    name: str
+    patience: float
+    pause: float
+
+
+CHANGE = Kind("change", 1.0, 0.25)  # one that ends in another process wakes nobody here
+READ = Kind("read", 10.0, 2.5)
+"""Also what others post to a person's inbound addresses; and all of a stranger, by the IP address."""
+
+_Key = tuple[Kind, int | str]
 
 # A sorted set of the requests in work, by the time until which each counts. Redis' clock decides.
 _TAKE = """
@@ -46,22 +61,25 @@ return 1
 _END = "return redis.call('ZREM', KEYS[1], ARGV[1])"
 
 _lock = threading.Lock()
-_in_work: Counter[int] = Counter()
-_waiting: defaultdict[int, deque[asyncio.Future[None]]] = defaultdict(deque)
+_in_work: Counter[_Key] = Counter()
+_waiting: defaultdict[_Key, deque[asyncio.Future[None]]] = defaultdict(deque)
 
 
-def enter(request: HttpRequest, person_id: int, refuse: Callable[[], HttpResponse]) -> HttpResponse | None:
-    """Count the request until `leave`. If too many are in work, return the refusal, which the server may wait with."""
-    lend_connection()  # Redis may be slow
-    name = uuid4().hex
-    if _take(person_id, name):
-        request.slot = (person_id, name)  # type: ignore[attr-defined]
+def enter(request: HttpRequest, kind: Kind, who: int | str, refuse: Callable[[], HttpResponse]) -> HttpResponse | None:
+    """Count the request until `leave`. If too many are in work, return the refusal, which the server may wait with.
+
+    `who`: the id of a person, or the key of an IP address (`request_limiter.by_address`).
+    """
+    key, name = (kind, who), uuid4().hex
+    if _take(key, name):
+        request.slot = (key, name)  # type: ignore[attr-defined]
         request.__dict__.pop("slot_until", None)  # a pull that waits comes again
         return None
-    until: float = request.__dict__.setdefault("slot_until", time.monotonic() + _PATIENCE)
+    until: float = request.__dict__.setdefault("slot_until", time.monotonic() + kind.patience)
     response = refuse()
+    response["Retry-After"] = "1"
     if time.monotonic() < until:
-        response.wait = partial(_wait, request, person_id, until)  # type: ignore[attr-defined]
+        response.wait = partial(_wait, request, key, until)  # type: ignore[attr-defined]
     return response
 
 
@@ -91,28 +109,32 @@ def leave(request: HttpRequest) -> None:
     """The request has been answered."""
     if (slot := request.__dict__.pop("slot", None)) is None:
         return
-    person_id, name = slot
-    request_limiter.ask(_END, _key(person_id), [name], 0)
-    _give_back(person_id)
+    key, name = slot
+    if key[0] is CHANGE:
+        request_limiter.ask(_END, _name(key), [name], 0)
+    _give_back(key)
 
 
-def _take(person_id: int, name: str) -> bool:
+def _take(key: _Key, name: str) -> bool:
     with _lock:
-        if _in_work[person_id] >= AT_ONCE:
+        if _in_work[key] >= AT_ONCE:
             return False
-        _in_work[person_id] += 1
-    if request_limiter.ask(_TAKE, _key(person_id), [AT_ONCE, LEASE, name], 1):
+        _in_work[key] += 1
+    if key[0] is not CHANGE:
         return True
-    _give_back(person_id)
+    lend_connection()  # Redis may be slow
+    if request_limiter.ask(_TAKE, _name(key), [AT_ONCE, LEASE, name], 1):
+        return True
+    _give_back(key)
     return False
 
 
-def _give_back(person_id: int) -> None:
+def _give_back(key: _Key) -> None:
     with _lock:
-        _in_work[person_id] -= 1
-        if not _in_work[person_id]:
-            del _in_work[person_id]
-        for future in _waiting.get(person_id, ()):
+        _in_work[key] -= 1
+        if not _in_work[key]:
+            del _in_work[key]
+        for future in _waiting.get(key, ()):
             future.get_loop().call_soon_threadsafe(_wake, future)
             break
 
@@ -122,22 +144,22 @@ def _wake(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-async def _wait(request: HttpRequest, person_id: int, until: float) -> None:
-    """Until a request of the person ends here, or it is time to ask again."""
+async def _wait(request: HttpRequest, key: _Key, until: float) -> None:
+    """Until a request of the same key ends here, or it is time to ask again."""
     future = asyncio.get_running_loop().create_future()
     with _lock:
-        if len(_waiting[person_id]) >= _MOST_WAITING:
+        if len(_waiting[key]) >= _MOST_WAITING:
             request.slot_until = 0.0  # type: ignore[attr-defined]
             return
-        _waiting[person_id].append(future)
+        _waiting[key].append(future)
     try:
-        await asyncio.wait([future], timeout=max(0.0, min(_PAUSE, until - time.monotonic())))
+        await asyncio.wait([future], timeout=max(0.0, min(key[0].pause, until - time.monotonic())))
     finally:
         with _lock:
-            _waiting[person_id].remove(future)
-            if not _waiting[person_id]:
-                del _waiting[person_id]
+            _waiting[key].remove(future)
+            if not _waiting[key]:
+                del _waiting[key]
 
 
-def _key(person_id: int) -> str:
-    return f"{settings.CACHES['default']['KEY_PREFIX']}:in-work:{person_id}"
+def _name(key: _Key) -> str:
+    return f"{settings.CACHES['default']['KEY_PREFIX']}:in-work:{key[1]}"

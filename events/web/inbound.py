@@ -15,7 +15,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from common.database import encryption
 from common.parsing import strict_json
-from common.redis import request_limiter
+from common.redis import request_limiter, request_slots
+from common.redis.request_slots import READ
 from events.inbound import addresses, receive
 from events.inbound.forms import InboundForm, SampleForm
 from events.models import InboundAddress, InboundRequest
@@ -121,6 +122,8 @@ def inbound_post(request: HttpRequest, secret: str) -> HttpResponse:
     202 and the ids of the events once they are stored; else why not, in words.
     """
     address = receive.find(secret)
+    if address is not None and (busy := request_slots.enter(request, READ, address.user_id, _busy)) is not None:
+        return busy
     verdict = request_limiter.check(request_limiter.by_address(request) if address is None else f"inbound:{address.id}")
     if not verdict.allowed:
         return JsonResponse({"allowed": False, "reset": verdict.reset}, status=429, headers=verdict.headers)
@@ -137,6 +140,10 @@ def inbound_post(request: HttpRequest, secret: str) -> HttpResponse:
     if answer.wait:
         response["Retry-After"] = str(answer.wait)
     return response
+
+
+def _busy() -> JsonResponse:
+    return _problem(429, "Too many requests of this address' owner are in work. Send it again.", "too-many-at-once")
 
 
 def _problem(status: int, detail: str, code: str) -> JsonResponse:

@@ -8,7 +8,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import conditional_page, require_POST, require_safe
 
 from common.database import encryption
-from common.redis.request_limiter import by_address, limit_page
+from common.redis import request_slots
+from common.redis.request_limiter import by_address, limit_page, too_many_page
 from common.texts import languages
 from people.access.requests import PersonRequest
 from schedules.agenda import feed
@@ -62,4 +63,5 @@ def read(request: HttpRequest, secret: str) -> HttpResponse:
         headers = {"Cache-Control": "private", "Content-Disposition": 'inline; filename="carillon.ics"'}
         return HttpResponse(written, content_type="text/calendar; charset=utf-8", headers=headers)
 
-    return limit_page(f"calendar:{found.id}", answer)
+    busy = request_slots.enter(request, request_slots.READ, user.pk, too_many_page)
+    return busy or limit_page(f"calendar:{found.id}", answer)

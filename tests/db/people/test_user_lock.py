@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from html import unescape
-from uuid import uuid4
+from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings as configured
 from django.db import OperationalError, connection, transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from redis import Redis
 
 from api.protocol import idempotency
 from common.database.postgres import is_locked
 from common.redis import request_slots
+from common.redis.request_slots import CHANGE, READ, Kind
 from people.models import User
 from people.user_lock import Busy, lock_at_once, lock_in_transaction, lock_user
+from schedules.agenda import feed
 from schedules.models import Schedule
 from tests.db.api.conftest import Api
+from tests.db.events.test_inbound import TOKEN, make_address
 from tests.db.locks import locked
 from tests.make import make_channel, make_schedule, make_user
 
@@ -127,21 +131,21 @@ def test_a_statement_that_takes_too_long_is_an_outage_and_no_fault(browser: Clie
     assert raised.value.__cause__.sqlstate == "57014"  # type: ignore[union-attr]
 
 
-@pytest.fixture
-def in_work(ada: User) -> Iterator[None]:
-    """As many changes of Ada as may be in work, in this process."""
-    names = [uuid4().hex for _ in range(request_slots.AT_ONCE)]
-    assert all(request_slots._take(ada.pk, name) for name in names)
+@contextmanager
+def working(kind: Kind, who: int | str) -> Iterator[None]:
+    """As many requests as may be in work, in this process."""
+    requests = [HttpRequest() for _ in range(request_slots.AT_ONCE)]
+    assert all(request_slots.enter(one, kind, who, HttpResponse) is None for one in requests)
     yield
-    for name in names:
-        request_slots.leave(_answered(ada, name))
+    for one in requests:
+        request_slots.leave(one)
     assert not request_slots._in_work
 
 
-def _answered(user: User, name: str) -> HttpRequest:
-    request = HttpRequest()
-    request.slot = (user.pk, name)  # type: ignore[attr-defined]
-    return request
+@pytest.fixture
+def in_work(ada: User) -> Iterator[None]:
+    with working(CHANGE, ada.pk):
+        yield
 
 
 def test_a_third_change_of_one_person_is_refused_and_reading_is_not(
@@ -158,8 +162,37 @@ def test_a_third_change_of_one_person_is_refused_and_reading_is_not(
     assert Api(other).post(f"/schedules/{theirs.id}/pause").status_code == 200
 
 
+def test_a_third_read_of_one_person_is_refused_whatever_lets_it_in(ada: User, browser: Client, api: Api) -> None:
+    made, other = make_schedule(ada), make_user()
+    calendar, inbound = urlsplit(feed.url(feed.make(ada))).path, f"/in/{TOKEN}"
+    stranger = Client()
+    make_address(ada)
+    with working(READ, ada.pk):
+        pages = [browser.get("/reminders/"), browser.get("/reminders/month/"), stranger.get(calendar)]
+        assert [(one.status_code, one["Retry-After"]) for one in pages] == [(429, "1")] * 3
+        posted = stranger.post(inbound, {}, content_type="application/json")
+        for refused in (api.get("/schedules"), posted):
+            assert (refused.status_code, refused["Retry-After"]) == (429, "1")
+            assert refused.json()["code"] == "too-many-at-once"
+        assert browser.post(f"/reminders/{made.id}/pause/").status_code == 302
+        assert Api(other).get("/schedules").status_code == 200
+        assert stranger.get("/account/login/").status_code == 200
+    assert [browser.get("/reminders/").status_code, stranger.get(calendar).status_code] == [200, 200]
+    assert stranger.post(inbound, {}, content_type="application/json").status_code == 202
+
+
+def test_a_third_request_of_a_stranger_is_refused_to_their_address_alone(ada: User, browser: Client, api: Api) -> None:
+    stranger = Client()
+    with working(READ, "address:127.0.0.1"):
+        for refused in (stranger.get("/account/login/"), stranger.post("/account/login/", {"login": ada.email})):
+            assert (refused.status_code, refused["Retry-After"]) == (429, "1")
+        assert stranger.get("/account/login/", REMOTE_ADDR="192.0.2.7").status_code == 200
+        assert stranger.get("/healthz").status_code == 200  # a load balancer may share the address
+        assert [browser.get("/reminders/").status_code, api.get("/schedules").status_code] == [200, 200]
+
+
 def test_changes_in_another_process_count_until_their_lease_ends(ada: User, api: Api) -> None:
-    made, name = make_schedule(ada), request_slots._key(ada.pk)
+    made, name = make_schedule(ada), request_slots._name((CHANGE, ada.pk))
     with Redis.from_url(configured.REDIS_URL) as redis:
         now = redis.time()[0]
         redis.zadd(name, {"one": now + 600, "other": now + 600})

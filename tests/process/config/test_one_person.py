@@ -82,9 +82,18 @@ def test_a_third_change_waits_for_its_turn_and_is_done() -> None:
     with Web() as web, ThreadPoolExecutor(12) as pool:
         asked = [
             pool.submit(web.ask, "POST", "/reminders/bulk/", {"do": "pause", "chosen": str(made.id)}, cookie)
-            for _ in range(6)
+            for _ in range(AT_ONCE + 1)
         ]
-        assert [one.result().status for one in asked] == [302] * 6
+        assert [one.result().status for one in asked] == [302] * len(asked)
+
+
+def test_pages_that_one_person_opens_at_once_are_read_in_turn() -> None:
+    person, other = make_user(), make_user()
+    cookie, others = signed_in(person), signed_in(other)
+    with Web() as web, ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(web.ask, "GET", "/reminders/month/", cookie=cookie) for _ in range(4 * AT_ONCE)]
+        assert web.ask("GET", "/reminders/", cookie=others).status == 200
+        assert [one.result().status for one in asked] == [200] * len(asked)
 
 
 def test_checks_at_a_source_that_never_answers_hold_two_threads() -> None:
