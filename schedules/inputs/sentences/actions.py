@@ -7,12 +7,30 @@ from typing import Any
 
 from dateutil.relativedelta import relativedelta
 
+from common import zones
 from schedules.inputs.sentences.days import Clock, Day, Piece, Step, Times, checked, feast, this_week
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.rules import words
 
 _SMALLER = {"hours": ("minutes", 60), "minutes": ("seconds", 60), "days": ("hours", 24), "years": ("months", 12)}
 _MONTHS = {"months": 1, "quarters": 3, "years": 12}
+
+
+def _zone(pieces: list[Piece]) -> str | None:
+    """ "Asia/Tokyo", or "CET" """
+    name = pieces[0].text
+    return name if name in zones.known() and ("/" in name or name.isupper()) else None
+
+
+def _city(pieces: list[Piece]) -> str | None:
+    """ "New York time" """
+    city = "_".join(piece.text.lower() for piece in pieces[:-1])
+    return next((name for name in sorted(zones.known()) if name.lower().endswith(f"/{city}")), None)
+
+
+def _unclear_zone(pieces: list[Piece]) -> None:
+    if pieces[0].text.isupper():
+        raise NotUnderstood("zone")
 
 
 def _step(number: float, unit: str, scale: float = 1, plus: float = 0) -> Step | None:
@@ -162,6 +180,9 @@ def _hours(begin: Times, end: Times) -> tuple[Clock, Clock]:
 
 
 ACTIONS: Mapping[str, Callable[..., Any]] = {
+    "zone": _zone,
+    "city": _city,
+    "unclear_zone": _unclear_zone,
     # Lengths.
     "step": _step,
     "steps": lambda pieces: [piece.kinds["step"] for piece in pieces if "step" in piece.kinds],

@@ -79,9 +79,9 @@ class Grammar:
 
         return re.compile(_NAMED.sub(one, pattern).replace(" ", ""))
 
-    def reduced(self, pieces: list[Piece], line: str, today: date) -> list[Piece]:
-        """The pieces, with the larger ones in place of what they are made of."""
-        signs = self._signs(pieces)
+    def reduced(self, pieces: list[Piece], line: str, today: date) -> tuple[list[Piece], list[Piece]]:
+        """The pieces, with the larger ones in place of what they are made of; and the zones, which stand anywhere."""
+        signs, zones = self._signs(pieces), []
         for rule, pattern in self._rules:
             at = 0
             while found := pattern.search(signs, at):
@@ -90,10 +90,12 @@ class Grammar:
                     at = begin + 1
                     continue
                 start, stop = pieces[begin].start, pieces[end - 1].end
-                pieces = [*pieces[:begin], Piece({rule.kind: value}, start, stop, line[start:stop]), *pieces[end:]]
+                made = [Piece({rule.kind: value}, start, stop, line[start:stop])]
+                zones += made if rule.kind == "zone" else []
+                pieces = [*pieces[:begin], *([] if rule.kind == "zone" else made), *pieces[end:]]
                 signs = self._signs(pieces)
-                at = begin + (rule.kind != "day")
-        return pieces
+                at = begin + (rule.kind not in ("day", "zone"))
+        return pieces, zones
 
     def _signs(self, pieces: list[Piece]) -> str:
         return "".join(self._characters[frozenset(piece.kinds)] for piece in pieces)

@@ -18,6 +18,7 @@ from schedules.rules.cron_text import SHORTHANDS
 
 DATA = Path(__file__).with_name("data")
 _LONGEST = 6
+_FARTHEST = 14 * 60
 _YEARS = range(1900, 2200)
 # Kinds of words that tell of a time in whatever language the rest is.
 _TELLING = {"weekday", "plural", "every", "adverb", "workdays"}
@@ -186,7 +187,8 @@ def _of_token(token: re.Match[str]) -> Mapping[str, Any]:
     try:
         return _READERS[kind](text) if kind in _READERS else {}
     except ValueError:
-        raise NotUnderstood("time" if kind in ("half", "clock", "dot") else "date", text) from None
+        codes = {"half": "time", "clock": "time", "dot": "time", "offset": "zone"}
+        raise NotUnderstood(codes.get(str(kind), "date"), text) from None
 
 
 def _digits(text: str) -> dict[str, Any]:
@@ -225,6 +227,14 @@ def _dot(text: str) -> Mapping[str, Any]:
     return found
 
 
+def _offset(text: str) -> Mapping[str, Any]:
+    """In minutes."""
+    sign, hours, minutes = re.findall(r"([+-])\s?(\d{1,2}):?(\d\d)?", text)[0]
+    if (offset := int(hours) * 60 + int(minutes or 0)) > _FARTHEST:
+        raise ValueError
+    return {"offset": -offset if sign == "-" else offset}
+
+
 def _slashed(text: str) -> Mapping[str, Any]:
     """A date that can be read in one way only, or else one to ask about."""
     numbers = [int(one) for one in re.findall(r"\d+", text)]
@@ -252,7 +262,7 @@ def _ymd(year: int, month: int, day: int) -> Mapping[str, Any]:
 _READERS: Mapping[str | None, Any] = {
     "shorthand": lambda text: {"shorthand": text.lower()} if text.lower() in SHORTHANDS else {},
     "zonename": lambda text: {"zonename": text},
-    "offset": lambda text: {"offset": text},
+    "offset": _offset,
     "iso": lambda text: _ymd(*(int(one) for one in text.rstrip("Tt").split("-"))),
     "slashed": _slashed,
     "dotted": lambda text: _ymd(*(int(one or 0) for one in reversed(text.split(".")))),

@@ -1,19 +1,15 @@
 """What a line says about time. Each word of it is used, or is a word of the title."""
 
-import re
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
-from common import zones
 from schedules.inputs.sentences import rest
 from schedules.inputs.sentences.days import Clock, Day, Piece, Step, Times
 from schedules.inputs.sentences.grammar import grammar
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.pieces import lexicon, pieces
 
-_TIMES = {"clock", "num", "am", "pm", "oclock", "named", "part", "inpart", "dot"}
-_FARTHEST = 14 * 60
 ELAPSED = ("seconds", "minutes", "hours")
 # What may be said once: the field of a kind, and the hint for a second one.
 _ONCE = {
@@ -67,12 +63,11 @@ class _Reader:
     def __init__(self, line: str, today: date, language: str) -> None:
         self.said = Said(line, today)
         self.known = lexicon(language)
-        self.zones: list[Piece] = []
-        raw = self._without_zones(pieces(line, language), language)
-        self.pieces = grammar(language).reduced(raw, line, today)
+        self.pieces, self.zones = grammar(language).reduced(pieces(line, language), line, today)
 
     def read(self) -> Said:
         said = self.said
+        self._take_zones()
         for piece in self.pieces:
             kind = next((kind for kind in piece.kinds if kind in _ONCE or hasattr(self, f"_take_{kind}")), None)
             if kind is None:
@@ -90,54 +85,18 @@ class _Reader:
         self._keep_repetition()
         if not (said.every or said.repeats or said.shorthand):
             self._keep_start()
-        used = sorted((piece for piece in [*self.pieces, *self.zones] if piece.is_used), key=lambda piece: piece.start)
+        used = sorted([*(piece for piece in self.pieces if piece.is_used), *self.zones], key=lambda piece: piece.start)
         said.timing = " ".join(piece.text for piece in used)
         rest.check(self.pieces, said, self.known)
         said.title = rest.title([piece for piece in self.pieces if not piece.is_used], self.known)
         return said
 
-    # Zones.
-
-    def _without_zones(self, found: list[Piece], language: str) -> list[Piece]:
-        for at, piece in enumerate(found):
-            if "zoneword" in piece.kinds:
-                self._city(found, at)
-            elif self._zone(piece, at > 0 and bool(_TIMES & found[at - 1].kinds.keys()), language):
-                self.zones.append(piece)
-        for piece in self.zones:
-            piece.is_used = True
-        return [piece for piece in found if not piece.is_used]
-
-    def _zone(self, piece: Piece, follows_time: bool, language: str) -> bool:
-        said, text = self.said, piece.text
-        offset = piece.kinds.get("abbreviation")
-        is_word = not text.isupper() and (
-            not follows_time or (offset == "several" and (language != "en" or len(text) < 3))
-        )
-        if ("/" in text or (follows_time and text.isupper())) and text in zones.known():
-            said.zone = text
-        elif "offset" in piece.kinds:
-            sign, hours, minutes = re.findall(r"([+-])\s?(\d{1,2}):?(\d\d)?", text)[0]
-            said.offset = (int(hours) * 60 + int(minutes or 0)) * (-1 if sign == "-" else 1)
-            if abs(said.offset) > _FARTHEST:
-                raise NotUnderstood("zone", text)
-        elif offset is not None and not is_word:
-            if not follows_time or offset == "several":
-                raise NotUnderstood("zone", text)
-            said.offset = offset
-        else:
-            return False
-        return True
-
-    def _city(self, found: list[Piece], at: int) -> None:
-        """ "New York time" """
-        for length in (2, 1):
-            words = found[at - length : at] if at >= length else []
-            city = "_".join(piece.text.lower() for piece in words)
-            if city and (names := [name for name in sorted(zones.known()) if name.lower().endswith(f"/{city}")]):
-                self.said.zone = names[0]
-                self.zones += found[at - length : at + 1]
-                return
+    def _take_zones(self) -> None:
+        found = {piece.kinds["zone"] for piece in self.zones}
+        if len(found) > 1:
+            raise NotUnderstood("zone", self.zones[-1].text)
+        for zone in found:
+            self.said.zone, self.said.offset = (zone, None) if isinstance(zone, str) else ("", zone)
 
     # Each kind of a whole piece.
 
