@@ -125,7 +125,7 @@ def _next_month(month: int, today: date) -> Day | None:
 def _every(value: Day, number: int | None = None) -> Day | None:
     """A repetition of the day, as in "every Friday" or "every 2nd Tuesday of the month"."""
     number = 1 if number is None else number
-    is_once = value.exact or value.year or value.movable or value.until or value.shift
+    is_once = value.exact or value.year or value.movable or value.until or value.shift or value.said is not None
     if is_once or number < 1 or (number > 1 and not value.weekdays):
         raise NotUnderstood("every")
     if value.nth in (2, 3, 4) and not value.is_of:
@@ -138,11 +138,11 @@ def _every(value: Day, number: int | None = None) -> Day | None:
 
 def _past(minutes: int, times: Times, sign: int = 1) -> Times | None:
     """`minutes` past an hour; before it if they are negative."""
-    at, minutes = times[0], minutes * sign
-    if at.minute or not -60 < minutes < 60:
+    at = times[0]
+    if abs(minutes) >= 60:
         return None
-    hour = at.hour if minutes >= 0 else (at.hour - 1) % 24
-    return (replace(at, hour=hour or (12 if at.is_open else 0), minute=minutes % 60),)
+    hour, minute = divmod(at.hour * 60 + at.minute + minutes * sign, 60)
+    return (replace(at, hour=hour % 24 or (12 if at.is_open else 0), minute=minute),)
 
 
 def _minutes(times: Times, minute: int | None = None, half: int | None = None) -> Times | None:
@@ -189,7 +189,8 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     # Days of a month or year.
     "day": _day,
     "feast": feast,
-    "next_feast": lambda text, today: feast(text, today.year + 1),
+    "feast_in": lambda text, today, ahead: feast(text, today.year + ahead),
+    "quarter": lambda number, year=None: _day(day=1, month=3 * number - 2, year=year),
     "span": _span,
     "days_span": _days_span,
     "of_unit": _of_unit,
@@ -206,6 +207,8 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "weekday_to": _weekday_to,
     "in_week": lambda weekday, today, weeks: Day(exact=this_week(today, weekday, weeks)),
     "coming": _coming,
+    # Before that weekday, "el viernes que viene" may be the one of this week.
+    "of_next_week": lambda weekday, today: _coming(1, weekday, today) if weekday <= today.weekday() else None,
     "next_unit": _next_unit,
     "next_date": lambda day: day if day.month or day.movable else None,
     "days_later": lambda number, today, part="": Day(exact=today + timedelta(days=number), part=part),

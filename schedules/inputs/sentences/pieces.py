@@ -196,7 +196,7 @@ def _digits(text: str) -> dict[str, Any]:
     found = _number(number, "digits") if number >= 0 else {}
     found |= {"year": number} if len(text) == 4 and number in _YEARS else {}
     is_time = 100 <= number < 2400 and number % 100 < 60 and len(text) < 5
-    return found | (_clock(f"{number // 100}:{number % 100}", "hhmm") if is_time else {})
+    return found | (_clock(f"{text[:-2]}:{text[-2:]}", "hhmm") if is_time else {})
 
 
 def _hms(text: str) -> tuple[int, int, int]:
@@ -238,8 +238,9 @@ def _offset(text: str) -> Mapping[str, Any]:
 def _slashed(text: str) -> Mapping[str, Any]:
     """A date that can be read in one way only, or else one to ask about."""
     numbers = [int(one) for one in re.findall(r"\d+", text)]
-    if len(numbers) == 2 and numbers[1] in _YEARS:
-        return {"ymd": Day(month=numbers[0], year=numbers[1])} if 1 <= numbers[0] <= 12 else {"slashed": text}
+    if len(numbers) == 2 and max(numbers) in _YEARS:
+        month, year = sorted(numbers)
+        return {"ymd": Day(month=month, year=year)} if 1 <= month <= 12 else {"slashed": text}
     if numbers[0] > 31:
         return _ymd(numbers[0], *numbers[1:]) if len(numbers) == 3 else {"slashed": text}
     if len(numbers) == 3 and _NEXT_CENTURY <= numbers[2] < 100:

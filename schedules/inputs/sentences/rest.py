@@ -114,6 +114,6 @@ def title(pieces: list[Piece], known: Lexicon) -> str:
         text += " " * (piece.start > last) + (piece.text[1:-1] if is_quoted else piece.text)
         last = piece.end
     found = " ".join(text.split()).strip(" ,;:–-").removesuffix(" .")
-    found = re.sub(r" (?=[!?])", "", found)
-    preamble = next((one for one in known.preambles if found.lower().startswith(f"{one} ")), "")
+    found = re.sub(r" (?=[!?])|\( *\) ?", "", found)
+    preamble = next((one for one in known.preambles if f"{found} ".lower().startswith(f"{one} ")), "")
     return found[len(preamble) :].strip() if re.search(r"\w", found) else ""
