@@ -55,6 +55,9 @@ def text_of(headers: Mapping[str, str], body: bytes) -> str:
             return body.decode("utf-8-sig")
     if _content_type(headers)[0] == "multipart/form-data" and charset == "utf-8":
         return body.replace(b"\0", b"?").decode("utf-8", "surrogateescape")
+    if charset == "iso8859-1":  # often said of Windows-1252, which has letters where that has control characters
+        with suppress(UnicodeDecodeError):
+            return body.decode("cp1252")
     try:
         return body.decode(charset).removeprefix("\ufeff")
     except UnicodeDecodeError as error:

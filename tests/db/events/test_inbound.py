@@ -247,6 +247,8 @@ PHOTO = (
         ("application/json", '{"name": "Bäcker"}'.encode("utf-16-be"), {"name": "Bäcker"}),
         ("application/json; charset=iso-8859-1", '{"name": "Bäcker"}'.encode("latin-1"), {"name": "Bäcker"}),
         ('application/json; charset="Windows-1252"', '{"price": "5 €"}'.encode("cp1252"), {"price": "5 €"}),
+        ("application/json; charset=iso-8859-1", '{"price": "5 €"}'.encode("cp1252"), {"price": "5 €"}),
+        ("application/json; charset=iso-8859-1", b'{"name": "\xe4\x81"}', {"name": "ä\x81"}),
         ("application/cloudevents+json; charset=shift_jis", '{"name": "東京"}'.encode("shift_jis"), {"name": "東京"}),
         ("", json.dumps(ORDER).encode(), ORDER),
         (FORM, b"a=1&b=x%20y&a=2&c=", {"a": ["1", "2"], "b": "x y", "c": ""}),
