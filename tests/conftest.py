@@ -23,9 +23,14 @@ from people.models import User
 from tests.make import make_user, signed_in
 from work.broker import fair_queue
 
-# Tests make databases, and rows without triggers. Carillon's own role may neither.
-if configured.DATABASES["default"]["USER"] == "carillon":
-    configured.DATABASES["default"]["USER"] = "postgres"
+# Tests make databases, and rows without triggers. Carillon's own role may neither. The engine of tests need not survive
+# a crash of the machine.
+if (_given := configured.DATABASES["default"])["USER"] == "carillon":
+    _given["USER"] = "postgres"
+    with psycopg.connect(host=_given["HOST"], user="postgres", dbname="postgres", autocommit=True) as _engine:
+        for _setting in ("fsync", "full_page_writes"):
+            _engine.execute(f"ALTER SYSTEM SET {_setting} = off")
+        _engine.execute("SELECT pg_reload_conf()")
 
 _MADE_BY_MIGRATIONS = ["django_migrations", "django_content_type", "auth_permission"]
 
