@@ -25,6 +25,7 @@ from events.reasons import Code
 from notifications.models import Delivery, Notification
 from people.models import User
 from tests.make import NOON, happen, make_rule, send_now
+from work.broker.wakes import Wake
 from work.engine import claim, recovery, runner, settlement
 from work.reasons import NO_REASON
 
@@ -92,12 +93,23 @@ def test_a_title_can_count_and_further_events_are_only_counted(ada: User) -> Non
     assert len(few) == 1  # the entries, in one
 
 
-def test_it_is_due_at_once_when_it_has_so_many_and_the_next_event_opens_another(ada: User) -> None:
+def test_it_is_due_at_once_when_it_has_so_many_and_the_next_event_opens_another(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[Wake] = []
+    add = digests.add
+
+    def recorded(*values: Any) -> list[Wake]:
+        woken.extend(wakes := add(*values))
+        return wakes
+
+    monkeypatch.setattr(digests, "add", recorded)
     make_digest_rule(ada, digest_count=3)
     for _ in range(3):
         happen(ada)
     digest = Digest.objects.get()
     assert digest.available_at <= timezone.now()
+    assert [0 if wake.wait == 0 else round(wake.wait / 3600) for wake in woken] == [1, 0]
     runner.run(DIGEST, digest.id, "worker")
     happen(ada)
     assert Counter(Digest.objects.values_list("state", "gathered")) == {("sent", 3): 1, ("pending", 1): 1}

@@ -224,3 +224,9 @@ def saying(channel: Channel, available_at: object) -> outbox.NewNotification:
         batch_id=uuid7(),
         available_at=available_at,  # type: ignore[arg-type]
     )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_notice_is_published_at_its_commit_without_rescue(broker: redis.Redis, channel: Channel) -> None:
+    outbox.notify(channel.user_id, [channel], "Subject", "Body", Notification.Origin.NOTICE)
+    assert published(broker) == {Delivery.objects.get().id}

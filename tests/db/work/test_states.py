@@ -13,9 +13,12 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
+from common.database import postgres
 from notifications.deliveries import withdrawal
+from notifications.deliveries.kind import DELIVERY
 from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import webhook
+from tests.db.locks import impatient, locked
 from tests.make import NOON, drop_check, make_channel, make_delivery, make_user, send_now, settle, take, taken
 from work.engine import claim as claiming, manual, recovery, settlement
 
@@ -201,3 +204,12 @@ def test_a_workers_clock_that_jumps_moves_no_lease_and_no_due(
     attempt = delivery.history.get()
     assert attempt.finished_at is not None
     assert attempt.finished_at - attempt.started_at < timedelta(minutes=1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_locked_row_delays_no_other_claim_of_the_same_statement(channel: Channel) -> None:
+    mine, other = make_delivery(channel), make_delivery(channel)
+    values = claiming._values([(row.id, uuid4(), "worker") for row in (other, mine)])
+    with locked("notifications_delivery", other.id), impatient():
+        claimed = postgres.execute(DELIVERY.sql(claiming._CLAIM_MANY), values).fetchall()
+    assert [row.id for row in claimed] == [mine.id]

@@ -141,8 +141,9 @@ def test_a_slot_is_strictly_after_the_instant_asked_about() -> None:
 
 
 def test_a_naive_instant_is_refused_rather_than_guessed() -> None:
-    with pytest.raises(ValueError, match="aware"):
-        parse("daily", {"time": "09:00"}, "UTC").next_after(datetime(2026, 1, 1))  # noqa: DTZ001 - the point
+    for kind, params in (("daily", {"time": "09:00"}), ("cron", {"expression": "*/15 * * * *"})):
+        with pytest.raises(ValueError, match="aware"):
+            parse(kind, params, "UTC").next_after(datetime(2026, 1, 1))  # noqa: DTZ001 - the point
 
 
 def test_a_short_month_uses_its_last_day_or_is_skipped() -> None:
