@@ -35,17 +35,20 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     float: repr,
     bool: str,
     str: _quoted,
+    Mapping: lambda value: _quoted(json.dumps(value, default=str)),
 }
 
 
-def column(values: Iterable[UUID | datetime | float | bool | str | None]) -> str:
-    """The literal of an array of `values`, for `unnest(%s::uuid[], …)`; all of one type or None; datetimes are aware.
+def column(values: Iterable[Any], kind: type | None = None) -> str:
+    """The literal of an array of `values`, for `unnest(%s::uuid[], …)`; datetimes are aware.
+
+    All are None, or of the type `kind`: without it, that of the first.
 
     psycopg writes a list item by item, with a dumper and a search for what to quote. For the thousands of values of a
     batch, that takes as long as the insert.
     """
     listed = list(values)
-    write = next((_WRITERS[type(value)] for value in listed if value is not None), str)
+    write = _WRITERS[kind or next((type(value) for value in listed if value is not None), int)]
     return "{" + ",".join(["NULL" if value is None else write(value) for value in listed]) + "}"
 
 

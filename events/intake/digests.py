@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, time, timedelta
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from common import zones
-from common.database.postgres import column, query
+from common.database.postgres import query
+from common.database.rows import Rows
 from common.times import civil_time
 from common.uuid7 import uuid7
 from events.models import Effect, Rule
@@ -21,13 +23,28 @@ _LONGEST_VALUE = 200
 # Where a digest is claimed meanwhile, PostgreSQL waits for that, finds that its row has left the index, and opens
 # another one. The rows are locked in one order, so that no two events wait for each other.
 _FULL = """events_digest.gathered + 1 >= (SELECT r.digest_count FROM events_rule r WHERE r.id = excluded.rule_id)"""
+
+
+class _NewDigest(NamedTuple):
+    id: UUID
+    rule_id: UUID
+    type_pattern: str
+    key_value: str
+    is_full: bool
+    available_at: datetime
+
+
+_DIGESTS = Rows("d", _NewDigest)
 _ADD = f"""
-INSERT INTO events_digest (id, user_id, rule_id, type_pattern, key_value, gathered, is_full, hops, state, available_at,
-                           wake_at, wakes, tries, replays)
-SELECT id, %(user)s, rule_id, type_pattern, key_value, 1, is_full, %(hops)s, 'pending', due,
-       {wakes.wake_at("extract(epoch FROM due - now())::float")}, 0, 0, 0
-  FROM unnest(%(ids)s::uuid[], %(rules)s::uuid[], %(patterns)s::text[], %(values)s::text[], %(full)s::bool[],
-              %(due)s::timestamptz[]) AS d(id, rule_id, type_pattern, key_value, is_full, due)
+{
+    _DIGESTS.insert(
+        "events_digest",
+        **wakes.new_work("extract(epoch FROM available_at - now())::float"),
+        user_id="%(user)s",
+        hops="%(hops)s",
+        gathered="1",
+    )
+}
  ORDER BY rule_id
 ON CONFLICT (rule_id, key_value)
       WHERE state = 'pending' AND tries = 0 AND released = 0 AND replays = 0 AND NOT is_full
@@ -55,20 +72,13 @@ def add(effects: Sequence[Effect], user_id: int, envelope: Mapping[str, Any], no
     rules = [effect.rule for effect in effects]
     clock = any(rule.digest_at for rule in rules)
     zone = zones.read(User.objects.values_list("time_zone", flat=True).get(pk=user_id) if clock else "")
-    rows = query(
-        _ADD,
-        {
-            "user": user_id,
-            "hops": envelope["hops"],
-            "ids": column(uuid7() for _ in rules),
-            "rules": column(rule.id for rule in rules),
-            "patterns": column(rule.type_pattern for rule in rules),
-            "values": column(key_value(rule, envelope) for rule in rules),
-            "full": column(rule.digest_count == 1 for rule in rules),
-            "due": column(_due(rule, now, zone) for rule in rules),
-            **wakes.parameters(),
-        },
+    new = (
+        _NewDigest(
+            uuid7(), one.id, one.type_pattern, key_value(one, envelope), one.digest_count == 1, _due(one, now, zone)
+        )
+        for one in rules
     )
+    rows = query(_ADD, {**_DIGESTS.values(new), "user": user_id, "hops": envelope["hops"], **wakes.parameters()})
     for row in rows:
         by_rule[row.rule_id].digest_id = row.id
     return [Wake(SEND, row.id, row.wait, user_id) for row in rows if row.to_publish]

@@ -177,7 +177,7 @@ def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID, copy: st
         rule,
         said,
         quiet.wait(event.claimed_at, event.quiet),
-        notification_id=key,
+        id=key,
         batch_id=uuid5(event.id, str(rule.id)),
         correlation_id=event.correlation_id,
         hops=event.hops + 1,

@@ -1,9 +1,12 @@
 """Record events: one row for each id, however often it is sent; and handle one again for its person."""
 
 from collections.abc import Sequence
+from operator import attrgetter
+from typing import NamedTuple
 from uuid import UUID, uuid5
 
-from common.database.postgres import column, execute
+from common.database.postgres import execute
+from common.database.rows import Json, Rows
 from common.uuid7 import uuid7
 from events.intake import usage
 from events.models import Event
@@ -23,20 +26,36 @@ COST = """(
 """The SQL of what an event `d` costs: each rule may make a message."""
 _ROW = 500  # bytes of an event beside its data
 
+
+class Happened(NamedTuple):
+    user_id: int
+    envelope: Envelope
+
+
+_EVENTS = Rows(
+    "e",
+    Envelope,
+    of="envelope.",
+    id=(UUID, lambda _: uuid7()),
+    user_id=(int, attrgetter("user_id")),
+    data=(Json, attrgetter("envelope.data_text")),
+)
 # `wake_at` also for those with a delay, as everywhere: see `wakes`.
 _RECORD = f"""
-INSERT INTO events_event AS d (id, user_id, key, type, source, occurred_at, correlation_id, hops, data, topic_id,
-                          audience, audience_key, state, available_at, wake_at, wakes, tries, replays)
-SELECT id, user_id, key, type, source, coalesce(occurred_at, now()), correlation_id, hops, data::jsonb, topic_id,
-       audience, audience_key, 'pending', now() + delay * interval '1 second', {wakes.wake_at("delay")}, 0, 0, 0
-  FROM unnest(%(ids)s::uuid[], %(users)s::bigint[], %(keys)s::uuid[], %(types)s::text[], %(sources)s::text[],
-              %(times)s::timestamptz[], %(correlations)s::uuid[], %(hops)s::int[], %(data)s::text[], %(topics)s::uuid[],
-              %(audiences)s::text[], %(audience_keys)s::text[], %(delays)s::float[])
-       AS e(id, user_id, key, type, source, occurred_at, correlation_id, hops, data, topic_id, audience, audience_key,
-            delay)
+{
+    _EVENTS.insert(
+        "events_event AS d",
+        **wakes.new_work("delay"),
+        occurred_at="coalesce(occurred_at, now())",
+        correlation_id="coalesce(correlation_id, key)",
+        hops="least(hops, 32767)",
+        available_at="now() + delay * interval '1 second'",
+        delay=None,
+    )
+}
 ON CONFLICT (user_id, key) DO NOTHING
 RETURNING id, user_id, key, extract(epoch FROM available_at - now())::float AS wait, {COST} AS cost
-"""  # noqa: S608 - constants only
+"""
 
 
 def record(user_id: int, envelopes: Sequence[Envelope]) -> set[UUID]:
@@ -47,40 +66,18 @@ def record(user_id: int, envelopes: Sequence[Envelope]) -> set[UUID]:
     if not envelopes:
         return set()
     usage.check(user_id, len(envelopes))
-    new = {key for _, key in record_all([(user_id, envelope) for envelope in envelopes])}
+    new = {key for _, key in record_all([Happened(user_id, envelope) for envelope in envelopes])}
     if new:
         stored = sum(_ROW + len(one.data_text.encode()) for one in envelopes if one.key in new)
         usage.count(user_id, len(new), stored)
     return new
 
 
-def record_all(happened: Sequence[tuple[int, Envelope]]) -> set[tuple[int, UUID]]:
-    """Like `record`, for events of several people: (person's id, event), and (person's id, key).
-
-    One statement for all. The envelopes are valid.
-    """
+def record_all(happened: Sequence[Happened]) -> set[tuple[int, UUID]]:
+    """Like `record`, for valid events of several people, in one statement. Returns (person's id, key)."""
     if not happened:
         return set()
-    users, envelopes = zip(*happened, strict=True)
-    rows = execute(
-        _RECORD,
-        {
-            "users": column(users),
-            "ids": column(uuid7() for _ in envelopes),
-            "keys": column(one.key for one in envelopes),
-            "types": column(one.type for one in envelopes),
-            "sources": column(one.source for one in envelopes),
-            "times": column(one.occurred_at for one in envelopes),
-            "correlations": column(one.correlation_id or one.key for one in envelopes),
-            "hops": column(min(one.hops, 32_767) for one in envelopes),
-            "data": column(one.data_text for one in envelopes),
-            "topics": column(one.topic_id for one in envelopes),
-            "audiences": column(one.audience for one in envelopes),
-            "audience_keys": column(one.audience_key for one in envelopes),
-            "delays": column(float(one.delay) for one in envelopes),
-            **wakes.parameters(),
-        },
-    ).fetchall()
+    rows = execute(_RECORD, {**_EVENTS.values(happened), **wakes.parameters()}).fetchall()
     publish_after_commit(Wake(HANDLE, row.id, row.wait, row.user_id, cost=row.cost) for row in rows)
     return {(row.user_id, row.key) for row in rows}
 

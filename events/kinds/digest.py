@@ -137,4 +137,4 @@ def _notification(claim: Claim, rule: Rule) -> NewNotification:
 def _record(digest_id: UUID, notification: NewNotification) -> None:
     publish_after_commit(outbox.record([notification]))
     usage.count(notification.user_id, 0, size_of(notification))
-    Digest.objects.filter(id=digest_id).update(notification_id=notification.notification_id)
+    Digest.objects.filter(id=digest_id).update(notification_id=notification.id)

@@ -30,7 +30,7 @@ def _record(rows: Sequence[Any]) -> None:
     wanted = [(row, object_of(row.data)) for row in rows if row.wanted and types.is_reserved(row.type)]
     found = [(row, data) for row, data in wanted if _fits(row, data)]
     hops = _hops(data["notification_id"] for _, data in found if "notification_id" in data)
-    ledger.record_all([(row.user_id, _envelope(row, data, hops)) for row, data in found])
+    ledger.record_all([ledger.Happened(row.user_id, _envelope(row, data, hops)) for row, data in found])
 
 
 def _fits(row: Any, data: Any) -> bool:

@@ -3,10 +3,9 @@
 Progress is kept by parts of an audience: see `Part`. A task counts the open parts again, a few at a time.
 """
 
-import json
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -16,6 +15,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from common.database.postgres import change, column, query
+from common.database.rows import Rows
 from jobs.models import Batch, Job
 from jobs.models.batch import COUNTED, WORDS
 from notifications.deliveries import withdrawal
@@ -65,26 +65,19 @@ class NewBatch:
     errors_allowed: int = 3
 
 
-# A batch is for many people, so that reading it as JSON takes nothing beside telling them.
+_BATCHES = Rows("new", NewBatch)
 _RECORD = f"""
-INSERT INTO jobs_batch (id, user_id, audience, audience_key, origin, origin_id, correlation_id, as_of,
-                        slot, local_time, stale_after, message, job_kind, job_payload, on_error, errors_allowed,
-                        state, available_at, wake_at, wakes, tries, replays)
-SELECT id, user_id, audience, audience_key, origin, origin_id, correlation_id, coalesce(as_of, now()),
-       slot, local_time, stale_after, message, job_kind, job_payload, on_error, errors_allowed,
-       'pending', now(), {wakes.wake_at("0.0")}, 0, 0, 0
-  FROM jsonb_populate_recordset(NULL::jobs_batch, %(batches)s)
+{_BATCHES.insert("jobs_batch", **wakes.new_work("0.0"), as_of="coalesce(as_of, now())", available_at="now()")}
 ON CONFLICT (id) DO NOTHING
 RETURNING id, user_id
-"""  # noqa: S608 - constants only
+"""
 
 
 def record(batches: Iterable[NewBatch]) -> list[Wake]:
     """Write batches, within the caller's transaction; returns what to publish after it. Known ids are left out."""
-    new = [asdict(one) for one in batches]
-    if not new:
+    if not (new := list(batches)):
         return []
-    rows = query(_RECORD, {"batches": json.dumps(new, default=str), **wakes.parameters()})
+    rows = query(_RECORD, {**_BATCHES.values(new), **wakes.parameters()})
     return [Wake(TELL, row.id, 0.0, row.user_id) for row in rows]
 
 

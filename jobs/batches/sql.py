@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - constants only
 
 from common import uuid7
-from notifications.deliveries.outbox import INSERT_DELIVERIES
+from notifications.deliveries.outbox import insert_deliveries
 from notifications.messages import text
 from notifications.models.channel import USABLE_SQL
 from people.models import DISPLAY_NAME_SQL
@@ -74,10 +74,9 @@ SAY = f"""{_PEOPLE}, usable AS MATERIALIZED (
 ), new AS (
     SELECT {uuid7.SQL} AS id, recorded.id AS notification_id, channel_id, provider,
            coalesce(recorded.slot, now()) AS available_at,
-           recorded.slot + (SELECT stale_after FROM held) * interval '1 second' AS expires_at, '' AS reason_code,
-           '{{}}' AS reason_params, '' AS because_code, '{{}}' AS because_params
+           recorded.slot + (SELECT stale_after FROM held) * interval '1 second' AS expires_at
       FROM recorded JOIN chosen USING (user_id)
-), made AS ({INSERT_DELIVERIES}){_MOVED}
+), made AS ({insert_deliveries()}){_MOVED}
        CASE WHEN NOT %(is_bulk)s THEN (SELECT jsonb_agg(jsonb_build_array(made.id, user_id, made.wait))
               FROM made JOIN recorded ON recorded.id = notification_id WHERE NOT is_pulled) END AS work,
        (SELECT array_agg(DISTINCT channel_id) FROM made WHERE is_pulled) AS pulled

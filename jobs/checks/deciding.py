@@ -216,7 +216,7 @@ def _say(claim: Claim, said: Say) -> list[Any]:
         data=as_.data,
     )
     wakes = outbox.record([new])
-    change(_SAID, [new.notification_id, claim.id])
+    change(_SAID, [new.id, claim.id])
     return wakes
 
 

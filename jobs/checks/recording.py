@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 
-from common.database.postgres import column, query
+from common.database.postgres import query
+from common.database.rows import Json, Rows
 from common.uuid7 import uuid7
 from jobs import kinds
 from work.broker import wakes
@@ -74,26 +75,20 @@ class NewJob:
     preview: Mapping[str, Any] | None = None
 
 
-_AS_GIVEN = [field.name for field in fields(NewJob) if field.name not in ("payload", "send_as", "on_error", "preview")]
+_JOBS = Rows(
+    "j",
+    NewJob,
+    without=("send_as",),
+    id=(UUID, lambda _: uuid7()),
+    queue=(str, lambda job: queue_of(job.kind)),
+    message=(Json, lambda job: job.send_as.stored()),
+)
+_DUE = "greatest(available_at, now())"
 _RECORD = f"""
-INSERT INTO jobs_job (id, user_id, kind, queue, payload, connection_id, batch_id, correlation_id, origin_id, slot,
-                      message, on_error, errors_allowed, preview, state, available_at, wake_at, expires_at, wakes,
-                      is_bulk, tries, replays)
-SELECT id, user_id, kind, queue, payload::jsonb, connection_id, batch_id, correlation_id, origin_id, slot,
-       message::jsonb, on_error, errors_allowed, preview::jsonb, 'pending', due, {
-    wakes.wake_at("extract(epoch FROM due - now())::float")
-}, expires_at, 0, %(is_bulk)s, 0, 0
-  FROM (SELECT j.*, greatest(available_at, now()) AS due
-          FROM unnest(%(id)s::uuid[], %(user_id)s::bigint[], %(kind)s::text[], %(queue)s::text[], %(payload)s::text[],
-                      %(connection_id)s::uuid[], %(batch_id)s::uuid[], %(correlation_id)s::uuid[],
-                      %(origin_id)s::uuid[], %(slot)s::timestamptz[], %(message)s::text[], %(on_error)s::text[],
-                      %(errors_allowed)s::int[], %(preview)s::text[], %(available_at)s::timestamptz[],
-                      %(expires_at)s::timestamptz[])
-               AS j(id, user_id, kind, queue, payload, connection_id, batch_id, correlation_id, origin_id, slot,
-                    message, on_error, errors_allowed, preview, available_at, expires_at)) new
+{_JOBS.insert("jobs_job", **wakes.new_work(f"extract(epoch FROM {_DUE} - now())::float"), available_at=_DUE)}
 ON CONFLICT (batch_id, user_id) DO NOTHING
 RETURNING id, extract(epoch FROM available_at - now())::float AS wait, user_id, queue
-"""  # noqa: S608 - constants only
+"""
 
 
 def record(jobs: Iterable[NewJob]) -> list[Wake]:
@@ -103,19 +98,7 @@ def record(jobs: Iterable[NewJob]) -> list[Wake]:
     """
     if not (new := list(jobs)):
         return []
-    rows = query(
-        _RECORD,
-        {
-            **{name: column(getattr(job, name) for job in new) for name in _AS_GIVEN},
-            "id": column(uuid7() for _ in new),
-            "queue": column(queue_of(job.kind) for job in new),
-            "payload": column(json.dumps(job.payload) for job in new),
-            "message": column(job.send_as.stored() for job in new),
-            "on_error": column(str(job.on_error) for job in new),
-            "preview": column(None if job.preview is None else json.dumps(job.preview) for job in new),
-            **wakes.parameters(),
-        },
-    )
+    rows = query(_RECORD, {**_JOBS.values(new), **wakes.parameters()})
     return [Wake(CHECK, row.id, row.wait, row.user_id, queue=own_queue(row.queue)) for row in rows]
 
 

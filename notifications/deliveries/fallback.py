@@ -15,7 +15,8 @@ from uuid import UUID
 from django.db import transaction
 
 from common import fault_points
-from common.database.postgres import column, query
+from common.database.postgres import query
+from common.database.rows import Json, Rows
 from common.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.models import Delivery
@@ -84,21 +85,28 @@ SELECT n.id AS notification_id, n.escalate_after, now() AS now, n.user_id AS per
  ORDER BY n.advance_at LIMIT %(limit)s FOR NO KEY UPDATE OF n SKIP LOCKED
 """  # noqa: S608 - constants only
 
-_WRITE = (
-    """
+# Of (standing, step).
+_STEPS = Rows(
+    "step",
+    notification_id=(UUID, lambda one: one[0].notification_id),
+    next_at=(datetime, lambda one: one[1].next_at),
+    id=(UUID, lambda one: uuid7() if one[1].go else None),
+    channel_id=(UUID, lambda one: one[0].next_id),
+    provider=(str, lambda one: one[0].next_provider),
+    expires_at=(datetime, lambda one: one[0].expires_at),
+    because_code=(str, lambda one: one[1].because.code),
+    because_params=(Json, lambda one: one[1].because.json),
+)
+_WRITE = f"""
 WITH step AS (
-    SELECT * FROM unnest(%(notifications)s::uuid[], %(next_at)s::timestamptz[], %(keys)s::uuid[], %(channels)s::uuid[],
-                         %(providers)s::text[], %(expires)s::timestamptz[], %(codes)s::text[], %(params)s::text[])
-           AS s(notification_id, next_at, id, channel_id, provider, expires_at, because_code, because_params)
+    SELECT * FROM {_STEPS.sql}
 ), moved AS (
     UPDATE notifications_notification n
        SET advance_at = step.next_at, outcome = CASE WHEN step.id IS NULL THEN n.outcome ELSE 'open' END
       FROM step WHERE n.id = step.notification_id
 ), new AS (
-    SELECT *, now() AS available_at, '' AS reason_code, '{}' AS reason_params FROM step WHERE id IS NOT NULL
-)"""  # noqa: S608 - constants only
-    + outbox.INSERT_DELIVERIES
-)
+    SELECT *, now() AS available_at FROM step WHERE id IS NOT NULL
+){outbox.insert_deliveries("because_code", "because_params")}"""  # noqa: S608 - constants only
 
 
 def decide(standing: Standing) -> Step:
@@ -129,20 +137,7 @@ def advance(limit: int = BATCH) -> int:
         if not (taken := query(_TAKE, {"limit": limit, **outbox.parameters()}, Standing)):
             return 0
         steps = [(standing, decide(standing)) for standing in taken]
-        rows = query(
-            _WRITE,
-            {
-                "notifications": column(standing.notification_id for standing, _ in steps),
-                "next_at": column(step.next_at for _, step in steps),
-                "keys": column(uuid7() if step.go else None for _, step in steps),
-                "channels": column(standing.next_id for standing, _ in steps),
-                "providers": column(standing.next_provider for standing, _ in steps),
-                "expires": column(standing.expires_at for standing, _ in steps),
-                "codes": column(str(step.because.code) for _, step in steps),
-                "params": column(step.because.json for _, step in steps),
-                **outbox.parameters(),
-            },
-        )
+        rows = query(_WRITE, {**_STEPS.values(steps), **outbox.parameters()})
         fault_points.reach("advancing")
         publish_after_commit(outbox.due_of(rows, {one.notification_id: one.person_id for one in taken}))
     return len(rows)

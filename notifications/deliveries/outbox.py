@@ -5,12 +5,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
 
 from common.database.postgres import column, execute, query
+from common.database.rows import Json, Rows, insert
 from common.uuid7 import uuid7
 from notifications import providers
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
@@ -50,53 +51,78 @@ class NewNotification:
     in_order: bool = False
     escalate_after: int | None = None
     category: str = ""
-    data: str | None = None
-    notification_id: UUID = field(default_factory=uuid7)
+    data: Json | None = None
+    id: UUID = field(default_factory=uuid7)
 
 
-# Inserts the deliveries of the rows `new`, for `due_of`. Its statement gets `parameters()`.
-INSERT_DELIVERIES = f"""
-INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, available_at, wake_at, wakes,
-                                    is_bulk, expires_at, tries, replays, reason_code, reason_params, because_code,
-                                    because_params)
-SELECT id, notification_id, channel_id, provider, 'pending',
-       CASE WHEN provider = ANY (%(pulled)s::text[]) AND available_at < now() THEN available_at
-            ELSE greatest(available_at, now()) END,
-       CASE WHEN provider <> ALL (%(pulled)s::text[])
-            THEN {wakes.wake_at("extract(epoch FROM greatest(available_at, now()) - now())::float")} END,
-       0, %(is_bulk)s, expires_at, 0, 0, reason_code, reason_params::jsonb, because_code, because_params::jsonb
-  FROM new
+def insert_deliveries(*columns: str) -> str:
+    """The SQL that inserts the deliveries of the rows `new`, which also have these columns, for `due_of`.
+
+    Its statement gets `parameters()`.
+    """
+    due = "greatest(available_at, now())"
+    new = wakes.new_work(f"extract(epoch FROM {due} - now())::float")
+    is_pulled = "provider = ANY (%(pulled)s::text[])"
+    given = {name: name for name in ("id", "notification_id", "channel_id", "provider", "expires_at", *columns)}
+    available_at = f"CASE WHEN {is_pulled} AND available_at < now() THEN available_at ELSE {due} END"
+    wake_at = f"CASE WHEN NOT {is_pulled} THEN {new['wake_at']} END"
+    return f"""
+{insert("notifications_delivery", "new", given | new | {"available_at": available_at, "wake_at": wake_at})}
 ON CONFLICT (notification_id, channel_id) DO NOTHING
 RETURNING id, extract(epoch FROM available_at - now())::float AS wait, notification_id, channel_id,
           wake_at IS NULL AS is_pulled
-"""  # noqa: S608 - constants only
+"""
 
-_RECORD = (
-    """
+
+class _NewDelivery(NamedTuple):
+    id: UUID
+    notification_id: UUID
+    channel_id: UUID
+    provider: str
+    available_at: datetime | None
+    expires_at: datetime | None
+    reason_code: str
+    reason_params: Json
+
+
+def _order(new: NewNotification) -> str:
+    """The literal of the array of the channels in order; empty where all of them get it at once."""
+    return column(channel_id for channel_id, _ in new.channels) if new.in_order else "{}"
+
+
+def _wait(new: NewNotification, provider: str) -> tuple[datetime | None, datetime | None, str, str]:
+    """When a delivery becomes available, when it expires, and why it waits."""
+    if new.quiet_hours is None or not providers.disturbs(provider):
+        return new.available_at, new.expires_at, "", "{}"
+    # When it was due, for a change of the quiet hours (see `quiet_changes`).
+    due = {} if new.available_at is None else {"due": new.available_at.timestamp()}
+    reason = Reason(Code.QUIET_HOURS, until=new.quiet_hours.shown, **due)
+    return new.quiet_hours.until, new.expires_at, str(reason.code), reason.json
+
+
+_NOTIFICATIONS = Rows(
+    "n",
+    NewNotification,
+    without=("channels", "available_at", "expires_at", "quiet_hours", "in_order"),
+    channel_order=(str, _order),
+    advance_at=(datetime, lambda new: _wait(new, new.channels[0][1])[0] if new.in_order else None),
+)
+_DELIVERIES = Rows("d", _NewDelivery)
+_RECORD = f"""
 WITH recorded AS (
-    INSERT INTO notifications_notification (id, batch_id, correlation_id, hops, user_id, origin, origin_id, slot,
-                                            subject, body, urgent, category, data, channel_order, escalate_after,
-                                            advance_at)
-    SELECT id, batch_id, correlation_id, hops, user_id, origin, origin_id, slot, subject, body, urgent, category,
-           data::jsonb, channel_order::uuid[], escalate_after,
-           greatest(first_at, now()) + escalate_after * interval '1 minute'
-      FROM unnest(%(ids)s::uuid[], %(batches)s::uuid[], %(correlations)s::uuid[], %(hops)s::int[],
-                  %(users)s::bigint[], %(origins)s::text[], %(origin_ids)s::uuid[], %(slots)s::timestamptz[],
-                  %(subjects)s::text[], %(bodies)s::text[], %(urgent)s::bool[], %(categories)s::text[],
-                  %(data)s::text[], %(orders)s::text[], %(escalations)s::int[], %(first)s::timestamptz[])
-           AS n(id, batch_id, correlation_id, hops, user_id, origin, origin_id, slot, subject, body, urgent, category,
-                data, channel_order, escalate_after, first_at)
+    {
+    _NOTIFICATIONS.insert(
+        "notifications_notification",
+        hops="least(hops, 32767)",
+        channel_order="channel_order::uuid[]",
+        advance_at="greatest(advance_at, now()) + escalate_after * interval '1 minute'",
+    )
+}
     ON CONFLICT (batch_id, user_id) DO NOTHING
     RETURNING id
 ), new AS (
-    SELECT d.*, '' AS because_code, '{}' AS because_params
-      FROM unnest(%(keys)s::uuid[], %(notifications)s::uuid[], %(channels)s::uuid[], %(providers)s::text[],
-                  %(available)s::timestamptz[], %(expires)s::timestamptz[], %(codes)s::text[], %(params)s::text[])
-           AS d(id, notification_id, channel_id, provider, available_at, expires_at, reason_code, reason_params)
-      JOIN recorded ON recorded.id = d.notification_id
-)"""  # noqa: S608 - constants only
-    + INSERT_DELIVERIES
-)
+    SELECT d.* FROM {_DELIVERIES.sql} JOIN recorded ON recorded.id = d.notification_id
+){insert_deliveries("reason_code", "reason_params")}"""  # noqa: S608 - constants only
 
 
 def record(notifications: Iterable[NewNotification]) -> list[Wake]:
@@ -104,39 +130,18 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
 
     Leaves out a notification whose batch and person have one already. Returns what to publish after the commit.
     """
-    new = [(notification.notification_id, notification) for notification in notifications]
+    new = list(notifications)
     if not new:
         return []
-    sent = [
-        (uuid7(), key, channel_id, provider, *_wait(notification, provider))
-        for key, notification in new
-        for channel_id, provider in (notification.channels[:1] if notification.in_order else notification.channels)
-    ]
-    keys = ("keys", "notifications", "channels", "providers", "available", "expires", "codes", "params")
-    columns = [column(values) for values in zip(*sent, strict=True)] or ["{}"] * len(keys)
-    values = {
-        "ids": column(key for key, _ in new),
-        "batches": column(one.batch_id for _, one in new),
-        "correlations": column(one.correlation_id for _, one in new),
-        "hops": column(min(one.hops, 32_767) for _, one in new),
-        "users": column(one.user_id for _, one in new),
-        "origins": column(str(one.origin) for _, one in new),
-        "origin_ids": column(one.origin_id for _, one in new),
-        "slots": column(one.slot for _, one in new),
-        "subjects": column(one.subject for _, one in new),
-        "bodies": column(one.body for _, one in new),
-        "urgent": column(one.urgent for _, one in new),
-        "categories": column(one.category for _, one in new),
-        "data": column(one.data for _, one in new),
-        "orders": column(_order(one) for _, one in new),
-        "escalations": column(one.escalate_after for _, one in new),
-        "first": column(_wait(one, one.channels[0][1])[0] if one.in_order else None for _, one in new),
-        **dict(zip(keys, columns, strict=True)),
-        **parameters(),
-    }
+    deliveries = (
+        _NewDelivery(uuid7(), one.id, channel_id, provider, *_wait(one, provider))
+        for one in new
+        for channel_id, provider in (one.channels[:1] if one.in_order else one.channels)
+    )
+    values = {**_NOTIFICATIONS.values(new), **_DELIVERIES.values(deliveries), **parameters()}
     # One alone, such as that of a job, is planned once a connection: planning takes as long as inserting it.
     rows = execute(_RECORD, values).fetchall() if len(new) == 1 else query(_RECORD, values)
-    return due_of(rows, {key: one.user_id for key, one in new})
+    return due_of(rows, {one.id: one.user_id for one in new})
 
 
 def again(said: Notification, channels: Sequence[tuple[UUID, str]], **changed: Any) -> NewNotification:
@@ -168,21 +173,6 @@ def due_of(rows: Sequence[Any], people: Mapping[UUID, int]) -> list[Wake]:
     """
     wake_pullers_after_commit({row.channel_id for row in rows if row.is_pulled})
     return [Wake(DELIVER, row.id, math.inf if row.is_pulled else row.wait, people[row.notification_id]) for row in rows]
-
-
-def _order(new: NewNotification) -> str:
-    """The literal of the array of the channels in order; empty where all of them get it at once."""
-    return column(channel_id for channel_id, _ in new.channels) if new.in_order else "{}"
-
-
-def _wait(new: NewNotification, provider: str) -> tuple[datetime | None, datetime | None, str, str]:
-    """When a delivery becomes available, when it expires, and why it waits."""
-    if new.quiet_hours is None or not providers.disturbs(provider):
-        return new.available_at, new.expires_at, "", "{}"
-    # When it was due, for a change of the quiet hours (see `quiet_changes`).
-    due = {} if new.available_at is None else {"due": new.available_at.timestamp()}
-    reason = Reason(Code.QUIET_HOURS, until=new.quiet_hours.shown, **due)
-    return new.quiet_hours.until, new.expires_at, str(reason.code), reason.json
 
 
 def notify(user_id: int, channels: Sequence[Channel], subject: str, body: str, origin: Notification.Origin) -> UUID:

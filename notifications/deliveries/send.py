@@ -71,7 +71,7 @@ def send(user: User, draft: Draft, now: datetime) -> Sent:
         _require_allowance(user, now)
         due = outbox.record([new])
         publish_after_commit(due)
-    return Sent(new.notification_id, new.batch_id, [wake.id for wake in due])
+    return Sent(new.id, new.batch_id, [wake.id for wake in due])
 
 
 def _require_allowance(user: User, now: datetime) -> None:

@@ -15,7 +15,8 @@ from uuid import UUID
 from django.db import transaction
 
 from common import fault_points, zones
-from common.database.postgres import blames_no_row, change, column, query
+from common.database.postgres import blames_no_row, change, query
+from common.database.rows import Rows
 from common.uuid7 import uuid7
 from notifications.channels.owner_notices import Notice
 from schedules.firing import due, holidays, quarantine, sending
@@ -248,53 +249,46 @@ def _record(plans: Sequence[Plan]) -> list[tuple[UUID, Plan, Decision]]:
     """Write the occurrences and the next slots. Returns what fired; a slot that was recorded before does not."""
     occurrences = [(uuid7(), plan, decision) for plan in plans for decision in plan.decisions]
     new = _insert_occurrences(occurrences)
-    _advance(plans)
+    change(_ADVANCE, _NEXT.values(plans))
     mirror.disable([task for plan in plans if plan.next_fire_at is None and (task := plan.schedule.periodic_task_id)])
     return [occurrence for occurrence in occurrences if occurrence[2].fire and occurrence[0] in new]
 
 
-_INSERT_OCCURRENCES = """
-INSERT INTO schedules_occurrence (id, schedule_id, scheduled_for, outcome, reason, version)
-SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::timestamptz[], %s::text[], %s::text[], %s::int[])
+# Of (id, plan, decision).
+_OCCURRENCES = Rows(
+    "o",
+    id=(UUID, itemgetter(0)),
+    schedule_id=(UUID, lambda one: one[1].schedule.id),
+    scheduled_for=(datetime, lambda one: one[2].slot),
+    outcome=(str, lambda one: "fired" if one[2].fire else "skipped"),
+    reason=(str, lambda one: one[2].reason),
+    version=(int, lambda one: one[1].schedule.version),
+)
+_INSERT_OCCURRENCES = f"""
+{_OCCURRENCES.insert("schedules_occurrence")}
 ON CONFLICT (schedule_id, scheduled_for) DO NOTHING
 RETURNING id
 """
 
 
 def _insert_occurrences(occurrences: Sequence[tuple[UUID, Plan, Decision]]) -> set[UUID]:
-    rows = query(
-        _INSERT_OCCURRENCES,
-        [
-            column(batch_id for batch_id, _, _ in occurrences),
-            column(plan.schedule.id for _, plan, _ in occurrences),
-            column(decision.slot for _, _, decision in occurrences),
-            column("fired" if decision.fire else "skipped" for _, _, decision in occurrences),
-            column(str(decision.reason) for _, _, decision in occurrences),
-            column(plan.schedule.version for _, plan, _ in occurrences),
-        ],
-    )
-    return {row.id for row in rows}
+    return {row.id for row in query(_INSERT_OCCURRENCES, _OCCURRENCES.values(occurrences))}
 
 
-_ADVANCE = """
+# Of plans.
+_NEXT = Rows(
+    "next",
+    id=(UUID, attrgetter("schedule.id")),
+    next_fire_at=(datetime, attrgetter("next_fire_at")),
+    state=(str, attrgetter("state")),
+    error=(str, attrgetter("error")),
+    fired=(int, attrgetter("fired")),
+)
+_ADVANCE = f"""
 UPDATE schedules_schedule s
-   SET next_fire_at = m.next_fire_at, state = m.state, error = m.error,
-       fired_count = least(2147483647, s.fired_count::bigint + m.fired),
-       last_fired_at = CASE WHEN m.fired > 0 THEN now() ELSE s.last_fired_at END
-  FROM unnest(%s::uuid[], %s::timestamptz[], %s::text[], %s::text[], %s::int[])
-       AS m(id, next_fire_at, state, error, fired)
- WHERE s.id = m.id
-"""
-
-
-def _advance(plans: Sequence[Plan]) -> None:
-    change(
-        _ADVANCE,
-        [
-            column(plan.schedule.id for plan in plans),
-            column(plan.next_fire_at for plan in plans),
-            column(str(plan.state) for plan in plans),
-            column(plan.error for plan in plans),
-            column(plan.fired for plan in plans),
-        ],
-    )
+   SET next_fire_at = next.next_fire_at, state = next.state, error = next.error,
+       fired_count = least(2147483647, s.fired_count::bigint + next.fired),
+       last_fired_at = CASE WHEN next.fired > 0 THEN now() ELSE s.last_fired_at END
+  FROM {_NEXT.sql}
+ WHERE s.id = next.id
+"""  # noqa: S608 - constants only

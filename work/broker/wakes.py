@@ -65,6 +65,14 @@ def wake_at(wait: str) -> str:
     )
 
 
+def new_work(wait: str) -> dict[str, str]:
+    """The columns of new work that is due in `wait` seconds, as SQL. The statement gets `parameters()`."""
+    return {
+        **{"state": "'pending'", "wake_at": wake_at(wait), "wakes": "0", "tries": "0", "replays": "0"},
+        "is_bulk": "%(is_bulk)s",
+    }
+
+
 def parameters(is_bulk: bool = False) -> dict[str, Any]:
     """Bulk work is not published by whoever records it: rescue does so, a portion at a time."""
     claim_within = 0.0 if is_bulk else CLAIM_WITHIN
