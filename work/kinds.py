@@ -4,12 +4,13 @@ A kind subclasses `Kind`, and registers one object of it. Everything else about 
 See docs/adding-a-kind-of-work.md.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from string import Template
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast, get_type_hints
 from uuid import UUID
 
 from work.answers import Answer, Cancel, Defer, Rejected
@@ -54,8 +55,25 @@ class Claim(Lease):
     left: float | None
 
 
+class Loaded:
+    """Annotates a field of a claim with the SQL that loads it, and what reads it from the values of all `sql`."""
+
+    def __init__(self, *sql: str, read: Callable[..., Any] | None = None) -> None:
+        self.sql, self.read = sql, read
+
+
+FROM_ROW = Loaded()
+"""Annotates a field of a claim that the `read` of its kind adds."""
+
+
+def from_json(text: str | None) -> Any:
+    """Django hands jsonb to a raw cursor as text: its decoder sits in JSONField."""
+    return None if text is None else json.loads(text)
+
+
 C = TypeVar("C", bound=Claim)
 
+_COMMON = get_type_hints(Claim)
 # The attributes of a kind that statements take as they are written.
 _WRITTEN = ("on_unknown", "most_tries", "person", "language", "source", "queue_of", "joins", "follow", "cost")
 
@@ -64,8 +82,9 @@ class Kind(Generic[C]):
     """The class attributes with a value are optional.
 
     `queue_of` is the SQL of the queue of one row, where not all of a kind have the same (NULL: `queue`).
-    `columns` and `joins` are the SQL of what is loaded with a claim; `d` is the claimed row. `handler` is the column
-    that names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, `most_tries`
+    `claim` is the dataclass of a claim. Its fields are columns of the claimed row `d`, or annotated with `Loaded`.
+    `joins` is the SQL of the other rows, and `columns` of what only `read` needs. `handler` is the column that names
+    the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, `most_tries`
     the SQL of the tries that they allow (NULL: as many as the policy), `person` the SQL of whose it is, and `cost`
     that of how many usual pieces of work it is like, for the fair queue; `language` that of the language that they
     read; `source` that of what it comes from, for operators.
@@ -79,6 +98,7 @@ class Kind(Generic[C]):
     model: ClassVar[type[Work]]
     attempts: ClassVar[type[Attempt]]
     handler: ClassVar[str]
+    claim: ClassVar[type[Claim]] = Claim
     columns: ClassVar[str] = ""
     joins: ClassVar[str] = ""
     on_unknown: ClassVar[str] = "''"
@@ -96,6 +116,11 @@ class Kind(Generic[C]):
         self.words = self.model.words
         self._names: dict[str, str] | None = None
         self._statements: dict[str, str] = {}
+        self._loaded = {
+            name: next(iter(getattr(hint, "__metadata__", ())), None) or Loaded(f"d.{name}")
+            for name, hint in get_type_hints(self.claim, include_extras=True).items()
+            if name not in _COMMON
+        }
         KINDS[self.name] = self
 
     @property
@@ -119,8 +144,12 @@ class Kind(Generic[C]):
         return str(self.model._meta.get_field(self.handler).verbose_name)  # type: ignore[union-attr]
 
     def read(self, row: Any, **common: Any) -> C:
-        """The claim from what `columns` loaded; `common` are the fields of `Claim`. What it raises ends the work."""
-        raise NotImplementedError
+        """The claim; `common` are the fields of `Claim`, and what this adds. What it raises ends the work."""
+        for name, field in self._loaded.items():
+            if field is not FROM_ROW:
+                values = [getattr(row, alias) for alias in _aliases(name, field)]
+                common[name] = field.read(*values) if field.read else values[0]
+        return cast(C, self.claim(**common))
 
     def prepare(self, claim: C) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
         """What follows a claim: running it, by the callable, or why it is not run.
@@ -191,7 +220,7 @@ class Kind(Generic[C]):
             "key": f"{self.words.key}_id",
             "handler": f"d.{self.handler}",
             **{name: getattr(self, name) for name in _WRITTEN},
-            "columns": f", {self.columns}" if self.columns else "",
+            "columns": "".join(f", {column}" for column in self._columns()),
             "locked": self._joined(self.model.locks),
             "lock": ", ".join([*self.model.locks, "d"]),
             "follow_lock": "".join(f"{key}, " for key in self.follow_locks),
@@ -200,6 +229,12 @@ class Kind(Generic[C]):
             "follow_types": "".join(f", %({name})s::{type_}[]" for name, type_ in self.follow_values.items()),
         }
 
+    def _columns(self) -> Iterator[str]:
+        for name, field in self._loaded.items():
+            yield from (f"{sql} AS {alias}" for sql, alias in zip(field.sql, _aliases(name, field), strict=True))
+        if self.columns:
+            yield self.columns
+
     def _joined(self, keys: Iterable[str]) -> str:
         """The SQL that joins the rows to which foreign keys refer."""
         fields = {key: self.model._meta.get_field(key) for key in keys}
@@ -207,6 +242,10 @@ class Kind(Generic[C]):
             f" JOIN {field.related_model._meta.db_table} {key} ON {key}.id = d.{key}_id"  # type: ignore[union-attr]
             for key, field in fields.items()
         )
+
+
+def _aliases(name: str, field: Loaded) -> list[str]:
+    return [f"{name}_{number}" if number else name for number in range(len(field.sql))]
 
 
 KINDS: dict[str, Kind[Any]] = {}

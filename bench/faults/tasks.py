@@ -6,7 +6,6 @@ One of the code REFUSED becomes a dead letter, and is done when it is replayed.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from bench.faults.models import Effect, Entry, EntryAttempt
 from work.answers import Answer, Done, Rejected
@@ -23,9 +22,6 @@ class EntryKind(Kind[Claim]):
     queue = "deliveries"
     model, attempts = Entry, EntryAttempt
     handler = "code"
-
-    def read(self, row: Any, **common: Any) -> Claim:
-        return Claim(**common)
 
     def run(self, claim: Claim) -> Answer:
         if claim.handler == REFUSED and not claim.replays:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID, uuid5
 
 from django.core.exceptions import ValidationError
@@ -31,6 +31,7 @@ from people import quiet
 from people.quiet import Window
 from work import kinds
 from work.broker.wakes import publish_after_commit
+from work.kinds import Loaded
 from work.reasons import Reason
 
 _ROW = 300  # bytes of an effect, a delivery, a job, or of a message beside its texts
@@ -51,11 +52,11 @@ class Claim(kinds.Claim):
     correlation_id: UUID
     hops: int
     created_at: datetime
-    data: dict[str, Any]
+    data: Annotated[dict[str, Any], Loaded("d.data::text", read=json.loads)]
     topic_id: UUID | None
     audience: str
     audience_key: str
-    quiet: Window | None
+    quiet: Annotated[Window | None, Loaded("p.quiet_from", "p.quiet_until", "p.time_zone", read=quiet.window)]
 
 
 def handle(event: Claim, rules: Sequence[Rule]) -> None:

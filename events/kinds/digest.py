@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -25,7 +25,7 @@ from people.quiet import Window
 from work import kinds
 from work.answers import Answer, Cancel, Defer, Done
 from work.broker.wakes import publish_after_commit
-from work.kinds import Kind
+from work.kinds import Kind, Loaded
 from work.reasons import Reason
 from work.retry import Policy
 
@@ -43,7 +43,7 @@ class Claim(kinds.Claim):
     key_value: str
     gathered: int
     hops: int
-    quiet: Window | None
+    quiet: Annotated[Window | None, Loaded("p.quiet_from", "p.quiet_until", "p.time_zone", read=quiet.window)]
 
 
 class DigestKind(Kind[Claim]):
@@ -53,19 +53,9 @@ class DigestKind(Kind[Claim]):
     handler = "type_pattern"
     person = "d.user_id"
     language = "p.language"
-    columns = "d.rule_id, d.key_value, d.gathered, d.hops, p.quiet_from, p.quiet_until, p.time_zone"
+    claim = Claim
     joins = "JOIN people_user p ON p.id = d.user_id"
     dead_letters = "admin:events_deaddigest"  # those of events have the usual name
-
-    def read(self, row: Any, **common: Any) -> Claim:
-        return Claim(
-            **common,
-            rule_id=row.rule_id,
-            key_value=row.key_value,
-            gathered=row.gathered,
-            hops=row.hops,
-            quiet=quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
-        )
 
     def origin(self, claim: Claim) -> tuple[str, UUID | None]:
         return str(claim.rule_id), None

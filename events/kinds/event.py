@@ -1,6 +1,5 @@
 """The event as a kind of work: handling one tells its topic's subscribers, and records what rules make of it."""
 
-import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -16,7 +15,6 @@ from events.pure import types
 from events.pure.envelope import MOST_HOPS
 from events.reasons import Code
 from events.topics import fan_out, subscriptions
-from people import quiet
 from work.answers import Answer, Cancel, Defer, Done, NotStarted
 from work.broker import fair_queue, load
 from work.broker.wakes import publish_after_commit
@@ -39,27 +37,8 @@ class EventKind(Kind[Claim]):
     language = "p.language"
     source = "d.source"
     cost = COST
-    columns = """d.user_id, d.key, d.type, d.source, d.occurred_at, d.correlation_id, d.hops, d.data::text AS data,
-       d.created_at, d.topic_id, d.audience, d.audience_key, p.quiet_from, p.quiet_until, p.time_zone"""
+    claim = Claim
     joins = "JOIN people_user p ON p.id = d.user_id"
-
-    def read(self, row: Any, **common: Any) -> Claim:
-        return Claim(
-            **common,
-            user_id=row.user_id,
-            key=row.key,
-            type=row.type,
-            source=row.source,
-            occurred_at=row.occurred_at,
-            correlation_id=row.correlation_id,
-            hops=row.hops,
-            created_at=row.created_at,
-            data=json.loads(row.data),
-            topic_id=row.topic_id,
-            audience=row.audience,
-            audience_key=row.audience_key,
-            quiet=quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
-        )
 
     def origin(self, claim: Claim) -> tuple[str, UUID | None]:
         return claim.source, claim.correlation_id

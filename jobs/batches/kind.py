@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
@@ -37,7 +37,7 @@ from work import kinds
 from work.answers import Answer, Cancel, Defer, Done, NotStarted
 from work.broker import wakes
 from work.broker.wakes import Wake
-from work.kinds import Kind
+from work.kinds import Kind, Loaded
 from work.reasons import Reason
 from work.retry import Policy
 
@@ -63,9 +63,12 @@ class Claim(kinds.Claim):
     slot: datetime | None
     local_time: bool
     job_kind: str
-    message: Mapping[str, Any]
-    is_cancelled: bool
-    may_announce: bool
+    message: Annotated[Mapping[str, Any], Loaded("d.message::text", read=lambda text: dict(json.loads(text)))]
+    is_cancelled: Annotated[bool, Loaded("d.cancelled_at IS NOT NULL")]
+    may_announce: Annotated[
+        bool,
+        Loaded("d.origin <> 'announcement' OR (SELECT is_staff AND is_active FROM people_user WHERE id = d.user_id)"),
+    ]
 
 
 class BatchKind(Kind[Claim]):
@@ -75,22 +78,8 @@ class BatchKind(Kind[Claim]):
     handler = "audience"
     person = "d.user_id"
     language = "(SELECT language FROM people_user WHERE id = d.user_id)"
-    columns = """d.correlation_id, d.slot, d.local_time, d.job_kind, d.message::text AS message, d.cancelled_at,
-       d.origin <> 'announcement' OR (SELECT is_staff AND is_active FROM people_user WHERE id = d.user_id)
-           AS may_announce"""
+    claim = Claim
     dead_letters = "admin:jobs_deadbatch"
-
-    def read(self, row: Any, **common: Any) -> Claim:
-        return Claim(
-            **common,
-            correlation_id=row.correlation_id,
-            slot=row.slot,
-            local_time=row.local_time,
-            job_kind=row.job_kind,
-            message=dict(json.loads(row.message)),
-            is_cancelled=row.cancelled_at is not None,
-            may_announce=row.may_announce,
-        )
 
     def origin(self, claim: Claim) -> tuple[str, UUID | None]:
         return claim.handler, claim.correlation_id

@@ -1,17 +1,21 @@
-"""A leased job, with all that a check and its decision need. Pure."""
+"""A leased job, with all that a check and its decision need."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from common import zones
 from jobs.checks.recording import SendAs
 from jobs.kinds.base import Ask, Source
-from people import quiet
+from people.quiet import Window, window
 from work import kinds
+from work.kinds import FROM_ROW, Loaded, from_json
 from work.reasons import Reason
+
+_QUIET_FROM = "CASE WHEN NOT (d.message->>'urgent')::bool THEN p.quiet_from END"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,23 +32,23 @@ class Claim(kinds.Claim):
     batch_id: UUID
     correlation_id: UUID | None
     slot: datetime
-    payload: Mapping[str, Any]
-    send_as: SendAs
-    time_zone: str
-    quiet: quiet.Window | None
+    payload: Annotated[Mapping[str, Any], Loaded("d.payload::text", read=lambda text: dict(json.loads(text)))]
+    send_as: Annotated[SendAs, Loaded("d.message::text", read=SendAs.read)]
+    time_zone: Annotated[str, Loaded("p.time_zone")]
+    quiet: Annotated[Window | None, Loaded(_QUIET_FROM, "p.quiet_until", "p.time_zone", read=window)]
     expires_at: datetime | None
-    is_active: bool
-    source: Source | None
-    unusable: Reason | None
-    connection_works: bool
+    is_active: Annotated[bool, Loaded("p.is_active")]
+    source: Annotated[Source | None, FROM_ROW]
+    unusable: Annotated[Reason | None, FROM_ROW]
+    connection_works: Annotated[bool, Loaded("c.working_since IS NOT NULL")]
     on_error: str
     errors_allowed: int
-    memory: Any
-    memory_version: int
-    failures: int
-    failing_since: datetime | None
-    told_at: datetime | None
-    preview: Mapping[str, Any] | None
+    memory: Annotated[Any, Loaded("m.state::text", read=from_json)]
+    memory_version: Annotated[int, Loaded("coalesce(m.version, 0)")]
+    failures: Annotated[int, Loaded("coalesce(m.failures, 0)")]
+    failing_since: Annotated[datetime | None, Loaded("m.failing_since")]
+    told_at: Annotated[datetime | None, Loaded("m.told_at")]
+    preview: Annotated[Mapping[str, Any] | None, Loaded("d.preview::text", read=from_json)]
 
     def ask(self) -> Ask:
         return Ask(

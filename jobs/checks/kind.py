@@ -1,6 +1,5 @@
 """The job as a kind of work: what is loaded with a claim, the check, and what its decision writes."""
 
-import json
 import logging
 import random
 from collections.abc import Callable
@@ -13,12 +12,11 @@ from common.parsing.pool import ParsingUnavailable
 from jobs import kinds
 from jobs.checks import deciding, failures, limits, steps
 from jobs.checks.claim import Claim
-from jobs.checks.recording import CHECK, SendAs
+from jobs.checks.recording import CHECK
 from jobs.kinds.base import Found, JobKind, Source
 from jobs.models import Connection, Job, JobAttempt
 from jobs.reading.fetch import Later, Refused
 from jobs.reasons import Code
-from people import quiet
 from work.answers import Answer, Cancel, Defer
 from work.kinds import Kind
 from work.reasons import Code as Engine, Reason
@@ -42,14 +40,8 @@ class CheckKind(Kind[Claim]):
     source = "CASE WHEN d.connection_id IS NULL THEN '' ELSE 'connection' END"
     queue_of = "nullif(d.queue, 'jobs')"
     most_tries = "CASE WHEN d.preview IS NOT NULL THEN 1 END"
-    columns = f"""
-       d.user_id, d.origin_id, d.batch_id, d.correlation_id, d.slot, d.payload::text AS payload,
-       d.message::text AS message, d.on_error, d.errors_allowed, d.expires_at, d.connection_id,
-       p.time_zone, p.is_active, CASE WHEN NOT (d.message->>'urgent')::bool THEN p.quiet_from END AS quiet_from,
-       p.quiet_until,
-       d.preview::text AS preview,
-       m.state::text AS memory, m.version AS memory_version, m.failures, m.failing_since, m.told_at,
-       {postgres.columns(Connection, "c")}"""
+    claim = Claim
+    columns = f"d.connection_id, {postgres.columns(Connection, 'c')}"
     joins = """
   JOIN people_user p ON p.id = d.user_id
   LEFT JOIN jobs_connection c ON c.id = d.connection_id
@@ -61,31 +53,7 @@ class CheckKind(Kind[Claim]):
 
     def read(self, row: Any, **common: Any) -> Claim:
         source, unusable = _source(row)
-        return Claim(
-            **common,
-            user_id=row.user_id,
-            origin_id=row.origin_id,
-            batch_id=row.batch_id,
-            correlation_id=row.correlation_id,
-            slot=row.slot,
-            payload=dict(json.loads(row.payload)),
-            send_as=SendAs.read(row.message),
-            time_zone=row.time_zone,
-            quiet=quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
-            expires_at=row.expires_at,
-            is_active=row.is_active,
-            source=source,
-            unusable=unusable,
-            connection_works=row.c_working_since is not None,
-            on_error=row.on_error,
-            errors_allowed=row.errors_allowed,
-            memory=None if row.memory is None else json.loads(row.memory),
-            memory_version=row.memory_version or 0,
-            failures=row.failures or 0,
-            failing_since=row.failing_since,
-            told_at=row.told_at,
-            preview=None if row.preview is None else json.loads(row.preview),
-        )
+        return super().read(row, **common, source=source, unusable=unusable)
 
     def origin(self, claim: Claim) -> tuple[str, UUID | None]:
         return str(claim.origin_id or ""), claim.correlation_id or claim.batch_id

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, partial
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.conf import settings
@@ -30,10 +30,16 @@ from people.quiet import Window
 from work import kinds
 from work.answers import Answer, Cancel, Defer, NotStarted
 from work.engine.manual import cancel
-from work.kinds import Kind
+from work.kinds import FROM_ROW, Kind, Loaded
 from work.models import Intervention
 from work.reasons import Reason
 from work.retry import Policy
+
+_TRYING_FOR = f"""coalesce(CASE WHEN d.tries + d.released > 1 THEN (
+            SELECT extract(epoch FROM now() - min(a.started_at))::float FROM notifications_attempt a
+             WHERE a.delivery_id = d.id AND a.replay = d.replays
+               AND (a.outcome <> 'released' OR a.reason_code = '{Code.HOST_RESTS}')
+       ) END, 0.0)"""  # noqa: S608 - constants only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +57,19 @@ class Claim(kinds.Claim):
     """
 
     channel_id: UUID
-    link_id: UUID
-    message: Message
-    address: Mapping[str, Any]
-    sealed_secrets: str
-    give_up_after: int | None
-    trying_for: float
-    unusable: Reason | None
-    quiet: Window | None
-    failing: bool
-    withdrawn: Reason | None
-    zone: str
-    is_test: bool
-    was_held: bool
+    link_id: Annotated[UUID, Loaded("coalesce(c.link_id, c.id)")]
+    message: Annotated[Message, FROM_ROW]
+    address: Annotated[Mapping[str, Any], Loaded("c.address", read=json.loads)]
+    sealed_secrets: Annotated[str, Loaded("c.sealed_secrets")]
+    give_up_after: Annotated[int | None, Loaded("c.give_up_after")]
+    trying_for: Annotated[float, Loaded(_TRYING_FOR)]
+    unusable: Annotated[Reason | None, FROM_ROW]
+    quiet: Annotated[Window | None, FROM_ROW]
+    failing: Annotated[bool, Loaded("c.failing_since IS NOT NULL")]
+    withdrawn: Annotated[Reason | None, FROM_ROW]
+    zone: Annotated[str, Loaded("p.time_zone")]
+    is_test: Annotated[bool, Loaded("n.origin IN ('test', 'code')")]
+    was_held: Annotated[bool, Loaded(f"d.reason_code = '{Code.QUIET_HOURS}'")]
 
     @property
     def provider(self) -> str:
@@ -92,25 +98,16 @@ class DeliveryKind(Kind[Claim]):
                         WHEN jsonb_typeof(address->'tries') = 'number'
                         THEN greatest(0, least((address->'tries')::numeric, 100))::int END
               FROM notifications_channel WHERE id = d.channel_id) END"""
+    claim = Claim
     columns = f"""
-       d.channel_id, d.reason_code = '{Code.QUIET_HOURS}' AS was_held, n.subject, n.body, n.slot, n.category, n.data,
-       coalesce(n.correlation_id, n.batch_id) AS correlation_id, n.hops,
-       CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id, n.origin IN ('test', 'code') AS is_test,
+       n.subject, n.body, n.slot, n.category, n.data, coalesce(n.correlation_id, n.batch_id) AS correlation_id, n.hops,
+       CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id,
        CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
        CASE WHEN n.origin = 'topic' THEN n.origin_id END AS subscription_id,
        n.id AS notification_id, n.origin,
        CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN d.replays = 0 THEN n.withdrawn ELSE '' END
             WHEN n.snoozed_until IS NULL THEN '{Code.ACKNOWLEDGED}' ELSE '{Code.SNOOZED}' END AS withdrawn,
-       coalesce(c.link_id, c.id) AS link_id, c.address, c.sealed_secrets, c.disabled_code, c.disabled_params,
-       c.give_up_after,
-       CASE WHEN d.tries + d.released > 1 THEN (
-            SELECT extract(epoch FROM now() - min(a.started_at))::float FROM notifications_attempt a
-             WHERE a.delivery_id = d.id AND a.replay = d.replays
-               AND (a.outcome <> 'released' OR a.reason_code = '{Code.HOST_RESTS}')
-       ) END AS trying_for,
-       c.failing_since IS NOT NULL AS is_failing,
-       {STATE_SQL} AS channel_state,
-       p.name, p.email, p.is_active, p.time_zone,
+       c.disabled_code, c.disabled_params, {STATE_SQL} AS channel_state, p.name, p.email, p.is_active,
        CASE WHEN n.origin IN ('schedule', 'api', 'event', 'topic', 'announcement') AND NOT n.urgent
             THEN p.quiet_from END AS quiet_from,
        p.quiet_until"""  # noqa: S608 - constants only
@@ -122,10 +119,9 @@ class DeliveryKind(Kind[Claim]):
 
     def read(self, row: Any, **common: Any) -> Claim:
         own_wish = row.replays > 0 and persist(partial(_sent_again_by, row.id)) == row.person_id
-        return Claim(
+        return super().read(
+            row,
             **common,
-            channel_id=row.channel_id,
-            link_id=row.link_id,
             message=Message(
                 key=row.id,
                 subject=row.subject,
@@ -143,18 +139,9 @@ class DeliveryKind(Kind[Claim]):
                 data=None if row.data is None else json.loads(row.data),
                 left=row.left,
             ),
-            # Django hands jsonb to a raw cursor as text: its decoder sits in JSONField.
-            address=json.loads(row.address),
-            sealed_secrets=row.sealed_secrets,
-            give_up_after=row.give_up_after,
-            trying_for=row.trying_for or 0.0,
             unusable=_unusable(row),
-            quiet=None if own_wish else quiet.window(row.quiet_from, row.quiet_until, row.time_zone),
-            failing=row.is_failing,
+            quiet=None if own_wish else quiet.window(row.quiet_from, row.quiet_until, row.zone),
             withdrawn=_withdrawn(row, own_wish),
-            zone=row.time_zone,
-            is_test=row.is_test,
-            was_held=row.was_held,
         )
 
     def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
