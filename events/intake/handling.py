@@ -205,8 +205,7 @@ def _series(event: Claim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
         name="",
         time_zone="UTC",
         urgent=rule.urgent,
-        in_order=bool(rule.channel_order),
-        escalate_after=rule.escalate_after,
+        **outbox.order_of(rule),
         origin=str(Notification.Origin.EVENT),
         hops=event.hops + 1,
     )
@@ -241,8 +240,7 @@ def new_notification(rule: Rule, said: text.Text, wait: quiet.Wait | None, **fie
         origin_id=rule.id,
         urgent=rule.urgent,
         quiet_hours=None if rule.urgent else wait,
-        in_order=bool(rule.channel_order),
-        escalate_after=rule.escalate_after if rule.channel_order else None,
+        **outbox.order_of(rule),
         **fields,
     )
 

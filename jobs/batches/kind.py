@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
@@ -30,7 +30,7 @@ from jobs.checks.recording import CHECK, own_queue, queue_of
 from jobs.models import Batch, BatchAttempt
 from jobs.reasons import Code
 from notifications.deliveries import outbox
-from notifications.deliveries.outbox import DELIVER
+from notifications.deliveries.outbox import DELIVER, SendOptions
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
 from notifications.messages import text
 from work import kinds
@@ -171,10 +171,7 @@ def _values(batch: Claim, is_bulk: bool) -> dict[str, Any]:
         "subjects": column(said.subject for _, said in clocks.values()),
         "bodies": column(said.body for _, said in clocks.values()),
         "marker": _NAME,
-        "urgent": bool(message.get("urgent")),
-        "category": message.get("category", ""),
-        "data": message.get("data"),
-        "hops": message.get("hops", 0),
+        **{option.name: message.get(option.name, option.default) for option in fields(SendOptions)},
         "queue": queue_of(batch.job_kind),
         "connection": kind.connection if kind else "",
         **outbox.parameters(is_bulk),

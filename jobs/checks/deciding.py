@@ -204,16 +204,11 @@ def _say(claim: Claim, said: Say) -> list[Any]:
         origin=Notification.Origin(as_.origin),
         batch_id=claim.batch_id,
         correlation_id=claim.correlation_id,
-        hops=as_.hops,
         origin_id=claim.origin_id,
         slot=claim.slot,
         expires_at=claim.expires_at,
-        urgent=as_.urgent,
         quiet_hours=quiet.wait(claim.claimed_at, claim.quiet),
-        in_order=as_.in_order,
-        escalate_after=as_.escalate_after if as_.in_order else None,
-        category=as_.category,
-        data=as_.data,
+        **as_.options(),
     )
     wakes = outbox.record([new])
     change(_SAID, [new.id, claim.id])

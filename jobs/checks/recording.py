@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,6 +15,7 @@ from common.database.postgres import query
 from common.database.rows import Json, Rows
 from common.uuid7 import uuid7
 from jobs import kinds
+from notifications.deliveries.outbox import SendOptions
 from work.broker import wakes
 from work.broker.wakes import Wake
 
@@ -22,12 +23,11 @@ CHECK = "jobs.check"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SendAs:
+class SendAs(SendOptions):
     """How a job's notification is sent, if it speaks: the texts with their placeholders, and the channels.
 
     `channels` are (id, provider), in order where `in_order`; None: all that the person can use when it speaks.
-    `escalate_after` is in minutes; `name` the person's;
-    `time_zone` that of the times in the texts; `data` is JSON.
+    `name` is the person's, `time_zone` that of the times in the texts.
     """
 
     title: str
@@ -35,13 +35,10 @@ class SendAs:
     channels: Sequence[tuple[UUID, str]] | None
     name: str
     time_zone: str
-    urgent: bool = False
-    in_order: bool = False
-    escalate_after: int | None = None
-    category: str = ""
-    data: str | None = None
     origin: str = "schedule"
-    hops: int = 0
+
+    def options(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(SendOptions)}
 
     def stored(self) -> str:
         return json.dumps(asdict(self), default=str)

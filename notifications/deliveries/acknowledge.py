@@ -43,8 +43,7 @@ def snooze(notification_id: UUID, until: datetime) -> bool:
         _channels(said),
         available_at=until,
         urgent=True,  # its person has chosen the hour
-        in_order=bool(said.channel_order),
-        escalate_after=said.escalate_after,
+        **outbox.order_of(said),
     )
     if again.channels:
         publish_after_commit(outbox.record([again]))

@@ -25,13 +25,34 @@ from work.reasons import Reason
 DELIVER = "notifications.deliver"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendOptions:
+    """How a message is sent, beside its texts and channels.
+
+    Where `in_order`, only the first channel gets a delivery now, and `escalate_after` is in minutes; see `fallback`.
+    `hops`: the steps since the first cause of its chain.
+    """
+
+    urgent: bool = False
+    in_order: bool = False
+    escalate_after: int | None = None
+    category: str = ""
+    data: Json | None = None
+    hops: int = 0
+
+
+def order_of(source: Any) -> dict[str, Any]:
+    """Whether and when a reminder, a rule or a notification has its channels tried one after the other."""
+    in_order = bool(source.channel_order)
+    return {"in_order": in_order, "escalate_after": source.escalate_after if in_order else None}
+
+
 @dataclass(frozen=True, slots=True)
-class NewNotification:
+class NewNotification(SendOptions):
     """A notification to record, with the channels (id, provider) that it goes to. Instants are aware.
 
-    Deliveries that would disturb the person wait for the end of `quiet_hours`. Where `in_order`, only the
-    first channel gets a delivery now, and `escalate_after` is in minutes; see `fallback`. `data` is JSON.
-    `correlation_id`: that of its chain of causes, None where the batch is the chain; `hops`: the steps since its first.
+    Deliveries that would disturb the person wait for the end of `quiet_hours`.
+    `correlation_id`: that of its chain of causes, None where the batch is the chain.
     """
 
     user_id: int
@@ -41,17 +62,11 @@ class NewNotification:
     origin: Notification.Origin
     batch_id: UUID
     correlation_id: UUID | None = None
-    hops: int = 0
     origin_id: UUID | None = None
     slot: datetime | None = None
     available_at: datetime | None = None
     expires_at: datetime | None = None
-    urgent: bool = False
     quiet_hours: quiet.Wait | None = None
-    in_order: bool = False
-    escalate_after: int | None = None
-    category: str = ""
-    data: Json | None = None
     id: UUID = field(default_factory=uuid7)
 
 

@@ -3,12 +3,13 @@
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from common.database.postgres import column, query
+from notifications.deliveries.outbox import order_of
 from people import quiet
 from people.models import DISPLAY_NAME_SQL
 from schedules import rules
@@ -71,6 +72,13 @@ class Due(NamedTuple):
         )
         return Slots(timetable, settled=self.settled)
 
+    def expires_at(self, slot: datetime) -> datetime | None:
+        return None if self.stale_after is None else slot + timedelta(seconds=self.stale_after)
+
+    def options(self) -> dict[str, Any]:
+        """The fields of `SendOptions`."""
+        return {"urgent": self.urgent, "category": self.category, "data": self.data, **order_of(self)}
+
     def quiet_hours(self, instant: datetime) -> quiet.Wait | None:
         """The wait that quiet hours impose on a notification at an instant; None for no wait."""
         if self.urgent or self.quiet_from is None:
@@ -90,16 +98,18 @@ def _timetable(
     return rules.stored(kind, json.loads(rule), time_zone, starts_at, ends_at, excluded)
 
 
+# The fields that are not columns of the schedule.
+_OTHERWISE = {
+    "name": DISPLAY_NAME_SQL,
+    **{name: f"s.{name}::text" for name in ("rule", "data", "job_payload")},
+    **{name: f"u.{name}" for name in ("quiet_from", "quiet_until", "language")},
+    "persons_zone": "u.time_zone",
+    "settled": """ARRAY(
+        SELECT o.scheduled_for FROM schedules_occurrence o
+         WHERE o.schedule_id = s.id AND o.scheduled_for >= s.next_fire_at AND o.scheduled_for < '9999-01-01Z')""",
+}
 _READ = f"""
-SELECT s.id, s.user_id, {DISPLAY_NAME_SQL} AS name, s.title, s.body, s.kind,
-       s.rule::text AS rule, s.time_zone, s.starts_at, s.ends_at, s.excluded, s.max_count, s.spread, s.misfire, s.grace,
-       s.stale_after, s.version, s.next_fire_at, s.fired_count, s.periodic_task_id, s.urgent, u.quiet_from,
-       u.quiet_until, u.time_zone AS persons_zone, u.language, s.channel_order, s.escalate_after,
-       s.category, s.data::text AS data, s.job_kind, s.job_payload::text AS job_payload, s.connection_id, s.on_error,
-       s.errors_allowed, s.audience, s.audience_key, s.local_time, s.tags,
-       ARRAY(SELECT o.scheduled_for FROM schedules_occurrence o
-              WHERE o.schedule_id = s.id AND o.scheduled_for >= s.next_fire_at
-                AND o.scheduled_for < '9999-01-01Z') AS settled
+SELECT {", ".join(f"{_OTHERWISE.get(name, f's.{name}')} AS {name}" for name in Due._fields)}
   FROM schedules_schedule s JOIN people_user u ON u.id = s.user_id
  WHERE """  # noqa: S608 - a constant
 _TAKE = """s.next_fire_at <= %(now)s {only}

@@ -70,13 +70,9 @@ def _notification(
         origin_id=schedule.id,
         slot=slot,
         available_at=available_at,
-        expires_at=None if schedule.stale_after is None else slot + timedelta(seconds=schedule.stale_after),
-        urgent=schedule.urgent,
+        expires_at=schedule.expires_at(slot),
         quiet_hours=schedule.quiet_hours(max(available_at, now)),
-        in_order=bool(schedule.channel_order),
-        escalate_after=schedule.escalate_after if schedule.channel_order else None,
-        category=schedule.category,
-        data=schedule.data,
+        **schedule.options(),
     )
 
 
@@ -90,15 +86,10 @@ def _job(batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple
         origin_id=schedule.id,
         slot=slot,
         available_at=slot + _spread(schedule, slot),
-        expires_at=None if schedule.stale_after is None else slot + timedelta(seconds=schedule.stale_after),
+        expires_at=schedule.expires_at(slot),
         on_error=schedule.on_error,
         errors_allowed=schedule.errors_allowed,
-        send_as=_send_as(
-            schedule,
-            channels=sort_channels(schedule.channel_order, channels, itemgetter(0)),
-            in_order=bool(schedule.channel_order),
-            escalate_after=schedule.escalate_after,
-        ),
+        send_as=_send_as(schedule, channels=sort_channels(schedule.channel_order, channels, itemgetter(0))),
     )
 
 
@@ -129,9 +120,7 @@ def _send_as(schedule: Due, **how: Any) -> SendAs:
         body=schedule.body,
         name=schedule.name,
         time_zone=schedule.time_zone,
-        urgent=schedule.urgent,
-        category=schedule.category,
-        data=schedule.data,
+        **schedule.options(),
         **how,
     )
 
