@@ -66,6 +66,9 @@ class Schedule(models.Model):
         ALL = "all", gettext_lazy("Send every missed one, at most 100")
         SKIP = "skip", gettext_lazy("Send none of them")
 
+    # The fields, and the channels, that say how it is sent; not when, nor what it says.
+    SENT_BY = ("urgent", "channel_order", "escalate_after", "stale_after", "category", "data", "tags")
+
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # No separate index, nor on an occurrence's schedule: others begin with it, and each costs time at every firing.
     user = models.ForeignKey(

@@ -146,15 +146,7 @@ class RuleAdmin(OwnedAdmin):
     def to_channels(self, rule: Rule) -> SafeString:
         return columns.many(*(cells.channel(channel) for channel in rule.ordered_channels()))
 
-    @admin.display(description=gettext_lazy("order"))
-    def how_many(self, rule: Rule) -> str:
-        if not rule.channel_order:
-            return _("all at once")
-        if not rule.escalate_after:
-            return _("in order, the next one after a failure")
-        said = _("in order, the next one after a failure or %(minutes)s min without an acknowledgement")
-        return said % {"minutes": rule.escalate_after}
-
+    how_many = columns.column(gettext_lazy("order"), "", cells.order)
     made = columns.instant_column(gettext_lazy("made"), "created_at")
     changed = columns.instant_column(gettext_lazy("changed"), "updated_at")
     deleted = columns.instant_column(gettext_lazy("deleted"), "deleted_at")

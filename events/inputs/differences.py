@@ -9,15 +9,15 @@ from common.texts.types import StrOrPromise
 from events.models import Rule, Topic
 from events.rules import words
 from events.topics.changes import TopicForm
-from notifications.inputs.channels_form import channel_names
+from notifications.inputs.channels_form import channel_rows
 from notifications.models import Channel
 
 
 def differences(saved: Rule, typed: Rule, channels: Sequence[Channel]) -> list[tuple[str, str, str]]:
     """(label, saved, typed) for each field that either version has; `channels` are those of the typed one."""
     rows = [(str(label), show(saved), show(typed)) for label, show in _SHOWN]
-    stored = channel_names(saved.ordered_channels(), bool(saved.channel_order))
-    rows.append((_("Channels"), stored, channel_names(channels, bool(typed.channel_order))))
+    both = zip(channel_rows(saved, saved.ordered_channels()), channel_rows(typed, channels), strict=True)
+    rows += [(label, before, after) for (label, before), (_label, after) in both]
     enabled = _("Yes") if saved.enabled else _("No")
     rows.append((_("Switched on"), enabled, enabled))
     return [row for row in rows if row[1] or row[2]]
@@ -46,5 +46,4 @@ _SHOWN: tuple[tuple[StrOrPromise, Callable[[Rule], str]], ...] = (
     (gettext_lazy("Digest"), words.digest),
     (gettext_lazy("Steps that follow"), words.series),
     (gettext_lazy("Urgent"), lambda rule: _("Yes") if rule.urgent else ""),
-    (gettext_lazy("Minutes until the next channel"), lambda rule: str(rule.escalate_after or "")),
 )

@@ -25,11 +25,8 @@ class Conflict(Exception):
         self.current = current
 
 
-PLAIN = (
-    *("name", "type_pattern", "source", "conditions", "title", "body", "urgent", "escalate_after"),
-    *("throttle_count", "throttle_seconds", "digest_seconds", "digest_at", "digest_count", "digest_key"),
-    *("series", "series_ends_on", "series_key"),
-)
+_NOT_TYPED = {"id", "user", "channel_order", "enabled", "version"}
+PLAIN = tuple(field.name for field in Rule._meta.concrete_fields if field.editable and field.name not in _NOT_TYPED)
 """The fields that a form and a rule hold alike."""
 
 

@@ -1,5 +1,7 @@
 """Cells and filters that several admin pages share."""
 
+from typing import Any
+
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -16,6 +18,16 @@ state_label = rows.state_label(WORDS)
 
 def channel(row: Channel) -> SafeString:
     return columns.to_row("notifications.channel", row.pk, row.label)
+
+
+def order(row: Any) -> str:
+    """How the channels of a reminder or a rule are tried."""
+    if not row.channel_order:
+        return _("all at once")
+    if not row.escalate_after:
+        return _("in order, until one arrives")
+    said = _("in order, until one arrives; the next one also if nobody acknowledges within %(minutes)s min")
+    return said % {"minutes": row.escalate_after}
 
 
 def origin(notification: Notification) -> SafeString:

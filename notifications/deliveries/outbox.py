@@ -41,10 +41,12 @@ class SendOptions:
     hops: int = 0
 
 
-def order_of(source: Any) -> dict[str, Any]:
+NOT_IN_ORDER: Mapping[str, Any] = {"in_order": False, "escalate_after": None}
+
+
+def order_of(source: Any) -> Mapping[str, Any]:
     """Whether and when a reminder, a rule or a notification has its channels tried one after the other."""
-    in_order = bool(source.channel_order)
-    return {"in_order": in_order, "escalate_after": source.escalate_after if in_order else None}
+    return {"in_order": True, "escalate_after": source.escalate_after} if source.channel_order else NOT_IN_ORDER
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,14 @@ def channel_names(channels: Sequence[Channel], in_order: bool) -> str:
     return _(", then ").join(labels) if in_order else ", ".join(sorted(labels))
 
 
+def channel_rows(row: Any, channels: Sequence[Channel]) -> list[tuple[str, str]]:
+    """(label, value) of the channels of a reminder or a rule, for a comparison of two versions."""
+    return [
+        (_("Channels"), channel_names(channels, bool(row.channel_order))),
+        (_("Minutes until the next one"), str(row.escalate_after or "")),
+    ]
+
+
 class ChannelsField(forms.MultipleChoiceField):
     """Some of the channels in `own`, in the order in which they are given."""
 
@@ -168,6 +176,9 @@ class ChannelsForm(forms.Form):
                     _name(channel),
                     _("Two channels have position %(position)s. Use each number once.") % {"position": position},
                 )
+
+    def clear_order(self) -> None:
+        self.cleaned_data["escalate_after"] = None
 
     def ordered(self) -> list[Channel]:
         """The chosen channels of a valid form, by position; without positions, as they were given."""

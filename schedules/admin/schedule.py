@@ -178,15 +178,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
     def to_channels(self, schedule: Schedule) -> SafeString:
         return columns.many(*(cells.channel(channel) for channel in schedule.ordered_channels()))
 
-    @admin.display(description=gettext_lazy("order"))
-    def how_many(self, schedule: Schedule) -> str:
-        if not schedule.channel_order:
-            return _("all at once")
-        if not schedule.escalate_after:
-            return _("in order, until one arrives")
-        said = _("in order, until one arrives; the next one also if nobody acknowledges within %(minutes)s min")
-        return said % {"minutes": schedule.escalate_after}
-
+    how_many = columns.column(gettext_lazy("order"), "", cells.order)
     starts = columns.instant_column(gettext_lazy("starts"), "starts_at")
     ends = columns.instant_column(gettext_lazy("ends"), "ends_at")
     made = columns.instant_column(gettext_lazy("made"), "created_at")

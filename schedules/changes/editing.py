@@ -29,10 +29,10 @@ from work.broker.wakes import publish_after_commit
 What = ScheduleEvent.What
 
 _TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count")
-_SENDING = ("spread", "misfire", "grace", "stale_after", "urgent", "escalate_after")
+_LATE = ("spread", "misfire", "grace")
 _JOB = ("job_kind", "job_payload", "connection", "on_error", "errors_allowed")
 _AUDIENCE = ("audience", "audience_key", "local_time")
-EDITABLE = (*_TIMING, *_SENDING, *_JOB, *_AUDIENCE, "title", "body", "category", "data", "tags", "channel_order")
+EDITABLE = ("title", "body", *_TIMING, *_LATE, *Schedule.SENT_BY, *_JOB, *_AUDIENCE)
 
 
 class Conflict(Exception):

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from jobs.batches import audiences
 from jobs.models.job import OnError
-from notifications.inputs.channels_form import channel_names
+from notifications.inputs.channels_form import channel_rows
 from notifications.models import Channel
 from schedules.inputs.dates_field import written
 from schedules.models import Schedule
@@ -41,8 +41,7 @@ def _rows(schedule: Schedule, channels: Sequence[Channel]) -> list[tuple[str, st
         (_("Tags"), ", ".join(schedule.tags)),
         (_("Category"), schedule.category),
         (_("Urgent"), _("Yes") if schedule.urgent else ""),
-        (_("Channels"), channel_names(channels, bool(schedule.channel_order))),
-        (_("Minutes until the next one"), str(schedule.escalate_after or "")),
+        *channel_rows(schedule, channels),
     ]
 
 

@@ -26,9 +26,6 @@ from schedules.inputs.timing_form import first_values, typed
 from schedules.models import Schedule
 from schedules.parts import tags, words
 
-# Fields that a form and a schedule hold alike.
-_PLAIN = ("title", "body", "category", "tags", "urgent", "escalate_after", "grace", "spread", "stale_after")
-
 
 class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
     title = TitleField(check=text.check, example=_("Water the plants"))
@@ -105,7 +102,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
         for name in list(self.errors):
             if name in ChannelsForm.base_fields or name.startswith("position_"):
                 del self.errors[name]
-        self.cleaned_data["escalate_after"] = None
+        self.clear_order()
 
     def ordered(self) -> list[Channel]:
         return [] if self.is_for_audience else super().ordered()
@@ -146,4 +143,6 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
         )
 
 
+# Fields that a form and a schedule hold alike.
+_PLAIN = ("title", "body", "grace", "spread", *(name for name in Schedule.SENT_BY if name in ReminderForm.base_fields))
 ReminderForm.base_fields = SharedFields(ReminderForm.base_fields)

@@ -20,8 +20,6 @@ from schedules.models import Schedule, ScheduleEvent
 from schedules.parts import words
 from work.broker.wakes import publish_after_commit
 
-_SENT_ALIKE = ("urgent", "escalate_after", "stale_after", "category", "data", "tags", "channel_order")
-
 
 @dataclass(frozen=True, slots=True)
 class Changes:
@@ -89,7 +87,7 @@ def _follow(schedule: Schedule, entry: Entry, now: datetime) -> None:
 
 def _new(calendar: Schedule, schedule_id: UUID, entry: Entry) -> Schedule:
     """Sent as the calendar's own reminder is."""
-    how = {name: getattr(calendar, name) for name in _SENT_ALIKE}
+    how = {name: getattr(calendar, name) for name in Schedule.SENT_BY}
     return Schedule(id=schedule_id, user=calendar.user, made_by=calendar, **entry.values, **how)
 
 

@@ -21,6 +21,7 @@ from schedules.job_kinds import calendar_import
 from schedules.job_kinds.calendar_events import Wishes
 from schedules.job_kinds.calendar_import import LARGEST, MOST, Fate, Item, Refused
 from schedules.job_kinds.calendar_sync import CalendarForm, causes
+from schedules.models import Schedule
 from work.reasons import FORMATS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -60,7 +61,7 @@ class ImportForm(ChannelsForm, CalendarForm):
 
     def sent(self) -> dict[str, Any]:
         """How the reminders of a valid form are sent: these fields of a schedule."""
-        how = {name: self.cleaned_data[name] for name in ("urgent", "escalate_after")}
+        how = {name: self.cleaned_data[name] for name in Schedule.SENT_BY if name in self.fields}
         return how | {"channel_order": self.channel_order()}
 
 

@@ -28,6 +28,7 @@ from jobs import connections
 from jobs.changes import connections as connection_changes
 from notifications.channels import changes
 from notifications.channels.forms import ChannelForm, LabelForm
+from notifications.deliveries.outbox import NOT_IN_ORDER
 from notifications.messages.message import Destination
 from notifications.models import Channel
 from notifications.net import address_checks
@@ -213,7 +214,7 @@ def read(model: type[Body], entry: Entry) -> Body:
 
 def _in_order(body: BodyOfChannels) -> BodyOfChannels:
     """A single channel that is left has no order."""
-    return body if len(body.channels) > 1 else body.model_copy(update={"in_order": False, "escalate_after": None})
+    return body if len(body.channels) > 1 else body.model_copy(update=NOT_IN_ORDER)
 
 
 def _uuid(value: Any) -> UUID | None:
