@@ -1,8 +1,7 @@
 """Send one's own message, now or at a time, outside of any schedule."""
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -27,19 +26,6 @@ class TooMany(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A validated message. `send_at` is aware; None sends it now."""
-
-    title: str
-    body: str
-    channels: Sequence[Channel]
-    send_at: datetime | None = None
-    urgent: bool = False
-    category: str = ""
-    data: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Sent:
     """The ids of what was recorded."""
 
@@ -48,25 +34,33 @@ class Sent:
     deliveries: Sequence[UUID]
 
 
-def send(user: User, draft: Draft, now: datetime) -> Sent:
-    """Record the message and publish it after the commit. Raises TooMany.
+def send(
+    user: User,
+    now: datetime,
+    title: str,
+    body: str,
+    channels: Sequence[Channel],
+    send_at: datetime | None = None,
+    **options: Any,
+) -> Sent:
+    """Record a valid message and publish it after the commit. Raises TooMany. `options`: see `SendOptions`.
 
-    Outside of `urgent` ones it waits for the end of the person's quiet hours, as a reminder does.
+    `send_at` is aware; None sends it now. Unless urgent, it waits for the end of the person's quiet hours, as a
+    reminder does.
     """
-    window = None if draft.urgent else quiet.window(user.quiet_from, user.quiet_until, user.time_zone)
     new = NewNotification(
         user_id=user.pk,
-        channels=[(channel.id, channel.provider) for channel in draft.channels],
-        subject=draft.title,
-        body=draft.body,
+        channels=[(channel.id, channel.provider) for channel in channels],
+        subject=title,
+        body=body,
         origin=Notification.Origin.API,
         batch_id=uuid7(),
-        available_at=draft.send_at,
-        urgent=draft.urgent,
-        quiet_hours=quiet.wait(max(draft.send_at or now, now), window),
-        category=draft.category,
-        data=None if draft.data is None else json.dumps(draft.data),
+        available_at=send_at,
+        **options,
     )
+    if not new.urgent:
+        window = quiet.window(user.quiet_from, user.quiet_until, user.time_zone)
+        new = replace(new, quiet_hours=quiet.wait(max(send_at or now, now), window))
     with lock_user(user):
         _require_allowance(user, now)
         due = outbox.record([new])

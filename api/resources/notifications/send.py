@@ -1,5 +1,6 @@
 """Send a message, now or at a time."""
 
+import json
 from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
@@ -96,9 +97,9 @@ def send_message(request: ApiRequest, body: MessageBody) -> HttpResponse:
         passed = "This time has passed. Leave it out to send now."
         raise invalid(FieldError("send_at", passed if body.send_at < now else "Choose a time within a year."))
     require_valid(form)
-    draft = send.Draft(**form.cleaned_data, send_at=body.send_at, urgent=body.urgent, data=body.data)
+    data = None if body.data is None else json.dumps(body.data)
     try:
-        sent = send.send(user, draft, now)
+        sent = send.send(user, now, **form.cleaned_data, send_at=body.send_at, urgent=body.urgent, data=data)
     except send.TooMany as refusal:
         raise Problem(429, "too-many-messages", "This message was not sent.", str(refusal)) from None
     accepted = {
