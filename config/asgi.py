@@ -70,6 +70,8 @@ class Handler(ASGIHandler):
         refusal = None
         if request is None:
             request, refusal = self.create_request(scope, body)
+            if request is not None:
+                request.can_wait = True  # type: ignore[attr-defined]
         response = refusal if request is None else self.get_response(request)
         assert response is not None  # noqa: S101  # either of both is there
         if request is not None and hasattr(response, "wait"):

@@ -29,18 +29,20 @@ LEASE = 5.0  # seconds
 SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 # Of one person in one process. Each keeps its body in memory.
 _MOST_WAITING = 64
+# Seconds after which a request asks again: one that ends in another process wakes nobody here.
+_PAUSE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Seconds that a request waits in all, and after which it asks again: nobody may wake it."""
+    """Seconds that a request waits in all, and after which it asks again if none has woken it."""
 
     name: str
     patience: float
     pause: float
 
 
-CHANGE = Kind("change", 1.0, 0.25)  # one that ends in another process wakes nobody here
+CHANGE = Kind("change", 1.0, 1.0)
 READ = Kind("read", 10.0, 2.5)
 """Also what others post to a person's inbound addresses; and all of a stranger, by the IP address."""
 
@@ -66,7 +68,10 @@ _waiting: defaultdict[_Key, deque[asyncio.Future[None]]] = defaultdict(deque)
 
 
 def enter(request: HttpRequest, kind: Kind, who: int | str, refuse: Callable[[], HttpResponse]) -> HttpResponse | None:
-    """Count the request until `leave`. If too many are in work, return the refusal, which the server may wait with.
+    """Count the request until `leave`. If too many are in work, return the refusal.
+
+    Where the server can wait (see config.asgi), the refusal comes only when that was in vain. Until then a response is
+    returned that is not sent: to write a page for each would cost more than what is refused.
 
     `who`: the id of a person, or the key of an IP address (`request_limiter.by_address`).
     """
@@ -76,10 +81,13 @@ def enter(request: HttpRequest, kind: Kind, who: int | str, refuse: Callable[[],
         request.__dict__.pop("slot_until", None)  # a pull that waits comes again
         return None
     until: float = request.__dict__.setdefault("slot_until", time.monotonic() + kind.patience)
+    if hasattr(request, "can_wait") and time.monotonic() < until:
+        pause = kind.pause if _in_work[key] >= AT_ONCE else _PAUSE
+        waiting = HttpResponse(status=204)
+        waiting.wait = partial(_wait, request, key, min(until, time.monotonic() + pause))  # type: ignore[attr-defined]
+        return waiting
     response = refuse()
     response["Retry-After"] = "1"
-    if time.monotonic() < until:
-        response.wait = partial(_wait, request, key, until)  # type: ignore[attr-defined]
     return response
 
 
@@ -145,7 +153,7 @@ def _wake(future: asyncio.Future[None]) -> None:
 
 
 async def _wait(request: HttpRequest, key: _Key, until: float) -> None:
-    """Until a request of the same key ends here, or it is time to ask again."""
+    """Until a request of the same key ends here, or a time at which to ask again."""
     future = asyncio.get_running_loop().create_future()
     with _lock:
         if len(_waiting[key]) >= _MOST_WAITING:
@@ -153,7 +161,7 @@ async def _wait(request: HttpRequest, key: _Key, until: float) -> None:
             return
         _waiting[key].append(future)
     try:
-        await asyncio.wait([future], timeout=max(0.0, min(key[0].pause, until - time.monotonic())))
+        await asyncio.wait([future], timeout=max(0.0, until - time.monotonic()))
     finally:
         with _lock:
             _waiting[key].remove(future)

@@ -181,6 +181,18 @@ def test_a_third_read_of_one_person_is_refused_whatever_lets_it_in(ada: User, br
     assert stranger.post(inbound, {}, content_type="application/json").status_code == 202
 
 
+@pytest.mark.parametrize("kind", [CHANGE, READ])
+def test_no_page_is_written_for_a_request_that_still_waits(kind: Kind) -> None:
+    request = HttpRequest()
+    request.can_wait = True  # type: ignore[attr-defined]
+    with working(kind, 1):
+        waiting = request_slots.enter(request, kind, 1, lambda: pytest.fail("a refusal was written"))
+        assert waiting is not None and hasattr(waiting, "wait")
+        request.slot_until = 0.0  # type: ignore[attr-defined]
+        refused = request_slots.enter(request, kind, 1, lambda: HttpResponse(status=409))
+        assert refused is not None and (refused.status_code, hasattr(refused, "wait")) == (409, False)
+
+
 def test_a_third_request_of_a_stranger_is_refused_to_their_address_alone(ada: User, browser: Client, api: Api) -> None:
     stranger = Client()
     with working(READ, "address:127.0.0.1"):
