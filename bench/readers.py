@@ -38,6 +38,7 @@ REASONS = {
     "issue_97_todo": "tasks are read, which the library leaves out unless asked",
     "timezone_same_start": "its last line says END:VCALENDARD: it may be cut off",
     "rfc_7529": "SKIP is followed, which the library does not know",
+    "entry_title_crazy": "the head of a page that stands in a title is not shown",
     "entry_title": "what stands escaped in a title is text",
 }
 
