@@ -269,26 +269,9 @@ class Channel(TypedDict):
     created: str
 
 
-class NewChannel(TypedDict):
+class NewChannel(Channel):
     """`secret` is the signing secret of a webhook. No other answer has it."""
 
-    id: str
-    kind: str
-    label: str
-    summary: str
-    fields: dict[str, Any]
-    state: Literal["ready", "unverified", "disabled"]
-    verified: str | None
-    disabled: str | None
-    disabled_code: str
-    disabled_reason: str
-    may_enable: bool
-    failing_since: str | None
-    use_for_new: bool
-    on_unknown: str
-    give_up_after: int | None
-    unreadable: str
-    created: str
     secret: str | None
     code_sent: bool
     detail: str
@@ -362,20 +345,7 @@ class Attempt(TypedDict):
     reason: Reason
 
 
-class DeliveryWithAttempts(TypedDict):
-    id: str
-    notification_id: str
-    channel: str
-    channel_label: str
-    kind: str
-    state: str
-    reason: Reason
-    cause: str
-    tries: int
-    replays: int
-    available: str
-    expires: str | None
-    settled: str | None
+class DeliveryWithAttempts(Delivery):
     attempts: list[Attempt]
 
 
@@ -593,12 +563,9 @@ class Rule(TypedDict):
     updated: str
 
 
-class CheckedCondition(TypedDict):
+class CheckedCondition(Condition):
     """`reason` says why it does not hold."""
 
-    field: str
-    operator: str
-    value: str
     holds: bool
     reason: Reason
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
+from django.contrib import messages
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.models import CHANGE, LogEntry
@@ -56,7 +57,18 @@ def as_uuid(term: str) -> UUID | None:
         return None
 
 
-class BaseAdmin(SafeAdmin):
+class Related:
+    """Rows are read with those that they refer to by the paths `related`, and without the columns `deferred`."""
+
+    related: ClassVar[tuple[str, ...]] = ()
+    deferred: ClassVar[tuple[str, ...]] = ()
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request).defer(*self.deferred)  # type: ignore[misc]  # of an admin
+        return rows.select_related(*self.related) if self.related else rows
+
+
+class BaseAdmin(Related, SafeAdmin):
     """Base of every model's admin: a constant number of queries, no counts over large tables.
 
     `owner` is the path of lookups to the account that owns a row; empty if rows are nobody's. `link_lookups` are the
@@ -126,6 +138,13 @@ class BaseAdmin(SafeAdmin):
         """The rows that match `term`: by default, the row with this key."""
         return rows.none() if (key := as_uuid(term)) is None else rows.filter(pk=key)
 
+    def tell_changed(self, request: HttpRequest, chosen: int, changed: int, told: str, skipped: str) -> None:
+        """Tell the operator how many of the `chosen` rows an action has `changed`, in these two sentences."""
+        said, level = told % {"count": changed}, messages.SUCCESS
+        if chosen > changed:
+            said, level = f"{said} {skipped % {'count': chosen - changed}}", messages.WARNING
+        self.message_user(request, said, level)
+
     def log_many(self, request: HttpRequest, rows: Iterable[Model], message: str) -> None:
         """Write an admin log entry for each row."""
         LogEntry.objects.log_actions(cast(AbstractBaseUser, request.user).pk, rows, CHANGE, message)
@@ -160,7 +179,7 @@ class ReadOnlyAdmin(ReadOnly, BaseAdmin):
         return BaseAdmin.has_change_permission(self, request, row)
 
 
-class ReadOnlyInline(ReadOnly, TabularInline):  # type: ignore[misc]  # django-unfold ships no types
+class ReadOnlyInline(ReadOnly, Related, TabularInline):  # type: ignore[misc]  # django-unfold ships no types
     """Read-only rows that belong to the shown row."""
 
     extra = 0

@@ -1,5 +1,6 @@
 """Which accounts a member of staff may act on: never those with more rights than their own."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from django.contrib import admin
@@ -44,6 +45,12 @@ def may_act_on(request: HttpRequest, row: Any, owner: str) -> bool:
         return True
     stored = type(row)._default_manager.filter(pk=row.pk)
     return rows_within(request, stored, owner).exists() or not stored.exists()
+
+
+def may_see(model: str) -> Callable[[HttpRequest], bool]:
+    """Whether the signed-in user may view or change rows of the model, such as "jobs.job"."""
+    app, name = model.split(".")
+    return lambda request: any(request.user.has_perm(f"{app}.{verb}_{name}") for verb in ("view", "change"))
 
 
 def check_owners(**_: object) -> list[Error]:

@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.admin import rights
 from common.admin.damaged import SafeAutocomplete
 from common.texts.types import StrOrPromise
 from config.admin import dashboard
@@ -146,7 +147,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
 def _list(title: StrOrPromise, model: str, icon: str) -> dict[str, Any]:
     name = _FIRST.get(model, f"admin:{model.replace('.', '_')}_changelist")
-    return _page(title, icon, name, _may_see(model))
+    return _page(title, icon, name, rights.may_see(model))
 
 
 def _page(
@@ -154,8 +155,3 @@ def _page(
 ) -> dict[str, Any]:
     """An entry for the page with the URL name `name`; without `may_see`, all staff have it."""
     return {"title": title, "icon": icon, "link": reverse(name), "permission": may_see}
-
-
-def _may_see(model: str) -> Callable[[HttpRequest], bool]:
-    app, name = model.split(".")
-    return lambda request: any(request.user.has_perm(f"{app}.{verb}_{name}") for verb in ("view", "change"))

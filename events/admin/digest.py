@@ -14,7 +14,7 @@ class DigestRecord(OwnedWorkAdmin):
     kind = DIGEST
     about = (("rule_name", "person"), ("type_pattern", "key_value"), "gathered")
     technical = (("notification_id", "hops"), "cause")
-    list_select_related = ("user", "rule")
+    related = ("user", "rule")
     search_ids = ("notification_id",)
     search_help_text = _("The id of a digest, or of its notification.")
 

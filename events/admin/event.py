@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -22,10 +21,7 @@ class EffectInline(ReadOnlyInline):
     readonly_fields = ("by_rule", "why", "notification")
     ordering = ("id",)
     hide_title = True
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request).select_related("rule", "digest")
-        return rows
+    related = ("rule", "digest")
 
     why = columns.column(_("reason"), "reason")
     notification = columns.column(_("notification"), "told_in", to_notification)

@@ -9,7 +9,7 @@ from common.admin import columns
 from common.admin.base import ReadOnlyAdmin
 from common.admin.filters import Period
 from events.models import InboundAddress, InboundRequest
-from jobs.admin.owned import OwnedAdmin
+from people.admin.user import OwnedAdmin
 
 
 @admin.register(InboundAddress)

@@ -20,9 +20,9 @@ from common.texts.state_words import labelled
 from events.inputs.rule_form import RuleForm
 from events.models import Effect, Rule
 from events.rules import changes, words
-from jobs.admin.owned import OwnedAdmin, to_notification
+from jobs.admin.owned import to_notification
 from notifications.admin import cells
-from people.admin.user import to_person
+from people.admin.user import OwnedAdmin, to_person
 
 _NEWEST = 100
 
@@ -35,14 +35,15 @@ class EffectInline(ReadOnlyInline):
     ordering = ("-id",)
     per_page = 20
     hide_title = True
+    related = ("event",)
+    deferred = ("event__data",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """The newest of the shown rule only, because its pages are counted."""
         match = request.resolver_match
         rule = as_uuid(unquote(match.kwargs.get("object_id", ""))) if match else None
         newest = Effect.objects.filter(rule=rule).order_by("-id").values("id")[:_NEWEST]
-        rows: QuerySet[Any] = super().get_queryset(request).select_related("event").defer("event__data")
-        return rows.filter(id__in=newest)
+        return super().get_queryset(request).filter(id__in=newest)
 
     when = columns.instant_column(gettext_lazy("when"), "at")
     type = columns.column(gettext_lazy("type of event"), "event.type")
@@ -92,10 +93,6 @@ class RuleAdmin(OwnedAdmin):
         status = 409 if context.get("differences") else 200
         return owner_form.page(self, request, "admin/events/rule_form.html", context, status)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request).select_related("user")
-        return rows
-
     @admin.action(description=gettext_lazy("Switch on"), permissions=["act"])
     def switch_on(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         self._switch(request, queryset, True)
@@ -112,13 +109,10 @@ class RuleAdmin(OwnedAdmin):
             with transaction.atomic():
                 self.log_many(request, [changes.switch(key, enabled)], "Switched on." if enabled else "Switched off.")
         if enabled:
-            said, skipped = _("%(count)s switched on."), _("%(count)s skipped: already on, or deleted.")
+            told, skipped = _("%(count)s switched on."), _("%(count)s skipped: already on, or deleted.")
         else:
-            said, skipped = _("%(count)s switched off."), _("%(count)s skipped: already off, or deleted.")
-        said, level = said % {"count": len(changed)}, messages.SUCCESS
-        if left := len(chosen) - len(changed):
-            said, level = f"{said} {skipped % {'count': left}}", messages.WARNING
-        self.message_user(request, said, level)
+            told, skipped = _("%(count)s switched off."), _("%(count)s skipped: already off, or deleted.")
+        self.tell_changed(request, len(chosen), len(changed), told, skipped)
 
     name_short = columns.column(gettext_lazy("name"), "name", columns.short)
     person = columns.column(gettext_lazy("owner"), "user", to_person)

@@ -11,8 +11,7 @@ from common.admin import columns
 from common.admin.columns import badge
 from events.models import Topic
 from events.topics import changes
-from jobs.admin.owned import OwnedAdmin
-from people.admin.user import to_person
+from people.admin.user import OwnedAdmin, to_person
 
 
 @admin.register(Topic)
@@ -27,7 +26,7 @@ class TopicAdmin(OwnedAdmin):
     empty_text = gettext_lazy("No topics yet. People create them on their own pages.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return changes.with_subscribers(super().get_queryset(request).select_related("user"))
+        return changes.with_subscribers(super().get_queryset(request))
 
     person = columns.column(gettext_lazy("owner"), "user", to_person)
     subscribers = columns.column(gettext_lazy("subscribers"), "subscribers", changes.shown_count)

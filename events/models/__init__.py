@@ -1,11 +1,10 @@
 """The tables of events."""
 
 from events.models.digest import DeadDigest, Digest, DigestAttempt
-from events.models.event import DeadLetter, Effect, Event, EventAttempt
+from events.models.event import DeadLetter, Effect, Event, EventAttempt, Usage
 from events.models.inbound import InboundAddress, InboundRequest
 from events.models.rule import Rule
 from events.models.topic import Subscription, Topic
-from events.models.usage import Usage
 
 __all__ = [
     "DeadDigest",

@@ -1,10 +1,6 @@
 """Connections in the admin: kind, address and health, never a secret."""
 
-from typing import Any
-
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
@@ -13,8 +9,8 @@ from common.admin.columns import badge
 from common.admin.filters import newest_filter
 from common.texts.state_words import labelled
 from jobs import connections
-from jobs.admin.owned import OwnedAdmin
 from jobs.models import Connection
+from people.admin.user import OwnedAdmin
 
 KindFilter = newest_filter("kind", lambda: [(kind.name, kind.label) for kind in connections.all()])
 
@@ -22,6 +18,7 @@ KindFilter = newest_filter("kind", lambda: [(kind.name, kind.label) for kind in 
 @admin.register(Connection)
 class ConnectionAdmin(OwnedAdmin):
     list_display = ("label", "kind_name", "address_summary", "state", "why", "person", "rows")
+    deferred = ("sealed_secrets",)
     list_filter = (KindFilter,)
     fieldsets = (
         (None, {"fields": (("label", "kind_name"), "address_summary", ("person", "state"), "why", "rows")}),
@@ -30,10 +27,6 @@ class ConnectionAdmin(OwnedAdmin):
     search_fields = ("id",)
     search_help_text = _("A connection's id, or the beginning of a person's email address.")
     empty_text = _("Nobody has connected anything yet.")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request).defer("sealed_secrets")
-        return rows
 
     kind_name = columns.column(_("kind"), "kind_label")
     address_summary = columns.column(_("address"), "summary")

@@ -7,7 +7,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from common.admin import columns
+from common.admin import columns, rights
 from common.database.postgres import query
 from common.texts.numbers import grouped
 from jobs import kinds
@@ -25,8 +25,7 @@ SELECT kind, queue, count(*) FILTER (WHERE waits) AS waiting, count(*) FILTER (W
 """
 
 
-def may_see(request: HttpRequest) -> bool:
-    return any(request.user.has_perm(f"jobs.{verb}_job") for verb in ("view", "change"))
+may_see = rights.may_see("jobs.job")
 
 
 @require_safe

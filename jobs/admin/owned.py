@@ -1,4 +1,4 @@
-"""The base of the admin of rows that belong to people, and columns with links to them."""
+"""The base of the admin of work that belongs to people, and a column with a link to a notification."""
 
 from typing import Any, ClassVar
 from uuid import UUID
@@ -8,31 +8,16 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
-from common.admin.base import ReadOnlyAdmin, as_uuid
-from people.admin.user import person_ids, to_person
+from common.admin.base import as_uuid
+from people.admin.user import to_person
 from work.admin.rows import WorkAdmin
-
-
-class OwnedAdmin(ReadOnlyAdmin):
-    """Found by their id, or by the beginning of their person's email address."""
-
-    owner = "user"
-    list_select_related: ClassVar[tuple[str, ...]] = ("user",)
-    ordering = ("-id",)
-    link_lookups: ClassVar[tuple[str, ...]] = ("user__id__exact",)
-
-    person = columns.column(_("person"), "user", to_person)
-
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
 
 
 class OwnedWorkAdmin(WorkAdmin):
     """Found by their id, or by one of the ids in `search_ids`."""
 
     owner = "user"
-    list_select_related: ClassVar[tuple[str, ...]] = ("user",)
+    related: ClassVar[tuple[str, ...]] = ("user",)
     search_ids: ClassVar[tuple[str, ...]]
 
     person = columns.column(_("person"), "user", to_person)

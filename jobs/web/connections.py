@@ -1,4 +1,4 @@
-"""Connections: list, add, change, check, remove."""
+"""Connections: list, add, change, check, remove; and the list of all kinds of job."""
 
 from typing import Any
 from uuid import UUID
@@ -12,9 +12,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from common.database.damaged import readable
-from jobs import connections
+from jobs import connections, kinds
 from jobs.changes import connections as changes
 from jobs.changes.connection_form import ConnectionForm
+from jobs.checks.recording import queue_of
 from jobs.models import Connection
 from people.access.requests import PersonRequest
 
@@ -116,3 +117,10 @@ def _conflict(request: PersonRequest, found: Connection) -> HttpResponse:
 
 def _own(request: PersonRequest, connection_id: UUID) -> Connection:
     return get_object_or_404(Connection.objects.for_user(request.user), id=connection_id)
+
+
+@login_required
+@require_safe
+def kind_list(request: PersonRequest) -> HttpResponse:
+    listed = [(kind, queue_of(kind.name), connections.find(kind.connection)) for kind in kinds.offered()]
+    return render(request, "jobs/kinds.html", {"kinds": listed})

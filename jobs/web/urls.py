@@ -1,10 +1,10 @@
 from django.urls import path
 
-from jobs.web import batches, connections, kinds, stop
+from jobs.web import batches, connections, stop
 
 app_name = "jobs"
 urlpatterns = [
-    path("job-kinds/", kinds.kind_list, name="kinds"),
+    path("job-kinds/", connections.kind_list, name="kinds"),
     path("connections/", connections.connection_list, name="connections"),
     path("connections/new/", connections.choose, name="connection-new"),
     path("connections/new/<slug:source>/", connections.add, name="connection-add"),

@@ -12,7 +12,6 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from common.admin import columns, confirm
-from common.admin.base import ReadOnlyAdmin, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import newest, of_the_newest
 from common.texts.state_words import labelled, state_word
@@ -20,7 +19,7 @@ from notifications.admin import cells
 from notifications.channels import changes
 from notifications.models import Channel
 from notifications.models.channel import verified
-from people.admin.user import person_ids, to_person
+from people.admin.user import OwnedAdmin
 
 _STATES: dict[str | None, Q] = {
     "verified": verified(),
@@ -43,14 +42,11 @@ class ChannelState(admin.SimpleListFilter):
 
 
 @admin.register(Channel)
-class ChannelAdmin(ReadOnlyAdmin):
-    owner = "user"
+class ChannelAdmin(OwnedAdmin):
     list_display = ("label", "provider_name", "address_summary", "state", "person", "verified", "rows")
-    list_select_related = ("user",)
+    deferred = ("sealed_secrets",)
     list_filter = (ChannelState, cells.ProviderFilter)
     list_disable_select_all = True  # each belongs to one person
-    ordering = ("-id",)
-    link_lookups = ("user__id__exact",)
     fieldsets: Any = (
         (None, {"fields": (("label", "provider_name"), "address_summary", ("person", "state"), "rows")}),
         (gettext_lazy("Settings"), {"fields": ("on_unknown",)}),
@@ -74,14 +70,6 @@ class ChannelAdmin(ReadOnlyAdmin):
 
     def save_model(self, request: HttpRequest, obj: Channel, form: Any, change: bool) -> None:
         obj.save(update_fields=["on_unknown"])  # no concurrent change is overwritten
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request).defer("sealed_secrets")
-        return rows
-
-    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-        key = as_uuid(term)
-        return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
 
     @admin.action(description=gettext_lazy("Disable…"), permissions=["act"])
     @transaction.atomic
@@ -123,7 +111,6 @@ class ChannelAdmin(ReadOnlyAdmin):
 
     provider_name = columns.column(gettext_lazy("provider"), "provider_label")
     address_summary = columns.column(gettext_lazy("address"), "summary")
-    person = columns.column(gettext_lazy("person"), "user", to_person)
 
     @badge(gettext_lazy("state"), {"verified": "success", "unverified": "info", "disabled": "warning"})
     def state(self, channel: Channel) -> tuple[str, str]:

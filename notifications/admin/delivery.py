@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
@@ -23,15 +22,12 @@ class DeliveryRecord(WorkAdmin):
     """The common part of deliveries and dead letters."""
 
     owner = "notification__user"
+    related = ("channel", "notification__user")
     kind = DELIVERY
     # One that a program pulls has no `wake_at`.
     open = (Q(settled_at=None), Q(settled_at=None))
     about = (("said", "person"), ("to_channel", "provider_name"), ("origin", "read"), "trace")
     search_help_text = _("An idempotency key, or the beginning of a person's email address.")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request).select_related("channel", "notification__user")
-        return rows
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         if (key := as_uuid(term)) is not None:

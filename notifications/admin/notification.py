@@ -4,18 +4,17 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy as _
 
 from common.admin import columns
-from common.admin.base import ReadOnlyAdmin, ReadOnlyInline, as_uuid
+from common.admin.base import ReadOnlyInline, as_uuid
 from common.admin.columns import badge
 from common.admin.filters import Period, newest_filter
 from common.texts.state_words import labelled
 from notifications.admin import cells
 from notifications.models import Channel, Delivery, Notification, sort_channels
-from people.admin.user import person_ids, to_person
+from people.admin.user import OwnedAdmin, person_ids
 
 
 class DeliveryInline(ReadOnlyInline):
@@ -24,10 +23,7 @@ class DeliveryInline(ReadOnlyInline):
     readonly_fields = ("key", "state_label", "to_channel", "reason")
     ordering = ("id",)
     hide_title = True
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request).select_related("channel")
-        return rows
+    related = ("channel",)
 
     @admin.display(description=_("idempotency key"))
     def key(self, delivery: Delivery) -> SafeString:
@@ -49,12 +45,9 @@ Origin = newest_filter("origin", lambda: Notification.Origin.choices)
 
 
 @admin.register(Notification)
-class NotificationAdmin(ReadOnlyAdmin):
-    owner = "user"
+class NotificationAdmin(OwnedAdmin):
     list_display = ("subject", "outcome_label", "person", "origin", "due", "recorded", "deliveries", "cause")
-    list_select_related = ("user",)
     list_filter = (Outcome, Origin, Period)
-    ordering = ("-id",)
     link_lookups = ("user__id__exact", "origin_id", "batch_id")
     inlines = (DeliveryInline,)
     fieldsets: Any = (
@@ -88,7 +81,6 @@ class NotificationAdmin(ReadOnlyAdmin):
     outcome_label = badge(_("outcome"), _OUTCOME_COLOURS)(columns.column(_("outcome"), "outcome", labelled))
     due = columns.instant_column(_("slot"), "slot")
     recorded = columns.instant_column(_("recorded"), "created_at")
-    person = columns.column(_("person"), "user", to_person)
     cause = columns.column(_("cause"), "", cells.origin)
     trace = columns.column(_("trace"), "", cells.trace)
 

@@ -1,6 +1,7 @@
-"""People and groups in the admin."""
+"""People, groups and events of security in the admin, and the base of the admin of rows that belong to people."""
 
-from typing import Any
+from ipaddress import ip_address
+from typing import Any, ClassVar
 
 from allauth.account.signals import user_signed_up
 from django import forms
@@ -15,9 +16,10 @@ from django.utils.translation import gettext, gettext_lazy as _, ngettext
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from common.admin import columns
-from common.admin.base import BaseAdmin
+from common.admin.base import BaseAdmin, ReadOnlyAdmin, as_uuid
 from common.admin.damaged import SafeAdmin
-from people.models import User
+from common.admin.filters import Period, newest, newest_filter
+from people.models import SecurityEvent, User
 from people.sign_in import sessions
 
 MOST_PEOPLE = 100
@@ -35,6 +37,21 @@ def person_ids(term: str) -> list[int]:
 def to_person(user: User | None) -> SafeString:
     key, email = (None, "") if user is None else (user.pk, user.email)
     return columns.to_row("people.user", key, email)
+
+
+class OwnedAdmin(ReadOnlyAdmin):
+    """Rows of people, found by their id or by the beginning of their person's email address."""
+
+    owner = "user"
+    related: ClassVar[tuple[str, ...]] = ("user",)
+    ordering = ("-id",)
+    link_lookups: ClassVar[tuple[str, ...]] = ("user__id__exact",)
+
+    person = columns.column(_("person"), "user", to_person)
+
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        key = as_uuid(term)
+        return rows.filter(user__in=person_ids(term)) if key is None else rows.filter(pk=key)
 
 
 @admin.register(User)
@@ -126,3 +143,22 @@ class GroupAdmin(StockGroupAdmin, SafeAdmin):
 
 def _is_superuser(request: HttpRequest) -> bool:
     return bool(getattr(request.user, "is_superuser", False))
+
+
+@admin.register(SecurityEvent)
+class SecurityEventAdmin(OwnedAdmin):
+    list_display = ("when", "type", "person", "address", "agent")
+    list_display_links = ("when",)
+    list_filter = (newest_filter("type", lambda: SecurityEvent.Type.choices), Period)
+    fields = (("when", "type"), "person", ("address", "agent"), "detail")
+    search_fields = ("user",)
+    search_help_text = _("The beginning of the person's email address, or an IP address.")
+    empty_text = _("Nothing has happened yet.")
+
+    when = columns.instant_column(_("when"), "at")
+
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        try:
+            return newest(rows.filter(address=str(ip_address(term))))
+        except ValueError:
+            return rows.filter(user__in=person_ids(term))

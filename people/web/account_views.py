@@ -1,6 +1,7 @@
-"""The pages to download everything that is stored of an account, and to delete it."""
+"""Pages of an account: its recent activity and sessions, the download of everything that is stored, its deletion."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -10,13 +11,15 @@ from django import forms
 from django.apps import apps
 from django.contrib import messages
 from django.contrib.auth import logout
+from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.html import escape
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
+from django.views.decorators.http import require_safe
 
 from common.admin.base import count_up_to
 from common.redis import rate_limiter
@@ -24,11 +27,17 @@ from common.redis.rate_limiter import Window
 from people.access.requests import PersonRequest, sensitive
 from people.account import deletion, export
 from people.models import SecurityEvent, User
-from people.sign_in import security_log
+from people.sign_in import security_log, sessions
 
 _DOWNLOADS_AN_HOUR = 5
 _COUNTED = 10_000
 _PIECE = 256 * 1024  # bytes
+
+_SHOWN = 50
+# Most browsers also name those that they descend from: the first of these counts.
+_BROWSERS = ("Edg", "OPR", "Firefox", "FxiOS", "CriOS", "Chrome", "Safari")
+_SYSTEMS = re.compile(r"(Android|iPhone|iPad|Windows|Mac OS X|CrOS|Linux)\b")
+_NAMES = {"Edg": "Edge", "OPR": "Opera", "FxiOS": "Firefox", "CriOS": "Chrome", "Mac OS X": "macOS", "CrOS": "ChromeOS"}
 
 
 @sensitive
@@ -137,3 +146,40 @@ _WORDS: dict[str, Callable[[int], str]] = {
     "people.ApiToken": lambda n: ngettext("%(count)s API token", "%(count)s API tokens", n),
 }
 """By the model's label: this app knows the others by name only."""
+
+
+@login_required
+@require_safe
+def activity(request: PersonRequest) -> HttpResponse:
+    here = request.session.session_key
+    signed_in = [
+        {"row": row, "browser": browser(row.agent), "handle": sessions.handle(row.pk), "is_here": row.pk == here}
+        for row in sessions.of_person(request.user)
+    ]
+    events = [{"row": row, "browser": browser(row.agent)} for row in security_log.of_person(request.user, _SHOWN)]
+    return render(request, "people/activity.html", {"signed_in": signed_in, "events": events})
+
+
+@sensitive
+def sign_out(request: PersonRequest) -> HttpResponse:
+    """End the session with the posted handle; without one, all but this one."""
+    if request.method != "POST":  # after confirming who they are
+        return redirect("people:activity")
+    if (wanted := request.POST.get("session")) is None:
+        count = sessions.end_others(request.user, request)
+    else:
+        rows = [row for row in sessions.of_person(request.user) if sessions.handle(row.pk) == wanted]
+        count = sum(row.delete()[0] for row in rows)
+    if count:
+        text = ngettext("%(count)s browser is signed out.", "%(count)s browsers are signed out.", count)
+        messages.success(request, text % {"count": count})
+    else:
+        messages.info(request, _("Nobody was signed in there any more."))
+    return redirect("people:activity")
+
+
+def browser(agent: str) -> str:
+    """Such as "Firefox, Linux"; empty if neither is known."""
+    name = next((one for one in _BROWSERS if f"{one}/" in agent), "")
+    system = match[0] if (match := _SYSTEMS.search(agent)) else ""
+    return ", ".join(_NAMES.get(part, part) for part in (name, system) if part)

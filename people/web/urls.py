@@ -1,6 +1,6 @@
 from django.urls import path
 
-from people.web import account_views, security_views, token_views, views
+from people.web import account_views, token_views, views
 
 app_name = "people"
 urlpatterns = [
@@ -11,8 +11,8 @@ urlpatterns = [
     path("settings/", views.own_settings, name="settings"),
     path("settings/download/", account_views.download, name="account-download"),
     path("settings/delete/", account_views.delete, name="account-delete"),
-    path("settings/activity/", security_views.activity, name="activity"),
-    path("settings/activity/sign-out/", security_views.sign_out, name="sign-out-elsewhere"),
+    path("settings/activity/", account_views.activity, name="activity"),
+    path("settings/activity/sign-out/", account_views.sign_out, name="sign-out-elsewhere"),
     path("settings/tokens/new/", token_views.create, name="token-new"),
     path("settings/tokens/<uuid:token_id>/revoke/", token_views.revoke, name="token-revoke"),
 ]

@@ -92,6 +92,8 @@ def _of_stock_entries(action: str, description: Any) -> Any:
 @admin.register(PeriodicTask)
 class PeriodicTaskAdmin(BaseAdmin):
     owner = "mirrored_schedule__user"
+    related = ("interval", "crontab", "solar", "clocked", "mirrored_schedule")
+    deferred = ("crontab__timezone",)
     form = PeriodicTaskForm
     celery_app = stock.PeriodicTaskAdmin.celery_app  # stock's actions look for it here
     list_display = ("label", "is_enabled", "to_schedule", "timing", "last_run", "runs", "one_off")
@@ -120,10 +122,9 @@ class PeriodicTaskAdmin(BaseAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        related = ("interval", "crontab", "solar", "clocked", "mirrored_schedule")
-        rows: QuerySet[Any] = super().get_queryset(request).select_related(*related)
         # A crontab's zone that is gone from the zone database cannot be read as one, and would fail the whole list.
-        rows = rows.defer("crontab__timezone").annotate(crontab_zone=Cast("crontab__timezone", TextField()))
+        zone = Cast("crontab__timezone", TextField())
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(crontab_zone=zone)
         return rows
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
@@ -40,10 +40,7 @@ class EventInline(ReadOnlyInline):
     ordering = ("-id",)
     per_page = 20
     hide_title = True
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request).select_related("by")
-        return rows
+    related = ("by",)
 
     when = columns.instant_column(gettext_lazy("when"), "at")
     change = columns.column(gettext_lazy("what"), "", words.change)
@@ -54,7 +51,7 @@ class EventInline(ReadOnlyInline):
 class ScheduleAdmin(ReadOnlyAdmin):
     owner = "user"
     list_display = ("title_short", "person", "words", "state_label", "next_slot", "last_fired", "times_sent", "rows")
-    list_select_related = ("user",)
+    related = ("user",)
     list_filter = (ScheduleState,)
     list_disable_select_all = True  # each is paused in its own transaction
     ordering = ("-id",)
@@ -99,10 +96,6 @@ class ScheduleAdmin(ReadOnlyAdmin):
     def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return schedule_form.edit(self, request, object_id)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request).select_related("user")
-        return rows
-
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         if (key := as_uuid(term)) is not None:
             return rows.filter(pk=key)
@@ -112,18 +105,17 @@ class ScheduleAdmin(ReadOnlyAdmin):
 
     @admin.action(description=gettext_lazy("Pause"), permissions=["act"])
     def pause(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        leaving = {Schedule.State.ACTIVE}
-        told = _("%(count)s paused.")
+        changed = self._switch(request, queryset, editing.pause, {Schedule.State.ACTIVE}, Schedule.State.PAUSED)
         skipped = _("%(count)s skipped: already paused, finished, deleted, or with an invalid rule.")
-        self._switch(request, queryset, editing.pause, leaving, Schedule.State.PAUSED, "paused", told, skipped)
+        self.tell_changed(request, *changed, _("%(count)s paused."), skipped)
 
     @admin.action(description=gettext_lazy("Resume"), permissions=["act"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Also broken ones, whose rule is read again."""
         leaving = set(Schedule.State) - {Schedule.State.ACTIVE, Schedule.State.ARCHIVED}
-        told = _("%(count)s resumed.")
+        changed = self._switch(request, queryset, editing.resume, leaving, Schedule.State.ACTIVE)
         skipped = _("%(count)s skipped: already resumed, finished, deleted, or with an invalid rule.")
-        self._switch(request, queryset, editing.resume, leaving, Schedule.State.ACTIVE, "resumed", told, skipped)
+        self.tell_changed(request, *changed, _("%(count)s resumed."), skipped)
 
     def _switch(
         self,
@@ -132,25 +124,17 @@ class ScheduleAdmin(ReadOnlyAdmin):
         act: Callable[[UUID, datetime, User], Schedule],
         leaving: set[Schedule.State],
         entering: Schedule.State,
-        done: str,
-        told: str,
-        skipped: str,
-    ) -> None:
-        chosen = list(queryset.values_list("pk", flat=True))
-        changed = 0
-        for key in Schedule.objects.filter(id__in=chosen, state__in=leaving, deleted_at=None).values_list(
-            "id", flat=True
-        ):
+    ) -> tuple[int, int]:
+        """How many were chosen, and how many of them are in the state `entering` now."""
+        chosen, changed = list(queryset.values_list("pk", flat=True)), 0
+        able = Schedule.objects.filter(id__in=chosen, state__in=leaving, deleted_at=None)
+        for key in able.values_list("id", flat=True):
             with suppress(editing.Conflict), transaction.atomic():
                 schedule = act(key, fire.read_clock().now, cast(User, request.user))
                 if schedule.state == entering:
-                    self.log_many(request, [schedule], f"{done.capitalize()}.")
+                    self.log_many(request, [schedule], "Paused." if act is editing.pause else "Resumed.")
                     changed += 1
-        said, level = told % {"count": changed}, messages.SUCCESS
-        if left := len(chosen) - changed:
-            said += " " + skipped % {"count": left}
-            level = messages.WARNING
-        self.message_user(request, said, level)
+        return len(chosen), changed
 
     title_short = columns.column(gettext_lazy("title"), "title", columns.short)
     person = columns.column(gettext_lazy("owner"), "user", to_person)

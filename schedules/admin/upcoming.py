@@ -9,7 +9,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_safe
 
-from common.admin import columns
+from common.admin import columns, rights
 from notifications.admin import cells
 from people.admin.user import to_person
 from schedules.explain.upcoming import Upcoming, upcoming
@@ -20,8 +20,7 @@ MOST = 200
 _HOURS = {"1": gettext_lazy("The next hour"), "6": gettext_lazy("6 hours"), "24": gettext_lazy("24 hours")}
 
 
-def may_see(request: HttpRequest) -> bool:
-    return any(request.user.has_perm(f"schedules.{verb}_schedule") for verb in ("view", "change"))
+may_see = rights.may_see("schedules.schedule")
 
 
 @require_safe

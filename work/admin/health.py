@@ -9,14 +9,12 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from common.admin import columns
+from common.admin import columns, rights
 from common.texts.numbers import grouped
 from work import health
 from work.kinds import KINDS, Kind
 
-
-def may_see(request: HttpRequest) -> bool:
-    return any(request.user.has_perm(f"work.{verb}_intervention") for verb in ("view", "change"))
+may_see = rights.may_see("work.intervention")
 
 
 @require_safe

@@ -1,7 +1,6 @@
 """The abstract rows of work and of its attempts, what people did to dead letters, and which daily emails were sent."""
 
-from work.models.intervention import Intervention, InterventionItem
+from work.models.intervention import Intervention, InterventionItem, Summary
 from work.models.rows import DEAD_LETTERS, Attempt, Words, Work
-from work.models.summary import Summary
 
 __all__ = ["DEAD_LETTERS", "Attempt", "Intervention", "InterventionItem", "Summary", "Words", "Work"]

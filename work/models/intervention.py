@@ -1,4 +1,4 @@
-"""The record of an action on dead letters: who, when, what, which letters, why."""
+"""What was done to dead letters: who, when, what, which letters, why; and which daily emails were sent."""
 
 import pgtrigger
 from django.conf import settings
@@ -71,3 +71,20 @@ class InterventionItem(models.Model):
 
     def __str__(self) -> str:
         return str(self.work_id)
+
+
+class Summary(models.Model):
+    """The mail of one day (UTC) to one operator. The row is written before the mail goes, so that it goes once."""
+
+    day = models.DateField()
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name = _("summary")
+        verbose_name_plural = _("summaries")
+        constraints = [models.UniqueConstraint(fields=["day", "reader"], name="summary_once_a_day")]
+
+    def __str__(self) -> str:
+        return f"{self.day}"

@@ -19,7 +19,7 @@ from people import tokens
 from people.models import ApiToken, CalendarFeed, Session, User
 from people.sign_in import sessions
 from people.tasks import prune
-from people.web import security_views
+from people.web import account_views
 from schedules.agenda import feed
 from tests.make import make_user, signed_in
 
@@ -251,4 +251,4 @@ def test_a_persons_sessions_are_found_by_an_index(anna: User) -> None:
     ],
 )
 def test_browsers_have_names(agent: str, name: str) -> None:
-    assert security_views.browser(agent) == name
+    assert account_views.browser(agent) == name
