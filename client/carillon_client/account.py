@@ -1,7 +1,5 @@
 """The server and token of the command line: from the environment, else from a file that only its owner can read."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

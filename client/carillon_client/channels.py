@@ -1,7 +1,5 @@
 """Channels: where messages go."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """The client: one attribute for each resource."""
 
-from __future__ import annotations
-
 from typing import Self, cast
 
 from carillon_client.channels import Channels

@@ -1,7 +1,5 @@
 """The command `carillon`. Exit status: 0 done, 1 refused, 2 wrong usage, 3 the server does not answer."""
 
-from __future__ import annotations
-
 import argparse
 import getpass
 import json

@@ -1,7 +1,5 @@
 """Requests to one server with one token, repeated where that is safe."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Events, the trace of a chain of them, and the rules that ring for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Unpack, cast
 

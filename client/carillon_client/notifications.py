@@ -1,7 +1,5 @@
 """Notifications, the batches they belong to, and dead letters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, cast

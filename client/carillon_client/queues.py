@@ -1,7 +1,5 @@
 """Queues: channels whose messages your program pulls."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Schedules: the reminders of the pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Unpack, cast

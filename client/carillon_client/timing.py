@@ -1,7 +1,5 @@
 """Timings as they are typed: `sunday 18:00`, `day 09:00`, `30 minutes`, `month 1 09:00`."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Topics that you publish to, and those that you are subscribed to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Unpack, cast
 

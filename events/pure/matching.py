@@ -1,7 +1,5 @@
 """Whether an event fits a rule, and the texts that a rule makes of it. Pure: user text is data."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -10,10 +10,9 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
 from django.utils.translation import gettext_lazy as _
 
-from common.database import encryption
 from common.uuid7 import uuid7
 from jobs import connections
-from notifications.messages.message import Destination
+from notifications.models.channel import Sealed
 from people.models import User
 from work.reasons import Reason, sentence
 
@@ -46,7 +45,7 @@ class ConnectionQuerySet(models.QuerySet["Connection"]):
         )
 
 
-class Connection(models.Model):
+class Connection(Sealed):
     """A person's account at a source: GitHub, a web address, a calendar.
 
     `address` is public to its owner; `sealed_secrets` is ciphertext, written by `hold()` only. A check that the source
@@ -86,24 +85,6 @@ class Connection(models.Model):
 
     def __str__(self) -> str:
         return self.label
-
-    def hold(self, destination: Destination) -> None:
-        """Take over an address and its secrets; the caller saves."""
-        self.address = dict(destination.address)
-        self.sealed_secrets = encryption.seal_secrets(destination.secrets, self.id)
-
-    def destination(self) -> Destination:
-        """Its address and its secrets. Raises `encryption.Unreadable` without the key."""
-        return Destination(self.address, encryption.unseal_secrets(self.sealed_secrets, self.id))
-
-    @property
-    def unreadable(self) -> str:
-        """Why its secrets cannot be read; empty if they can."""
-        try:
-            self.destination()
-        except encryption.Unreadable as error:
-            return str(error)
-        return ""
 
     @property
     def kind_label(self) -> str:

@@ -74,7 +74,36 @@ class ChannelQuerySet(models.QuerySet["Channel"]):
         return self.filter(Q(link_id=link_id) | Q(id=link_id, link_id=None))
 
 
-class Channel(models.Model):
+class Sealed(models.Model):
+    """Where something is sent or read: `address` for its owner's eyes, and secrets, which are stored as ciphertext."""
+
+    id: Any
+    address: Any
+    sealed_secrets: Any
+
+    class Meta:
+        abstract = True
+
+    def hold(self, destination: Destination) -> None:
+        """Take over the address and the secrets of `destination`; the caller saves."""
+        self.address = dict(destination.address)
+        self.sealed_secrets = encryption.seal_secrets(destination.secrets, self.id)
+
+    def destination(self) -> Destination:
+        """The destination for its provider. Raises `encryption.Unreadable` without the key."""
+        return Destination(self.address, encryption.unseal_secrets(self.sealed_secrets, self.id))
+
+    @property
+    def unreadable(self) -> str:
+        """Why the secrets cannot be read, for the owner; empty where they can."""
+        try:
+            self.destination()
+        except encryption.Unreadable as error:
+            return str(error)
+        return ""
+
+
+class Channel(Sealed):
     """A person's own address on a provider.
 
     `address` is public to its owner; `sealed_secrets` is ciphertext, written by `hold()` only.
@@ -161,15 +190,6 @@ class Channel(models.Model):
     def __str__(self) -> str:
         return self.label
 
-    def hold(self, destination: Destination) -> None:
-        """Take over the address and the secrets of `destination`; the caller saves."""
-        self.address = dict(destination.address)
-        self.sealed_secrets = encryption.seal_secrets(destination.secrets, self.id)
-
-    def destination(self) -> Destination:
-        """The destination for its provider. Raises `encryption.Unreadable` without the key."""
-        return Destination(self.address, encryption.unseal_secrets(self.sealed_secrets, self.id))
-
     @property
     def state(self) -> str:
         if self.removed_at is not None:
@@ -190,15 +210,6 @@ class Channel(models.Model):
     def is_owners_to_enable(self) -> bool:
         """Whether failures or its reader disabled it. One that an operator disabled has neither mark."""
         return self.disabled_at is not None and (self.failing_since or self.unsubscribed_at) is not None
-
-    @property
-    def unreadable(self) -> str:
-        """Why the secrets cannot be read, fit for the channel's owner; empty when they can."""
-        try:
-            self.destination()
-        except encryption.Unreadable as error:
-            return str(error)
-        return ""
 
     @property
     def summary(self) -> str:
