@@ -12,19 +12,11 @@ def check() -> None:
     Raises ImproperlyConfigured, or OperationalError for PostgreSQL.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    _check_postgres()
-    _check_broker()
-
-
-def _check_postgres() -> None:
     from django.db import connection
 
     connection.settings_dict["OPTIONS"].setdefault("connect_timeout", 5)
     connection.ensure_connection()
     connection.close()
-
-
-def _check_broker() -> None:
     from config.celery import app
 
     where = urlsplit(app.conf.broker_url)

@@ -105,7 +105,8 @@ class Connection:
                     return None  # an earlier try deleted it
                 if last or not _may_repeat(response):
                     return _read(response)
-                wait = _wait(response, wait)
+                said = response.headers.get("Retry-After", "")
+                wait = min(float(said), _LONGEST_WAIT) if said.isdecimal() else wait
             time.sleep(wait)
         raise AssertionError("unreachable")
 
@@ -134,11 +135,6 @@ def _may_repeat(response: requests.Response) -> bool:
     if response.status_code == 503:
         return True
     return response.status_code == 409 and "Retry-After" in response.headers
-
-
-def _wait(response: requests.Response, otherwise: float) -> float:
-    said = response.headers.get("Retry-After", "")
-    return min(float(said), _LONGEST_WAIT) if said.isdecimal() else otherwise
 
 
 def _read(response: requests.Response) -> Any:

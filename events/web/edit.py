@@ -97,12 +97,15 @@ def show_preview(request: PersonRequest) -> HttpResponse:
 
 
 def _preview(request: PersonRequest) -> HttpResponse:
-    rule = _edited(request)
+    rule_id = as_uuid(request.GET.get("of", ""))
+    rule = None if rule_id is None else Rule.objects.for_user(request.user).filter(id=rule_id).first()
     form = RuleForm(request.POST, user=request.user, rule=rule)
     form.is_valid()
     events = preview.fitting_events(request.user, request.POST.get("type_pattern", "").strip())
     chosen, envelope, problem = _chosen(request, events)
     outcome = None if envelope is None else _outcome(form, envelope)
+    # The error, or "", of each field with a value; an empty field keeps the error that the page shows.
+    names = ("name", "type_pattern", "source", "title", "body", "digest_key")
     context = {
         "form": form,
         "events": events,
@@ -114,7 +117,7 @@ def _preview(request: PersonRequest) -> HttpResponse:
         "gathers": form.cleaned_data.get("digest_seconds") or form.cleaned_data.get("digest_at"),
         "reading": None if outcome is None else _reading(request.user, form, outcome.said),
         "placeholders": [] if envelope is None else _placeholders(envelope),
-        "fields": _errors_to_show(form),
+        "fields": {name: " ".join(map(str, form.errors.get(name, []))) for name in names if form.data.get(name)},
         "rows": _rows_to_show(request, form),
     }
     return render(request, "events/_preview.html", context)
@@ -160,12 +163,6 @@ def _placeholders(envelope: dict[str, Any]) -> list[tuple[str, str]]:
     return [(path, matching.shown(matching.find(envelope, path), 60)) for path in found]
 
 
-def _errors_to_show(form: RuleForm) -> dict[str, str]:
-    """The error, or "", of each field with a value; an empty field keeps the error that the page shows."""
-    names = ("name", "type_pattern", "source", "title", "body", "digest_key")
-    return {name: " ".join(map(str, form.errors.get(name, []))) for name in names if form.data.get(name)}
-
-
 def _rows_to_show(request: PersonRequest, form: RuleForm) -> list[ConditionRow]:
     """The rows of conditions that the page has, each with the errors of its parts that have a value."""
     sent = len(request.POST.getlist("conditions_field"))
@@ -173,11 +170,6 @@ def _rows_to_show(request: PersonRequest, form: RuleForm) -> list[ConditionRow]:
         replace(row, errors={part: said for part, said in row.errors.items() if row.values.get(part)})
         for row in form.condition_rows()[:sent]
     ]
-
-
-def _edited(request: PersonRequest) -> Rule | None:
-    rule_id = as_uuid(request.GET.get("of", ""))
-    return None if rule_id is None else Rule.objects.for_user(request.user).filter(id=rule_id).first()
 
 
 def _event(user: User, key: str) -> Event | None:

@@ -30,10 +30,12 @@ _RANG = Effect.objects.filter(rule=OuterRef("pk"), outcome=Effect.Outcome.NOTIFI
 def rule_list(request: PersonRequest) -> HttpResponse:
     rows = Rule.objects.for_user(request.user).prefetch_related("channels").annotate(rang=Subquery(_RANG))
     page = Paginator(rows, _PAGE).get_page(request.GET.get("page"))
+    # The rule that `?deleted=<id>` offers to restore.
+    rule_id = as_uuid(request.GET.get("deleted", ""))
     context = {
         "page": page,
         "rows": [{"rule": rule, "listens_to": words.listens_to(rule)} for rule in page],
-        "deleted": _just_deleted(request),
+        "deleted": None if rule_id is None else _deleted(request).filter(id=rule_id).first(),
     }
     return render(request, "events/rule_list.html", context)
 
@@ -43,6 +45,8 @@ def rule_list(request: PersonRequest) -> HttpResponse:
 def detail(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     rule = _own(request, rule_id)
     effects = list(rule.effects.select_related("event").defer("event__data").order_by("-id")[:_SHOWN])
+    # The notifications that are still there: they may be pruned before their event is.
+    caused = [effect.notification_id for effect in effects if effect.notification_id is not None]
     context = {
         "rule": rule,
         "listens_to": words.listens_to(rule),
@@ -50,16 +54,10 @@ def detail(request: PersonRequest, rule_id: UUID) -> HttpResponse:
         "how_often": [said for said in (words.throttle(rule), words.digest(rule), words.series(rule)) if said],
         "channels": rule.ordered_channels(),
         "effects": effects,
-        "kept": _kept(request, effects),
+        "kept": set(Notification.objects.for_user(request.user).filter(id__in=caused).values_list("id", flat=True)),
         "step": results.last(request.user.pk, [rule.id]).get(rule.id) if rule.series else None,
     }
     return render(request, "events/rule.html", context)
-
-
-def _kept(request: PersonRequest, effects: list[Effect]) -> set[UUID]:
-    """The notifications that are still there: they may be pruned before their event is."""
-    caused = [effect.notification_id for effect in effects if effect.notification_id is not None]
-    return set(Notification.objects.for_user(request.user).filter(id__in=caused).values_list("id", flat=True))
 
 
 @login_required
@@ -110,9 +108,3 @@ def _back(request: PersonRequest, rule: Rule) -> HttpResponse:
 
 def _deleted(request: PersonRequest) -> QuerySet[Rule]:
     return Rule.objects.filter(user=request.user, deleted_at__isnull=False)
-
-
-def _just_deleted(request: PersonRequest) -> Rule | None:
-    """The rule that `?deleted=<id>` offers to restore."""
-    rule_id = as_uuid(request.GET.get("deleted", ""))
-    return None if rule_id is None else _deleted(request).filter(id=rule_id).first()

@@ -84,18 +84,14 @@ SELECT c.id, letter.outcome
 
 def tell_owners(now: datetime) -> int:
     """Record a notice for each new dead letter's cause and each disabled channel. Returns how many deliveries."""
-    _drop_mended()
+    # Cancel what is not sent yet of notices about channels that work again.
+    works = Channel.objects.filter(disabled_at=None, failing_since=None)
+    told = Notification.objects.filter(origin=Notification.Origin.NOTICE, outcome=Notification.Outcome.OPEN)
+    withdrawal.drop(told.filter(origin_id__in=works.values("id")), Code.MENDED)
     with transaction.atomic():
         wakes = record([*_deaths(), *_disabled()], now)
         publish_after_commit(wakes)
     return len(wakes)
-
-
-def _drop_mended() -> None:
-    """Cancel what is not sent yet of notices about channels that work again."""
-    works = Channel.objects.filter(disabled_at=None, failing_since=None)
-    told = Notification.objects.filter(origin=Notification.Origin.NOTICE, outcome=Notification.Outcome.OPEN)
-    withdrawal.drop(told.filter(origin_id__in=works.values("id")), Code.MENDED)
 
 
 def record(notices: Collection[Notice], now: datetime) -> list[Wake]:

@@ -38,9 +38,11 @@ def snooze(notification_id: UUID, until: datetime) -> bool:
     if not _answer(notification_id, Code.SNOOZED, until):
         return False
     said = Notification.objects.get(id=notification_id)
+    order = said.channel_order or list(said.deliveries.order_by("id").values_list("channel_id", flat=True))
+    there = dict(Channel.objects.filter(id__in=order, removed_at=None).values_list("id", "provider"))
     again = outbox.again(
         said,
-        _channels(said),
+        [(channel_id, there[channel_id]) for channel_id in order if channel_id in there],
         available_at=until,
         urgent=True,  # its person has chosen the hour
         **outbox.order_of(said),
@@ -62,9 +64,3 @@ def _answer(notification_id: UUID, code: Code, until: datetime | None = None) ->
         ).mark_read(timezone.now())
         shown.close_after_commit(notification_id)
     return first == 1
-
-
-def _channels(said: Notification) -> list[tuple[UUID, str]]:
-    order = said.channel_order or list(said.deliveries.order_by("id").values_list("channel_id", flat=True))
-    there = dict(Channel.objects.filter(id__in=order, removed_at=None).values_list("id", "provider"))
-    return [(channel_id, there[channel_id]) for channel_id in order if channel_id in there]

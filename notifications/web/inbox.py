@@ -4,7 +4,6 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -15,14 +14,16 @@ from common.web import paging
 from notifications.messages.links import LEAVE
 from notifications.models import Channel, Delivery, Notification
 from people.access.requests import PersonRequest
-from people.models import User
 
 
 @login_required
 @require_safe
 def inbox(request: PersonRequest) -> HttpResponse:
     search, unread_only = request.GET.get("q", "").strip()[:200].replace("\0", ""), "unread" in request.GET
-    among = _messages(request.user).select_related("notification")
+    # The messages of a person's inbox, by its id: so that an index has them in the order of the page.
+    inboxes = list(Channel.objects.filter(user=request.user, provider="inbox").values_list("id", flat=True))
+    chosen = {"channel": inboxes[0]} if len(inboxes) == 1 else {"channel__in": inboxes}
+    among = Delivery.objects.inbox(request.user).filter(**chosen).select_related("notification")
     if unread_only:
         among = among.filter(read_at=None)
     rows = among.filter(notification__subject__icontains=search) if search else among
@@ -34,13 +35,6 @@ def inbox(request: PersonRequest) -> HttpResponse:
         "narrowed": bool(search or unread_only),
     }
     return render(request, "notifications/inbox.html", context)
-
-
-def _messages(user: User) -> QuerySet[Delivery]:
-    """The messages of a person's inbox, by its id: so that an index has them in the order of the page."""
-    inboxes = list(Channel.objects.filter(user=user, provider="inbox").values_list("id", flat=True))
-    chosen = {"channel": inboxes[0]} if len(inboxes) == 1 else {"channel__in": inboxes}
-    return Delivery.objects.inbox(user).filter(**chosen)
 
 
 @login_required

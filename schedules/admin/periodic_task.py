@@ -46,20 +46,17 @@ class PeriodicTaskForm(stock.PeriodicTaskForm):  # type: ignore[misc]  # django-
             self.add_error("task", _("Choose a registered task, or write the name of another one."))
         if data.get("expire_seconds") is not None and data.get("expires"):
             self.add_error("expires", _("Set either this or the seconds after which a run expires, not both."))
-        self._check(data)
-        self.instance.solar = None  # one that was chosen before is replaced
-        return data
-
-    def _clean_json(self, field: str) -> Any:
-        return self.cleaned_data[field]  # `clean` looks at it
-
-    def _check(self, data: dict[str, Any]) -> None:
         fields = ("args", "kwargs", "headers", "interval", "crontab", "clocked")
         try:
             stock_entries.check(PeriodicTask(**{name: data[name] for name in fields if name in data}))
         except stock_entries.Damaged as damaged:
             if damaged.field not in self.errors:
                 self.add_error(damaged.field, str(damaged))
+        self.instance.solar = None  # one that was chosen before is replaced
+        return data
+
+    def _clean_json(self, field: str) -> Any:
+        return self.cleaned_data[field]  # `clean` looks at it
 
 
 class Which(admin.SimpleListFilter):

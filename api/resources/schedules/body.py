@@ -145,15 +145,11 @@ def patched(patch: SchedulePatch, user: User, now: datetime, schedule: Schedule)
     moves = elsewhere or not given.isdisjoint({"audience", "local_time"})
     # On another clock it keeps the civil times, else the instants: one of a repeated hour is not always the first.
     kept = {"job"} if moves else {"job", "timing", "starts_at", "ends_at"}
-    return described(_merged(schedule, patch), user, now, schedule, kept - given)
-
-
-def _merged(schedule: Schedule, patch: SchedulePatch) -> ScheduleBody:
     stored = document.document(schedule)
     merged = {name: stored[name] for name in ScheduleBody.model_fields} | patch.model_dump(exclude_unset=True)
     if merged["timing"] is None:
         raise refused("The stored timing cannot be read any more. Give a new one.", "timing")
-    return ScheduleBody.model_validate(merged)
+    return described(ScheduleBody.model_validate(merged), user, now, schedule, kept - given)
 
 
 def typed_schedule(body: CheckBody, user: User, now: datetime) -> Schedule:
