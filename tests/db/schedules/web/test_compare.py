@@ -18,16 +18,16 @@ HOURS = [NOON + timedelta(hours=n) for n in range(9)]
 
 
 def test_slots_of_one_side_alone_are_added_or_removed() -> None:
-    assert compare(HOURS[:3], HOURS[1:4], check=9) == Changes([HOURS[3]], [HOURS[0]], None)
+    assert compare(HOURS[:3], HOURS[1:4], most=9) == Changes([HOURS[3]], [HOURS[0]], None)
 
 
 def test_beyond_what_was_checked_at_nothing_is_claimed() -> None:
-    assert compare(HOURS[:3], HOURS[:6:2], check=3) == Changes([], [HOURS[1]], HOURS[2])
-    assert compare(HOURS[:3], HOURS[1:4], check=3) == Changes([], [HOURS[0]], HOURS[2])
+    assert compare(HOURS[:3], HOURS[:6:2], most=3) == Changes([], [HOURS[1]], HOURS[2])
+    assert compare(HOURS[:3], HOURS[1:4], most=3) == Changes([], [HOURS[0]], HOURS[2])
 
 
 def test_the_same_rule_changes_nothing() -> None:
-    assert compare(HOURS, HOURS, check=9) == Changes([], [], HOURS[-1])
+    assert compare(HOURS, HOURS, most=9) == Changes([], [], HOURS[-1])
 
 
 @pytest.fixture
