@@ -118,8 +118,9 @@ def test_a_forgotten_passwords_link_works_once_within_an_hour(anna: User, monkey
             later.setattr(PasswordResetTokenGenerator, "_now", lambda self, then=then: then)
             assert Client().get(found[1]).has_header("Location") is leads
     client, new = Client(), {"password1": "harbour-crane-77", "password2": "harbour-crane-77"}
-    client.post(client.get(found[1])["Location"], new)
-    assert not Client().get(found[1]).has_header("Location")
+    saved = client.post(client.get(found[1])["Location"], new, follow=True)
+    assert b'class="button primary" href="/account/login/"' in saved.content
+    assert b'href="/account/password/reset/"' in Client().get(found[1]).content  # it leads on, too
     assert client.post(found[1].replace(found[1].split("-", 1)[1], "set-password/"), new).status_code == 200
     anna.refresh_from_db()
     assert anna.check_password("harbour-crane-77")
