@@ -18,9 +18,10 @@ from django.db import transaction
 from common import zones
 from common.database.postgres import blames_no_row
 from schedules.changes.state import set_next_slot_or_break
+from schedules.changes.storage import write
 from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent, ZoneDigest
-from schedules.parts import mirror, slots
+from schedules.parts import slots
 
 log = logging.getLogger(__name__)
 
@@ -89,11 +90,10 @@ def _recompute(schedule: Schedule, settled: Collection[datetime], now: datetime)
     set_next_slot_or_break(schedule, min(now, _settled_until(schedule)))
     if schedule.next_fire_at == old:
         return None
-    mirror.write(schedule)
-    schedule.save(update_fields=["next_fire_at", "state", "error"])
     new = schedule.next_fire_at
     detail = {"from": old.isoformat(), "to": None if new is None else new.isoformat()}
-    schedule.events.create(what=What.RECLOCKED, at=now, version=schedule.version, detail=detail)
+    event = ScheduleEvent(schedule=schedule, what=What.RECLOCKED, at=now, version=schedule.version, detail=detail)
+    write(schedule, None, event)
     if schedule.state == Schedule.State.BROKEN:
         quarantine.notify_broken([schedule.id])
     return Moved(schedule.id, old, new)

@@ -18,11 +18,11 @@ from jobs.changes import reminders
 from notifications.models import Channel
 from people.models import User
 from schedules.changes import state as state_changes
-from schedules.changes.insert import insert
 from schedules.changes.state import set_next_slot, set_next_slot_or_break
+from schedules.changes.storage import write
 from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent
-from schedules.parts import mirror, words
+from schedules.parts import words
 from schedules.rules.civil import TICK
 from work.broker.wakes import publish_after_commit
 
@@ -67,7 +67,7 @@ def create(schedule: Schedule, channels: Sequence[Channel], now: datetime, by: U
     """
     user = schedule.user
     set_next_slot(schedule, now)
-    insert(schedule, channels, _event(schedule, What.CREATED, now, None if schedule.made_by else by or user))
+    write(schedule, channels, _event(schedule, What.CREATED, now, None if schedule.made_by else by or user))
     if not user.time_zone and not schedule.local_time:  # whose zone is the first on Earth, not the maker's
         user.time_zone = schedule.time_zone
         user.save(update_fields=["time_zone"])
@@ -81,7 +81,7 @@ def duplicate(schedule_id: UUID, now: datetime, by: User | None = None) -> Sched
     copy = Schedule(**editable(original), user=original.user, state=Schedule.State.PAUSED)
     taken = Schedule.objects.for_user(original.user).values_list("title", flat=True)
     copy.title = words.copy_of(original.title, set(taken))
-    insert(copy, list(original.channels.all()), _event(copy, What.CREATED, now, by, copy_of=str(original.id)))
+    write(copy, list(original.channels.all()), _event(copy, What.CREATED, now, by, copy_of=str(original.id)))
     return copy
 
 
@@ -103,12 +103,9 @@ def reschedule(
         setattr(schedule, name, value)
     if schedule.state not in {Schedule.State.PAUSED, Schedule.State.ARCHIVED}:
         set_next_slot(schedule, now)
-    _save(schedule, now)
-    if channels is not None:
-        schedule.channels.set(channels)
-    quarantine.drop_notices(schedule.id, wanted.version)
     timing_changed = was != {name: getattr(schedule, name) for name in _TIMING}
-    _record_event(schedule, What.EDITED, now, by, **({"was": _written(was)} if timing_changed else {}))
+    _save(schedule, What.EDITED, now, by, channels, **({"was": _written(was)} if timing_changed else {}))
+    quarantine.drop_notices(schedule.id, wanted.version)
     return schedule
 
 
@@ -159,8 +156,7 @@ def snooze(schedule_id: UUID, until: datetime, now: datetime, by: User | None = 
         raise Conflict(schedule)
     schedule.snoozed_until = until
     set_next_slot_or_break(schedule, now)
-    _record_event(_save(schedule, now), What.SNOOZED, now, by, until=until.isoformat())
-    return schedule
+    return _save(schedule, What.SNOOZED, now, by, until=until.isoformat())
 
 
 @transaction.atomic
@@ -180,8 +176,7 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
     set_next_slot_or_break(
         schedule, slot
     )  # not from now: a clock that was set back would open what lies between once more
-    _record_event(_save(schedule, now), What.SKIPPED, now, by, slot=slot.isoformat())
-    return schedule
+    return _save(schedule, What.SKIPPED, now, by, slot=slot.isoformat())
 
 
 @transaction.atomic
@@ -201,8 +196,7 @@ def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = N
     if schedule.state in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
         # Not from now, as in skip_next. And not the slot itself: after an edit it may not be one any more.
         set_next_slot_or_break(schedule, min(slot, schedule.next_fire_at or slot) - TICK)
-    _record_event(_save(schedule, now), What.UNSKIPPED, now, by, slot=slot.isoformat())
-    return schedule
+    return _save(schedule, What.UNSKIPPED, now, by, slot=slot.isoformat())
 
 
 @transaction.atomic
@@ -219,7 +213,7 @@ def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence
     if occurrence_id is not None and Occurrence.objects.filter(id=occurrence_id).exists():
         return schedule
     publish_after_commit(fire.fire_now(schedule_id, now, occurrence_id or uuid7()))
-    _record_event(schedule, What.RUN, now, by)
+    _event(schedule, What.RUN, now, by).save()
     return schedule
 
 
@@ -254,18 +248,18 @@ def asks_the_same(one: Schedule, other: Schedule) -> bool:
     return mine == theirs
 
 
-def _save(schedule: Schedule, now: datetime) -> Schedule:
+def _save(
+    schedule: Schedule,
+    what: ScheduleEvent.What,
+    now: datetime,
+    by: User | None,
+    channels: Sequence[Channel] | None = None,
+    **detail: object,
+) -> Schedule:
     schedule.version += 1
     schedule.updated_at = now
-    mirror.write(schedule)
-    schedule.save()
+    write(schedule, channels, _event(schedule, what, now, by, **detail))
     return schedule
-
-
-def _record_event(
-    schedule: Schedule, what: ScheduleEvent.What, now: datetime, by: User | None, **detail: object
-) -> None:
-    _event(schedule, what, now, by, **detail).save()
 
 
 def _event(

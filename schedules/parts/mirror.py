@@ -25,6 +25,8 @@ from schedules.rules.cron import Cron
 FIRE = "schedules.fire"
 # Each column of CrontabSchedule holds at least this many characters, and a list of all of its values.
 _SHORTEST_COLUMN = 64
+# The columns of a row that refer to a timing; one of them does.
+TIMINGS = ("clocked_id", "interval_id", "crontab_id")
 _EVERY = {"minute": "*", "hour": "*", "day_of_month": "*", "month_of_year": "*", "day_of_week": "*"}
 
 # Indexes on django-celery-beat's tables, which no model of ours can declare: the stock entries among a million rows of
@@ -50,15 +52,6 @@ class Timing:
     column: str
     table: str
     values: dict[str, Any]
-
-
-def write(schedule: Schedule) -> None:
-    """Update the row of `schedule`, or create a lost one; the caller saves the schedule, which refers to it."""
-    columns = _columns(schedule)
-    if schedule.periodic_task_id is None:
-        [schedule.periodic_task] = PeriodicTask.objects.bulk_create([PeriodicTask(**columns)])
-    else:
-        PeriodicTask.objects.filter(id=schedule.periodic_task_id).update(**columns)
 
 
 def switch(schedules: Sequence[Schedule]) -> None:
@@ -104,7 +97,7 @@ def _columns(schedule: Schedule) -> dict[str, Any]:
     if (timing := timing_of(schedule)) is not None:
         statement, values = shared(timing)
         [row] = query(f"WITH {statement} SELECT id FROM timing", values)  # noqa: S608 - names of columns
-        columns |= {"clocked_id": None, "interval_id": None, "crontab_id": None, timing.column: row.id}
+        columns |= {timing.column: row.id}
     return columns
 
 

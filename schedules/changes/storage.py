@@ -1,4 +1,4 @@
-"""Insert a new schedule with its channels, its event and its mirror, in one statement."""
+"""Write a schedule with its channels, its event and its mirror, in one statement."""
 
 import json
 from collections.abc import Sequence
@@ -12,50 +12,69 @@ from notifications.models import Channel
 from schedules.models import Schedule, ScheduleEvent
 from schedules.parts import mirror
 
-_INSERT = """
+_WRITE = """
 WITH {timing}, task AS (
     INSERT INTO django_celery_beat_periodictask
     SELECT row.* FROM timing, jsonb_populate_record(
                NULL::django_celery_beat_periodictask,
                %(task)s::jsonb || jsonb_build_object(
-                   'id', nextval(pg_get_serial_sequence('django_celery_beat_periodictask', 'id')),
+                   'id', coalesce(
+                       %(task_id)s::bigint, nextval(pg_get_serial_sequence('django_celery_beat_periodictask', 'id'))
+                   ),
                    'date_changed', now(), %(timing_column)s::text, timing.id
                )
            ) AS row
+    {update_task}
     RETURNING id
 ), schedule AS (
     INSERT INTO schedules_schedule
     SELECT row.* FROM task, jsonb_populate_record(
                NULL::schedules_schedule,
-               %(schedule)s::jsonb
-               || jsonb_build_object('periodic_task_id', task.id, 'created_at', now(), 'updated_at', now())
+               jsonb_build_object('created_at', now(), 'updated_at', now())
+               || %(schedule)s::jsonb || jsonb_build_object('periodic_task_id', task.id)
            ) AS row
-    RETURNING id, periodic_task_id, created_at
+    {update_schedule}
+    RETURNING id, periodic_task_id, created_at, updated_at
+), detached AS (
+    DELETE FROM schedules_schedule_channels
+     WHERE schedule_id = %(id)s AND channel_id <> ALL (%(channels)s::uuid[])
 ), channel AS (
     INSERT INTO schedules_schedule_channels (schedule_id, channel_id)
     SELECT schedule.id, unnest(%(channels)s::uuid[]) FROM schedule
+    ON CONFLICT (schedule_id, channel_id) DO NOTHING
 ), event AS (
     INSERT INTO schedules_scheduleevent (schedule_id, what, at, by_id, version, detail)
     SELECT schedule.id, %(what)s, %(at)s, %(by)s::bigint, %(version)s::int, %(detail)s::jsonb FROM schedule
 )
-SELECT periodic_task_id, created_at FROM schedule
+SELECT periodic_task_id, created_at, updated_at FROM schedule
 """
 
 
-def insert(schedule: Schedule, channels: Sequence[Channel], event: ScheduleEvent) -> None:
-    """Insert all rows; `event` gets no id. Raises IntegrityError if the schedule's id exists already."""
+def write(schedule: Schedule, channels: Sequence[Channel] | None, event: ScheduleEvent) -> None:
+    """Insert or update all rows; `event` gets no id. Without `channels`, they stay.
+
+    Raises IntegrityError if the id of a new schedule exists already.
+    """
     timing = mirror.timing_of(schedule)
     shared, values = mirror.shared(timing)
-    task = PeriodicTask(**mirror.fields(schedule))
-    statement = _INSERT.format(timing=shared)
+    task = mirror.fields(schedule)
+    is_new = schedule._state.adding
+    timings = mirror.TIMINGS if timing is not None else ()
+    statement = _WRITE.format(
+        timing=shared,
+        update_task="" if is_new else _update([*task, *timings]),
+        update_schedule="" if is_new else _update(_STORED),
+    )
     row = execute(
         statement,
         values
         | {
-            "task": _row(task),
+            "id": schedule.id,
+            "task_id": schedule.periodic_task_id,
+            "task": _row(PeriodicTask(**task)),
             "timing_column": "crontab_id" if timing is None else timing.column,
             "schedule": _row(schedule),
-            "channels": column(channel.id for channel in channels),
+            "channels": None if channels is None else column(channel.id for channel in channels),
             "what": str(event.what),
             "at": event.at,
             "by": event.by_id,
@@ -64,8 +83,15 @@ def insert(schedule: Schedule, channels: Sequence[Channel], event: ScheduleEvent
         },
     ).fetchone()
     schedule.periodic_task_id = row.periodic_task_id
-    schedule.created_at = schedule.updated_at = row.created_at
+    schedule.created_at, schedule.updated_at = row.created_at, row.updated_at
     schedule._state.adding, schedule._state.db = False, "default"
+
+
+_STORED = [field.column for field in Schedule._meta.concrete_fields if field.name not in {"id", "created_at"}]
+
+
+def _update(columns: Sequence[str]) -> str:
+    return f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in columns)}"
 
 
 def _row(instance: Model) -> str:
