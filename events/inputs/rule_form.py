@@ -177,9 +177,8 @@ class RuleForm(EditForm, ChannelsForm):
             initial = {name: getattr(rule, name) for name in (*PLAIN, "version")}
         super().__init__(data, initial=initial)
         self._user, self._rule, self.is_new = user, rule, rule is None
-        attached = None if rule is None else list(rule.channels.values_list("id", flat=True))
-        order = [] if rule is None else rule.channel_order
-        self._rules = self.offer_channels(user, attached, order, "events_rule", also)
+        origin, order = (None, []) if rule is None else (rule.id, rule.channel_order)
+        self._rules = self.offer_channels(user, origin, order, "events_rule", also)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

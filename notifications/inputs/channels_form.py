@@ -1,7 +1,7 @@
 """The channel section of a form: which channels, all at once or in order."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, cast
 from uuid import UUID
@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
 from notifications.messages.change_types import STATUS
-from notifications.models import Channel
+from notifications.models import Channel, sort_channels
 from notifications.models.channel import VERIFIED_SQL
 from people.models import User
 
@@ -30,14 +30,15 @@ def _name(channel: Channel) -> str:
     return f"position_{channel.id.hex}"
 
 
-# As `Channel.objects.for_user(…).for_messages()`, those that are verified or attached already. And how many rows of a
-# table the person has: without a channel, no form is valid anyway.
+# As `Channel.objects.for_user(…).for_messages()`, those that are verified or attached to the origin already. And how
+# many rows of a table the person has: without a channel, no form is valid anyway.
 _OFFERED = f"""
-SELECT {postgres.columns(Channel, "c")},
+SELECT {postgres.columns(Channel, "c")}, link.id IS NOT NULL AS attached,
        (SELECT count(*) FROM {{table}} WHERE user_id = %(user)s AND deleted_at IS NULL) AS rows
   FROM notifications_channel c
+  LEFT JOIN {{table}}_channels link ON link.channel_id = c.id AND link.{{name}}_id = %(origin)s
  WHERE c.user_id = %(user)s AND c.removed_at IS NULL AND c.provider <> %(status)s
-   AND ({VERIFIED_SQL} OR c.id = ANY(%(attached)s::uuid[]))
+   AND ({VERIFIED_SQL} OR link.id IS NOT NULL OR c.id = ANY(%(also)s::uuid[]))
  ORDER BY c.id
 """  # noqa: S608  # names of columns
 
@@ -113,27 +114,24 @@ class ChannelsForm(forms.Form):
     )
 
     def offer_channels(
-        self,
-        user: User,
-        attached: Collection[UUID] | None,
-        order: Sequence[UUID],
-        table: str,
-        also: Iterable[UUID] = (),
+        self, user: User, origin: UUID | None, order: Sequence[UUID], table: str, also: Iterable[UUID] = ()
     ) -> int:
-        """Offer the person's channels with a position field for each; `attached` are chosen (None: those for new ones).
+        """Offer the person's channels with a position field for each; those of `origin`, a row of `table`, are chosen.
 
-        `also` are offered even if they do not work yet. Returns how many rows of `table` the person has that are not
-        deleted.
+        Without one, those for new ones are. `also` are offered even if they do not work yet. Returns how many rows of
+        `table` the person has that are not deleted.
         """
-        values = {"user": user.pk, "status": STATUS, "attached": [*(attached or ()), *also]}
-        rows = postgres.execute(_OFFERED.format(table=table), values).fetchall()
+        values = {"user": user.pk, "status": STATUS, "origin": origin, "also": [*also]}
+        statement = _OFFERED.format(table=table, name=table.rpartition("_")[2])
+        rows = postgres.execute(statement, values).fetchall()
         own = [postgres.instance(Channel, row) for row in rows]
         # The forms of a class may share their fields.
         self.fields["channels"] = field = copy(cast(ChannelsField, self.fields["channels"]))
         field.widget = copy(field.widget)
         field.offer(own)
-        usual = [channel.id for channel in own if channel.use_for_new]
-        self.initial["channels"] = usual if attached is None else attached
+        attached = {row.c_id for row in rows if row.attached}
+        chosen = (one for one in own if (one.use_for_new if origin is None else one.id in attached))
+        self.initial["channels"] = [channel.id for channel in sort_channels(order, chosen)]
         self.initial["one_by_one"] = IN_ORDER if order else _AT_ONCE
         self._add_positions(own, order)
         return rows[0].rows if rows else 0

@@ -17,14 +17,17 @@ _LONGEST = 6_000
 
 
 class DatesField(forms.CharField):
-    """Dates separated by commas or blanks, or a list of them, cleaned to a sorted list without duplicates."""
+    """Dates separated by commas or blanks, or a list of them, cleaned to a sorted list without duplicates.
+
+    A list may have dates, or texts.
+    """
 
     def to_python(self, value: Any) -> list[date]:  # type: ignore[override]  # as Django's own fields do
         typed = value if isinstance(value, list) else [str(super().to_python(value) or "")]
-        if sum(map(len, typed)) > _LONGEST:
+        if sum(len(one) for one in typed if isinstance(one, str)) > _LONGEST:
             raise ValidationError(_("This is too long; at most %(most)s dates can be left out.") % {"most": MOST})
         words = value if isinstance(value, list) else [word for word in re.split(r"[\s,;]+", typed[0]) if word]
-        if len(days := sorted({self._date(word) for word in words})) > MOST:
+        if len(days := sorted({one if isinstance(one, date) else self._date(one) for one in words})) > MOST:
             raise ValidationError(
                 _("These are %(count)s dates; at most %(most)s can be left out.") % {"count": len(days), "most": MOST}
             )

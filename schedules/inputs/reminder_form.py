@@ -62,21 +62,19 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
 
         `also` are channels that may be chosen although they do not work yet.
         """
-        attached = None
         if schedule is None:
             initial: dict[str, Any] = {"time_zone": user.time_zone, "made_as": uuid7()}
             if user.time_zone:
                 initial |= first_values(user.zone, now)
             initial |= filled or {}
         else:
-            initial = typed(schedule, now) | {name: getattr(schedule, name) for name in (*_PLAIN, "misfire", "version")}
-            attached = list(schedule.channels.values_list("id", flat=True))
+            initial = typed(schedule, now) | {name: getattr(schedule, name) for name in (*PLAIN, "version")}
         fired = 0 if schedule is None else schedule.fired_count
         super().__init__(data, now=now, fired=fired, parameters=parameters, initial=initial)
         self.user = user
         self.is_new = schedule is None
-        order = [] if schedule is None else schedule.channel_order
-        self._schedules = self.offer_channels(user, attached, order, "schedules_schedule", also)
+        origin, order = (None, []) if schedule is None else (schedule.id, schedule.channel_order)
+        self._schedules = self.offer_channels(user, origin, order, "schedules_schedule", also)
         self.offer_audiences(user, schedule)
         stored = "" if schedule is None else schedule.audience
         self.offer_jobs(user, schedule, self.is_for_audience if self.is_bound else bool(stored))
@@ -136,7 +134,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
             starts_at=self.timetable.starts,
             ends_at=self.timetable.ends,
             channel_order=self.channel_order(),
-            **{name: cleaned[name] for name in (*_PLAIN, "excluded", "max_count", "misfire")},
+            **{name: cleaned[name] for name in PLAIN},
             **row,
             **self.job_values(),
             **self.audience_values(),
@@ -144,5 +142,8 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
 
 
 # Fields that a form and a schedule hold alike.
-_PLAIN = ("title", "body", "grace", "spread", *(name for name in Schedule.SENT_BY if name in ReminderForm.base_fields))
+PLAIN = (
+    *("title", "body", "grace", "spread", "misfire", "excluded", "max_count"),
+    *(name for name in Schedule.SENT_BY if name in ReminderForm.base_fields),
+)
 ReminderForm.base_fields = SharedFields(ReminderForm.base_fields)

@@ -46,7 +46,7 @@ _MISSING = {
 
 
 class _Moment(forms.CharField):
-    """A civil time as text; an instant stays what it is."""
+    """A civil time, as text or naive; an instant stays what it is."""
 
     widget = forms.DateTimeInput(attrs={"type": "datetime-local", "autocomplete": "off"})
 
@@ -232,7 +232,7 @@ class TimingForm(RepeatForm):
         if not (written := self.cleaned_data.get(name)):
             return None
         if isinstance(written, datetime):
-            return written
+            return written if written.tzinfo else civil.first_instant(civil.zone(zone), written)
         try:
             once = rules.parse("once", {"at": written}, zone)
         except InvalidRule as error:

@@ -96,26 +96,24 @@ class RulePatch(RuleBody):
 def described(
     body: RuleBody, user: User, rule: Rule | None = None, place: str = "", also: Iterable[UUID] = ()
 ) -> tuple[Rule, list[Channel]]:
-    """The rule, not saved, and its channels: a new one, or what replaces `rule`. Raises a 422 problem.
+    """The rule, not saved, and its channels: a new one, or what `body` makes of `rule`. Raises a 422 problem.
 
-    `place` stands before the names of fields in errors; channels in `also` may be used before they are confirmed.
+    What a patch does not give stays. `place` stands before the names of fields in errors; channels in `also` may be
+    used before they are confirmed.
     """
-    version = {} if rule is None else {"version": rule.version}
-    form = RuleForm(_fields(body) | version, user=user, rule=rule, also=also)
+    is_patch = isinstance(body, RulePatch)
+    given = body.model_fields_set if is_patch else RuleBody.model_fields.keys()
+    fields = {"version": rule.version} if rule else {}
+    if rule and is_patch:
+        fields |= {name: getattr(rule, name) for name in PLAIN} | {"conditions": document.conditions(rule)}
+    fields |= body.model_dump(include={*PLAIN, "channels"} & given)
+    in_order = body.in_order if "in_order" in given else bool(rule and rule.channel_order)
+    fields |= {"one_by_one": IN_ORDER} if in_order else {}
+    form = RuleForm(fields, user=user, rule=rule, also=also)
+    fields.setdefault("channels", form.initial["channels"])  # the form has read those that stay
     if not form.is_valid():
         raise invalid(*_errors(form, place))
     return form.as_rule(), form.ordered()
-
-
-def patched(patch: RulePatch, user: User, rule: Rule) -> tuple[Rule, list[Channel]]:
-    """What the patch makes of the rule. Raises a 422 problem."""
-    stored = document.document(rule)
-    merged = {name: stored[name] for name in RuleBody.model_fields} | patch.model_dump(exclude_unset=True)
-    return described(RuleBody.model_validate(merged), user, rule)
-
-
-def _fields(body: RuleBody) -> dict[str, Any]:
-    return body.model_dump(include={*PLAIN, "channels"}) | ({"one_by_one": IN_ORDER} if body.in_order else {})
 
 
 def _errors(form: RuleForm, place: str) -> list[FieldError]:

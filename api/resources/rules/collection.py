@@ -67,7 +67,7 @@ def replace_rule(request: ApiRequest, rule_id: UUID, body: RuleBody) -> HttpResp
 def change_rule(request: ApiRequest, rule_id: UUID, body: RulePatch) -> HttpResponse:
     """What is not given stays as it is."""
     with _changing(request, rule_id) as rule:
-        return _show(changes.change(*bodies.patched(body, request.auth.user, rule)))
+        return _show(changes.change(*bodies.described(body, request.auth.user, rule)))
 
 
 @router.delete("/{uuid:rule_id}", response={204: None}, summary="Delete a rule")

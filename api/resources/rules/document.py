@@ -68,7 +68,7 @@ def document(rule: Rule) -> dict[str, Any]:
     return fields_of(
         RuleDocument,
         rule,
-        conditions=_conditions(rule),
+        conditions=conditions(rule),
         channels=[str(channel.id) for channel in rule.ordered_channels()],
         in_order=bool(rule.channel_order),
         created=rule.created_at,
@@ -76,7 +76,8 @@ def document(rule: Rule) -> dict[str, Any]:
     )
 
 
-def _conditions(rule: Rule) -> list[dict[str, str]]:
+def conditions(rule: Rule) -> list[dict[str, str]]:
+    """None if they are damaged."""
     try:
         found = matching.read_conditions(rule.conditions)
     except ValueError:

@@ -10,17 +10,19 @@ from pydantic import ConfigDict, Field
 
 from api.protocol.fields import Body, Data, Texts, limited
 from api.protocol.problems import FieldError, Problem, errors, invalid, require_valid
-from api.resources.schedules import document, job, timing
+from api.resources.schedules import job, timing
 from api.resources.schedules.job import JobBody
-from api.resources.schedules.timing import Timing
+from api.resources.schedules.timing import Timing, Typed
 from jobs import kinds
 from jobs.batches import audiences
 from notifications.inputs.channels_form import IN_ORDER
 from notifications.messages import text
 from notifications.models import Channel
 from people.models import User
-from schedules.inputs.reminder_form import ReminderForm
+from schedules.inputs.audience_form import audience_of
+from schedules.inputs.reminder_form import PLAIN, ReminderForm
 from schedules.models import Schedule
+from schedules.rules import InvalidRule, civil
 
 _EXAMPLE: Any = {
     "title": "Water the plants",
@@ -112,44 +114,56 @@ class SchedulePatch(ScheduleBody):
 
 
 def described(
-    body: ScheduleBody,
-    user: User,
-    now: datetime,
-    schedule: Schedule | None = None,
-    kept: Collection[str] = (),
-    also: Iterable[UUID] = (),
+    body: ScheduleBody, user: User, now: datetime, schedule: Schedule | None = None, also: Iterable[UUID] = ()
 ) -> tuple[Schedule, list[Channel]]:
-    """The schedule, not saved, and its channels: a new one, or what replaces `schedule`. Raises a 422 problem.
+    """The schedule, not saved, and its channels: a new one, or what `body` makes of `schedule`. Raises a 422 problem.
 
-    Fields in `kept` are those of `schedule`; channels in `also` may be used before they are confirmed.
+    What a patch does not give stays. Channels in `also` may be used before they are confirmed.
     """
-    if body.audience is not None and not audiences.may_announce(user):
+    kept = ScheduleBody.model_fields.keys() - body.model_fields_set if isinstance(body, SchedulePatch) else set()
+    typed, stored = _stored(schedule, body, kept) if schedule is not None and kept else (None, {})
+    fields = stored | _fields(body, kept)
+    if fields.get("audience") and not audiences.may_announce(user):
         raise may_not_announce()
-    time_zone = user.time_zone if body.time_zone is None else body.time_zone
-    typed = timing.stored(schedule) if schedule and "timing" in kept else timing.read(body.timing, time_zone)
-    fields = _fields(body) | {"kind": typed.kind, "anchor": typed.parameters.get("anchor"), "time_zone": time_zone}
-    fields |= {name: getattr(schedule, name) for name in ("starts_at", "ends_at") if name in kept}
+    if fields["time_zone"] is None:
+        fields["time_zone"] = user.time_zone
+    typed = typed or timing.read(body.timing, fields["time_zone"])
+    fields |= {"kind": typed.kind, "anchor": typed.parameters.get("anchor")}
     fields |= {} if schedule is None else {"version": schedule.version}
     fields |= {} if "job" in kept else job.fields(body.job)
     form = ReminderForm(fields, user=user, now=now, schedule=schedule, parameters=typed.parameters, also=also)
+    fields.setdefault("channels", form.initial["channels"])  # the form has read those that stay
     require_valid(form, partial(_called, typed.paths))
     wanted = form.as_schedule()
-    wanted.data = body.data
+    if "data" not in kept:
+        wanted.data = body.data
     return wanted, form.ordered()
 
 
-def patched(patch: SchedulePatch, user: User, now: datetime, schedule: Schedule) -> tuple[Schedule, list[Channel]]:
-    """What the patch makes of the schedule. Raises a 422 problem."""
-    given = patch.model_fields_set
-    elsewhere = "time_zone" in given and patch.time_zone != schedule.time_zone
-    moves = elsewhere or not given.isdisjoint({"audience", "local_time"})
-    # On another clock it keeps the civil times, else the instants: one of a repeated hour is not always the first.
-    kept = {"job"} if moves else {"job", "timing", "starts_at", "ends_at"}
-    stored = document.document(schedule)
-    merged = {name: stored[name] for name in ScheduleBody.model_fields} | patch.model_dump(exclude_unset=True)
-    if merged["timing"] is None:
+def _stored(schedule: Schedule, patch: ScheduleBody, kept: Collection[str]) -> tuple[Typed | None, dict[str, Any]]:
+    """The timing, if the patch keeps it, and the fields of the form.
+
+    On another clock a schedule keeps its civil times, else its instants: one of a repeated hour is not always the
+    first.
+    """
+    values = {name: getattr(schedule, name) for name in (*PLAIN, "local_time", "starts_at", "ends_at")}
+    values |= {
+        "time_zone": None if schedule.local_time else schedule.time_zone,
+        "audience": audience_of(schedule),
+        "one_by_one": IN_ORDER if schedule.channel_order else "",
+    }
+    try:
+        rule = schedule.timetable().rule
+    except InvalidRule:
+        rule = None
+    if rule is None and "timing" in kept:
         raise refused("The stored timing cannot be read any more. Give a new one.", "timing")
-    return described(ScheduleBody.model_validate(merged), user, now, schedule, kept - given)
+    elsewhere = "time_zone" not in kept and patch.time_zone != schedule.time_zone
+    moves = elsewhere or not {"audience", "local_time"}.issubset(kept)
+    for name in ("starts_at", "ends_at"):
+        if moves and values[name] is not None:
+            values[name] = None if rule is None else civil.local(rule.zone, values[name])
+    return timing.stored(rule, moves) if rule and "timing" in kept else None, values
 
 
 def typed_schedule(body: CheckBody, user: User, now: datetime) -> Schedule:
@@ -168,16 +182,18 @@ def refused(detail: str, field: str = "(body)") -> Problem:
 
 
 # Fields of the body that the form has in another way, or not at all.
-_OTHERWISE = {"timing", "time_zone", "job", "audience", "in_order", "data"}
+_OTHERWISE = {"timing", "job", "audience", "in_order", "data"}
 
 
-def _fields(body: ScheduleBody) -> dict[str, Any]:
-    """The fields of the form, except for the timing."""
-    fields = body.model_dump(exclude=_OTHERWISE)
-    if body.audience is not None:
-        chosen = f"{body.audience.kind}:{body.audience.key}"
-        fields |= {"audience": chosen, "confirmed": chosen if body.audience.confirmed else ""}
-    return fields | ({"one_by_one": IN_ORDER} if body.in_order else {})
+def _fields(body: ScheduleBody, kept: Collection[str]) -> dict[str, Any]:
+    """The given fields of the form, except for the timing."""
+    fields = body.model_dump(exclude=_OTHERWISE.union(kept))
+    if "audience" not in kept:
+        chosen = "" if body.audience is None else f"{body.audience.kind}:{body.audience.key}"
+        fields |= {"audience": chosen, "confirmed": chosen if body.audience and body.audience.confirmed else ""}
+    if "in_order" not in kept:
+        fields["one_by_one"] = IN_ORDER if body.in_order else ""
+    return fields
 
 
 def _called(paths: Mapping[str, str], name: str) -> str:

@@ -72,7 +72,8 @@ def replace_schedule(request: ApiRequest, schedule_id: UUID, body: ScheduleBody)
     with changing(request, schedule_id) as schedule:
         now = fire.read_clock().now
         wanted, channels = bodies.described(body, request.auth.user, now, schedule)
-        return show(editing.reschedule(wanted, now, channels, request.auth.user))
+        changed = editing.reschedule(wanted, now, channels, request.auth.user)
+    return show(changed, [channel.id for channel in channels])
 
 
 @router.patch("/{uuid:schedule_id}", response=ScheduleDocument, summary="Change some fields of a schedule")
@@ -80,8 +81,9 @@ def change_schedule(request: ApiRequest, schedule_id: UUID, body: SchedulePatch)
     """What is not given stays as it is. The next run is computed afresh."""
     with changing(request, schedule_id) as schedule:
         now = fire.read_clock().now
-        wanted, channels = bodies.patched(body, request.auth.user, now, schedule)
-        return show(editing.reschedule(wanted, now, channels, request.auth.user))
+        wanted, channels = bodies.described(body, request.auth.user, now, schedule)
+        changed = editing.reschedule(wanted, now, channels, request.auth.user)
+    return show(changed, [channel.id for channel in channels])
 
 
 @router.delete("/{uuid:schedule_id}", response={204: None}, summary="Delete a schedule")

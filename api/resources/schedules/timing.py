@@ -9,7 +9,6 @@ from pydantic import ConfigDict, FailFast, Field
 from api.protocol.fields import Body, Instant
 from api.protocol.problems import FieldError, Problem, invalid
 from schedules import rules
-from schedules.models import Schedule
 from schedules.rules import InvalidRule, Rule, civil
 
 Hour = Annotated[int, Field(ge=0, le=23)]
@@ -83,7 +82,7 @@ class Timing(Body):
 class Typed:
     """The kind and the parameters of a rule. `paths` are the names of the parameters in the body.
 
-    The `anchor` of an interval is a civil time, or a stored instant.
+    The `anchor` of an interval is a civil time, as text or naive, or a stored instant.
     """
 
     kind: str
@@ -113,12 +112,12 @@ def read(timing: Timing, time_zone: str) -> Typed:
     return Typed(name, value.model_dump(exclude_none=True), _paths(name))
 
 
-def stored(schedule: Schedule) -> Typed:
-    """The timing that a schedule has, for a patch that leaves it alone."""
-    parameters = dict(schedule.rule)
-    if "anchor" in parameters:
-        parameters["anchor"] = datetime.fromisoformat(parameters["anchor"])
-    return Typed(schedule.kind, parameters, _paths(schedule.kind))
+def stored(rule: Rule, moves: bool) -> Typed:
+    """The timing that a schedule has, for a patch that leaves it alone; `moves`: to the same times on another clock."""
+    parameters, anchor = rule.data(), getattr(rule, "anchor", None)
+    if anchor is not None:
+        parameters["anchor"] = civil.local(rule.zone, anchor) if moves else anchor
+    return Typed(rule.kind, parameters, _paths(rule.kind))
 
 
 def _paths(name: str) -> dict[str, str]:
