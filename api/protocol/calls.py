@@ -104,7 +104,7 @@ def problem_of(request: HttpRequest, error: Exception) -> Problem:
         case Http404():
             return not_found()
         case ValidationError():
-            return invalid(*(FieldError(_path(one["loc"]), words.detail(one)) for one in error.errors))
+            return invalid(*(FieldError(_path(one["loc"]), words.detail(one), one["type"]) for one in error.errors))
         case RequestDataTooBig() | UnreadablePostError() | HttpError():
             return Problem(400, "bad-body", "This body could not be read.", "Send it again, whole.")
         case Busy():

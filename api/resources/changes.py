@@ -80,7 +80,7 @@ def _types(types: str | None) -> list[str] | None:
     try:
         return change_types.parse(types)
     except change_types.UnknownType as error:
-        raise invalid(FieldError("query.types", str(error))) from None
+        raise invalid(FieldError("query.types", str(error), "unknown_type")) from None
 
 
 def _cursor(request: ApiRequest, position: Position) -> str:

@@ -118,7 +118,7 @@ def add_connection(request: ApiRequest, body: NewConnection) -> HttpResponse:
     """Its source is asked first. With an `Idempotency-Key` it is not, and the connection is `unchecked` until `check`
     or the first check of a reminder."""
     if (kind := connections.find(body.kind)) is None:
-        raise invalid(FieldError("kind", "There is no such kind. GET /connections/kinds lists them."))
+        raise invalid(FieldError("kind", "There is no such kind. GET /connections/kinds lists them.", "unknown_kind"))
     refuse_unknown(body.fields, kind.form.base_fields)
     form = ConnectionForm(request.auth.user, kind, {**body.fields, "label": body.label})
     # The answer to an Idempotency-Key is kept in the transaction of the operation.

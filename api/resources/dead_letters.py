@@ -99,10 +99,10 @@ def replay_dead_letters(request: ApiRequest, body: Replay) -> HttpResponse:
     tests, and those whose channel cannot be used."""
     if not body.cause and body.channel is None:
         said = "Give a cause, a channel, or both. GET /dead-letters/causes lists them."
-        raise invalid(FieldError("cause", said), FieldError("channel", said))
+        raise invalid(FieldError("cause", said, "required"), FieldError("channel", said, "required"))
     user = request.auth.user
     if body.channel is not None and not Channel.objects.filter(user=user, id=body.channel).exists():
-        raise invalid(FieldError("channel", "This is not one of your channels."))
+        raise invalid(FieldError("channel", "This is not one of your channels.", "unknown_channel"))
     cause = body.cause or ""
     rows = dead_letters.sendable(dead_letters.own(user, cause, body.channel))
     which = "own dead letters" + (f" of the cause {cause}" if cause else "")
@@ -153,7 +153,7 @@ def _act(request: ApiRequest, delivery_id: UUID, what: What, note: str = "") -> 
 
 def _one_line(field: str, said: str) -> str:
     if not (line := " ".join(said.split())):
-        raise invalid(FieldError(field, "Write a few words."))
+        raise invalid(FieldError(field, "Write a few words.", "required"))
     return line
 
 

@@ -168,4 +168,4 @@ def _named_twice(acks: Sequence[Ack], retries: Sequence[Retry]) -> list[FieldErr
     named |= {f"retries.{place}.lease_id": one.lease_id for place, one in enumerate(retries)}
     times = Counter(named.values())
     said = "This lease is named twice. Acknowledge it or return it, once."
-    return [FieldError(path, said) for path, lease_id in named.items() if times[lease_id] > 1]
+    return [FieldError(path, said, "named_twice") for path, lease_id in named.items() if times[lease_id] > 1]

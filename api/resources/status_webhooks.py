@@ -173,7 +173,7 @@ def verify_status_webhook(request: ApiRequest, webhook_id: UUID, body: Code) -> 
     except codes.Spent as spent:
         raise conflict(str(spent), kept=True) from None
     # Kept: a try counts also where the request has an Idempotency-Key.
-    raise invalid(FieldError("code", "This is not the latest code. Use the newest one."), kept=True)
+    raise invalid(FieldError("code", "This is not the latest code. Use the newest one.", "wrong_code"), kept=True)
 
 
 @router.post("/{uuid:webhook_id}/code", response={202: StatusWebhook}, summary="Send a new code")

@@ -190,7 +190,7 @@ def add_person(request: ApiRequest, slug: str, body: AddressBody) -> HttpRespons
     try:
         subscription = subscriptions.add(topic, form.cleaned_data["address"])
     except subscriptions.Full as refusal:
-        raise invalid(FieldError("address", str(refusal))) from None
+        raise invalid(FieldError("address", str(refusal), "refused")) from None
     return answer(_added(subscription), 202)
 
 

@@ -8,6 +8,7 @@ from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from common.texts.types import StrOrPromise
 from common.uuid7 import is_recent, uuid7
 
 
@@ -16,6 +17,11 @@ class SharedFields(dict[str, forms.Field]):
 
     def __deepcopy__(self, memo: object) -> dict[str, forms.Field]:
         return dict(self)
+
+
+def refuse(form: forms.Form, field: str | None, code: str, said: StrOrPromise) -> None:
+    """Add an error; `code` names the violated rule, for programs."""
+    form.add_error(field, forms.ValidationError(said, code))
 
 
 class EditForm(forms.Form):
@@ -32,7 +38,7 @@ class EditForm(forms.Form):
         cleaned = super().clean() or self.cleaned_data
         if self.is_new and not self._is_fresh():
             self.retype("made_as", str(uuid7()))
-            self.add_error(None, _("This form was open for more than a day. Check it, then save again."))
+            refuse(self, None, "stale", _("This form was open for more than a day. Check it, then save again."))
         return cleaned
 
     def _is_fresh(self) -> bool:

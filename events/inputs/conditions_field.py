@@ -39,7 +39,7 @@ class ConditionsWidget(forms.Widget):
 class ConditionsField(forms.Field):
     """Cleaned to the conditions as a rule stores them, their values as texts.
 
-    The code of an error of one row is the row and its part, such as `1.value`.
+    The code of an error of one row has the row and its part in front, such as `1.value.required`.
     """
 
     widget = ConditionsWidget
@@ -49,7 +49,8 @@ class ConditionsField(forms.Field):
         if len(rows) > MOST_CONDITIONS:
             raise ValidationError(
                 _("These are %(count)s conditions; at most %(most_conditions)s are possible.")
-                % {"count": len(rows), "most_conditions": MOST_CONDITIONS}
+                % {"count": len(rows), "most_conditions": MOST_CONDITIONS},
+                "too_many",
             )
         errors: list[ValidationError] = []
         cleaned = [_clean_row(number, row, errors) for number, row in rows]
@@ -64,29 +65,29 @@ def _clean_row(number: int, row: Row, errors: list[ValidationError]) -> Row:
         try:
             cleaned[part] = _TEXT.clean(matching.shown(row.get(part, "")))
         except ValidationError as error:
-            errors.append(ValidationError(error.message, code=f"{number}.{part}"))
+            errors.append(ValidationError(error.message, f"{number}.{part}.{error.code}"))
             cleaned[part] = ""
-    for part, problem in _problems(**cleaned):
-        errors.append(ValidationError(problem, code=f"{number}.{part}"))
+    for part, code, problem in _problems(**cleaned):
+        errors.append(ValidationError(problem, f"{number}.{part}.{code}"))
     if cleaned["operator"] == "exists":
         cleaned["value"] = ""
     return cleaned
 
 
-def _problems(field: str, operator: str, value: str) -> Iterator[tuple[str, str]]:
+def _problems(field: str, operator: str, value: str) -> Iterator[tuple[str, str, str]]:
     if not field:
-        yield "field", _("Enter a field, such as data.amount.")
+        yield "field", "required", _("Enter a field, such as data.amount.")
     elif not matching.is_field(field):
-        yield "field", _unknown_field(field)
+        yield "field", "unknown_field", _unknown_field(field)
     if operator not in OPERATORS:
-        yield "operator", _("Choose one of: %(operators)s.") % {"operators": ", ".join(OPERATORS)}
+        yield "operator", "invalid_choice", _("Choose one of: %(operators)s.") % {"operators": ", ".join(OPERATORS)}
     if len(value) > LONGEST_VALUE:
         said = _("This value is %(count)s characters long; at most %(longest_value)s fit.")
-        yield "value", said % {"count": len(value), "longest_value": LONGEST_VALUE}
+        yield "value", "max_length", said % {"count": len(value), "longest_value": LONGEST_VALUE}
     elif operator in ("above", "below") and not _is_number(value):
-        yield "value", _("Enter a number, such as 100.")
+        yield "value", "not_a_number", _("Enter a number, such as 100.")
     elif operator == "contains" and not value:
-        yield "value", _("Enter what it must contain.")
+        yield "value", "required", _("Enter what it must contain.")
 
 
 def _unknown_field(field: str) -> str:
@@ -104,7 +105,7 @@ def _unknown_field(field: str) -> str:
 def check_field(field: str) -> None:
     """A validator for a path, such as `data.amount`."""
     if not matching.is_field(field):
-        raise ValidationError(_unknown_field(field))
+        raise ValidationError(_unknown_field(field), "unknown_field")
 
 
 def _is_number(value: str) -> bool:

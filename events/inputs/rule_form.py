@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.texts.numbers import grouped_lazy
 from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
-from common.web.edit_form import EditForm
+from common.web.edit_form import EditForm, refuse
 from events.inputs.conditions_field import MOST_CONDITIONS, ConditionsField, check_field
 from events.inputs.differences import differences
 from events.inputs.seconds_field import SecondsField
@@ -41,7 +41,7 @@ _PLACED = 5
 
 def _check_pattern(pattern: str) -> None:
     if matching.PATTERN.fullmatch(pattern) is None:
-        raise ValidationError(_PATTERN)
+        raise ValidationError(_PATTERN, "type_pattern")
 
 
 def _check_steps(written: str) -> None:
@@ -183,31 +183,35 @@ class RuleForm(EditForm, ChannelsForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         if self.is_new and self._rules >= settings.MOST_RULES:
-            self.add_error(None, words.limit_reached())
+            refuse(self, None, "limit_reached", words.limit_reached())
         for name, other in (("throttle_count", "throttle_seconds"), ("throttle_seconds", "throttle_count")):
             if cleaned.get(name) and other in cleaned and cleaned[other] is None:
-                self.add_error(other, _("A limit needs a number and a time. Enter both, or neither."))
+                said = _("A limit needs a number and a time. Enter both, or neither.")
+                refuse(self, other, "throttle_incomplete", said)
         gathers = bool(cleaned.get("digest_seconds") or cleaned.get("digest_at"))
         if cleaned.get("digest_seconds") and cleaned.get("digest_at"):
-            self.add_error("digest_at", _("Gather for a time, or until a time of day, not both. Leave one empty."))
+            said = _("Gather for a time, or until a time of day, not both. Leave one empty.")
+            refuse(self, "digest_at", "digest_twice", said)
         for name in ("digest_count", "digest_key"):
             if cleaned.get(name) and not gathers and not {"digest_seconds", "digest_at"} & self.errors.keys():
-                self.add_error(name, _("This needs “Gather for” or “Gather until”. Fill one in, or leave this empty."))
+                said = _("This needs “Gather for” or “Gather until”. Fill one in, or leave this empty.")
+                refuse(self, name, "digest_required", said)
         self._check_series(cleaned, gathers)
         return cleaned
 
     def _check_series(self, cleaned: Mapping[str, Any], gathers: bool) -> None:
         written, ends_on = cleaned.get("series"), cleaned.get("series_ends_on")
         if written and gathers:
-            self.add_error("series", _("A rule that gathers events has no steps that follow. Remove one of the two."))
+            said = _("A rule that gathers events has no steps that follow. Remove one of the two.")
+            refuse(self, "series", "series_and_digest", said)
         if ends_on and not written and "series" not in self.errors:
-            self.add_error("series_ends_on", _("This needs steps that follow. Enter some, or leave this empty."))
+            said = _("This needs steps that follow. Enter some, or leave this empty.")
+            refuse(self, "series_ends_on", "series_required", said)
         if cleaned.get("series_key") and not ends_on and "series_ends_on" not in self.errors:
-            self.add_error(
-                "series_key", _("This needs the event that ends the steps. Enter its type, or leave this empty.")
-            )
+            said = _("This needs the event that ends the steps. Enter its type, or leave this empty.")
+            refuse(self, "series_key", "series_end_required", said)
         if written and ends_on and (problem := too_long(steps.read(written, matching.check))):
-            self.add_error("series", problem)
+            refuse(self, "series", "series_too_long", problem)
 
     def as_rule(self) -> Rule:
         """The rule that a valid form describes, not saved."""
@@ -256,7 +260,7 @@ class RuleForm(EditForm, ChannelsForm):
             rows.append({})
         errors: dict[str, dict[str, list[str]]] = {}
         for error in self.errors.as_data().get("conditions", []):
-            number, _dot, part = (error.code or "").partition(".")
+            number, part, _code = f"{error.code}..".split(".", 2)
             errors.setdefault(number, {}).setdefault(part, []).extend(error.messages)
         return [ConditionRow(number, row, errors.get(str(number), {})) for number, row in enumerate(rows)]
 

@@ -60,7 +60,7 @@ class SeriesForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("ends_on") and (problem := too_long(cleaned.get("steps") or [])):
-            self.add_error("steps", problem)
+            self.add_error("steps", forms.ValidationError(problem, "series_too_long"))
         return cleaned
 
 

@@ -25,10 +25,11 @@ def read(written: str, check: Callable[[str], list[str]]) -> list[dict[str, Any]
     """
     lines = [line.strip() for line in written.splitlines() if line.strip()]
     if len(lines) > MOST_STEPS:
-        raise ValidationError(_("A series has at most %(most_steps)s steps.") % {"most_steps": MOST_STEPS})
+        raise ValidationError(_("A series has at most %(most_steps)s steps.") % {"most_steps": MOST_STEPS}, "too_many")
     steps = [_step(line, check) for line in lines]
     if any(later["after"] <= earlier["after"] for earlier, later in pairwise(steps)):
-        raise ValidationError(_("Each step comes later than the one before it; all times count from the beginning."))
+        said = _("Each step comes later than the one before it; all times count from the beginning.")
+        raise ValidationError(said, "step_order")
     return steps
 
 
@@ -48,17 +49,20 @@ def _step(line: str, check: Callable[[str], list[str]]) -> dict[str, Any]:
     if (match := _AFTER.fullmatch(after.lower())) is None or not title:
         raise ValidationError(
             _("“%(line)s” is not a step. Write when (or now), title and text, such as: %(example)s")
-            % {"line": line[:60], "example": EXAMPLE}
+            % {"line": line[:60], "example": EXAMPLE},
+            "step_format",
         )
     seconds = int(match[1]) * _UNITS[match[2]] if match[1] else 0
     if seconds > LONGEST.total_seconds():
         raise ValidationError(
-            _("“%(after)s” is too late: a series ends within %(days)s days.") % {"after": after, "days": LONGEST.days}
+            _("“%(after)s” is too late: a series ends within %(days)s days.") % {"after": after, "days": LONGEST.days},
+            "step_too_late",
         )
     if len(title) > text.MAX_SUBJECT:
-        raise ValidationError(_("A title has at most %(max_subject)s characters.") % {"max_subject": text.MAX_SUBJECT})
+        said = _("A title has at most %(max_subject)s characters.") % {"max_subject": text.MAX_SUBJECT}
+        raise ValidationError(said, "max_length")
     if problems := check(title) + check(body):
-        raise ValidationError(problems[0])
+        raise ValidationError(problems[0], "placeholder")
     return {"after": seconds, "title": title, "body": body}
 
 

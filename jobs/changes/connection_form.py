@@ -62,11 +62,11 @@ class ConnectionForm:
         try:
             found = connections.ask(self.user, self.kind, after)
         except connections.TooMany as refusal:
-            self.details.add_error(None, str(refusal))
+            self.details.add_error(None, forms.ValidationError(str(refusal), "too_many_checks"))
             return False
         if not isinstance(found, Destination):
             said = _("%(reason)s Try again later.") if isinstance(found, Later) else "%(reason)s"
-            self.details.add_error(None, said % {"reason": found.reason})
+            self.details.add_error(None, forms.ValidationError(said % {"reason": found.reason}, "refused"))
             return False
         self._after = found
         return True

@@ -93,7 +93,7 @@ class StreakForm(forms.Form):
         for name in ("done_title", "done_body"):
             cleaned[name] = cleaned.get(name) or str(self.fields[name].initial)
             for problem in text.check(cleaned[name], list(GitHubStreak.placeholders)):
-                self.add_error(name, problem)
+                self.add_error(name, forms.ValidationError(problem, "placeholder"))
         cleaned["when"] = cleaned.get("when") or self.EMPTY
         return cleaned
 

@@ -14,6 +14,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
+from common.web.edit_form import refuse
 from notifications.messages.change_types import STATUS
 from notifications.models import Channel, sort_channels
 from notifications.models.channel import VERIFIED_SQL
@@ -160,20 +161,19 @@ class ChannelsForm(forms.Form):
         chosen = list(cleaned.get("channels") or [])
         if self.in_order():
             if len(chosen) == 1:
-                self.add_error("one_by_one", _("Choose two or more channels, or “All at once”."))
+                refuse(self, "one_by_one", "one_channel", _("Choose two or more channels, or “All at once”."))
             self._refuse_duplicate_positions(chosen)
         elif cleaned.get("escalate_after"):
-            self.add_error("escalate_after", _("This needs the option “In order”. Choose it, or leave this empty."))
+            said = _("This needs the option “In order”. Choose it, or leave this empty.")
+            refuse(self, "escalate_after", "not_in_order", said)
         return cleaned
 
     def _refuse_duplicate_positions(self, chosen: list[Channel]) -> None:
         counts = Counter(self.cleaned_data.get(_name(channel)) for channel in chosen)
         for channel in chosen:
             if (position := self.cleaned_data.get(_name(channel))) and counts[position] > 1:
-                self.add_error(
-                    _name(channel),
-                    _("Two channels have position %(position)s. Use each number once.") % {"position": position},
-                )
+                said = _("Two channels have position %(position)s. Use each number once.") % {"position": position}
+                refuse(self, _name(channel), "position_twice", said)
 
     def clear_order(self) -> None:
         self.cleaned_data["escalate_after"] = None

@@ -94,7 +94,7 @@ class PatternField(forms.CharField):
         if not typed:
             return typed
         if (found := self._pattern.fullmatch(typed)) is None:
-            raise forms.ValidationError(self._invalid)
+            raise forms.ValidationError(self._invalid, "invalid")
         return found[1] if self._pattern.groups else typed
 
 

@@ -52,7 +52,7 @@ class EmailForm(forms.Form):
         address: str = self.cleaned_data["address"]
         validate_printable(address)
         if address.endswith("]"):
-            raise ValidationError(_("Enter an address with a domain name, such as ada@example.org."))
+            raise ValidationError(_("Enter an address with a domain name, such as ada@example.org."), "domain_required")
         return address
 
 

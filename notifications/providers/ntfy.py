@@ -77,7 +77,7 @@ class NtfyForm(forms.Form):
         server = (self.cleaned_data.get("server") or PUBLIC).removesuffix(f"/{topic}")
         if server.startswith(f"{PUBLIC}/"):
             said = _("Leave out everything after the server's name; it looks like %(public)s.")
-            self.add_error("server", said % {"public": PUBLIC})
+            self.add_error("server", forms.ValidationError(said % {"public": PUBLIC}, "token_server"))
         return {**self.cleaned_data, "server": server}
 
 

@@ -69,7 +69,7 @@ class WebhookField(AddressField):
             return found[1] or found[2]
         if not _ELSEWHERE.fullmatch(typed):
             said = _("This is not the URL of an incoming webhook. Enter one like {example}")
-            raise forms.ValidationError(format_lazy(said, example=EXAMPLE))
+            raise forms.ValidationError(format_lazy(said, example=EXAMPLE), "address")
         return super().clean(typed)
 
 

@@ -33,7 +33,7 @@ class StatusForm(WebhookForm):
         try:
             return change_types.parse(self.cleaned_data["types"])
         except change_types.UnknownType as error:
-            raise forms.ValidationError(str(error)) from None
+            raise forms.ValidationError(str(error), "unknown_type") from None
 
 
 class Status(Webhook):

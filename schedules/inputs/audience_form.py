@@ -7,6 +7,7 @@ from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.texts.numbers import grouped
+from common.web.edit_form import refuse
 from common.zones import FIRST_ZONE
 from jobs.batches import audiences
 from people.models import User
@@ -75,9 +76,11 @@ class AudienceForm(TimingForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         if self.is_for_audience and not self._may:
-            self._refuse("audience", _("You may not make announcements any more. Choose “Only me”."))
+            self._refuse("audience", _("You may not make announcements any more. Choose “Only me”."), "not_allowed")
         if self.on_readers_clocks and cleaned.get("kind") == "interval":
-            self._refuse("local_time", _("“Every…” has no time of day. Choose another timing, or untick this."))
+            self._refuse(
+                "local_time", _("“Every…” has no time of day. Choose another timing, or untick this."), "no_time_of_day"
+            )
         return cleaned
 
     def is_confirmed(self) -> bool:
@@ -90,7 +93,7 @@ class AudienceForm(TimingForm):
             said = _("This tells %(people)s people. Check the text and the time, then save again to confirm.") % {
                 "people": grouped(people)
             }
-            self.add_error("audience", said)
+            refuse(self, "audience", "unconfirmed", said)
         return people <= MOST_UNCONFIRMED
 
     def audience_values(self) -> dict[str, Any]:

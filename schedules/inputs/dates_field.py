@@ -25,11 +25,13 @@ class DatesField(forms.CharField):
     def to_python(self, value: Any) -> list[date]:  # type: ignore[override]  # as Django's own fields do
         typed = value if isinstance(value, list) else [str(super().to_python(value) or "")]
         if sum(len(one) for one in typed if isinstance(one, str)) > _LONGEST:
-            raise ValidationError(_("This is too long; at most %(most)s dates can be left out.") % {"most": MOST})
+            said = _("This is too long; at most %(most)s dates can be left out.") % {"most": MOST}
+            raise ValidationError(said, "max_length")
         words = value if isinstance(value, list) else [word for word in re.split(r"[\s,;]+", typed[0]) if word]
         if len(days := sorted({one if isinstance(one, date) else self._date(one) for one in words})) > MOST:
             raise ValidationError(
-                _("These are %(count)s dates; at most %(most)s can be left out.") % {"count": len(days), "most": MOST}
+                _("These are %(count)s dates; at most %(most)s can be left out.") % {"count": len(days), "most": MOST},
+                "too_many",
             )
         return days
 
@@ -43,11 +45,11 @@ class DatesField(forms.CharField):
                 raise ValueError(word)
             day = date.fromisoformat(word)
         except ValueError:
-            raise ValidationError(
-                _("“%(word)s” is not a date. Enter dates such as 2026-12-25, 2027-01-01.") % {"word": word[:40]}
-            ) from None
+            said = _("“%(word)s” is not a date. Enter dates such as 2026-12-25, 2027-01-01.") % {"word": word[:40]}
+            raise ValidationError(said, "date_format") from None
         if not civil.is_in_reach(datetime.combine(day, time())):
-            raise ValidationError(_("“%(word)s” is out of range: %(reach)s.") % {"word": word, "reach": REACH})
+            said = _("“%(word)s” is out of range: %(reach)s.") % {"word": word, "reach": REACH}
+            raise ValidationError(said, "out_of_reach")
         return day
 
 

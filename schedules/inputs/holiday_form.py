@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.web.edit_form import refuse
 from people.models import User
 from schedules.firing import holidays
 from schedules.inputs.tags_field import TagsField
@@ -63,9 +64,8 @@ class HolidayForm(forms.Form):
         known = {tags.key(tag) for tag in [*tags.spellings(self.user), *kept]} if typed else set()
         for tag in typed:
             if tags.key(tag) not in known:
-                raise forms.ValidationError(
-                    _("None of your reminders has the tag “%(tag)s”. Add it to one first.") % {"tag": tag}
-                )
+                said = _("None of your reminders has the tag “%(tag)s”. Add it to one first.") % {"tag": tag}
+                raise forms.ValidationError(said, "unknown_tag")
         return typed
 
     def clean(self) -> dict[str, Any]:
@@ -77,15 +77,16 @@ class HolidayForm(forms.Form):
         ):
             raise forms.ValidationError(
                 _("You have %(most)d holidays to come, as many as one person may have here. Delete one first.")
-                % {"most": holidays.MOST}
+                % {"most": holidays.MOST},
+                "limit_reached",
             )
         if first is not None and last is not None:
             if last < first:
-                self.add_error("last", _("This is before the first day. Choose that day or a later one."))
+                refuse(self, "last", "before_first", _("This is before the first day. Choose that day or a later one."))
             elif last < self.today:
-                self.add_error("last", _("This day has passed. Choose today or a later one."))
+                refuse(self, "last", "passed", _("This day has passed. Choose today or a later one."))
             elif first < _FIRST_DATE or last > _LAST_DATE:
-                self.add_error("last", _("Choose dates in the years 1900 to 8999."))
+                refuse(self, "last", "out_of_reach", _("Choose dates in the years 1900 to 8999."))
         return cleaned
 
     def save(self) -> Holiday:

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.web.edit_form import EditForm
+from common.web.edit_form import EditForm, refuse
 from jobs import kinds
 from jobs.kinds.base import JobKind
 from jobs.models import Connection
@@ -131,13 +131,11 @@ class JobForm(EditForm):
         if self._keeps:
             return cleaned
         if (name := cleaned.get("job_kind")) and self.job is None:
-            self.add_error(
-                "job_kind", _("The kind of job “%(name)s” is not available here. Choose another one.") % {"name": name}
-            )
+            said = _("The kind of job “%(name)s” is not available here. Choose another one.") % {"name": name}
+            refuse(self, "job_kind", "unknown_kind", said)
         elif self.job is not None and not self._shown:
-            self.add_error(
-                "job_kind", _("Fill in the fields of “%(label)s”, then save again.") % {"label": self.job.label}
-            )
+            said = _("Fill in the fields of “%(label)s”, then save again.") % {"label": self.job.label}
+            refuse(self, "job_kind", "incomplete", said)
         for one, default in (("on_error", OnError.DAILY), ("errors_allowed", 3)):
             if one in cleaned and cleaned[one] in (None, ""):
                 cleaned[one] = default
@@ -149,13 +147,15 @@ class JobForm(EditForm):
         if self._keeps or job is None or (typed is None and not self._needs_own(job)):
             return None
         if typed is None:
-            raise ValidationError(_("Choose a connection, or add one."))
+            raise ValidationError(_("Choose a connection, or add one."), "connection_required")
         if not job.connection:
-            raise ValidationError(_("“%(label)s” uses no connection. Leave this empty.") % {"label": job.label})
+            said = _("“%(label)s” uses no connection. Leave this empty.") % {"label": job.label}
+            raise ValidationError(said, "connection_unused")
         if found := next((one for one in self.connections if one.id == typed), None):
             return found
         raise ValidationError(
-            _("This is not one of your connections for “%(label)s”. Choose from those listed.") % {"label": job.label}
+            _("This is not one of your connections for “%(label)s”. Choose from those listed.") % {"label": job.label},
+            "unknown_connection",
         )
 
     def job_values(self) -> dict[str, Any]:

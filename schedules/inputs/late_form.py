@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.texts.numbers import grouped, grouped_lazy
 from common.texts.types import StrOrPromise
+from common.web.edit_form import refuse
 from schedules.models import Schedule
 
 LONGEST_GRACE = 7 * 24 * 3600  # seconds
@@ -77,8 +78,6 @@ class LateForm(forms.Form):
                 cleaned[name] = self.fields[name].initial
         stale_after, spread = cleaned.get("stale_after"), cleaned.get("spread", 0)
         if stale_after and stale_after <= spread:
-            self.add_error(
-                "stale_after",
-                _("Enter more than the spread of %(spread)s s, or leave this empty.") % {"spread": grouped(spread)},
-            )
+            said = _("Enter more than the spread of %(spread)s s, or leave this empty.") % {"spread": grouped(spread)}
+            refuse(self, "stale_after", "within_spread", said)
         return cleaned

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from common.uuid7 import uuid7
-from common.web.edit_form import SharedFields
+from common.web.edit_form import SharedFields, refuse
 from notifications.inputs.channels_form import ChannelsForm
 from notifications.inputs.text_fields import BodyField, TitleField
 from notifications.messages import text
@@ -88,7 +88,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         if self.is_new and self._schedules >= settings.MOST_SCHEDULES:
-            self.add_error(None, words.limit_reached())
+            refuse(self, None, "limit_reached", words.limit_reached())
         if self.is_for_audience:
             self._ignore_channels()
             if not self.errors and not self.is_confirmed():

@@ -19,11 +19,13 @@ class TagsField(forms.CharField):
     def to_python(self, value: Any) -> list[str]:  # type: ignore[override]  # as Django's own fields do
         if isinstance(value, list):
             if with_comma := next((tag for tag in value if "," in tag), None):
-                raise ValidationError(_("“%(tag)s” contains a comma. Leave it out.") % {"tag": with_comma[:60]})
+                said = _("“%(tag)s” contains a comma. Leave it out.") % {"tag": with_comma[:60]}
+                raise ValidationError(said, "comma")
             typed = value
         else:
             if len(text := str(super().to_python(value) or "")) > _LONGEST:
-                raise ValidationError(_("This is too long; at most %(most)d tags fit.") % {"most": tags.MOST})
+                said = _("This is too long; at most %(most)d tags fit.") % {"most": tags.MOST}
+                raise ValidationError(said, "max_length")
             typed = text.split(",")
         return [self._checked(tag) for tag in self._few(tags.without_repeats(typed))]
 
@@ -34,16 +36,16 @@ class TagsField(forms.CharField):
     def _few(found: list[str]) -> list[str]:
         if len(found) > tags.MOST:
             numbers = {"count": len(found), "most": tags.MOST}
-            raise ValidationError(_("These are %(count)d tags; at most %(most)d fit.") % numbers)
+            raise ValidationError(_("These are %(count)d tags; at most %(most)d fit.") % numbers, "too_many")
         return found
 
     @staticmethod
     def _checked(tag: str) -> str:
         if len(tag) > tags.LONGEST:
             said = _("“%(tag)s…” is %(length)d characters long; a tag has at most %(most)d.")
-            raise ValidationError(said % {"tag": tag[:20], "length": len(tag), "most": tags.LONGEST})
+            raise ValidationError(said % {"tag": tag[:20], "length": len(tag), "most": tags.LONGEST}, "max_length")
         if not tag.isprintable():
-            raise ValidationError(_("A tag contains a control character. Remove it."))
+            raise ValidationError(_("A tag contains a control character. Remove it."), "control_character")
         return tag
 
 
@@ -52,5 +54,5 @@ class OneTagField(TagsField):
 
     def to_python(self, value: Any) -> Any:
         if len(found := super().to_python(value)) > 1:
-            raise ValidationError(_("Give one tag, without a comma."))
+            raise ValidationError(_("Give one tag, without a comma."), "one_tag")
         return found[0] if found else ""

@@ -11,6 +11,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.texts.types import StrOrPromise
+from common.web.edit_form import refuse
 from schedules import rules
 from schedules.firing.forecast import Coming, Forecast, Silent
 from schedules.inputs import repeat_form
@@ -40,8 +41,8 @@ _MOMENTS = ("anchor", "starts_at", "ends_at")
 _MAX_COUNT = 1_000_000
 # Messages for fields that are pickers; the rules have messages for the others.
 _MISSING = {
-    "once": ("at", gettext_lazy("Choose a date and a time.")),
-    "weekly": ("days", gettext_lazy("Choose at least one day, such as Monday.")),
+    "once": ("at", gettext_lazy("Choose a date and a time."), "required"),
+    "weekly": ("days", gettext_lazy("Choose at least one day, such as Monday."), "required"),
 }
 
 
@@ -157,7 +158,7 @@ class TimingForm(RepeatForm):
         zone = self._zone()
         cleaned |= {name: self._instant(name, zone) for name in _MOMENTS}
         if "kind" in cleaned and len(self._kinds()) > 1:
-            self._refuse("kind", _("Choose exactly one timing. Create a second reminder for the other."))
+            self._refuse("kind", _("Choose exactly one timing. Create a second reminder for the other."), "one_timing")
         if "kind" in cleaned:
             timetable = self._read(cleaned, zone)
             if not self.errors.keys() & TimingForm.base_fields.keys():
@@ -197,10 +198,10 @@ class TimingForm(RepeatForm):
             name = "rule"  # @daily and the like
         self._refuse(name if name in self.fields else "kind", str(error), error.code)
 
-    def _refuse(self, name: str, message: StrOrPromise, code: str | None = None) -> None:
+    def _refuse(self, name: str, message: StrOrPromise, code: str) -> None:
         """Add an error to the field, unless it already has one: the first is the cause."""
         if name not in self.errors:
-            self.add_error(name, forms.ValidationError(message, code))
+            refuse(self, name, code, message)
 
     def _zone(self) -> str:
         """The typed zone; UTC if it is wrong, so that the other fields are still checked."""
@@ -272,19 +273,21 @@ class TimingForm(RepeatForm):
                 "max_count",
                 _("It was already sent %(count)s times. Enter more than that, or leave this empty.")
                 % {"count": self.fired},
+                "count_reached",
             )
         elif (first := timetable.next_after(self.now, self.work)) is not None:
             timetable.next_after(first, self.work)  # refuse here a rule that would break when it fires
         elif timetable.without_exclusions().next_after(self.now, self.work) is not None:
-            self._refuse("excluded", _("All remaining times are on these dates. Remove some of them."))
+            self._refuse("excluded", _("All remaining times are on these dates. Remove some of them."), "all_excluded")
         elif timetable.rule.next_after(self.now, self.work) is not None:
             at_fault = "starts_at" if timetable.ends is None else "ends_at"
-            self._refuse(at_fault, _("Nothing is sent in this window. Choose an earlier start or a later end."))
+            said = _("Nothing is sent in this window. Choose an earlier start or a later end.")
+            self._refuse(at_fault, said, "empty_window")
         elif isinstance(timetable.rule, Once):
             moment = timetable.rule.moment(self.on_readers_clocks)
-            self._refuse("at", _("%(moment)s, has passed. Choose a later time.") % {"moment": moment})
+            self._refuse("at", _("%(moment)s, has passed. Choose a later time.") % {"moment": moment}, "passed")
         else:
-            self._refuse("rule", _("This rule has ended. Choose a later end, or none."))
+            self._refuse("rule", _("This rule has ended. Choose a later end, or none."), "ended")
 
 
 def first_values(zone: ZoneInfo, now: datetime) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def add_channel(request: ApiRequest, body: NewChannel) -> HttpResponse:
     except changes.Refused as refusal:
         raise conflict(str(refusal)) from None
     except verification.Refused as refusal:
-        raise invalid(FieldError("fields", str(refusal))) from None
+        raise invalid(FieldError("fields", str(refusal), "refused")) from None
     return _new(Channel.objects.get(id=channel.id), 201, to_verify=channel.verified_at is None, reveals=True)
 
 
@@ -104,7 +104,7 @@ def change_channel(request: ApiRequest, channel_id: UUID, body: ChannelPatch) ->
             try:
                 changes.change(current, changes.fingerprint(current), after, settings["label"])
             except verification.Refused as refusal:
-                raise invalid(FieldError("fields", str(refusal))) from None
+                raise invalid(FieldError("fields", str(refusal), "refused")) from None
         changes.change_settings(current, **settings)
     changed = Channel.objects.get(id=channel_id)
     to_verify = changed.verified_at is None and changed.disabled_at is None and changed.link_id != before.link_id

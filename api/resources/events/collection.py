@@ -53,7 +53,7 @@ def _topics(request: ApiRequest, body: EventsBody) -> dict[str, UUID]:
     for number, one in enumerate(body.all):
         if one.topic is not None and one.topic not in found:
             problem = f"You have no topic “{one.topic}”. Make it first, or correct its name."
-            raise invalid(FieldError(f"{body.place(number)}topic", problem))
+            raise invalid(FieldError(f"{body.place(number)}topic", problem, "unknown_topic"))
     return found
 
 
@@ -66,12 +66,12 @@ def _check_audiences(request: ApiRequest, body: EventsBody) -> None:
             raise may_not_announce()
         field = f"{body.place(number)}to"
         if one.topic is not None:
-            raise invalid(FieldError(field, "Name either a topic or an audience."))
+            raise invalid(FieldError(field, "Name either a topic or an audience.", "topic_and_audience"))
         if f"{one.to.kind}:{one.to.key}" not in audiences.named(request.auth.user):
             kinds = "everybody, group (key: its id), topic (key: its id) or connected (key: a kind of connection)"
-            raise invalid(FieldError(field, f"There is no such audience. The kind is {kinds}."))
+            raise invalid(FieldError(field, f"There is no such audience. The kind is {kinds}.", "unknown_audience"))
         if not one.to.confirmed and (people := audiences.count(one.to.kind, one.to.key)) > MOST_UNCONFIRMED:
-            raise invalid(FieldError(f"{field}.confirmed", f"This tells {people:,} people. Confirm it."))
+            raise invalid(FieldError(f"{field}.confirmed", f"This tells {people:,} people. Confirm it.", "unconfirmed"))
 
 
 def with_effects(found: QuerySet[Event]) -> QuerySet[Event]:

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import FailFast, Field
 
 from api.protocol.fields import Body, Texts, limited
-from api.protocol.problems import FieldError, invalid
+from api.protocol.problems import FieldError, errors, invalid
 from api.resources.rules import document
 from events.inputs.conditions_field import LONGEST_VALUE, MOST_CONDITIONS
 from events.inputs.rule_form import RuleForm
@@ -118,10 +118,10 @@ def described(
 
 def _errors(form: RuleForm, place: str) -> list[FieldError]:
     found = []
-    for name, errors in form.errors.as_data().items():
-        for error in errors:
-            path = {"one_by_one": "in_order", "__all__": "(body)"}.get(name, name)
-            if name == "conditions" and "." in (error.code or ""):
-                path = f"conditions.{error.code}"
-            found += [FieldError(place + path, said) for said in error.messages]
+    for one in errors(form, called=lambda name: {"one_by_one": "in_order", "__all__": ""}.get(name, name)):
+        path, code = one.field, one.code
+        if "." in code:  # of a row of the conditions
+            row, code = code.rsplit(".", 1)
+            path = f"conditions.{row}"
+        found.append(FieldError(place + path, one.detail, code))
     return found

@@ -85,7 +85,7 @@ def restore_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
         mine = Rule.objects.filter(user=request.auth.user, deleted_at__isnull=False)
         deleted = versions.locked(request, mine, document, id=rule_id)
         if changes.limit_reached(request.auth.user):
-            raise invalid(FieldError("(body)", words.limit_reached()))
+            raise invalid(FieldError("(body)", words.limit_reached(), "limit_reached"))
         return _show(changes.restore(deleted.id))
 
 

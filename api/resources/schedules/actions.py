@@ -97,7 +97,7 @@ def snooze_schedule(request: ApiRequest, schedule_id: UUID, body: Until) -> Http
     with changing(request, schedule_id):
         now = fire.read_clock().now
         if body.until <= now:
-            raise invalid(FieldError("until", "This time has passed. Choose a later one."))
+            raise invalid(FieldError("until", "This time has passed. Choose a later one.", "passed"))
         return show(editing.snooze(schedule_id, body.until, now, request.auth.user))
 
 

@@ -92,7 +92,7 @@ def fields(job: JobBody | None) -> dict[str, Any]:
 
 def _question(known: Mapping[str, forms.Field], payload: Mapping[str, Any]) -> dict[str, Any]:
     wrong = [
-        FieldError(f"job.payload.{name}", "There is no such field. Remove it, or correct its name.")
+        FieldError(f"job.payload.{name}", "There is no such field. Remove it, or correct its name.", "unknown_field")
         for name in payload.keys() - known.keys()
     ]
     typed = {}
@@ -100,7 +100,7 @@ def _question(known: Mapping[str, forms.Field], payload: Mapping[str, Any]) -> d
         value = payload.get(name)
         typed[f"{PREFIX}-{name}"] = default_of(field) if name not in payload else value
         if value is not None and (problem := _unfit(field, value)):
-            wrong.append(FieldError(f"job.payload.{name}", problem))
+            wrong.append(FieldError(f"job.payload.{name}", problem, "type"))
     if wrong:
         raise invalid(*wrong)
     return typed

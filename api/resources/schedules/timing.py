@@ -126,9 +126,9 @@ def _paths(name: str) -> dict[str, str]:
 
 def _not_one(given: list[str]) -> Problem:
     if not given:
-        return invalid(FieldError("timing", f"Give exactly one of {', '.join(Timing.model_fields)}."))
+        return invalid(FieldError("timing", f"Give exactly one of {', '.join(Timing.model_fields)}.", "required"))
     said = f"Give exactly one timing; this has {', '.join(given)}. Make a second schedule for the other."
-    return invalid(*(FieldError(f"timing.{name}", said) for name in given))
+    return invalid(*(FieldError(f"timing.{name}", said, "one_timing") for name in given))
 
 
 def _friendly(name: str, value: Any, time_zone: str) -> tuple[str, dict[str, Any]]:
@@ -156,6 +156,7 @@ def _civil(instant: Any, time_zone: str) -> str:
                 "timing.onceAt",
                 f"The clock of {time_zone} shows this time twice, and a reminder fires the first time. "
                 "Choose another time, or the time zone UTC.",
+                "repeated_hour",
             )
         )
     return local.isoformat()

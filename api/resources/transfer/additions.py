@@ -209,7 +209,9 @@ def read(model: type[Body], entry: Entry) -> Body:
         return model.model_validate({name: entry[name] for name in model.model_fields if name in entry})
     except ValidationError as error:
         found = error.errors()
-        raise invalid(*(FieldError(".".join(map(str, one["loc"])), words.detail({**one})) for one in found)) from None
+        raise invalid(
+            *(FieldError(".".join(map(str, one["loc"])), words.detail({**one}), one["type"]) for one in found)
+        ) from None
 
 
 def _in_order(body: BodyOfChannels) -> BodyOfChannels:

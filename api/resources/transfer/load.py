@@ -128,7 +128,7 @@ class _Loading:
         name = ""
         try:
             if not isinstance(entry, dict):
-                raise invalid(FieldError("", _("This must be an object.")))
+                raise invalid(FieldError("", _("This must be an object."), "dict_type"))
             name = str(entry.get("title") or entry.get("label") or entry.get("name") or "")[:80]
             added = self._in_turn(section, entry)
             (self.outcome.added if added else self.outcome.known)[section] += 1
@@ -207,11 +207,11 @@ class _Loading:
             return entry
         named = entry.get("channels") or []
         if not isinstance(named, list):
-            raise invalid(FieldError("channels", _("This must be a list.")))
+            raise invalid(FieldError("channels", _("This must be a list."), "list_type"))
         found = [self.ids["channels"][str(key)] for key in named if str(key) in self.ids["channels"]]
         if named and not found:
             said = _("None of its channels could be imported. Add one of the same name and address, and import again.")
-            raise invalid(FieldError("channels", said))
+            raise invalid(FieldError("channels", said, "channels_missing"))
         return entry | {"channels": found}
 
 

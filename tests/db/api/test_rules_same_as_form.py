@@ -84,6 +84,7 @@ def test_both_refuse_it_at_the_same_field_in_the_same_words(
     answer = api.post("/rules", body)
     assert answer.status_code == 422
     told = [(one["field"], one["detail"]) for one in answer.json()["errors"]]
+    assert all(one["code"] for one in answer.json()["errors"])
     assert field in {name for name, _ in told}
     names = {"one_by_one": "in_order"}
     assert sorted((name.partition(".")[0], text) for name, text in told) == sorted(

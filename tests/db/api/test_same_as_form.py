@@ -124,6 +124,7 @@ def test_both_refuse_it_at_the_same_field_in_the_same_words(
     assert answer.status_code == 422
     told = [(one["field"], one["detail"]) for one in answer.json()["errors"]]
     assert field in {name for name, _ in told}
+    assert all(one["code"] for one in answer.json()["errors"])
     assert sorted(told) == sorted((named(kind, name), text) for name, texts in errors.items() for text in texts)
     assert not Schedule.objects.exists()
 
