@@ -28,7 +28,7 @@ _State = Schedule.State
 
 def lock(found: QuerySet[Schedule], now: datetime) -> list[Schedule]:
     """Lock schedules, and fire what is due of them under their present rules, so that no slot is lost."""
-    locked = found.select_for_update(of=("self",), no_key=True).select_related("user").order_by("id")
+    locked = found.select_for_update(of=("self",), no_key=True).order_by("id")
     schedules = list(locked)
     due = [one.id for one in schedules if one.next_fire_at is not None and one.next_fire_at <= now]
     if not due:

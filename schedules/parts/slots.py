@@ -15,7 +15,8 @@ from datetime import datetime
 from itertools import chain, islice
 from uuid import UUID
 
-from schedules.models import Occurrence, Schedule
+from common.database.postgres import column, query
+from schedules.models import Schedule
 from schedules.rules import InvalidRule, Timetable, Work
 from schedules.rules.civil import TICK
 
@@ -88,10 +89,15 @@ def of(schedule: Schedule, since: datetime, taken: Collection[datetime] | None =
     return Slots(schedule.timetable(), left(schedule.max_count, schedule.fired_count), schedule.snoozed_until, taken)
 
 
+_SETTLED = """
+SELECT schedule_id, scheduled_for FROM schedules_occurrence
+ WHERE schedule_id = ANY(%(schedules)s::uuid[]) AND scheduled_for > %(since)s
+"""
+
+
 def settled(schedule_ids: Iterable[UUID], since: datetime) -> dict[UUID, set[datetime]]:
     """For each schedule, its slots after `since` that have an occurrence."""
     found: dict[UUID, set[datetime]] = defaultdict(set)
-    rows = Occurrence.objects.filter(schedule_id__in=schedule_ids, scheduled_for__gt=since)
-    for schedule_id, slot in rows.values_list("schedule_id", "scheduled_for"):
-        found[schedule_id].add(slot)
+    for row in query(_SETTLED, {"schedules": column(schedule_ids), "since": since}):
+        found[row.schedule_id].add(row.scheduled_for)
     return found
