@@ -1,9 +1,9 @@
-"""`script/bench api [--seconds N] [--rounds N] [--clients N] [--requests N] [--json]`: reads and creates of schedules.
+"""`script/bench api [--seconds N] [--rounds N] [--clients N] [--requests N] [--json]`: schedules over HTTP.
 
-The peer is a web process of stock Django with bare views that make the same read and the same insert: no middleware,
-token, limit, idempotency key, form or mirror. Both take turns; a ratio is the median over the rounds. `CPU ms` is that
-of the web process for each request. `--requests` instead makes so many requests of our API, half of them creates, and
-reports the resident memory of the web process at 10, 50 and 100 % of them.
+Reads, creates and changes. The peer is a web process of stock Django with bare views that make the same read, insert
+and update: no middleware, token, limit, idempotency key, form or mirror. Both take turns; a ratio is the median over
+the rounds. `CPU ms` is that of the web process for each request. `--requests` instead makes so many requests of our
+API, half of them creates, and reports the resident memory of the web process at 10, 50 and 100 % of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import uvloop
 
@@ -40,10 +40,10 @@ def main() -> None:
             body = json.dumps(
                 {"title": "Water the plants", "timing": {"daily": {"time": "09:00"}}, "channels": [str(channel.id)]}
             )
-            people.append((f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n", body))
+            schedule = rows.make_schedule(person, [channel], "daily", {"time": "09:00"}, fire.read_clock().now)
+            head = f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+            people.append((head, body, schedule.id))
         turn = itertools.cycle(people)
-        schedule = rows.make_schedule(person, [channel], "daily", {"time": "09:00"}, fire.read_clock().now)
-        head, body = people[-1]
         variables = children_environment() | {
             "API_REQUESTS_PER_MINUTE": "10000000",
             "MOST_SCHEDULES": "10000000",
@@ -59,6 +59,10 @@ def main() -> None:
                 "ours": lambda: _create(*next(turn)),
                 "bare view": lambda: request("POST", f"/create/{schedule.id}", bare, body),
             },
+            "changes": {
+                "ours": lambda: _change("/api/v1/schedules", *next(turn)),
+                "bare view": lambda: _change("/change", *next(turn)),
+            },
         }
         with Web("config.asgi:application", variables) as ours:
             if options.requests:
@@ -70,7 +74,7 @@ def main() -> None:
 
 
 def _report_memory(web: Web, requests: Requests, options: argparse.Namespace) -> None:
-    made = [kind["ours"] for kind in requests.values()]
+    made = [requests[kind]["ours"] for kind in ("reads", "writes")]
     turn = itertools.cycle(made)
     found: dict[str, float] = {}
     done = 0
@@ -82,8 +86,12 @@ def _report_memory(web: Web, requests: Requests, options: argparse.Namespace) ->
     report("api", 0, found, {}, {})
 
 
-def _create(head: str, body: str) -> bytes:
+def _create(head: str, body: str, _schedule: UUID) -> bytes:
     return request("POST", "/api/v1/schedules", f"{head}Idempotency-Key: {uuid4().hex}\r\n", body)
+
+
+def _change(path: str, head: str, _body: str, schedule: UUID) -> bytes:
+    return request("PATCH", f"{path}/{schedule}", head, json.dumps({"title": uuid4().hex, "grace": 60}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The peers of `bench.api` and `bench.intake`: bare views that make the same read or insert, without any checks."""
+"""The peers of `bench.api` and `bench.intake`: bare views of the same read, insert or update, without any checks."""
 
 from __future__ import annotations
 
@@ -45,6 +45,13 @@ def create(request: HttpRequest, schedule_id: str) -> JsonResponse:
     return _show(schedule)
 
 
+def change(request: HttpRequest, schedule_id: str) -> JsonResponse:
+    schedule = Schedule.objects.get(id=schedule_id)
+    schedule.title = json.loads(request.body)["title"]
+    schedule.save()
+    return _show(schedule)
+
+
 def publish(request: HttpRequest) -> JsonResponse:
     sent = json.loads(request.body)
     event = Event(
@@ -69,4 +76,9 @@ def _show(schedule: Schedule) -> JsonResponse:
     return response
 
 
-urlpatterns = [path("read/<uuid:schedule_id>", read), path("create/<uuid:schedule_id>", create), path("event", publish)]
+urlpatterns = [
+    path("read/<uuid:schedule_id>", read),
+    path("create/<uuid:schedule_id>", create),
+    path("change/<uuid:schedule_id>", change),
+    path("event", publish),
+]

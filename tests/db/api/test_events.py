@@ -108,7 +108,11 @@ def test_what_cannot_be_taken_names_the_field_and_nothing_is_stored(api: Api, bo
 @pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "1899-12-31T23:59:59Z", "9999-12-31T23:59:59Z"])
 def test_a_time_out_of_range_is_told_the_years(api: Api, time: str) -> None:
     (error,) = api.post("/events", PAID | {"time": time}).json()["errors"]
-    assert error == {"field": "time", "detail": "Write an instant in the years 1900 to 9998, in UTC."}
+    assert error == {
+        "field": "time",
+        "detail": "Write an instant in the years 1900 to 9998, in UTC.",
+        "code": "value_error",
+    }
 
 
 def test_nanoseconds_of_a_time_are_cut(api: Api) -> None:
