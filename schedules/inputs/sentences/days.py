@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from calendar import monthrange
 from collections.abc import Mapping
 from contextlib import suppress
@@ -141,21 +140,14 @@ def movable_day(day: Day, since: date) -> date:
     return next((one for one in found if one >= since), found[-1])
 
 
-def slashed(text: str, today: date) -> list[date]:
-    """The next dates that "10/12", "10/12/26", "10-12-2026" or "2026/12/10" can be."""
-    *first, last = (int(one) for one in re.findall(r"\d+", text))
-    if len(first) == 2 and first[0] > 31:
-        orders = [(first[0], first[1], last)]
-    else:
-        day, month, year = (*first, last) if len(first) == 2 else (*first, last, 0)
-        year += 2000 * (0 < year < 100)
-        orders = [(year, month, day), (year, day, month)]
-    found: list[date] = []
-    for year, month, day in orders:
-        for one in (year,) if year else (today.year, today.year + 1):
+def next_dates(days: list[Day], today: date) -> list[date]:
+    """The next date of each day of a month that has one, in order."""
+    found: set[date] = set()
+    for day in days:
+        for year in (day.year,) if day.year else (today.year, today.year + 1):
             with suppress(ValueError):
-                if (at := date(one, month, day)) >= today and at not in found:
-                    found.append(at)
+                if (at := date(year, day.month, day.day)) >= today:
+                    found.add(at)
                     break
     return sorted(found)
 

@@ -240,18 +240,18 @@ def _slashed(text: str) -> Mapping[str, Any]:
     numbers = [int(one) for one in re.findall(r"\d+", text)]
     if len(numbers) == 2 and max(numbers) in _YEARS:
         month, year = sorted(numbers)
-        return {"ymd": Day(month=month, year=year)} if 1 <= month <= 12 else {"slashed": text}
+        return {"ymd": Day(month=month, year=year)} if 1 <= month <= 12 else {"slashed": []}
     if numbers[0] > 31:
-        return _ymd(numbers[0], *numbers[1:]) if len(numbers) == 3 else {"slashed": text}
-    if len(numbers) == 3 and _NEXT_CENTURY <= numbers[2] < 100:
-        return {"slashed": text}
+        return _ymd(numbers[0], *numbers[1:]) if len(numbers) == 3 else {"slashed": []}
     found = []
     for month, day in (numbers[:2], numbers[1::-1]):
         with suppress(ValueError):
             found.append(_ymd(sum(numbers[2:]), month, day))
-    if len(found) == 1 or (found and found[0] == found[-1]):
+    is_last_century = len(numbers) == 3 and _NEXT_CENTURY <= numbers[2] < 100
+    if found and found[0] == found[-1] and not is_last_century:
         return found[0]
-    return {"slashed": text} | ({"fraction": _FRACTIONS[text]} if text in _FRACTIONS else {})
+    days = [one["ymd"] for one in found]
+    return {"slashed": days} | ({"fraction": _FRACTIONS[text]} if text in _FRACTIONS else {})
 
 
 def _ymd(year: int, month: int, day: int) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from schedules.inputs.sentences.days import Piece, slashed
+from schedules.inputs.sentences.days import Piece, next_dates
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.pieces import Lexicon, definitions, fold
 from schedules.rules import words
@@ -81,7 +81,7 @@ def _kinds(piece: Piece, said: Said) -> set[str]:
 
 def _dates(piece: Piece, said: Said) -> list[tuple[str, str]]:
     """What a date with slashes may mean, each with the line that says it."""
-    dates = slashed(piece.text, said.today)
+    dates = next_dates(piece.kinds["slashed"], said.today)
     return [(words.day(one), f"{said.line[: piece.start]}{one}{said.line[piece.end :]}") for one in dates]
 
 
