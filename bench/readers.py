@@ -115,6 +115,7 @@ def _instant(moment: date) -> datetime:
 
 
 def _slots(raw: bytes, begin: datetime) -> tuple[list[datetime], list[str]]:
+    from common.parsing.budget import Budget
     from schedules import rules
     from schedules.job_kinds import calendar_file
     from schedules.job_kinds.calendar_events import Wishes, wanted
@@ -122,7 +123,7 @@ def _slots(raw: bytes, begin: datetime) -> tuple[list[datetime], list[str]]:
     file = calendar_file.read(raw, "", begin)
     wishes = Wishes(before=timedelta(0), uses_alarms=False, all_day_at=time())
     events = [event for event in file.events if not event.later]
-    result = wanted(events, wishes, UTC_ZONE, begin)
+    result = wanted(events, wishes, UTC_ZONE, begin, Budget(seconds=10))
     found = []
     for entry in result.entries:
         rule, slot = rules.parse(entry.kind, entry.rule, entry.time_zone), begin

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.parsing.budget import OverBudget
+from common.parsing.budget import Budget, OverBudget
 from common.times import civil_time
 from notifications.messages import text
 from schedules import rules
@@ -92,12 +92,12 @@ class _Unfit(Exception):
     """No reminder can follow this event; the text says why."""
 
 
-def wanted(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: datetime) -> Wanted:
-    """`zone` is that of times without one."""
+def wanted(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: datetime, budget: Budget) -> Wanted:
+    """`zone` is that of times without one. Raises OverBudget."""
     entries: dict[str, Entry] = {}
     over: set[str] = set()
     unfit = []
-    for one in follow(events, wishes, zone, now):
+    for one in follow(events, wishes, zone, now, budget):
         if one.problem:
             unfit.append((one.event.title or _("an event"), one.problem))
         elif one.entry is not None:
@@ -108,11 +108,17 @@ def wanted(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: dat
     return Wanted(soonest, over - entries.keys(), unfit)
 
 
-def follow(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: datetime) -> Iterator[Followed]:
-    """What becomes of each event, in their order: one for each of its alarms. `zone` is that of times without one."""
+def follow(
+    events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: datetime, budget: Budget
+) -> Iterator[Followed]:
+    """What becomes of each event, in their order: one for each of its alarms. `zone` is that of times without one.
+
+    Raises OverBudget when `budget` has no seconds left.
+    """
     series = Series(events, wishes.all_day_at, zone)
     left = _WORK
     for event in events:
+        budget.clock()
         key = _short(event.key)
         if event.is_cancelled:
             yield Followed(event, key)

@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 
 from django.db.models import QuerySet
 
-from common.parsing.budget import OverBudget
+from common.parsing.budget import Budget, OverBudget
 from common.parsing.pool import ParsingUnavailable, parsed
 from notifications.models import Channel
 from people.models import User
@@ -81,8 +81,11 @@ def read(user: User, raw: bytes, now: datetime) -> list[FileEvent]:
 
 
 def plan(user: User, events: Sequence[FileEvent], wishes: Wishes, now: datetime) -> list[Item]:
-    """What becomes of each event: new reminders first, the soonest of them first."""
-    followed = list(calendar_events.follow(events, wishes, user.zone, now))
+    """What becomes of each event: new reminders first, the soonest of them first. Raises Refused."""
+    try:
+        followed = list(calendar_events.follow(events, wishes, user.zone, now, Budget()))
+    except OverBudget as limit:
+        raise Refused("too-much", str(limit)) from None
     ids = [_id(user, one.key) for one in followed]
     known = set(Schedule.objects.for_user(user).filter(id__in=ids).values_list("id", flat=True))
     seen: set[str] = set()

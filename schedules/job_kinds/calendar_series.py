@@ -1,6 +1,7 @@
 """How a calendar's series is written as the text of a reminder's rule. Pure."""
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,6 +67,7 @@ class Series:
         self._masters: dict[str, FileEvent] = {}
         self._moved: dict[str, list[Moment]] = defaultdict(list)
         self._later: dict[str, list[Moment]] = defaultdict(list)
+        self._ends: dict[tuple[int, time | None], list[datetime]] = {}
         self._budget = Budget(seconds=2, items=_MOST_DATES)
         for event in events:
             if event.instance is None:
@@ -103,10 +105,10 @@ class Series:
         assert master.start is not None and event.start is not None  # noqa: S101 - has() has said so
         where = self.where(master.start)
         draft = self._draft(master, where, at)
-        ends = sorted(self._named(one, master, draft.start, where) for one in self._later[master.uid])
         since = None if event.instance is None else self._named(event.instance, master, draft.start, where)
-        end = next((end for end in ends if since is None or end > since), None)
-        _cut(draft, None if master is event else since, end, where, work)
+        ends = self._ends_of(master, draft.start, where, at)
+        following = 0 if since is None else bisect_right(ends, since)
+        _cut(draft, None if master is event else since, next(iter(ends[following : following + 1]), None), where, work)
         if master is not event and since is not None:
             lead -= self.civil(event.start, where, draft.start.time()) - since
         lead -= timedelta(seconds=master.later)
@@ -128,6 +130,15 @@ class Series:
             is_day = moment.is_date and not master.start.is_date
             excluded.append(moment.civil.date() if is_day else self._named(moment, master, start, where))
         return _Draft(start, list(master.rules) or [_ONCE], dates, excluded)
+
+    def _ends_of(self, master: FileEvent, start: datetime, where: ZoneInfo, at: time | None) -> list[datetime]:
+        """When others replace all later dates of a series, in order; read once, since each of these asks."""
+        if (ends := self._ends.get((id(master), at))) is None:
+            later = self._later[master.uid]
+            self._budget.items(len(later))
+            ends = sorted(self._named(one, master, start, where) for one in later)
+            self._ends[id(master), at] = ends
+        return ends
 
     def _named(self, moment: Moment, master: FileEvent, start: datetime, where: ZoneInfo) -> datetime:
         """The time of a series that a moment names. A day of it may be written as a midnight, and the other way."""

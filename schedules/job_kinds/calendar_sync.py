@@ -141,7 +141,8 @@ class CalendarSync(JobKind):
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
         wishes = _wishes(ask.payload)
         assert wishes is not None  # noqa: S101 - the check has refused it
-        found = wanted([FileEvent.from_json(event) for event in value["events"]], wishes, ask.zone, ask.now)
+        events = [FileEvent.from_json(event) for event in value["events"]]
+        found = wanted(events, wishes, ask.zone, ask.now, ask.budget)
         entries = found.entries[:MOST]
         keys = {entry.key for entry in entries}
         known = _Known.read(ask.memory)

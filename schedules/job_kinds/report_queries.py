@@ -14,12 +14,14 @@ MOST_OF_ALL = 100_000
 LINES = 10
 COMING = timedelta(days=7)
 
-# By the index of a person's history, whose ids are in the order of time.
+# By the index of a person's history, whose ids are in the order of time. What a status webhook is sent may be far more
+# than all else, so that is bounded before it is left out.
 _SENT = """
-WITH lately AS MATERIALIZED (
-    SELECT subject, outcome, created_at FROM notifications_notification
-     WHERE user_id = %(user)s AND id >= %(first)s AND id < %(last)s AND origin NOT IN ('test', 'code', 'status')
-     ORDER BY id DESC LIMIT %(most)s + 1
+WITH newest AS MATERIALIZED (
+    SELECT subject, outcome, created_at, origin FROM notifications_notification
+     WHERE user_id = %(user)s AND id >= %(first)s AND id < %(last)s ORDER BY id DESC LIMIT %(most_read)s
+), lately AS MATERIALIZED (
+    SELECT * FROM newest WHERE origin NOT IN ('test', 'code', 'status') LIMIT %(most)s + 1
 )
 SELECT count(*) FILTER (WHERE outcome IN ('full', 'partial')) AS count,
        (SELECT coalesce(json_agg(json_build_array(created_at, subject)), '[]')
@@ -102,6 +104,7 @@ def of_person(user_id: int, start: datetime, end: datetime) -> dict[str, Any]:
         "now": end,
         "until": end + COMING,
         "most": MOST_COUNTED,
+        "most_read": MOST_OF_ALL,
         "lines": LINES,
     }
     found = {}

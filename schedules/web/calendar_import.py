@@ -80,13 +80,13 @@ def upload(request: PersonRequest) -> HttpResponse:
         raw = file.read() if file is not None else request.POST["content"].encode()
         now = fire.read_clock().now
         events = calendar_import.read(request.user, raw, now)
+        typed = request.POST if file is None else _first_values(request.user, raw.decode("utf-8-sig", "replace"))
+        form = ImportForm(typed, request.user)
+        if not form.is_valid() and {"minutes", "all_day_at"} & form.errors.keys():
+            return _show(request, form, [], ())
+        items = calendar_import.plan(request.user, events, form.wishes(), now)
     except Refused as refusal:
         return _ask(request, refusal.problem or str(_REFUSALS[refusal.code]))
-    typed = request.POST if file is None else _first_values(request.user, raw.decode("utf-8-sig", "replace"))
-    form = ImportForm(typed, request.user)
-    if not form.is_valid() and {"minutes", "all_day_at"} & form.errors.keys():
-        return _show(request, form, [], ())
-    items = calendar_import.plan(request.user, events, form.wishes(), now)
     taken = {item.key for item in items} if file is not None else set(request.POST.getlist("take"))
     if file is not None or "again" in request.POST:
         form.errors.clear()  # a first look, whose form nobody has sent

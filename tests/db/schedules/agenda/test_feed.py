@@ -13,6 +13,7 @@ from django.http import HttpResponse
 from django.test import Client
 from pytest_django import Settings
 
+from common.parsing.budget import Budget
 from config import logs
 from notifications.channels import key_rotation
 from people.models import CalendarFeed, User
@@ -60,7 +61,7 @@ def test_our_own_reader_of_calendars_makes_the_same_reminders_of_it(ada: User) -
     make_schedule(make_user(), title="Not mine")
     answer = read(ada)
     assert (answer.status_code, answer["Content-Type"]) == (200, "text/calendar; charset=utf-8")
-    found = wanted(events_of(answer), WISHES, ZoneInfo("Europe/Berlin"), datetime.now(UTC))
+    found = wanted(events_of(answer), WISHES, ZoneInfo("Europe/Berlin"), datetime.now(UTC), Budget(seconds=10))
     assert found.unfit == []
     titles = [entry.title for entry in found.entries]
     assert 89 <= titles.count("Plants") <= 91

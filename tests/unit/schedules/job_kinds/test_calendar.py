@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from common.parsing.budget import OverBudget
+from common.parsing.budget import Budget, OverBudget
 from common.parsing.pool import parsed
 from jobs.checks.results import not_taken
 from jobs.kinds.base import Ask, Nothing, Say
@@ -43,7 +43,7 @@ def event(uid: str = "1", start: str = "DTSTART:20260105T090000Z", *more: str) -
 
 def found(*events: str, now: datetime = NOW, minutes: int = 10, alarms: bool = True) -> Wanted:
     wishes = Wishes(before=timedelta(minutes=minutes), uses_alarms=alarms, all_day_at=time(9))
-    return wanted(read(file(*events)), wishes, BERLIN, now)
+    return wanted(read(file(*events)), wishes, BERLIN, now, Budget(seconds=10))
 
 
 def slots(*events: str, **overrides: Any) -> list[str]:
@@ -336,7 +336,9 @@ def test_hostile_calendars_and_feeds_end_by_their_limits_and_cost_nobody_else_th
 def test_a_rule_that_never_matches_costs_its_own_event_alone() -> None:
     never = event("1", "DTSTART:20260105T090000Z", "RRULE:FREQ=YEARLY;BYWEEKNO=30;BYMONTH=1;BYDAY=MO")
     events = parsed(calendar_file.read, file(never, event("2")).encode(), "", NOW).events
-    result = wanted(events, Wishes(before=timedelta(0), uses_alarms=True, all_day_at=time(9)), BERLIN, NOW)
+    result = wanted(
+        events, Wishes(before=timedelta(0), uses_alarms=True, all_day_at=time(9)), BERLIN, NOW, Budget(seconds=10)
+    )
     assert "2026-01-05 09:00" in [f"{entry.next_slot:%Y-%m-%d %H:%M}" for entry in result.entries]
     assert [one.uid for one in events] == ["1", "2"]
 

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from common.parsing.budget import Budget
 from schedules import rules
 from schedules.job_kinds import calendar_file
 from schedules.job_kinds.calendar_events import Entry, Wanted, Wishes, wanted
@@ -35,7 +36,9 @@ def found(raw: bytes, today: datetime, minutes: int = 0) -> Wanted:
     now = today.astimezone(UTC)
     file = calendar_file.read(dated(raw, today), "", now)
     stored = json.loads(json.dumps([event.as_json() for event in file.events]))
-    return wanted([calendar_file.FileEvent.from_json(event) for event in stored], wishes, BERLIN, now)
+    return wanted(
+        [calendar_file.FileEvent.from_json(event) for event in stored], wishes, BERLIN, now, Budget(seconds=10)
+    )
 
 
 def slots(entries: list[Entry], today: datetime, most: int) -> list[datetime]:
