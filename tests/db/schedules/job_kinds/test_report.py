@@ -124,7 +124,7 @@ def test_each_part_is_read_by_an_index() -> None:
 
     now = datetime.now(UTC)
     values = {"user": 1, "first": queries.first_of(now), "last": queries.first_of(now), "now": now, "until": now,
-              "most": 1, "lines": 1}  # fmt: skip
+              "most": 1, "lines": 1, "most_read": 1}  # fmt: skip
     with connection.cursor() as cursor:
         # Else what other tests left in the tables and indexes would decide: of a few rows, any index will do.
         cursor.execute("TRUNCATE notifications_notification, notifications_channel, schedules_schedule CASCADE")
