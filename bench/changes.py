@@ -57,7 +57,7 @@ def live(channel: Any, count: int) -> tuple[float, float]:
     """Nanoseconds of the backend for `count` deliveries: all of their life, and their settlement."""
     from bench.rows import make_deliveries
     from notifications.deliveries.kind import DELIVERY
-    from notifications.reasons import Code
+    from notifications.reasons import DeliveryCode
     from work.engine.claim import claim
     from work.engine.decision import Decision
     from work.engine.settlement import settlement, write
@@ -65,7 +65,7 @@ def live(channel: Any, count: int) -> tuple[float, float]:
 
     begun = cpu()
     claims = [claim(DELIVERY, key, "bench") for key in make_deliveries(channel, count)]
-    claimed, decision = cpu(), Decision("delivered", "delivered", Reason(Code.ACCEPTED, status=200))
+    claimed, decision = cpu(), Decision("delivered", "delivered", Reason(DeliveryCode.ACCEPTED, status=200))
     for start in range(0, count, _BATCH):
         write(DELIVERY, [settlement(DELIVERY, one, decision) for one in claims[start : start + _BATCH] if one])
     return cpu() - begun, cpu() - claimed

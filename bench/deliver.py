@@ -160,7 +160,7 @@ def beside_a_queue(queue: int, n: int) -> None:
     """Median milliseconds of one statement over a socket, beside 1,000 pending deliveries and beside `queue`."""
     from bench.rows import make_channel, make_deliveries, make_user, make_waiting
     from notifications.deliveries.kind import DELIVERY
-    from notifications.reasons import Code
+    from notifications.reasons import DeliveryCode
     from work.broker import wakes
     from work.engine import recovery
     from work.engine.claim import claim
@@ -169,7 +169,7 @@ def beside_a_queue(queue: int, n: int) -> None:
     from work.reasons import Reason
 
     channel = make_channel(make_user(), "webhook", {"url": "https://example.org/hook"}, {"secret": "whsec_c2VjcmV0"})
-    delivered = Decision("delivered", "delivered", Reason(Code.ACCEPTED, status=200))
+    delivered = Decision("delivered", "delivered", Reason(DeliveryCode.ACCEPTED, status=200))
 
     def cost() -> dict[str, Any]:
         claims = []

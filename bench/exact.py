@@ -166,13 +166,13 @@ class Run:
             try:
                 editing.skip_next(schedule.id, current.next_fire_at, now)
                 expected.may.add(current.next_fire_at)
-            except editing.Conflict:
+            except editing.ScheduleConflict:
                 pass  # a beat was quicker
         elif what == "unskip":
             ahead = current.occurrences.filter(scheduled_for__gt=now, reason="asked").order_by("?")
             if (slot := ahead.values_list("scheduled_for", flat=True).first()) is not None:
                 # Refused where an edit has come after the slot, and the clock was set back since.
-                with suppress(editing.Conflict):
+                with suppress(editing.ScheduleConflict):
                     editing.unskip(schedule.id, slot, now)
         elif what == "run":
             editing.run_now(schedule.id, now)

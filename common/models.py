@@ -1,4 +1,4 @@
-"""What an installation knows of itself."""
+"""Facts that an installation stores about itself."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _

@@ -50,6 +50,6 @@ class Registry(Generic[T]):
         return self.by_name.get(name)
 
     def label(self, name: str) -> str:
-        """What people call it; the name itself where there is none."""
+        """The name for people; the name itself where there is none."""
         one = self.find(name)
         return name if one is None else str(one.label)

@@ -80,7 +80,7 @@ class RedactingFormatter(logging.Formatter):
 
 
 def _origin(request: Any) -> str:
-    """Whose request it was; without a query to the database, which may be what failed."""
+    """Return the person of the request; without a query to the database, which may be what failed."""
     if not (scope := getattr(request, "scope", None)):
         return ""
     person = getattr(getattr(request, "auth", None), "user_id", None) or getattr(

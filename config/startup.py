@@ -1,4 +1,4 @@
-"""What each process checks before it works: that the database keeps prepared statements, and the keys read its secrets.
+"""Checks of each process before it works: that the database keeps prepared statements, and the keys read its secrets.
 
 While the database is away or not migrated, nothing is known, and a process starts.
 """

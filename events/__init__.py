@@ -1,1 +1,1 @@
-"""What happened: events, the rules and topics that say whom they ring for, and their record."""
+"""Events, the rules and topics that decide who is notified, and their record."""

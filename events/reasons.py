@@ -12,12 +12,12 @@ OPERATORS = {
     "contains": _("contains"),
     "exists": _("exists"),
 }
-"""What a condition may say of its field, with the words for people. `exists` needs no value."""
+"""Operators of a condition, with the words for people. `exists` needs no value."""
 
 FORMATS["operator"] = lambda operator: str(OPERATORS[operator])
 
 
-class Code(Codes):
+class EventCode(Codes):
     """Its sentences have the names of its parameters."""
 
     # An event is not handled.

@@ -12,7 +12,7 @@ FORMATS["day"] = lambda instant: dates.full_day(datetime.fromisoformat(instant))
 FORMATS["limit"] = lambda limit: str(OverBudget(*limit))
 
 
-class Code(Codes):
+class JobCode(Codes):
     """Its sentences have the names of its parameters."""
 
     # It could not check.

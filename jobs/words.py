@@ -31,7 +31,7 @@ UNKNOWN = gettext_lazy("unknown")
 
 
 def sent_anyway(reason: Reason) -> str:
-    """What a reminder says besides that was sent although its check failed."""
+    """The note on a reminder that was sent although its check failed."""
     return _("The check failed, and this is sent anyway, as you wished. %(reason)s") % {"reason": reason}
 
 
@@ -77,12 +77,12 @@ _CHECKED = {
 
 
 def check(outcome: str, reason: str) -> str:
-    """What became of a check; for one that waits, an instant follows."""
+    """Return the outcome of a check in words; for one that waits, an instant follows."""
     return _CHECKS[outcome].format(reason=_sentence(reason))
 
 
 def checked(outcome: str, reason: str) -> str:
-    """What a person's own check found."""
+    """Return the result of Check now in words."""
     return _CHECKED[outcome].format(reason=_sentence(reason))
 
 

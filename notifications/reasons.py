@@ -10,7 +10,7 @@ from common.texts.numbers import grouped
 from work.reasons import FORMATS, Codes
 
 
-class Code(Codes):
+class DeliveryCode(Codes):
     """Its sentences have the names of its parameters; see `FORMATS` for what follows a colon."""
 
     # The service answered.

@@ -34,7 +34,7 @@ def validate_printable(address: str) -> None:
 
 
 def display_name(name: str, email: str) -> str:
-    """How messages address a person: their name, or the part of their address before the `@`."""
+    """The name in messages: their name, or the part of their address before the `@`."""
     return name or email.partition("@")[0]
 
 
@@ -309,7 +309,7 @@ class SecurityEvent(models.Model):
 
     @property
     def told(self) -> list[str]:
-        """What its person reads of `detail`: addresses, and the beginning of a token."""
+        """The readable part of `detail`: addresses, and the beginning of a token."""
         return [self.detail[name] for name in ("email_address", "to_email_address", "token") if name in self.detail]
 
 

@@ -27,10 +27,10 @@ SCOPES = {
     "events": gettext_lazy("Publish events, and make rules and topics"),
     "tokens": gettext_lazy("Revoke tokens"),
 }
-"""What a token may do, with the words for people. A token that has only `read` changes nothing."""
+"""Scopes of a token, with the words for people. A token that has only `read` changes nothing."""
 
 MOST = 20
-"""How many tokens that are not revoked a person may have."""
+"""Active tokens of a person, at most."""
 _BEGIN = "carillon_"
 _SHOWN = 6
 # `last_used_at` is written at most so often, so that a busy token is not a hot row.

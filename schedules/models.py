@@ -237,7 +237,7 @@ class Schedule(models.Model):
 
     @property
     def checks(self) -> str:
-        """What it checks before it speaks, in one line; "" for nothing."""
+        """The check before it speaks, in one line; "" for nothing."""
         return kinds.summary(self.job_kind, self.job_payload) if self.job_kind else ""
 
     @property

@@ -24,11 +24,11 @@ from events.pure.envelope import Envelope
 from jobs.checks.kind import JOB
 from jobs.models import Connection, Job
 from notifications.deliveries import outbox
-from notifications.deliveries.kind import DELIVERY, Claim
+from notifications.deliveries.kind import DELIVERY, DeliveryClaim
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.models import Channel, Delivery, Notification
 from notifications.providers import inbox
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people.models import User
 from people.sign_in.sessions import SessionStore
 from schedules.changes import editing
@@ -152,20 +152,20 @@ def make_delivery(channel: Channel, **overrides: Any) -> Delivery:
 
 
 def noted(text: str) -> Reason:
-    return Reason(Code.NOTE, said=text)
+    return Reason(DeliveryCode.NOTE, said=text)
 
 
 def disabled(text: str) -> dict[str, Any]:
     """The fields of a channel that says why it is disabled."""
-    return {"disabled_code": Code.NOTE, "disabled_params": {"said": text}}
+    return {"disabled_code": DeliveryCode.NOTE, "disabled_params": {"said": text}}
 
 
-def take(delivery_id: UUID, worker: str = "worker") -> Claim | None:
+def take(delivery_id: UUID, worker: str = "worker") -> DeliveryClaim | None:
     """Claim a delivery as a worker does."""
     return claiming.claim(DELIVERY, delivery_id, worker)
 
 
-def taken(delivery_id: UUID, worker: str = "worker") -> Claim:
+def taken(delivery_id: UUID, worker: str = "worker") -> DeliveryClaim:
     """Claim a delivery that is due."""
     claim = take(delivery_id, worker)
     assert claim is not None
@@ -189,13 +189,13 @@ def try_once(delivery: Delivery, random: float = 0.5) -> float | None:
     return wait
 
 
-def finish(claim: Claim, answer: Answer) -> None:
+def finish(claim: DeliveryClaim, answer: Answer) -> None:
     """End a claim with the answer of its provider; a next try is due at once."""
     with suppress(TryAgain):
         runner.finish(DELIVERY, claim, answer, jitter=0.0)
 
 
-def settle(claim: Claim, state: str, reason: str | Rejected = "Said.", **fields: Any) -> bool:
+def settle(claim: DeliveryClaim, state: str, reason: str | Rejected = "Said.", **fields: Any) -> bool:
     """Settle a claim as a decision for `state` does; `reason` is a text, or the answer of its provider."""
     outcomes = {"delivered": "delivered", "dead": "rejected", "unknown": "ambiguous", "pending": "retryable"}
     answer = reason if isinstance(reason, Rejected) else None

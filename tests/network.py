@@ -20,7 +20,7 @@ from demo.receivers.http import Answer
 from notifications.messages.message import Message
 from notifications.net import http
 from notifications.net.http import Response
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.reasons import Reason
 
 KEY = UUID("01890a5d-ac96-774b-bcce-b302099a8057")
@@ -124,6 +124,6 @@ def shape_of(page: str) -> list[str]:
     return found
 
 
-def answered(service: str, status: int, code: Code = Code.HTTP) -> Reason:
+def answered(service: str, status: int, code: DeliveryCode = DeliveryCode.HTTP) -> Reason:
     """The reason for an answer that only its status describes."""
     return Reason(code, service=service, status=status)

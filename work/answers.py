@@ -1,4 +1,4 @@
-"""What a piece of work says before and after it runs, as values that perform nothing."""
+"""Answers of a piece of work before and after it runs, as values that perform nothing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

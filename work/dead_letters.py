@@ -19,7 +19,7 @@ from work.broker.wakes import Wake, publish_after_commit
 from work.engine import manual
 from work.kinds import KINDS, Kind, kind_of
 from work.models import DEAD_LETTERS, Intervention, InterventionItem
-from work.reasons import Code, Reason
+from work.reasons import Reason, WorkCode
 
 _WHAT = Intervention.What
 
@@ -79,7 +79,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """Who acts: the id of their account, None at the command line, and their name."""
+    """The actor: the id of their account, None at the command line, and their name."""
 
     user_id: int | None
     name: str
@@ -155,7 +155,7 @@ def try_one(rows: QuerySet[Any], which: str, who: Who, *, cause: str = "") -> Do
     return replay(newest, f"the newest {which}", who, cause=cause, what=_WHAT.TESTED)
 
 
-_REASONS = {_WHAT.DISCARDED: Code.DISCARDED, _WHAT.FIXED: Code.FIXED}
+_REASONS = {_WHAT.DISCARDED: WorkCode.DISCARDED, _WHAT.FIXED: WorkCode.FIXED}
 
 
 @transaction.atomic
@@ -212,5 +212,5 @@ def touched_by(intervention: Intervention) -> QuerySet[Any]:
 
 
 def progress(intervention: Intervention) -> dict[str, int]:
-    """How much of its work is in each state."""
+    """Return the amount of its work in each state."""
     return dict(touched_by(intervention).order_by().values_list("state").annotate(Count("pk")))

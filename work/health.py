@@ -1,4 +1,4 @@
-"""How the work of a kind goes, for operators. Each statement reads an index, and at most `MOST` rows."""
+"""The health of a kind of work, for operators. Each statement reads an index, and at most `MOST` rows."""
 
 from datetime import timedelta
 from typing import Any
@@ -66,7 +66,7 @@ SELECT '$name' AS kind, causes.*, newest.reason_code, newest.reason_params FROM 
 
 
 def hours(kind: Kind[Any]) -> list[Any]:
-    """How many were `done` and how many `failed` in each of the past 24 hours that had some; `ago` 0 is the last one.
+    """Return the counts of `done` and `failed` in each of the past 24 hours that had some; `ago` 0 is the last one.
 
     Those done are counted among the newest `MOST` that were recorded meanwhile; `counted` is how many were.
     """
@@ -100,7 +100,7 @@ def died(kind: Kind[Any]) -> list[Any]:
 
 
 def minutes(kind: Kind[Any]) -> list[Any]:
-    """How many were `recorded` in each of the past 30 minutes, and have `ended` since, newest first."""
+    """Return the counts of `recorded` in each of the past 30 minutes, and have `ended` since, newest first."""
     return _rows(kind, _MINUTES, first_of(timezone.now() - timedelta(minutes=30)))
 
 

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from work.answers import Answer, Cancel, Defer, Rejected
 from work.models import Attempt, Work
-from work.reasons import Code, Reason
+from work.reasons import Reason, WorkCode
 from work.retry import Policy
 
 
@@ -125,22 +125,22 @@ class Kind(Generic[C]):
 
     @property
     def name(self) -> str:
-        """What interventions and the command line call it: the name of its model."""
+        """The name in interventions and on the command line: the name of its model."""
         return str(self.model._meta.model_name)
 
     @property
     def rows(self) -> str:
-        """How the names of its rows' pages in the admin begin."""
+        """The prefix of the names of its rows' pages in the admin."""
         return f"admin:{self.model._meta.app_label}_{self.name}"
 
     @property
     def dead_letters(self) -> str:
-        """How the names of its dead letters' pages begin: of the proxy `DeadLetter` in the app of its model."""
+        """The prefix of the names of its dead letters' pages: of the proxy `DeadLetter` in the app of its model."""
         return f"admin:{self.model._meta.app_label}_deadletter"
 
     @property
     def handler_name(self) -> str:
-        """What people call the code that runs it, such as "provider"."""
+        """The name for people of the code that runs it, such as "provider"."""
         return str(self.model._meta.get_field(self.handler).verbose_name)  # type: ignore[union-attr]
 
     def read(self, row: Any, **common: Any) -> C:
@@ -152,7 +152,7 @@ class Kind(Generic[C]):
         return cast(C, self.claim(**common))
 
     def prepare(self, claim: C) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
-        """What follows a claim: running it, by the callable, or why it is not run.
+        """Return the step after a claim: running it, by the callable, or why it is not run.
 
         Nothing may have happened outside when this returns: a worker that stops here has not begun.
         """
@@ -166,7 +166,7 @@ class Kind(Generic[C]):
         raise NotImplementedError
 
     def policy(self, handler: str) -> Policy:
-        """How often it is tried. Does not raise, whatever the row says."""
+        """Return the retry policy. Does not raise, whatever the row says."""
         raise NotImplementedError
 
     def may_repeat(self, handler: str, on_unknown: str) -> bool:
@@ -178,12 +178,12 @@ class Kind(Generic[C]):
         return False
 
     def origin(self, claim: C) -> tuple[str, UUID | None]:
-        """What caused it and its correlation id, for the log."""
+        """Return its cause and its correlation id, for the log."""
         return "", None
 
     def lost(self, handler: str) -> Reason:
         """Why a try is over whose lease expired."""
-        return Reason(Code.LOST)
+        return Reason(WorkCode.LOST)
 
     def next_try(self, claim: C, wait: float, reason: Reason) -> Defer | Rejected:
         """When it is tried again after a try that failed for `reason`: in `wait` seconds, later, or not at all."""
@@ -194,13 +194,13 @@ class Kind(Generic[C]):
         return None
 
     def after(self, claim: C, answer: Answer) -> None:
-        """What follows an end that is committed."""
+        """Act after a committed end."""
 
     def pulled_again(self, ids: Collection[UUID]) -> None:
-        """What follows a replay, in its transaction, for work that programs pull."""
+        """Act after a replay, in its transaction, for work that programs pull."""
 
     def rescue(self) -> int:
-        """What rescue does for this kind besides, every few seconds. Returns how many rows."""
+        """Do this kind's own part of rescue, every few seconds. Returns how many rows."""
         return 0
 
     def sql(self, template: str) -> str:

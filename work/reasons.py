@@ -42,8 +42,8 @@ class Codes(StrEnum):
         return member
 
 
-class Code(Codes):
-    """What the engine itself says."""
+class WorkCode(Codes):
+    """Codes of the engine itself."""
 
     DAMAGED_ROW = "damaged-row", _("Nothing was done: what is stored of it is damaged ({error}).")
     FAULT = "fault", _("Carillon itself failed in the middle of it ({kind}: {error})."), "error"

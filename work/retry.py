@@ -1,4 +1,4 @@
-"""How long to wait before the next try. Pure: no clock, no random source, no settings."""
+"""The wait before the next try. Pure: no clock, no random source, no settings."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MAX_BACKOFF = 480.0
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How often a delivery is tried.
+    """The retry policy of a delivery.
 
     `tries` includes the first. `waits` holds seconds, `waits[0]` before the second try; later tries repeat the last
     entry. Empty: exponential backoff with full jitter, by Celery's formula.

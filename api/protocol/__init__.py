@@ -1,1 +1,1 @@
-"""What every call of the API goes through: access, limits, fields, paging, versions, problem documents."""
+"""The parts of every API call: access, limits, fields, paging, versions, problem documents."""

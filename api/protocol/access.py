@@ -1,4 +1,4 @@
-"""Who calls, and what their token may do."""
+"""The caller of the API, and what their token may do."""
 
 from django.http import HttpRequest
 from django.utils import timezone
@@ -18,7 +18,7 @@ class ApiRequest(HttpRequest):
 
 
 class Bearer(HttpBearer):
-    """What the token needs: the scope `read` to read, `scope` for everything else."""
+    """Requires a token: the scope `read` to read, `scope` for everything else."""
 
     def __init__(self, scope: str) -> None:
         super().__init__()

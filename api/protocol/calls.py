@@ -1,4 +1,4 @@
-"""What every call of the API goes through: token, rate limit, idempotency key; and what becomes of an error."""
+"""Each API call checks its token, rate limit and idempotency key, and turns an error into a problem document."""
 
 import logging
 from collections.abc import Callable

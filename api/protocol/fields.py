@@ -58,7 +58,7 @@ FewNames = BeforeValidator(_few_names)
 
 
 def limits(field: forms.Field) -> dict[str, Any]:
-    """What a form's field takes, for the document; the form itself validates."""
+    """The values that a form's field takes, for the document; the form itself validates."""
     names = {"min_value": "minimum", "max_value": "maximum", "min_length": "minLength", "max_length": "maxLength"}
     found = {named: getattr(field, name, None) for name, named in names.items()}
     return {name: value for name, value in found.items() if value is not None}

@@ -1,4 +1,4 @@
-"""What the API answers beside its operations: problem documents, and the limit of requests without a valid token."""
+"""Answers of the API beside its operations: problem documents, and the limit of requests without a valid token."""
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.deprecation import MiddlewareMixin

@@ -33,7 +33,7 @@ _SENTENCES = {
 
 
 def detail(error: dict[str, Any]) -> str:
-    """What to do about an error of pydantic's; a validator of ours has its own sentence."""
+    """The remedy for an error of pydantic's; a validator of ours has its own sentence."""
     context = {name: f"{value:,}" if type(value) is int else value for name, value in error.get("ctx", {}).items()}
     if (known := _SENTENCES.get(error["type"])) is not None:
         return str(known).format(**context)

@@ -98,7 +98,7 @@ def list_batches(
 
 @router.get("/{uuid:batch_id}", response=BatchDocument, summary="Read the progress of a batch")
 def read_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
-    """What one run of a schedule, or one message, has sent to you; or to an audience, if you caused it."""
+    """Messages that one run of a schedule, or one message, has sent to you; or to an audience, if you caused it."""
     if (caused := _all_caused(request).filter(id=batch_id).first()) is not None:
         progress.count_again(caused)
         return answer(_document(_caused(request, batch_id)))

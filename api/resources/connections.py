@@ -50,7 +50,7 @@ class NewConnection(Body):
 
 
 class ConnectionPatch(Body):
-    """What is not given stays as it is. Another address or secret is checked before it is kept."""
+    """Fields that are not given stay as they are. Another address or secret is checked before it is kept."""
 
     model_config = limited(LabelForm, {"label": "Work"})
 
@@ -134,7 +134,7 @@ def read_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
 
 @router.patch("/{uuid:connection_id}", response=ConnectionDocument, summary="Change a connection")
 def change_connection(request: ApiRequest, connection_id: UUID, body: ConnectionPatch) -> HttpResponse:
-    """What is not given stays. Its reminders use what is new."""
+    """Fields that are not given stay as they are. Its reminders use what is new."""
     found = _own(request, connection_id)
     if (kind := connections.find(found.kind)) is None:
         raise conflict("This installation has no such kind of connection.")
@@ -194,5 +194,5 @@ def _save(form: ConnectionForm, *, ask: bool = True) -> Connection:
         return form.save()
     except changes.TooMany as refusal:
         raise conflict(str(refusal)) from None
-    except changes.Conflict:
+    except changes.ConnectionConflict:
         raise conflict("Somebody has changed it meanwhile. Read it again.") from None

@@ -89,7 +89,7 @@ def list_dead_letters(
 
 @router.get("/causes", response=Groups, summary="List the causes of dead letters")
 def list_causes(request: ApiRequest) -> HttpResponse:
-    """How many there are of each cause on each channel, newest first."""
+    """The number of dead letters of each cause on each channel, newest first."""
     return answer({"items": [_group(one) for one in dead_letters.own_groups(request.auth.user)]})
 
 

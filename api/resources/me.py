@@ -1,4 +1,4 @@
-"""Who the token belongs to, and the account's tokens."""
+"""The account of the token, and its tokens."""
 
 from typing import Any
 from uuid import UUID

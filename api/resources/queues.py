@@ -19,8 +19,8 @@ from api.protocol.fields import Body
 from api.protocol.problems import FieldError, conflict, invalid
 from notifications import providers
 from notifications.deliveries import pull, pull_signal
-from notifications.deliveries.kind import Claim
-from notifications.deliveries.pull import Result
+from notifications.deliveries.kind import DeliveryClaim
+from notifications.deliveries.pull import LeaseResult
 from notifications.models import Channel
 from notifications.providers.webhook import document
 
@@ -92,12 +92,12 @@ class SettledAll(BaseModel):
 
 
 _DETAILS = {
-    Result.LATE: (
+    LeaseResult.LATE: (
         "This lease was over, so the message is handed out again. Acknowledge it sooner, or pull with a longer "
         "visibility_timeout_ms."
     ),
-    Result.SETTLED: "This lease was acknowledged or returned already, and stays so.",
-    Result.NOT_FOUND: "This queue has given no such lease. Send the lease_id that came with the message.",
+    LeaseResult.SETTLED: "This lease was acknowledged or returned already, and stays so.",
+    LeaseResult.NOT_FOUND: "This queue has given no such lease. Send the lease_id that came with the message.",
 }
 
 
@@ -153,7 +153,7 @@ def _left(request: ApiRequest, wait_ms: int) -> float:
     return until - time.monotonic()
 
 
-def _message(claim: Claim) -> dict[str, Any]:
+def _message(claim: DeliveryClaim) -> dict[str, Any]:
     return {
         "id": str(claim.id),
         "body": document(claim.message, datetime.now(UTC)),

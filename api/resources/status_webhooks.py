@@ -63,7 +63,7 @@ class StatusWebhookBody(Body):
 
 
 class StatusWebhookPatch(Body):
-    """What is not given stays as it is. A new `url` must be verified again."""
+    """Fields that are not given stay as they are. A new `url` must be verified again."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"types": ["delivery.*"]}]})
 
@@ -73,7 +73,7 @@ class StatusWebhookPatch(Body):
     everybody: bool = Field(None)  # type: ignore[assignment]
 
 
-class Code(Body):
+class StatusWebhookCode(Body):
     code: str = Field(max_length=20, examples=["1234-5678"])
 
 
@@ -163,7 +163,7 @@ def remove_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse
 
 
 @router.post("/{uuid:webhook_id}/verify", response=StatusWebhook, summary="Verify a status webhook")
-def verify_status_webhook(request: ApiRequest, webhook_id: UUID, body: Code) -> HttpResponse:
+def verify_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWebhookCode) -> HttpResponse:
     """With the code that was posted to it. A code is valid for 15 minutes and five tries."""
     channel = _unverified(request, webhook_id)
     try:
@@ -248,7 +248,7 @@ def _refusals() -> Iterator[None]:
     """Raises problems 409 and 429 for what the operations refuse."""
     try:
         yield
-    except (changes.Refused, verification.Refused) as refusal:
+    except (changes.ChannelRefused, verification.CodeRefused) as refusal:
         raise conflict(str(refusal)) from None
     except (codes.TooSoon, verification.TooMany) as refusal:
         raise too_many(refusal) from None

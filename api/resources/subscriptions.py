@@ -1,4 +1,4 @@
-"""What the caller is subscribed to, and can subscribe to."""
+"""Subscriptions of the caller, and the topics that they can subscribe to."""
 
 from typing import Any
 from uuid import UUID

@@ -58,7 +58,7 @@ class TopicBody(Body):
 
 
 class TopicPatch(Body):
-    """What is not given stays as it is."""
+    """Fields that are not given stay as they are."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"is_open": False}]})
 
@@ -86,7 +86,7 @@ class TopicDocument(BaseModel):
 
 
 class TopicEvent(BaseModel):
-    """How far an event of the topic has come."""
+    """The progress of an event of the topic."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_TOLD]})
 
@@ -126,7 +126,7 @@ def create_topic(request: ApiRequest, body: TopicBody) -> HttpResponse:
     require_valid(form)
     try:
         topic = changes.create(form)
-    except changes.Refused as refusal:
+    except changes.TopicRefused as refusal:
         raise conflict(str(refusal)) from None
     return _show(_find(request, topic.slug), 201, Location=reverse("api:read_topic", args=[topic.slug]))
 
@@ -139,7 +139,7 @@ def read_topic(request: ApiRequest, slug: str) -> HttpResponse:
 
 @router.patch("/{slug:slug}", response=TopicDocument, summary="Change a topic")
 def change_topic(request: ApiRequest, slug: str, body: TopicPatch) -> HttpResponse:
-    """What is not given stays. Events that are being told already may show the texts of before."""
+    """Fields that are not given stay as they are. Events that are being told already may show the texts of before."""
     with _changing(request, slug) as topic:
         stored = {name: getattr(topic, name) for name in TopicPatch.model_fields}
         form = TopicForm(stored | body.model_dump(exclude_unset=True), request.auth.user, topic)

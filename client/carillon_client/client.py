@@ -30,7 +30,7 @@ class Client:
         self.queues = Queues(self.connection)
 
     def me(self) -> Account:
-        """Whose token it is, and what it may do."""
+        """Return the token's account, and what it may do."""
         return cast(Account, self.connection.get("/me"))
 
     def close(self) -> None:

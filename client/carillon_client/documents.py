@@ -109,7 +109,7 @@ class QuickDraft(TypedDict):
 
 
 class NotTaken(TypedDict):
-    """What a check did not take, by cause. `example`: the first of them, such as an event's title."""
+    """Items that a check did not take, by cause. `example`: the first of them, such as an event's title."""
 
     cause: str
     count: int
@@ -175,7 +175,7 @@ class Run(TypedDict):
 
 
 class Length(TypedDict):
-    """How long the text is on a channel; `limit` is null without one, `cut` if the text does not fit."""
+    """The length of the text on a channel; `limit` is null without one, `cut` if the text does not fit."""
 
     channel: str
     length: int
@@ -431,7 +431,7 @@ class Batch(TypedDict):
 
 
 class Digest(TypedDict):
-    """That in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
+    """The digest in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
 
     state: str
     due: str
@@ -440,7 +440,7 @@ class Digest(TypedDict):
 
 
 class Effect(TypedDict):
-    """What a rule made of it; `reason` says why, where it stayed silent."""
+    """The effect of a rule on it; `reason` says why, where it stayed silent."""
 
     rule: str
     rule_name: str
@@ -584,7 +584,7 @@ class RulePreview(TypedDict):
 
 
 class TopicFields(TypedDict, total=False):
-    """What is not given stays as it is."""
+    """Fields that are not given stay as they are."""
 
     name: str
     description: str
@@ -607,7 +607,7 @@ class Topic(TypedDict):
 
 
 class TopicEvent(TypedDict):
-    """How far an event of the topic has come."""
+    """The progress of an event of the topic."""
 
     id: str
     type: str

@@ -42,7 +42,7 @@ class Rules(Resource):
     def preview(
         self, *, event_id: str | None = None, event: Mapping[str, Any] | None = None, **fields: Unpack[RuleFields]
     ) -> RulePreview:
-        """What it would make of a past event, or of one that is given. Nothing is saved or sent."""
+        """Return what it would make of a past event, or of a given one. Nothing is saved or sent."""
         body = {"rule": fields, "event_id": event_id, "event": event}
         return cast(RulePreview, self._connection.post("/rules/preview", body))
 
@@ -50,11 +50,11 @@ class Rules(Resource):
         return cast(Rule, self._connection.get(f"/rules/{rule_id}"))
 
     def replace(self, rule_id: str, version: int | str | None = None, **fields: Unpack[RuleFields]) -> Rule:
-        """What is not given gets its default."""
+        """Fields that are not given get their defaults."""
         return cast(Rule, self._connection.change("PUT", f"/rules/{rule_id}", fields, version))
 
     def change(self, rule_id: str, version: int | str | None = None, **fields: Unpack[RuleFields]) -> Rule:
-        """What is not given stays as it is."""
+        """Fields that are not given stay as they are."""
         return cast(Rule, self._connection.change("PATCH", f"/rules/{rule_id}", fields, version))
 
     def delete(self, rule_id: str, version: int | str | None = None) -> None:
@@ -67,7 +67,7 @@ class Rules(Resource):
         return self._act(rule_id, "enable")
 
     def disable(self, rule_id: str) -> Rule:
-        """What it caused and is not sent yet is cancelled."""
+        """Deliveries that it caused and that are not sent yet are cancelled."""
         return self._act(rule_id, "disable")
 
     def _act(self, rule_id: str, verb: str) -> Rule:

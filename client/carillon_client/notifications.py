@@ -77,7 +77,7 @@ class DeadLetters(Resource):
         return self._connection.pages("/dead-letters", cause=cause, channel=channel)
 
     def causes(self) -> Sequence[DeadLetterGroup]:
-        """How many there are of each cause on each channel."""
+        """The number of dead letters of each cause on each channel."""
         return cast("Sequence[DeadLetterGroup]", self._connection.get("/dead-letters/causes")["items"])
 
     def replay_all(

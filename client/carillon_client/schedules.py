@@ -43,18 +43,18 @@ class Schedules(Resource):
         return cast(Preview, self._connection.post("/schedules/preview", fields, count=count))
 
     def quick_add(self, text: str, time_zone: str | None = None) -> QuickDraft:
-        """What one line means, such as “water the plants every Sunday 18:00”. Nothing is saved: see `create`."""
+        """The meaning of a line, such as “water the plants every Sunday 18:00”. Nothing is saved: see `create`."""
         return cast(QuickDraft, self._connection.post("/schedules/quick-add", {"text": text, "time_zone": time_zone}))
 
     def read(self, schedule_id: str) -> Schedule:
         return cast(Schedule, self._connection.get(f"/schedules/{schedule_id}"))
 
     def replace(self, schedule_id: str, version: int | str | None = None, **fields: Unpack[ScheduleFields]) -> Schedule:
-        """What is not given gets its default."""
+        """Fields that are not given get their defaults."""
         return cast(Schedule, self._connection.change("PUT", f"/schedules/{schedule_id}", fields, version))
 
     def change(self, schedule_id: str, version: int | str | None = None, **fields: Unpack[ScheduleFields]) -> Schedule:
-        """What is not given stays as it is."""
+        """Fields that are not given stay as they are."""
         return cast(Schedule, self._connection.change("PATCH", f"/schedules/{schedule_id}", fields, version))
 
     def delete(self, schedule_id: str, version: int | str | None = None) -> None:
@@ -97,7 +97,7 @@ class Schedules(Resource):
         return self._connection.pages(f"/schedules/{schedule_id}/occurrences")
 
     def explain(self, schedule_id: str) -> Iterator[Slot]:
-        """What became of each slot and why, newest first."""
+        """The outcome of each slot and its reason, newest first."""
         return self._connection.pages(f"/schedules/{schedule_id}/explain")
 
     def _act(self, schedule_id: str, verb: str, **body: str) -> Schedule:

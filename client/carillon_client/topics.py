@@ -21,7 +21,7 @@ class Topics(Resource):
         return cast(Topic, self._connection.get(f"/topics/{slug}"))
 
     def change(self, slug: str, version: int | None = None, **fields: Unpack[TopicFields]) -> Topic:
-        """What is not given stays as it is."""
+        """Fields that are not given stay as they are."""
         return cast(Topic, self._connection.change("PATCH", f"/topics/{slug}", fields, version))
 
     def delete(self, slug: str, version: int | None = None) -> None:
@@ -33,7 +33,7 @@ class Topics(Resource):
         return self._connection.pages(f"/topics/{slug}/events")
 
     def added(self, slug: str) -> Iterator[AddedAddress]:
-        """Whom you have added."""
+        """Return the people that you have added."""
         return self._connection.pages(f"/topics/{slug}/subscriptions")
 
     def add(self, slug: str, address: str, *, key: str | None = None) -> AddedAddress:
@@ -50,7 +50,7 @@ class Subscriptions(Resource):
         return self._connection.pages("/subscriptions")
 
     def topics(self) -> Iterator[OpenTopic]:
-        """What you can subscribe to."""
+        """Return the topics that you can subscribe to."""
         return self._connection.pages("/subscriptions/topics")
 
     def subscribe(self, topic_id: str, channels: Sequence[str] = ()) -> Subscription:

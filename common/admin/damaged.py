@@ -61,7 +61,7 @@ class Damage:
 
     @property
     def remedy(self) -> str:
-        """What to write in psql."""
+        """The statement to run in psql."""
         options = self.model._meta
         where = f"WHERE {options.pk.column} = '{self.key}';"
         if self.column in {field.column for field in options.concrete_fields}:
@@ -110,7 +110,7 @@ class SafeAdmin(ModelAdmin):  # type: ignore[misc]  # django-unfold ships no typ
 
 
 class DamagedRows(MiddlewareMixin):
-    """Where a page of a model's admin fails, it is made again with a line for each damaged row, or names its own.
+    """If a page of a model's admin fails, it is made again with a line for each damaged row, or names its own.
 
     Other errors stay errors.
     """
@@ -157,7 +157,7 @@ def _page(model_admin: Any, request: HttpRequest, key: str) -> HttpResponse | No
 
 
 def _of_pages(model_admin: Any, request: HttpRequest, rows: Iterable[Model]) -> Iterator[Damage]:
-    """What is wrong with the fields and the inlines of rows that can be read."""
+    """Return the problems of the fields and inlines of readable rows."""
     for row in rows:
         names = ["__str__", *flatten_fieldsets(model_admin.get_fieldsets(request, row))]
         yield from filter(None, [_unshowable(model_admin, row, names)])

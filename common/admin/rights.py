@@ -1,4 +1,4 @@
-"""Which accounts a member of staff may act on: never those with more rights than their own."""
+"""The accounts that a member of staff may act on: never those with more rights than their own."""
 
 from collections.abc import Callable
 from typing import Any, cast

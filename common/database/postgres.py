@@ -71,7 +71,7 @@ def query(statement: str, values: Any, kind: type[Any] | None = None) -> list[An
 
 
 def change(statement: str, values: Any) -> int:
-    """How many rows a statement changed."""
+    """Run a statement; return the number of changed rows."""
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return int(cursor.rowcount)

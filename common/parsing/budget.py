@@ -1,4 +1,4 @@
-"""What one piece of a person's work may cost: CPU time, characters and items, spent inside the loops. Pure.
+"""The cost limit of one piece of a person's work: CPU time, characters and items, spent inside the loops. Pure.
 
 Spend before a copy is made, not after it. The same object goes through everything that has one cause.
 """
@@ -29,7 +29,7 @@ class OverBudget(Refusal):
 
 
 class Budget:
-    """What is left. `items()` and `characters()` spend; each raises OverBudget beyond its limit.
+    """The remaining budget. `items()` and `characters()` spend; each raises OverBudget beyond its limit.
 
     The seconds are CPU time of this thread, so that nobody is refused because the machine is busy.
     """

@@ -56,7 +56,7 @@ class Cache(RedisCache):
         return self._ask(lambda: super(Cache, self).delete(key, version), lambda: self._here.delete(key, version))
 
     def seconds_left(self, keys: Sequence[str]) -> list[float | None]:
-        """How long each key still lives, in one call; None for one that is not there."""
+        """Return the remaining lifetime of each key in seconds, in one call; None for one that is not there."""
 
         def ask() -> list[float | None]:
             pipeline = self._cache.get_client().pipeline(transaction=False)

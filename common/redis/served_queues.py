@@ -1,4 +1,4 @@
-"""Which queues workers serve. Each worker says so in Redis every few seconds, while it is connected to the broker.
+"""Queues that workers serve. Each worker says so in Redis every few seconds, while it is connected to the broker.
 
 A queue that nobody serves loses nothing, but its work waits, and nothing else would show it.
 """
@@ -48,7 +48,7 @@ def unserved() -> list[str]:
 
 
 def warning(queues: list[str]) -> str:
-    """What is wrong and what to do, for operators."""
+    """The problem and its remedy, for operators."""
     return _("No worker serves %(queues)s: its messages wait. Start a worker with -Q %(option)s.") % {
         "queues": ", ".join(queues),
         "option": ",".join(queues),

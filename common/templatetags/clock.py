@@ -115,7 +115,7 @@ def lasting(length: timedelta) -> str:
 
 @register.simple_tag
 def relative_words() -> str:
-    """What `relative` says, for the script: "now", and steps of (limit, unit, [one, more] ahead, [one, more] past)."""
+    """Words of `relative`, for the script: "now", and steps of (limit, unit, [one, more] ahead, [one, more] past)."""
     steps = [
         (None if limit == math.inf else limit, unit, *([_form(said, count) for count in (1, 2)] for said in words))
         for limit, unit, *words in _STEPS
@@ -124,7 +124,7 @@ def relative_words() -> str:
 
 
 def _form(said: Any, count: int) -> str:
-    """What is said of so many, with "#" for the number."""
+    """The text for a number, with "#" in its place."""
     return str(said % {"count": count}).replace(str(count), "#")
 
 

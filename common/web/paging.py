@@ -35,7 +35,7 @@ class Page(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Which ids a page may show: at most `most` between `above` and `below`, the newest or, `ascending`, the oldest."""
+    """Ids that a page may show: at most `most` between `above` and `below`, the newest or, `ascending`, the oldest."""
 
     most: int
     above: UUID = FIRST_ID

@@ -27,7 +27,7 @@ _BAR, _GAP, _HEIGHT = 24, 6, 100
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """What the page shows; nothing to staff who may not see the page "Health"."""
+    """Return the context of the page; nothing to staff who may not see the page "Health"."""
     if not may_see(request):
         return {"dashboard": None}
     if (counted := cache.get(_KEY)) is None:
@@ -71,7 +71,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 
 def _count() -> dict[str, Any]:
-    """What is read from large tables, as JSON."""
+    """Return the counts of large tables, as JSON."""
     found = health.hours(DELIVERY)
     by_hour = {row.ago: (row.done, row.failed) for row in found}
     return {
@@ -138,7 +138,7 @@ def _is_running(beat: Heartbeat, now: datetime) -> bool:
 
 
 def _problems(beats: list[Heartbeat], seen: dict[str, float | None], waiting: dict[str, Any], now: datetime) -> Any:
-    """What needs somebody, worst first: a sentence, a link and its text."""
+    """Return the problems that need somebody, worst first: a sentence, a link and its text."""
     if not any(_is_running(beat, now) for beat in beats):
         yield _("No beat is running, so no reminder is sent. Start one."), reverse("outages"), _("Outages")
     if not seen:

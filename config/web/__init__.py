@@ -1,1 +1,1 @@
-"""What a request passes before and after Django."""
+"""Steps of a request before and after Django."""

@@ -20,7 +20,7 @@ _ERROR = b"Something went wrong here. Try again.\n"
 
 @cache
 def of_every_response(scheme: str | None) -> Mapping[bytes, bytes]:
-    """What browsers must obey, with names in lower case; `scheme`: by which the client asked."""
+    """Headers that browsers must obey, with names in lower case; `scheme`: by which the client asked."""
     headers = {
         b"x-content-type-options": b"nosniff",
         b"referrer-policy": b"same-origin",

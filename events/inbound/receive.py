@@ -27,7 +27,7 @@ from events.intake import ledger, usage
 from events.models import InboundAddress, InboundRequest
 from events.pure import matching, schemes, types
 from events.pure.envelope import LARGEST_DATA, Envelope
-from events.reasons import Code
+from events.reasons import EventCode
 from notifications.channels import owner_notices
 from notifications.channels.owner_notices import Notice
 from notifications.net import chain
@@ -54,7 +54,7 @@ _LONGEST_HEADER = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class InboundAnswer:
     """`status` is that of HTTP; `keys` are those of the events; `reason` says why none, or what was not understood.
 
     `left_out`: so many alerts are no events. `wait`: seconds after which it may be tried again.
@@ -76,7 +76,7 @@ def find(token: str) -> InboundAddress | None:
     return InboundAddress.objects.filter(hashed=hashed(token), user__is_active=True).first()
 
 
-def receive(address: InboundAddress, headers: Mapping[str, str], raw: bytes, now: datetime) -> Answer:
+def receive(address: InboundAddress, headers: Mapping[str, str], raw: bytes, now: datetime) -> InboundAnswer:
     """Record what came in, and its events. The same delivery again answers the same and has no further effect."""
     request = schemes.Request({name.lower(): value for name, value in headers.items()}, raw, now)
     identity, refusal = _verify(address, request)
@@ -93,47 +93,47 @@ def receive(address: InboundAddress, headers: Mapping[str, str], raw: bytes, now
     return _store(address, request.headers, written, answer, envelopes)
 
 
-def replay(address: InboundAddress, kept: InboundRequest) -> Answer:
+def replay(address: InboundAddress, kept: InboundRequest) -> InboundAnswer:
     """Make new events of a request that was kept, whatever became of it: its owner vouches for it."""
     return _store(address, kept.headers, kept.body, *_understand(address, kept.headers, kept.body, str(uuid7())))
 
 
-def _verify(address: InboundAddress, request: schemes.Request) -> tuple[str, Answer | None]:
-    """What identifies a request, or why it is refused."""
+def _verify(address: InboundAddress, request: schemes.Request) -> tuple[str, InboundAnswer | None]:
+    """Return the identity of a request, or why it is refused."""
     if not address.enabled:
-        return "", Answer(410, reason=Reason(Code.SWITCHED_OFF_ADDRESS))
+        return "", InboundAnswer(410, reason=Reason(EventCode.SWITCHED_OFF_ADDRESS))
     try:
         secret = address.secrets().get("secret", "")
         return schemes.verify(address.scheme, secret, request, schemes.Hmac(**address.options)), None
     except encryption.Unreadable:
-        return "", Answer(503, reason=Reason(Code.UNREADABLE_SECRET))
+        return "", InboundAnswer(503, reason=Reason(EventCode.UNREADABLE_SECRET))
     except schemes.NoSecret:
-        return "", Answer(503, reason=Reason(Code.NO_SECRET, least=schemes.SHORTEST_KEY))
-    except schemes.Refused as refused:
-        return "", Answer(401, reason=refused.reason)
+        return "", InboundAnswer(503, reason=Reason(EventCode.NO_SECRET, least=schemes.SHORTEST_KEY))
+    except schemes.SignatureRefused as refused:
+        return "", InboundAnswer(401, reason=refused.reason)
 
 
 def _understand(
     address: InboundAddress, headers: Mapping[str, str], text: str | Bad, identity: str
-) -> tuple[Answer, list[Envelope]]:
+) -> tuple[InboundAnswer, list[Envelope]]:
     """The events of a request that is genuine. `identity`: see `schemes.verify`."""
     try:
         if isinstance(text, Bad):
             raise text
         given = body.read(headers, text)
     except Bad as error:
-        return Answer(400, reason=Reason(Code.UNREADABLE_BODY, problem=str(error))), []
+        return InboundAnswer(400, reason=Reason(EventCode.UNREADABLE_BODY, problem=str(error))), []
     if address.fields or not alerts.are_alerts(given):
         envelope, reason = event_of(address, headers, given, identity)
-        return Answer(202, [envelope.key], reason), [envelope]
+        return InboundAnswer(202, [envelope.key], reason), [envelope]
     reason, envelopes = NO_REASON, []
     for type, one, whole in alerts.read(given, MOST_ALERTS):
         data, too_large = _fitting(whole)
         reason = too_large or reason
         envelopes.append(Envelope(type=type, data=data, source=address.label, key=uuid5(address.id, one + identity)))
     if (left_out := len(given["alerts"]) - len(envelopes)) > 0:
-        reason = Reason(Code.TOO_MANY_ALERTS, left_out=left_out, most=MOST_ALERTS)
-    return Answer(202, [one.key for one in envelopes], reason, left_out), envelopes
+        reason = Reason(EventCode.TOO_MANY_ALERTS, left_out=left_out, most=MOST_ALERTS)
+    return InboundAnswer(202, [one.key for one in envelopes], reason, left_out), envelopes
 
 
 def event_of(
@@ -148,7 +148,7 @@ def event_of(
             found[name] = _READ[name](strict_json.check(expressions.find(expression, document, budget)))
         except Exception as error:  # whatever an expression does, the request is not lost
             problem = str(error) if isinstance(error, ValueError) else type(error).__name__
-            reason = Reason(Code.UNMAPPED, field=name, problem=problem)
+            reason = Reason(EventCode.UNMAPPED, field=name, problem=problem)
     data, too_large = _fitting(found.get("data") or (given if isinstance(given, dict) else {"body": given}))
     same = identity or found.get("id") or ""
     envelope = Envelope(
@@ -166,7 +166,7 @@ def _fitting(data: dict[str, Any]) -> tuple[dict[str, Any], Reason | None]:
     size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
     if size <= LARGEST_DATA:
         return data, None
-    return {"too_large": True, "bytes": size}, Reason(Code.TOO_LARGE, size=size, most=LARGEST_DATA)
+    return {"too_large": True, "bytes": size}, Reason(EventCode.TOO_LARGE, size=size, most=LARGEST_DATA)
 
 
 def _default_type(address: InboundAddress, headers: Mapping[str, str], body: Any) -> str:
@@ -233,18 +233,18 @@ DELETE FROM events_inboundrequest WHERE id IN (
 
 
 def _store(
-    address: InboundAddress, headers: Mapping[str, str], text: str, answer: Answer, envelopes: Sequence[Envelope]
-) -> Answer:
+    address: InboundAddress, headers: Mapping[str, str], text: str, answer: InboundAnswer, envelopes: Sequence[Envelope]
+) -> InboundAnswer:
     try:
         return _written(address, headers, text, answer, envelopes)
     except usage.QuotaReached as reached:
-        return _written(address, headers, text, Answer(429, reason=reached.reason, wait=reached.wait), [])
+        return _written(address, headers, text, InboundAnswer(429, reason=reached.reason, wait=reached.wait), [])
 
 
 @transaction.atomic
 def _written(
-    address: InboundAddress, headers: Mapping[str, str], text: str, answer: Answer, envelopes: Sequence[Envelope]
-) -> Answer:
+    address: InboundAddress, headers: Mapping[str, str], text: str, answer: InboundAnswer, envelopes: Sequence[Envelope]
+) -> InboundAnswer:
     ledger.record(address.user_id, envelopes)
     named = " ".join(address.fields.values()).lower()
     kept = [name for name in headers if name in _HEADERS or (name in named and not _LIKE_A_SECRET.search(name))]
@@ -265,7 +265,7 @@ def _written(
     return answer
 
 
-def _notice(address: InboundAddress, answer: Answer) -> list[Wake]:
+def _notice(address: InboundAddress, answer: InboundAnswer) -> list[Wake]:
     """Tell the owner once a day that their address takes nothing until they enter its secret."""
     now = timezone.now()
     with languages.override(address.user.language):

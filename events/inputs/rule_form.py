@@ -231,7 +231,7 @@ class RuleForm(EditForm, ChannelsForm):
         wanted = self.as_rule()
         try:
             changes.change(wanted, self.ordered())
-        except changes.Conflict as conflict:
+        except changes.RuleConflict as conflict:
             self.retype("version", str(conflict.current.version))
             return differences(conflict.current, wanted, self.ordered())
         return None
@@ -277,7 +277,7 @@ class RuleForm(EditForm, ChannelsForm):
 
 
 def _from_event(event: Event) -> dict[str, Any]:
-    """What a new rule for such events begins with: its type, and its first fields in the text."""
+    """Return the first values of a rule for such events: its type, and its first fields in the text."""
     fields = matching.fields(event.data)[:_PLACED]
     return {
         "name": event.type[:80],

@@ -1,4 +1,4 @@
-"""What a person's rules make of an event, in the transaction that settles it: a notification, or the reason why not."""
+"""Apply a person's rules to an event, in the transaction that settles it: a notification, or the reason why not."""
 
 import json
 import logging
@@ -20,7 +20,7 @@ from events.intake import digests, usage
 from events.models import Effect, Rule
 from events.pure import matching, steps
 from events.pure.envelope import as_sent, copy_of
-from events.reasons import Code
+from events.reasons import EventCode
 from jobs.checks import recording
 from jobs.checks.recording import NewJob, SendAs
 from notifications.deliveries import outbox
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim(kinds.Claim):
+class EventClaim(kinds.Claim):
     """A leased event. `topic_id` is that of the topic to whose subscribers it goes, if any; `quiet` the quiet hours of
     its person."""
 
@@ -59,7 +59,7 @@ class Claim(kinds.Claim):
     quiet: Annotated[Window | None, Loaded("p.quiet_from", "p.quiet_until", "p.time_zone", read=quiet.window)]
 
 
-def handle(event: Claim, rules: Sequence[Rule]) -> None:
+def handle(event: EventClaim, rules: Sequence[Rule]) -> None:
     """Apply the rules that are for the event, in a number of statements that does not grow with them."""
     envelope = as_sent(event)
     rung, budget, copy = _rung_lately(rules), matching.budget_of_event(), ""
@@ -111,7 +111,7 @@ SELECT {columns(Rule, "r")},
 """  # noqa: S608 - names of columns
 
 
-def rules_for(event: Claim) -> list[Rule]:
+def rules_for(event: EventClaim) -> list[Rule]:
     """The enabled rules of the event's person whose type and source fit, with their channels prefetched."""
     found = []
     for row in execute(_RULES, {"user": event.user_id, "source": event.source}).fetchall():
@@ -135,7 +135,7 @@ SELECT r.id, (SELECT count(*) FROM (
 
 
 def _rung_lately(rules: Sequence[Rule]) -> dict[UUID, int]:
-    """How often each rule with a throttle has rung within its time.
+    """Return how often each rule with a throttle has fired within its time.
 
     They stay locked, so that two events count one after the other; in one order, so that none waits for the other.
     """
@@ -155,11 +155,11 @@ def _decide(rule: Rule, envelope: dict[str, Any], rung: dict[UUID, int], budget:
     except Exception as error:
         # One damaged rule stops no other.
         log.error("Rule %s cannot be read: %s", rule.id, type(error).__name__)
-        return Reason(Code.DAMAGED_RULE, error=type(error).__name__)
+        return Reason(EventCode.DAMAGED_RULE, error=type(error).__name__)
     if not rule.channels.all():
-        return Reason(Code.NO_CHANNEL)
+        return Reason(EventCode.NO_CHANNEL)
     if rule.throttle_count is not None and rung.get(rule.id, 0) >= rule.throttle_count:
-        return Reason(Code.THROTTLED, count=rule.throttle_count, seconds=rule.throttle_seconds)
+        return Reason(EventCode.THROTTLED, count=rule.throttle_count, seconds=rule.throttle_seconds)
     return said
 
 
@@ -172,7 +172,7 @@ def compose(title: str, body: str, envelope: dict[str, Any]) -> text.Text:
     )
 
 
-def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID, copy: str) -> NewNotification:
+def _notification(event: EventClaim, rule: Rule, said: text.Text, key: UUID, copy: str) -> NewNotification:
     """Its batch follows from the event and the rule, so that the same event rings once for the same rule."""
     return new_notification(
         rule,
@@ -186,7 +186,7 @@ def _notification(event: Claim, rule: Rule, said: text.Text, key: UUID, copy: st
     )
 
 
-def _series(event: Claim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
+def _series(event: EventClaim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
     """The series that follows a rule's message. What the event says is filled in now, not as a placeholder later."""
 
     def filled(template: str) -> str:
@@ -230,7 +230,7 @@ def _steps(rule: Rule) -> list[dict[str, Any]]:
 
 
 def new_notification(rule: Rule, said: text.Text, wait: quiet.Wait | None, **fields: Any) -> NewNotification:
-    """What a rule with its channels says, sent as it wants it; `wait` is for the end of its person's quiet hours."""
+    """Return the notification of a rule with its channels; `wait` is for the end of its person's quiet hours."""
     return NewNotification(
         user_id=rule.user_id,
         channels=_channels(rule),

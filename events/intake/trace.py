@@ -69,7 +69,7 @@ class Trace:
 
 
 def trace(correlation_id: UUID, user: User | None) -> Trace:
-    """What `user` owns of the chain; with None, all of it. Six statements, each on an index."""
+    """Return the part of the chain that `user` owns; with None, all of it. Six statements, each on an index."""
     chain = Event.objects.filter(correlation_id=correlation_id)
     if user is not None:
         chain = chain.filter(user=user)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from common.database.postgres import change, query
-from events.reasons import Code
+from events.reasons import EventCode
 from work.reasons import Reason
 
 _SHARDS = 4
@@ -44,7 +44,7 @@ class QuotaReached(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What a person has used of their quota; a limit of 0 is none. `next_minute` and `tomorrow` are in seconds."""
+    """A person's use of their quota; a limit of 0 is none. `next_minute` and `tomorrow` are in seconds."""
 
     events: int
     most_events: int
@@ -75,11 +75,11 @@ def check(user_id: int, events: int) -> None:
     """Raises QuotaReached where so many more events do not fit."""
     now = used(user_id)
     if now.most_a_minute and now.this_minute + events > now.most_a_minute:
-        raise QuotaReached(Reason(Code.EVENTS_A_MINUTE, most=now.most_a_minute), now.next_minute)
+        raise QuotaReached(Reason(EventCode.EVENTS_A_MINUTE, most=now.most_a_minute), now.next_minute)
     if now.most_events and now.events + events > now.most_events:
-        raise QuotaReached(Reason(Code.EVENTS_A_DAY, used=now.events, most=now.most_events), now.tomorrow)
+        raise QuotaReached(Reason(EventCode.EVENTS_A_DAY, used=now.events, most=now.most_events), now.tomorrow)
     if now.most_bytes and now.bytes >= now.most_bytes:
-        raise QuotaReached(Reason(Code.BYTES_A_DAY, used=now.bytes, most=now.most_bytes), now.tomorrow)
+        raise QuotaReached(Reason(EventCode.BYTES_A_DAY, used=now.bytes, most=now.most_bytes), now.tomorrow)
 
 
 def count(user_id: int, events: int, stored: int) -> None:

@@ -18,14 +18,14 @@ from jobs.checks import series
 from jobs.checks.series import MOST_STEPS, Step
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reading.fetch import Fetch, Later, Refused
-from jobs.reasons import Code as JobCode
+from jobs.reasons import JobCode
 from notifications.messages import text
 from work.reasons import Codes, Reason
 
 _MOST_EVENTS = 200
 
 
-class Code(Codes):
+class SeriesCode(Codes):
     HAPPENED = "series-event", gettext_noop("{type} happened")
 
 
@@ -65,7 +65,7 @@ class SeriesForm(forms.Form):
 
 
 def too_long(given: Sequence[Mapping[str, Any]]) -> str:
-    """What is wrong with the waits of a series that an event ends; "" if nothing."""
+    """Return the problem with the waits of a series that an event ends; "" if nothing."""
     days = settings.EVENTS_KEPT_DAYS
     if steps.longest_wait(given) <= timedelta(days=days).total_seconds():
         return ""
@@ -113,7 +113,7 @@ class Series(JobKind):
         return Found({"ended": ends_on if ended else ""})
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
-        ended = Reason(Code.HAPPENED, type=value["ended"]) if value["ended"] else None
+        ended = Reason(SeriesCode.HAPPENED, type=value["ended"]) if value["ended"] else None
         return series.decide(ask, _steps(ask.payload) or [], ended)
 
 

@@ -16,7 +16,7 @@ from events.kinds.event import POLICY
 from events.models import Digest, DigestAttempt, Effect, Rule
 from events.pure import matching
 from events.pure.envelope import as_sent
-from events.reasons import Code
+from events.reasons import EventCode
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
 from notifications.messages import text
@@ -36,7 +36,7 @@ _COUNT = f"{{{matching.COUNT}}}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim(kinds.Claim):
+class DigestClaim(kinds.Claim):
     """A leased digest. Nothing is added to it any more. `quiet` are the quiet hours of its person."""
 
     rule_id: UUID
@@ -46,28 +46,28 @@ class Claim(kinds.Claim):
     quiet: Annotated[Window | None, Loaded("p.quiet_from", "p.quiet_until", "p.time_zone", read=quiet.window)]
 
 
-class DigestKind(Kind[Claim]):
+class DigestKind(Kind[DigestClaim]):
     task = SEND
     queue = "events"
     model, attempts = Digest, DigestAttempt
     handler = "type_pattern"
     person = "d.user_id"
     language = "p.language"
-    claim = Claim
+    claim = DigestClaim
     joins = "JOIN people_user p ON p.id = d.user_id"
     dead_letters = "admin:events_deaddigest"  # those of events have the usual name
 
-    def origin(self, claim: Claim) -> tuple[str, UUID | None]:
+    def origin(self, claim: DigestClaim) -> tuple[str, UUID | None]:
         return str(claim.rule_id), None
 
-    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
+    def prepare(self, claim: DigestClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
         rule = Rule.objects.with_channels().get(id=claim.rule_id)
         if rule.deleted_at is not None:
-            return Cancel(Reason(Code.RULE_DELETED))
+            return Cancel(Reason(EventCode.RULE_DELETED))
         if not rule.enabled:
-            return Cancel(Reason(Code.RULE_OFF))
+            return Cancel(Reason(EventCode.RULE_OFF))
         if not rule.channels.all():
-            return Cancel(Reason(Code.NO_CHANNEL))
+            return Cancel(Reason(EventCode.NO_CHANNEL))
         return Done(effect=partial(_record, claim.id, _notification(claim, rule)))
 
     def policy(self, handler: str) -> Policy:
@@ -110,7 +110,7 @@ def _line(parts: Sequence[str], envelope: Mapping[str, Any]) -> str:
     return text.fit("- " + ": ".join(part for part in filled if part), LONGEST_LINE).text
 
 
-def _notification(claim: Claim, rule: Rule) -> NewNotification:
+def _notification(claim: DigestClaim, rule: Rule) -> NewNotification:
     """Its batch is the digest."""
     entries = Effect.objects.filter(digest=claim.id).select_related("event").order_by("id")[:MOST_LINES]
     envelopes = [as_sent(effect.event) for effect in entries]

@@ -8,12 +8,12 @@ from uuid import UUID
 from celery import signals
 
 from events.intake import handling
-from events.intake.handling import Claim
+from events.intake.handling import EventClaim
 from events.intake.ledger import COST, HANDLE
 from events.models import Event, EventAttempt, Rule, Topic
 from events.pure import types
 from events.pure.envelope import MOST_HOPS
-from events.reasons import Code
+from events.reasons import EventCode
 from events.topics import fan_out, subscriptions
 from work.answers import Answer, Cancel, Defer, Done, NotStarted
 from work.broker import fair_queue, load
@@ -28,7 +28,7 @@ AT_ONCE = 4
 sixteen would hold all its connections and its CPU."""
 
 
-class EventKind(Kind[Claim]):
+class EventKind(Kind[EventClaim]):
     task = HANDLE
     queue = "events"
     model, attempts = Event, EventAttempt
@@ -37,18 +37,18 @@ class EventKind(Kind[Claim]):
     language = "p.language"
     source = "d.source"
     cost = COST
-    claim = Claim
+    claim = EventClaim
     joins = "JOIN people_user p ON p.id = d.user_id"
 
-    def origin(self, claim: Claim) -> tuple[str, UUID | None]:
+    def origin(self, claim: EventClaim) -> tuple[str, UUID | None]:
         return claim.source, claim.correlation_id
 
-    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
+    def prepare(self, claim: EventClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
         if claim.hops > MOST_HOPS:
             # No dead letter: nothing is broken, and nobody needs to act.
-            return Cancel(Reason(Code.TOO_MANY_HOPS, hops=claim.hops, most=MOST_HOPS))
+            return Cancel(Reason(EventCode.TOO_MANY_HOPS, hops=claim.hops, most=MOST_HOPS))
         if problem := types.problem(claim.type, claim.data):
-            return NotStarted(Reason(Code.UNFIT, field=problem.field, problem=problem.text))
+            return NotStarted(Reason(EventCode.UNFIT, field=problem.field, problem=problem.text))
         topic = None if claim.topic_id is None else Topic.objects.filter(id=claim.topic_id).first()
         rules = handling.rules_for(claim)
         # Without an effect, events that are settled at the same moment share a commit.
@@ -70,7 +70,7 @@ def _limit(instance: Any, **_: Any) -> None:
         load.limit(fair_queue.QUEUE, HANDLE, AT_ONCE)
 
 
-def _handle(event: Claim, rules: Sequence[Rule], topic: Topic | None) -> None:
+def _handle(event: EventClaim, rules: Sequence[Rule], topic: Topic | None) -> None:
     if topic is not None or event.audience:
         publish_after_commit(fan_out.record(event, topic))
     handling.handle(event, rules)

@@ -55,6 +55,6 @@ def _envelope(row: Any, data: Mapping[str, Any], hops: Mapping[str, int]) -> Env
 
 
 def _hops(notification_ids: Iterable[str]) -> dict[str, int]:
-    """How many steps what follows from these notifications is behind its first cause."""
+    """Return the number of steps from the first cause to events that follow from these notifications."""
     found = Notification.objects.filter(id__in=set(notification_ids)).values_list("id", "hops")
     return {str(key): hops for key, hops in found}

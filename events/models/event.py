@@ -104,7 +104,7 @@ class EventAttempt(Attempt):
 
 
 class Effect(models.Model):
-    """What a rule did for an event, or why it did nothing. Written in the transaction that settles the event."""
+    """The effect of a rule on an event, or why there was none. Written in the transaction that settles the event."""
 
     class Outcome(models.TextChoices):
         NOTIFIED = "notified"
@@ -160,7 +160,7 @@ class Effect(models.Model):
 
 
 class Usage(models.Model):
-    """What came in a UTC day, and in its newest minute. A person has a few rows, so that no two transactions wait for
+    """Counts of a UTC day, and of its newest minute. A person has a few rows, so that no two transactions wait for
     each other; each begins anew with its day and minute. See `events.intake.usage`."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)

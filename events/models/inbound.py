@@ -22,7 +22,7 @@ class InboundAddressQuerySet(models.QuerySet["InboundAddress"]):
 
 
 class InboundAddress(models.Model):
-    """What is posted to it becomes events of its person.
+    """An address whose posts become events of its person.
 
     `hashed` finds it by the secret part of its address; `sealed_secrets` holds that part (`token`) and the secret of
     its scheme (`secret`). `options` are those of `schemes.Hmac`, `fields` the expressions of an event's fields.

@@ -28,7 +28,7 @@ class TopicQuerySet(models.QuerySet["Topic"]):
 
 
 class Topic(models.Model):
-    """What its owner publishes to many. `slug` is its name in addresses, unique for its owner.
+    """A topic: its owner publishes, many subscribe. `slug` is its name in addresses, unique for its owner.
 
     `title` and `body` are what subscribers are told of an event, with `{data.x}` as in a rule. Whoever is signed in may
     subscribe to an `is_open` one; to others, only whom the owner adds. `version` grows with every edit.
@@ -71,7 +71,7 @@ class SubscriptionQuerySet(models.QuerySet["Subscription"]):
 
 
 class Subscription(models.Model):
-    """Who is told of a topic's events: on `channel_ids`, or, where that is empty, on all of their usable channels.
+    """A subscriber of a topic's events: on `channel_ids`, or, where that is empty, on all of their usable channels.
 
     An event's audience are those who joined before it was recorded and have not left. Who leaves keeps the row, so that
     nobody adds them again. `address` is what the topic's owner typed to add somebody; empty for those who joined by

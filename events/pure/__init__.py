@@ -1,1 +1,1 @@
-"""What needs no database: envelopes, types, signatures, and whether an event fits a rule."""
+"""Logic without a database: envelopes, types, signatures, and whether an event fits a rule."""

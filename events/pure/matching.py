@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from common.parsing.budget import Budget, OverBudget
 from events.pure import types
-from events.reasons import OPERATORS, Code
+from events.reasons import OPERATORS, EventCode
 from notifications.messages import text
 from work.reasons import Reason
 
@@ -95,7 +95,7 @@ def find(envelope: Mapping[str, Any], path: str) -> Any:
 
 
 def budget_of_event() -> Budget:
-    """What the conditions of all rules for one event may cost."""
+    """Return the budget of the conditions of all rules for one event."""
     return Budget(items=_MOST_COMPARED)
 
 
@@ -107,14 +107,14 @@ def unmet(conditions: Sequence[Condition], envelope: Mapping[str, Any], budget: 
     budget = budget or budget_of_event()
     for condition in conditions:
         if (found := find(envelope, condition.field)) is MISSING:
-            return Reason(Code.MISSING, field=condition.field)
+            return Reason(EventCode.MISSING, field=condition.field)
         try:
             holds = _holds(found, condition, budget)
         except OverBudget:
-            return Reason(Code.TOO_COSTLY, field=condition.field)
+            return Reason(EventCode.TOO_COSTLY, field=condition.field)
         if not holds:
             return Reason(
-                Code.UNMET,
+                EventCode.UNMET,
                 field=condition.field,
                 found=shown(found, 80),
                 operator=condition.operator,

@@ -1,4 +1,4 @@
-"""How senders sign their webhooks. Pure: a secret, headers, the body as it came, and the time.
+"""Signature schemes of webhook senders. Pure: a secret, headers, the body as it came, and the time.
 
 GitHub: docs.github.com, "Validating webhook deliveries". Stripe: docs.stripe.com/webhooks, "Verify manually".
 Standard Webhooks: www.standardwebhooks.com.
@@ -16,7 +16,7 @@ from datetime import datetime
 from django.utils.translation import gettext, gettext_lazy as _
 
 from common.texts.types import StrOrPromise
-from events.reasons import Code
+from events.reasons import EventCode
 from work.reasons import Reason
 
 TOLERANCE = 300
@@ -34,17 +34,17 @@ class NoSecret(Exception):
     """There is no key of `SHORTEST_KEY` bytes to verify with."""
 
 
-class Refused(Exception):
+class SignatureRefused(Exception):
     """The signature is missing, wrong or too old."""
 
-    def __init__(self, code: Code, **params: object) -> None:
+    def __init__(self, code: EventCode, **params: object) -> None:
         super().__init__(code)
         self.reason = Reason(code, **params)
 
 
 @dataclass(frozen=True, slots=True)
 class Hmac:
-    """Where and how a sender of no known scheme signs: HMAC of the body, in `header` behind `prefix`."""
+    """A custom signature: HMAC of the body, in `header` behind `prefix`."""
 
     header: str = "X-Signature"
     algorithm: str = "sha256"
@@ -54,7 +54,7 @@ class Hmac:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What came in. The names of `headers` are in small letters."""
+    """An incoming request. The names of `headers` are in lower case."""
 
     headers: Mapping[str, str]
     body: bytes
@@ -62,7 +62,7 @@ class Request:
 
 
 Check = Callable[[str, Request, Hmac], str]
-"""Returns what identifies this delivery by what is signed; "" where nothing does. Raises Refused."""
+"""Returns what identifies this delivery by what is signed; "" where nothing does. Raises SignatureRefused."""
 
 
 def _github(secret: str, request: Request, hmac_: Hmac) -> str:
@@ -119,7 +119,7 @@ SCHEMES: dict[str, tuple[StrOrPromise, Check]] = {
 def verify(scheme: str, secret: str, request: Request, options: Hmac) -> str:
     """Returns what identifies this delivery, so that a repetition is known; "" where nothing signed does.
 
-    Raises Refused and NoSecret.
+    Raises SignatureRefused and NoSecret.
     """
     if not is_enough(scheme, secret):
         raise NoSecret
@@ -145,7 +145,7 @@ def standard_key(secret: str) -> bytes:
 
 def _header(request: Request, name: str) -> str:
     if not (found := request.headers.get(name.lower(), "")):
-        raise Refused(Code.UNSIGNED, header=name)
+        raise SignatureRefused(EventCode.UNSIGNED, header=name)
     return found
 
 
@@ -157,11 +157,11 @@ def _compare(one: str, others: list[str], header: str) -> None:
     # All are compared, each in constant time; compare_digest takes no letters outside of ASCII.
     equal = [hmac.compare_digest(one.encode(), other.encode()) for other in others]
     if not any(equal):
-        raise Refused(Code.WRONG_SIGNATURE, header=header)
+        raise SignatureRefused(EventCode.WRONG_SIGNATURE, header=header)
 
 
 def _check_time(text: str, now: datetime) -> None:
     if not re.fullmatch(r"[0-9]{1,12}", text):
-        raise Refused(Code.OLD_SIGNATURE, seconds=TOLERANCE)
+        raise SignatureRefused(EventCode.OLD_SIGNATURE, seconds=TOLERANCE)
     if abs(now.timestamp() - int(text)) > TOLERANCE:
-        raise Refused(Code.OLD_SIGNATURE, seconds=TOLERANCE)
+        raise SignatureRefused(EventCode.OLD_SIGNATURE, seconds=TOLERANCE)

@@ -168,7 +168,7 @@ TYPES: dict[str, EventType] = {
 """By name."""
 
 INSIDE = [type.name for type in TYPES.values() if type.is_inside]
-"""What only Carillon emits."""
+"""Types that only Carillon emits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a person does with a rule: create, change, switch on and off, delete and restore it.
+"""A person's changes of a rule: create, change, switch on and off, delete and restore it.
 
 Each function locks the row. An event that is being handled at that moment may still ring by the rule as it was.
 """
@@ -13,11 +13,11 @@ from django.db.models.functions import Now
 from events.models import Rule
 from jobs.batches.withdrawal import withdraw
 from notifications.models import Channel
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people.models import User
 
 
-class Conflict(Exception):
+class RuleConflict(Exception):
     """The rule has changed since its editor read it. `current` is the stored one; nothing was written."""
 
     def __init__(self, current: Rule) -> None:
@@ -48,11 +48,11 @@ def create(rule: Rule, channels: Sequence[Channel]) -> Rule:
 def change(wanted: Rule, channels: Sequence[Channel]) -> Rule:
     """Give the stored rule the fields of `wanted`, and these channels.
 
-    Raises `Conflict` if its version is not that of `wanted`, or it is deleted.
+    Raises `RuleConflict` if its version is not that of `wanted`, or it is deleted.
     """
     rule = _lock(wanted.id)
     if rule.version != wanted.version or rule.deleted_at is not None:
-        raise Conflict(rule)
+        raise RuleConflict(rule)
     for name in (*PLAIN, "channel_order"):
         setattr(rule, name, getattr(wanted, name))
     rule.channels.set(channels)
@@ -67,7 +67,7 @@ def switch(rule_id: UUID, enabled: bool) -> Rule:
         return rule
     rule.enabled = enabled
     if not enabled:
-        withdraw([rule.id], Code.RULE_OFF)
+        withdraw([rule.id], DeliveryCode.RULE_OFF)
     return _save(rule)
 
 
@@ -76,7 +76,7 @@ def delete(rule_id: UUID) -> Rule:
     """Mark as deleted: its history stays, and `restore` undoes it. What is not sent yet is cancelled."""
     rule = _lock(rule_id)
     rule.deleted_at = Now()
-    withdraw([rule.id], Code.RULE_DELETED)
+    withdraw([rule.id], DeliveryCode.RULE_DELETED)
     return _save(rule)
 
 

@@ -1,4 +1,4 @@
-"""What a rule would do with an event: which conditions hold, and what it would say. Nothing is sent."""
+"""Preview a rule on an event: which conditions hold, and what it would say. Nothing is sent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _TEXTS = ("type", "id", "source", "time", "correlation_id")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a rule would do, throttle and digest aside.
+    """The result of a rule, without throttle and digest.
 
     `conditions` are each with why it does not hold, None if it holds; `missing` are the fields of its texts that the
     event lacks.

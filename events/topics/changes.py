@@ -21,11 +21,11 @@ COUNTED = 1_000
 """Subscribers are counted up to here: pages and lists read no more rows of a topic."""
 
 
-class Refused(Exception):
+class TopicRefused(Exception):
     """A limit or another topic is in the way; the message is for the person."""
 
 
-class Conflict(Exception):
+class TopicConflict(Exception):
     """The topic has changed since its editor read it. `current` is the stored one; nothing was written."""
 
     def __init__(self, current: Topic) -> None:
@@ -74,7 +74,7 @@ class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
 
 
 class AddressForm(forms.Form):
-    """Whom to add to a topic."""
+    """The address to add to a topic."""
 
     address = forms.EmailField(
         label=gettext_lazy("Email address of an account"),
@@ -88,28 +88,30 @@ class AddressForm(forms.Form):
 
 
 def create(form: TopicForm) -> Topic:
-    """Save the valid form of a new topic. Raises Refused."""
+    """Save the valid form of a new topic. Raises TopicRefused."""
     user = form.instance.user
     values = {name: form.cleaned_data[name] for name in form.Meta.fields}
     with lock_user(user):
         if Topic.objects.filter(user=user).count() >= settings.MOST_TOPICS:
-            raise Refused(
+            raise TopicRefused(
                 _("You have %(most_topics)s topics, which is the limit. Delete one that you no longer need.")
                 % {"most_topics": settings.MOST_TOPICS}
             )
         topic, made = Topic.objects.get_or_create(user=user, slug=form.instance.slug, defaults=values)
         if not made:  # another tab was first
-            raise Refused(_("You have a topic “%(slug)s” already. Choose another short name.") % {"slug": topic.slug})
+            raise TopicRefused(
+                _("You have a topic “%(slug)s” already. Choose another short name.") % {"slug": topic.slug}
+            )
         return topic
 
 
 @transaction.atomic
 def change(form: TopicForm) -> Topic:
-    """Save the valid form of a topic, as its next version. Raises `Conflict`, or DoesNotExist if it was deleted."""
+    """Save the valid form as the next version. Raises `TopicConflict`, or DoesNotExist if it was deleted."""
     topic: Topic = form.instance
     current = Topic.objects.select_for_update(no_key=True).get(id=topic.id)
     if form.cleaned_data["version"] not in (None, current.version):
-        raise Conflict(current)
+        raise TopicConflict(current)
     topic.version = current.version + 1
     topic.save()
     return topic

@@ -6,7 +6,7 @@ from uuid import UUID, uuid5
 from django.utils.translation import gettext_lazy as _
 
 from events.intake import handling, ledger
-from events.intake.handling import Claim
+from events.intake.handling import EventClaim
 from events.models import Event, Topic
 from events.pure.envelope import as_sent, copy_of
 from jobs.batches import progress
@@ -35,8 +35,8 @@ SELECT count(*) FROM events_subscription s
 )
 
 
-def batch(event: Claim, topic: Topic | None) -> NewBatch:
-    """What the event tells the topic's subscribers, or the audience that it names."""
+def batch(event: EventClaim, topic: Topic | None) -> NewBatch:
+    """Return the batch for the topic's subscribers, or the audience that the event names."""
     envelope = as_sent(event)
     if topic is not None:
         said = handling.compose(topic.title, topic.body, envelope)
@@ -72,7 +72,7 @@ def batch(event: Claim, topic: Topic | None) -> NewBatch:
     )
 
 
-def record(event: Claim, topic: Topic | None) -> list[Wake]:
+def record(event: EventClaim, topic: Topic | None) -> list[Wake]:
     """Record the batch, in the transaction that settles the event; returns what to publish after it."""
     new = batch(event, topic)
     wakes = progress.record([new])

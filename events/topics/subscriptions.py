@@ -21,7 +21,7 @@ from notifications.channels import changes
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
 from notifications.models import Channel, Notification
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people import mailboxes
 from people.mailboxes import Purpose
 from people.models import User
@@ -79,7 +79,7 @@ def join(user: User, topic: Topic, channel_ids: Sequence[UUID]) -> Subscription:
 def leave(subscription_id: UUID) -> None:
     """End it, and cancel what has not been sent yet. Repeating it changes nothing."""
     if Subscription.objects.current().filter(id=subscription_id).update(left_at=Now()):
-        withdraw([subscription_id], Code.LEFT)
+        withdraw([subscription_id], DeliveryCode.LEFT)
 
 
 @transaction.atomic
@@ -160,7 +160,7 @@ def remove(topic: Topic, subscription_id: UUID) -> bool:
     if found is None:
         return False
     if found.left_at is None:
-        withdraw([found.id], Code.LEFT)
+        withdraw([found.id], DeliveryCode.LEFT)
         found.delete()
     else:
         Subscription.objects.filter(id=found.id).update(address="")
@@ -175,6 +175,6 @@ def forget_account(user_id: int) -> None:
 
 def _inbox(user: User) -> Channel | None:
     """Made where they have removed it; None where they have as many channels as one may have."""
-    with suppress(changes.Refused, changes.SecondInbox):
+    with suppress(changes.ChannelRefused, changes.SecondInbox):
         changes.add_inbox(user)
     return Channel.objects.for_user(user).filter(provider="inbox").first()

@@ -92,7 +92,7 @@ def _page(request: PersonRequest, form: RuleForm, rule: Rule | None = None, diff
 @login_required
 @require_POST
 def show_preview(request: PersonRequest) -> HttpResponse:
-    """What the typed rule would do with a past event or a pasted one. Empty fields are no errors."""
+    """Show the result of the typed rule on a past event or a pasted one. Empty fields are no errors."""
     return limit_page(f"preview:{request.user.pk}", lambda: _preview(request))
 
 

@@ -117,7 +117,7 @@ def inbound_replay(request: PersonRequest, request_id: UUID) -> HttpResponse:
 @csrf_exempt
 @require_POST
 def inbound_post(request: HttpRequest, secret: str) -> HttpResponse:
-    """Where other services post. The address itself is the permission: no session, no CSRF.
+    """Receive posts of other services. The address itself is the permission: no session, no CSRF.
 
     202 and the ids of the events once they are stored; else why not, in words.
     """

@@ -1,4 +1,4 @@
-"""What one is subscribed to, and what one can subscribe to."""
+"""Pages of subscriptions, and of topics to subscribe to."""
 
 from uuid import UUID
 

@@ -33,7 +33,7 @@ def new(request: PersonRequest) -> HttpResponse:
     if form.is_valid():
         try:
             topic = changes.create(form)
-        except changes.Refused as refusal:
+        except changes.TopicRefused as refusal:
             form.add_error(None, str(refusal))
         else:
             messages.success(request, _("“%(name)s” is ready. Publish to it, or add people.") % {"name": topic.name})
@@ -80,7 +80,7 @@ def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
             changes.change(form)
         except Topic.DoesNotExist:
             raise Http404 from None
-        except changes.Conflict as conflict:
+        except changes.TopicConflict as conflict:
             changed = differences.of_topic(conflict.current, form)
             # Saving again overwrites.
             form.data = request.POST.dict() | {"version": str(conflict.current.version)}

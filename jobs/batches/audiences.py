@@ -1,4 +1,4 @@
-"""Whom a batch is for, as SQL; other apps add their own kinds of audience."""
+"""The audience of a batch, as SQL; other apps add their own kinds of audience."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from people.models import User
 
 Keys = Sequence[tuple[str, str]]
-"""What distinguishes the audiences of one kind, with their names."""
+"""The keys of the audiences of one kind, with their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +104,12 @@ def named(user: User) -> dict[str, str]:
 
 
 def name_of(user: User, name: str, key: str) -> str:
-    """What its owner calls an audience; the label of its kind where the group or topic is gone."""
+    """Return the owner's name of an audience; the label of its kind where the group or topic is gone."""
     return named(user).get(f"{name}:{key}") or (str(AUDIENCES[name].label) if name in AUDIENCES else name)
 
 
 def count(name: str, key: str, origin_id: UUID | None = None) -> int:
-    """How many people with an account belong to it now, without those who have left what `origin_id` says."""
+    """Count the people with an account who belong to it now, without those who have left what `origin_id` says."""
     statement = f"""
 WITH held AS MATERIALIZED (
     SELECT clock_timestamp() AS as_of, %(key)s::text AS audience_key, %(origin)s::uuid AS origin_id

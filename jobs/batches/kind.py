@@ -28,7 +28,7 @@ from jobs.batches.audiences import AUDIENCES
 from jobs.batches.progress import TELL
 from jobs.checks.recording import CHECK, own_queue, queue_of
 from jobs.models import Batch, BatchAttempt
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from notifications.deliveries import outbox
 from notifications.deliveries.outbox import DELIVER, SendOptions
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
@@ -56,7 +56,7 @@ _large_ones = threading.BoundedSemaphore(2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim(kinds.Claim):
+class BatchClaim(kinds.Claim):
     """A leased batch; see `Batch`. `message` is what its people are told: texts, and how they are sent."""
 
     correlation_id: UUID | None
@@ -71,29 +71,29 @@ class Claim(kinds.Claim):
     ]
 
 
-class BatchKind(Kind[Claim]):
+class BatchKind(Kind[BatchClaim]):
     task = TELL
     queue = "jobs"
     model, attempts = Batch, BatchAttempt
     handler = "audience"
     person = "d.user_id"
     language = "(SELECT language FROM people_user WHERE id = d.user_id)"
-    claim = Claim
+    claim = BatchClaim
     dead_letters = "admin:jobs_deadbatch"
 
-    def origin(self, claim: Claim) -> tuple[str, UUID | None]:
+    def origin(self, claim: BatchClaim) -> tuple[str, UUID | None]:
         return claim.handler, claim.correlation_id
 
-    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
+    def prepare(self, claim: BatchClaim) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
         if claim.is_cancelled:
-            return Cancel(Reason(Code.CANCELLED_BATCH))
+            return Cancel(Reason(JobCode.CANCELLED_BATCH))
         if claim.handler not in AUDIENCES:
-            return NotStarted(Reason(Code.NO_AUDIENCE, audience=claim.handler))
+            return NotStarted(Reason(JobCode.NO_AUDIENCE, audience=claim.handler))
         if not claim.may_announce:
-            return NotStarted(Reason(Code.NOT_STAFF))
+            return NotStarted(Reason(JobCode.NOT_STAFF))
         return super().prepare(claim)
 
-    def run(self, claim: Claim) -> Answer | Defer:
+    def run(self, claim: BatchClaim) -> Answer | Defer:
         return tell(claim) or Done()
 
     def policy(self, handler: str) -> Policy:
@@ -106,7 +106,7 @@ class BatchKind(Kind[Claim]):
 BATCH = BatchKind()
 
 
-def tell(batch: Claim) -> Defer | None:
+def tell(batch: BatchClaim) -> Defer | None:
     """Tell those who have not been told. None once it is over; else when to go on."""
     audience = AUDIENCES[batch.handler]
     size = sql.SIZE.replace("$people", audience.people).replace("$nobody", audience.nobody)
@@ -117,7 +117,7 @@ def tell(batch: Claim) -> Defer | None:
         log.info("Batch %s begins: it is for %s people", batch.id, row.size)
     is_bulk = row.size > FEW
     if is_bulk and not _large_ones.acquire(blocking=False):
-        return Defer(1.0, Reason(Code.OTHERS_FIRST))
+        return Defer(1.0, Reason(JobCode.OTHERS_FIRST))
     try:
         statement = (sql.CHECK if batch.job_kind else sql.SAY).replace("$people", audience.people)
         return _tell(batch, statement, _values(batch, is_bulk))
@@ -126,7 +126,7 @@ def tell(batch: Claim) -> Defer | None:
             _large_ones.release()
 
 
-def _tell(batch: Claim, statement: str, values: dict[str, Any]) -> Defer | None:
+def _tell(batch: BatchClaim, statement: str, values: dict[str, Any]) -> Defer | None:
     until = time.monotonic() + PORTION
     counted = not values["is_bulk"]
     task, queue = (CHECK, own_queue(values["queue"])) if batch.job_kind else (DELIVER, None)
@@ -157,10 +157,10 @@ def _tell_part(statement: str, values: dict[str, Any]) -> list[Any]:
 
 
 def _more(told: int, size: int) -> Defer:
-    return Defer(0.0, Reason(Code.MORE_TO_TELL, told=told, size=size))
+    return Defer(0.0, Reason(JobCode.MORE_TO_TELL, told=told, size=size))
 
 
-def _values(batch: Claim, is_bulk: bool) -> dict[str, Any]:
+def _values(batch: BatchClaim, is_bulk: bool) -> dict[str, Any]:
     message, clocks, kind = batch.message, _clocks(batch), job_kinds.find(batch.job_kind)
     return {
         "id": batch.id,
@@ -178,7 +178,7 @@ def _values(batch: Claim, is_bulk: bool) -> dict[str, Any]:
     }
 
 
-def _clocks(batch: Claim) -> dict[str, tuple[datetime | None, text.Text]]:
+def _clocks(batch: BatchClaim) -> dict[str, tuple[datetime | None, text.Text]]:
     """By the reader's zone, when its slot is and what is said; "" is for all zones that are not listed.
 
     The reader's name is filled in by the statement. A batch without a slot says the same to all.

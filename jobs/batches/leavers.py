@@ -6,7 +6,7 @@ from django.db import transaction
 
 from jobs.batches.withdrawal import withdraw
 from jobs.models import Batch, Leaver
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 
 
 @transaction.atomic
@@ -16,7 +16,7 @@ def leave(user_id: int, origin_id: UUID) -> None:
     under_way = Batch.objects.filter(origin_id=origin_id, state__in=["pending", "telling"])
     list(under_way.order_by("id").select_for_update(no_key=True).values_list("id"))
     Leaver.objects.bulk_create([Leaver(origin_id=origin_id, user_id=user_id)], ignore_conflicts=True)
-    withdraw([origin_id], Code.STOPPED, user_id=user_id)
+    withdraw([origin_id], DeliveryCode.STOPPED, user_id=user_id)
 
 
 def come_back(user_id: int, origin_id: UUID) -> None:

@@ -21,7 +21,7 @@ from jobs.models.batch import COUNTED, WORDS
 from notifications.deliveries import withdrawal
 from notifications.deliveries.dead_letters import sendable
 from notifications.models import Delivery, Notification
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work import dead_letters
 from work.broker import wakes
 from work.broker.wakes import Wake
@@ -83,7 +83,7 @@ def record(batches: Iterable[NewBatch]) -> list[Wake]:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How much of a batch is in which state. It counts deliveries; of a batch of jobs, the jobs.
+    """Counts of a batch by state. It counts deliveries; of a batch of jobs, the jobs.
 
     `is_told`: nobody is told any more, so that none at all means the end of it.
     """
@@ -105,19 +105,19 @@ class Progress:
 
     @property
     def percent(self) -> float:
-        """How much has ended, in whichever way."""
+        """The percentage that has ended, in whichever way."""
         ended = self.completed + self.failed + self.dropped
         return round(100 * ended / self.total, 1) if self.total else 100.0 * self.is_told
 
 
 def progress_of(batch: Batch) -> Progress:
-    """How far one has come that was read `with_counts`. Who is not told yet counts as one pending."""
+    """Return the progress of a batch that was read `with_counts`. Who is not told yet counts as one pending."""
     counts = batch.counts or dict.fromkeys(COUNTED, 0)  # type: ignore[attr-defined]
     return Progress(**counts | {"pending": counts["pending"] + _untold(batch)}, is_told=not _is_being_told(batch))
 
 
 def shown(batch: Batch) -> Progress:
-    """What its owner sees of it, read `with_counts` and with its user.
+    """Return the progress that its owner sees; the batch was read `with_counts` and with its user.
 
     Owners who are not staff see of a topic's batch only how many of its people are told: those that wait or fail
     would tell whether an added address has an account.
@@ -223,13 +223,13 @@ def replay(batch: Batch, who: Who) -> int:
 
 
 def cancel(batch: Batch) -> None:
-    """What has not gone out is not sent: who is not told yet will not be, and what waits is cancelled.
+    """Cancel what has not been sent: who is not told yet will not be, and what waits is cancelled.
 
     Its parts are cancelled by `cancel_parts`, a few at a time, because there may be a million deliveries.
     """
     with transaction.atomic():
         Batch.objects.filter(id=batch.id, cancelled_at=None).update(cancelled_at=Now(), ended_at=None)
-        cancel_work(Batch, [batch.id], Reason(Code.CANCELLED))
+        cancel_work(Batch, [batch.id], Reason(DeliveryCode.CANCELLED))
 
 
 def cancel_parts() -> int:
@@ -244,7 +244,7 @@ def cancel_parts() -> int:
         with transaction.atomic():
             if part.job_kind:
                 jobs = Job.objects.filter(of_part, state="pending").values_list("id", flat=True)
-                cancel_work(Job, list(jobs), Reason(Code.CANCELLED))
+                cancel_work(Job, list(jobs), Reason(DeliveryCode.CANCELLED))
             withdrawal.cancel(Notification.objects.filter(of_part))
     change(_COUNT_THESE, {"parts": column(part.id for part in open_parts), "limit": PARTS_A_TICK})
     return len(open_parts)

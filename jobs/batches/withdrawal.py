@@ -10,12 +10,12 @@ from jobs.changes import reminders
 from jobs.models import Batch, Job
 from notifications.deliveries import withdrawal
 from notifications.models import Notification
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.reasons import Reason
 
 
 def withdraw(
-    origin_ids: Collection[UUID], code: Code, *, announced: Collection[UUID] = (), user_id: int | None = None
+    origin_ids: Collection[UUID], code: DeliveryCode, *, announced: Collection[UUID] = (), user_id: int | None = None
 ) -> None:
     """pending -> cancelled for the jobs and deliveries of these causes, in the caller's transaction.
 

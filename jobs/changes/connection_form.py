@@ -72,7 +72,7 @@ class ConnectionForm:
         return True
 
     def save(self) -> Connection:
-        """Write what is valid. Raises `connection_changes.TooMany`, `connection_changes.Conflict`."""
+        """Write what is valid. Raises `connection_changes.TooMany`, `connection_changes.ConnectionConflict`."""
         label = self.label.cleaned_data["label"] or str(self.kind.label)
         if self.connection is not None:
             return connections.change(self.connection, label, self._after)

@@ -16,7 +16,7 @@ from jobs import connections
 from jobs.connections.base import ConnectionKind
 from jobs.models import Connection
 from jobs.reading.fetch import Fetch, Later, Refused, outcome
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from notifications.messages.message import Destination
 from people.models import User
 from people.user_lock import lock_user
@@ -29,7 +29,7 @@ class TooMany(Exception):
     """A limit forbids it; the message is for the person."""
 
 
-class Conflict(Exception):
+class ConnectionConflict(Exception):
     """The connection has changed since it was read."""
 
 
@@ -82,7 +82,7 @@ def has_changed(kind: ConnectionKind, stored: Destination, after: Destination) -
 def change(read: Connection, label: str, after: Destination | None) -> Connection:
     """Give the connection a label and, unless None, the address and secrets `after`, to which its source has answered.
 
-    Raises Conflict where it is not the version that was `read`.
+    Raises ConnectionConflict where it is not the version that was `read`.
     """
     with lock_user(read.user):
         fields: dict[str, Any] = {"label": label, "version": F("version") + 1}
@@ -92,7 +92,7 @@ def change(read: Connection, label: str, after: Destination | None) -> Connectio
         current = Connection.objects.filter(id=read.id, version=read.version, removed_at=None)
         written = current.update(**fields) if after is None else current.note_success(verified_at=Now(), **fields)
         if not written:
-            raise Conflict
+            raise ConnectionConflict
     return Connection.objects.get(id=read.id)
 
 
@@ -102,11 +102,11 @@ def check(connection: Connection) -> Reason | None:
     Raises TooMany.
     """
     if (kind := connections.find(connection.kind)) is None:
-        return Reason(Code.NO_CONNECTION_KIND, kind=connection.kind)
+        return Reason(JobCode.NO_CONNECTION_KIND, kind=connection.kind)
     try:
         found = ask(connection.user, kind, connection.destination())
     except encryption.Unreadable:
-        return Reason(Code.CONNECTION_UNREADABLE)
+        return Reason(JobCode.CONNECTION_UNREADABLE)
     # Not the secrets that somebody has entered meanwhile.
     asked = Connection.objects.filter(id=connection.id, version=connection.version, removed_at=None)
     if isinstance(found, Destination):

@@ -1,4 +1,4 @@
-"""What a change of a reminder does to its jobs and to what they remember, in the transaction of the change."""
+"""Effects of a reminder's change on its jobs and their memory, in the transaction of the change."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from jobs import kinds
 from jobs.kinds.base import Ask
 from jobs.models import Job, Memory
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from work.engine import manual
 from work.reasons import Reason
 
@@ -20,7 +20,7 @@ _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def question(name: str, payload: Mapping[str, Any] | None, connection_id: UUID | None) -> tuple[Any, ...]:
-    """What decides the answer that a reminder gets; () where it checks nothing."""
+    """Return the values that decide a reminder's answer; () where it checks nothing."""
     if not name:
         return ()
     kind, asked = kinds.find(name), payload or {}
@@ -42,7 +42,7 @@ def cancel(jobs: QuerySet[Job], reason: Reason) -> None:
 
 def forget(*origin_ids: UUID) -> None:
     """Forget what the checks of reminders have found, and those that wait: they ask another question now."""
-    cancel(Job.objects.filter(origin_id__in=origin_ids), Reason(Code.OTHER_QUESTION))
+    cancel(Job.objects.filter(origin_id__in=origin_ids), Reason(JobCode.OTHER_QUESTION))
     Memory.objects.filter(origin_id__in=origin_ids).update(
         state=None, version=F("version") + 1, failures=0, failing_since=None, told_at=None
     )

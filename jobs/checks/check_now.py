@@ -21,14 +21,14 @@ from jobs import words
 from jobs.checks import recording
 from jobs.checks.recording import NewJob, SendAs
 from jobs.models import Connection, Job
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from notifications.messages.text import Text
 from people.models import User
 from work.broker.wakes import publish_after_commit
 from work.reasons import NO_REASON, Reason
 
 A_MINUTE = 10
-"""How often one person may check."""
+"""Checks of one person a minute, at most."""
 WAIT = 1.0
 """Seconds that the request waits that asked for it: of those, a person has two at a time. Later ones do not wait."""
 _STEP = 0.05
@@ -37,7 +37,7 @@ _STALE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What a check found. `outcome` is "checking" while it is under way (`id`: to ask again), "spoke", "silent" or
+    """The result of a check. `outcome` is "checking" while it is under way (`id`: to ask again), "spoke", "silent" or
     "failed"; `text` what the reminder would say, None where it stays silent.
     """
 
@@ -56,13 +56,13 @@ class Checked:
 
     @property
     def said(self) -> str:
-        """What it found, or why the check failed, and what follows."""
+        """The result or the reason of the failure, and what follows."""
         return words.checked(self.outcome, str(self.reason))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What to check: `payload` as the kind's form made it. It knows what the last check of `origin_id` left."""
+    """A question to check: `payload` as the kind's form made it. It knows what the last check of `origin_id` left."""
 
     kind: str
     payload: Mapping[str, Any]
@@ -74,7 +74,7 @@ class Question:
 def check_now(user: User, question: Question) -> Checked:
     """Record a job, and wait a moment for it. Do not call it in a transaction: no worker would see the job."""
     if not rate_limiter.allows(Window(f"check-now:{user.pk}", A_MINUTE, 60.0)):
-        return Checked(outcome="failed", reason=Reason(Code.TOO_OFTEN, most=A_MINUTE))
+        return Checked(outcome="failed", reason=Reason(JobCode.TOO_OFTEN, most=A_MINUTE))
     now = timezone.now()
     new = NewJob(
         user_id=user.pk,

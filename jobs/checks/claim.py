@@ -19,7 +19,7 @@ _QUIET_FROM = "CASE WHEN NOT (d.message->>'urgent')::bool THEN p.quiet_from END"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim(kinds.Claim):
+class JobClaim(kinds.Claim):
     """A leased job. `unusable`: why it cannot run, None when it can.
 
     `on_error` and `errors_allowed` are what its person wants where a check fails; `memory_version`, `failures`,

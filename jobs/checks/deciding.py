@@ -1,4 +1,4 @@
-"""What a job writes when it is decided or has failed: its notification, its memory, and what its person is told.
+"""Writes of a job that is decided or has failed: its notification, its memory, and what its person is told.
 
 All of it commits with the settlement of the job, or not at all.
 """
@@ -15,13 +15,13 @@ from django.db.models import F
 from common import fault_points
 from common.database.postgres import change
 from jobs import kinds, words
-from jobs.checks.claim import Claim
+from jobs.checks.claim import JobClaim
 from jobs.checks.recording import SendAs
 from jobs.kinds.base import KEEP, Nothing, Say
 from jobs.models import Batch, Connection, Job
 from jobs.models.connection import ConnectionQuerySet
 from jobs.models.job import OnError
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from notifications.channels import owner_notices
 from notifications.channels.owner_notices import Notice
 from notifications.deliveries import outbox
@@ -45,7 +45,7 @@ class Failed(Rejected):
     effect: Any = None
 
 
-def decided(claim: Claim, decision: Say | Nothing) -> Done:
+def decided(claim: JobClaim, decision: Say | Nothing) -> Done:
     """The answer for a decision. Without an effect, jobs that are settled at the same moment share a commit."""
     if claim.preview is not None:
         return _previewed(claim, decision.reason, decision)
@@ -58,7 +58,7 @@ def decided(claim: Claim, decision: Say | Nothing) -> Done:
     return Done(decision.reason, before=decide) if decision.changes_reminders else Done(decision.reason, decide)
 
 
-def _decide(claim: Claim, decision: Say | Nothing, changes: bool) -> None:
+def _decide(claim: JobClaim, decision: Say | Nothing, changes: bool) -> None:
     wakes, memory = [], decision.memory if changes else KEEP
     if decision.effect is not None and (kept := decision.effect()) is not None:
         memory = kept
@@ -82,7 +82,7 @@ def _decide(claim: Claim, decision: Say | Nothing, changes: bool) -> None:
     fault_points.reach("recorded")
 
 
-def failed(claim: Claim, reason: Reason, *, disconnect: bool = False) -> Done | Failed:
+def failed(claim: JobClaim, reason: Reason, *, disconnect: bool = False) -> Done | Failed:
     """The answer for a check that failed and has no try left, as its person wants it.
 
     `disconnect`: its connection is disabled, until its person enters another secret.
@@ -91,14 +91,14 @@ def failed(claim: Claim, reason: Reason, *, disconnect: bool = False) -> Done | 
         return _previewed(claim, reason, None)
     effect = partial(fail, claim, reason, disconnect=disconnect)
     if claim.on_error == OnError.SEND:
-        return Done(Reason(Code.SENT_ANYWAY, why=reason), effect)
+        return Done(Reason(JobCode.SENT_ANYWAY, why=reason), effect)
     return Failed(reason, effect)
 
 
 _PREVIEW = "UPDATE jobs_job SET preview = %s WHERE id = %s"
 
 
-def _previewed(claim: Claim, reason: Reason, decision: Say | Nothing | None) -> Done:
+def _previewed(claim: JobClaim, reason: Reason, decision: Say | Nothing | None) -> Done:
     """Write what it would have said, and nothing else. `decision`: None where the check failed."""
     found: dict[str, Any] = {"outcome": "failed" if decision is None else "silent"}
     if isinstance(decision, Say):
@@ -107,7 +107,7 @@ def _previewed(claim: Claim, reason: Reason, decision: Say | Nothing | None) -> 
     return Done(reason, partial(change, _PREVIEW, [json.dumps(found), claim.id]))
 
 
-def fail(claim: Claim, reason: Reason, *, disconnect: bool = False, sends: bool = True) -> None:
+def fail(claim: JobClaim, reason: Reason, *, disconnect: bool = False, sends: bool = True) -> None:
     """Write that no try is left: the failure, and what its person wants then. Without `sends`, it is stale."""
     is_sent = sends and claim.on_error == OnError.SEND
     wakes = _say(claim, _anyway(claim, reason)) if is_sent else []
@@ -124,23 +124,23 @@ def fail(claim: Claim, reason: Reason, *, disconnect: bool = False, sends: bool 
     fault_points.reach("recorded")
 
 
-def _anyway(claim: Claim, reason: Reason) -> Say:
+def _anyway(claim: JobClaim, reason: Reason) -> Say:
     """The reminder's own texts, without what a check would have found, and why."""
     kind = kinds.find(claim.handler)
     unknown = dict.fromkeys(kind.placeholders if kind else (), str(words.UNKNOWN))
     body = f"{claim.send_as.body}\n\n{{problem}}"
-    said = Reason(Code.SENT_ANYWAY, why=reason)
+    said = Reason(JobCode.SENT_ANYWAY, why=reason)
     return Say(said, unknown | {"problem": words.sent_anyway(reason)}, body=body)
 
 
-def _connection(claim: Claim) -> ConnectionQuerySet:
+def _connection(claim: JobClaim) -> ConnectionQuerySet:
     """Its connection; none where its person has entered other secrets meanwhile, of which this check says nothing."""
     if claim.source is None:
         return Connection.objects.none()
     return Connection.objects.filter(id=claim.source.id, version=claim.source.version)
 
 
-def _is_to_tell(claim: Claim) -> bool:
+def _is_to_tell(claim: JobClaim) -> bool:
     """Whether the person hears of this failure now. Those of an audience hear of their own connections only."""
     if claim.source is None and _is_for_audience(claim):
         return False
@@ -160,7 +160,7 @@ ON CONFLICT (origin_id, user_id) DO UPDATE
 """
 
 
-def _remember(claim: Claim, state: Any, *, failures: int, since: datetime | None, told_at: datetime | None) -> None:
+def _remember(claim: JobClaim, state: Any, *, failures: int, since: datetime | None, told_at: datetime | None) -> None:
     """Raises `Overtaken` where another job of the reminder has decided since the claim, from the same memory."""
     if claim.origin_id is None:
         return
@@ -193,7 +193,7 @@ def compose(send_as: SendAs, slot: datetime, said: Say) -> text.Text:
 _SAID = "UPDATE jobs_job SET notification_id = %s WHERE id = %s"
 
 
-def _say(claim: Claim, said: Say) -> list[Any]:
+def _say(claim: JobClaim, said: Say) -> list[Any]:
     as_, composed = claim.send_as, compose(claim.send_as, claim.slot, said)
     own = Channel.objects.read_by_people().filter(user=claim.user_id)
     new = NewNotification(
@@ -215,14 +215,14 @@ def _say(claim: Claim, said: Say) -> list[Any]:
     return wakes
 
 
-def _notice(claim: Claim, cause: str, said: tuple[str, str]) -> Notice:
+def _notice(claim: JobClaim, cause: str, said: tuple[str, str]) -> Notice:
     return Notice(claim.user_id, uuid5(_NOTICES, f"{claim.origin_id} {claim.user_id} {cause}"), *said)
 
 
-def _page(claim: Claim) -> str:
+def _page(claim: JobClaim) -> str:
     return words.page_of(None if _is_for_audience(claim) else claim.origin_id)
 
 
-def _is_for_audience(claim: Claim) -> bool:
+def _is_for_audience(claim: JobClaim) -> bool:
     """Whether its reminder is somebody else's, so that its person cannot open it."""
     return Batch.objects.filter(id=claim.batch_id).exists()

@@ -11,15 +11,15 @@ from common.database import postgres
 from common.parsing.pool import ParsingUnavailable
 from jobs import kinds
 from jobs.checks import deciding, failures, limits, steps
-from jobs.checks.claim import Claim
+from jobs.checks.claim import JobClaim
 from jobs.checks.recording import CHECK
 from jobs.kinds.base import Found, JobKind, Source
 from jobs.models import Connection, Job, JobAttempt
 from jobs.reading.fetch import Later, Refused
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from work.answers import Answer, Cancel, Defer
 from work.kinds import Kind
-from work.reasons import Code as Engine, Reason
+from work.reasons import Reason, WorkCode as Engine
 from work.retry import Policy
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ CHECK_NOW = 10.0
 """Seconds for a check that a person waits for."""
 
 
-class CheckKind(Kind[Claim]):
+class CheckKind(Kind[JobClaim]):
     task = CHECK
     queue = "jobs"
     model, attempts = Job, JobAttempt
@@ -40,7 +40,7 @@ class CheckKind(Kind[Claim]):
     source = "CASE WHEN d.connection_id IS NULL THEN '' ELSE 'connection' END"
     queue_of = "nullif(d.queue, 'jobs')"
     most_tries = "CASE WHEN d.preview IS NOT NULL THEN 1 END"
-    claim = Claim
+    claim = JobClaim
     columns = f"d.connection_id, {postgres.columns(Connection, 'c')}"
     joins = """
   JOIN people_user p ON p.id = d.user_id
@@ -51,25 +51,25 @@ class CheckKind(Kind[Claim]):
     def keeps_receipt(self, receipt: Reason) -> bool:
         return True
 
-    def read(self, row: Any, **common: Any) -> Claim:
+    def read(self, row: Any, **common: Any) -> JobClaim:
         source, unusable = _source(row)
         return super().read(row, **common, source=source, unusable=unusable)
 
-    def origin(self, claim: Claim) -> tuple[str, UUID | None]:
+    def origin(self, claim: JobClaim) -> tuple[str, UUID | None]:
         return str(claim.origin_id or ""), claim.correlation_id or claim.batch_id
 
-    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
+    def prepare(self, claim: JobClaim) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
         if not claim.is_active:
-            return Cancel(Reason(Code.SWITCHED_OFF))
+            return Cancel(Reason(JobCode.SWITCHED_OFF))
         if (kind := kinds.find(claim.handler)) is None:
-            return deciding.failed(claim, Reason(Code.NO_KIND, kind=claim.handler))
+            return deciding.failed(claim, Reason(JobCode.NO_KIND, kind=claim.handler))
         if claim.unusable:
             return deciding.failed(claim, claim.unusable)
         if kind.connection and kind.needs_connection and claim.source is None:
-            return deciding.failed(claim, Reason(Code.NO_CONNECTION))
+            return deciding.failed(claim, Reason(JobCode.NO_CONNECTION))
         return limits.limited(claim) or partial(self._check if claim.preview is None else self._preview, claim, kind)
 
-    def _preview(self, claim: Claim, kind: JobKind) -> Answer | Defer:
+    def _preview(self, claim: JobClaim, kind: JobKind) -> Answer | Defer:
         """Somebody waits for it: it is tried once, and a bug of the kind is told like any other failure."""
         try:
             return self._check(claim, kind, tries=1, deadline=CHECK_NOW, keep=False)
@@ -80,13 +80,13 @@ class CheckKind(Kind[Claim]):
             log.error("%s raised %s in a check of a person", kind.name, type(error).__name__)
             return deciding.failed(claim, Reason(Engine.FAULT, kind=kind.name, error=type(error).__name__))
 
-    def _check(self, claim: Claim, kind: JobKind, tries: int | None = None, **how: Any) -> Answer | Defer:
+    def _check(self, claim: JobClaim, kind: JobKind, tries: int | None = None, **how: Any) -> Answer | Defer:
         try:
             with limits.counted(claim):
                 ask = claim.ask()
                 found = steps.check(kind, ask, **how)
         except ParsingUnavailable:
-            busy = Reason(Code.PARSERS_BUSY)
+            busy = Reason(JobCode.PARSERS_BUSY)
             return Defer(_wait(claim), busy) if claim.released < _MOST_RELEASED else deciding.failed(claim, busy)
         if isinstance(found, Later):
             return found if claim.tries < (tries or kind.policy.tries) else deciding.failed(claim, found.reason)
@@ -106,7 +106,7 @@ class CheckKind(Kind[Claim]):
         return failures.note_missed(self)
 
 
-def _wait(claim: Claim) -> float:
+def _wait(claim: JobClaim) -> float:
     """Seconds until a job comes again for which no child was free to parse."""
     return min(60.0, 2.0 ** min(claim.released, 6)) * (0.5 + random.random())  # noqa: S311
 
@@ -116,7 +116,7 @@ def _source(row: Any) -> tuple[Source | None, Reason | None]:
     if row.connection_id is None:
         return None, None
     if row.c_id is None:
-        return None, Reason(Code.NO_CONNECTION)
+        return None, Reason(JobCode.NO_CONNECTION)
     connection = postgres.instance(Connection, row[row._fields.index("c_id") :])
     opened = steps.open_connection(connection)
     return (None, opened) if isinstance(opened, Reason) else (opened, None)

@@ -1,4 +1,4 @@
-"""How many checks run at the same time: of one person, and in a worker, which keeps threads for other work.
+"""Limits of concurrent checks: of one person, and in a worker, which keeps threads for other work.
 
 A check waits for a stranger's server, so a source that hangs would else hold up the deliveries of everybody.
 """
@@ -16,9 +16,9 @@ from django.conf import settings
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Ended, Slots
 from jobs import kinds
-from jobs.checks.claim import Claim
+from jobs.checks.claim import JobClaim
 from jobs.checks.recording import CHECK
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from work.answers import Defer
 from work.broker import load
 from work.engine.claim import LEASE
@@ -46,12 +46,12 @@ def _know_worker(instance: Any, **_: Any) -> None:
             load.limit(queue, CHECK, most)
 
 
-def limited(claim: Claim) -> Defer | None:
+def limited(claim: JobClaim) -> Defer | None:
     """None: it may check now, and is counted until `counted` ends. Else when to come again; nothing is counted."""
     if _Worker.threads is not None and not _Worker.threads.acquire(blocking=False):
         # Another worker may have a thread, so the first waits are short.
         wait = min(_LONGEST_WAIT, 0.5 * 2 ** min(claim.released, 6)) * (0.5 + random.random())  # noqa: S311
-        return Defer(wait, Reason(Code.WORKER_BUSY))
+        return Defer(wait, Reason(JobCode.WORKER_BUSY))
     try:
         full = rate_limiter.take([_slots(claim)], str(claim.user_id), claim.released, claim.left, str(claim.token))
     except BaseException:
@@ -60,11 +60,11 @@ def limited(claim: Claim) -> Defer | None:
     if full is None:
         return None
     _end_thread()
-    return Defer(full.wait, Reason(Code.PERSON_BUSY, amount=OF_A_PERSON))
+    return Defer(full.wait, Reason(JobCode.PERSON_BUSY, amount=OF_A_PERSON))
 
 
 @contextmanager
-def counted(claim: Claim) -> Iterator[None]:
+def counted(claim: JobClaim) -> Iterator[None]:
     """A check that was not `limited`."""
     started = time.monotonic()
     try:
@@ -74,7 +74,7 @@ def counted(claim: Claim) -> Iterator[None]:
         rate_limiter.end([_slots(claim)], Ended(str(claim.token), time.monotonic() - started, True))
 
 
-def _slots(claim: Claim) -> Slots:
+def _slots(claim: JobClaim) -> Slots:
     """A worker that dies gives nothing back: its slots end soon after the longest check of its kind."""
     kind = kinds.find(claim.handler)
     lasts = LEASE if kind is None else min(kind.deadline + _MARGIN, LEASE)

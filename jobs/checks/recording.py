@@ -24,7 +24,7 @@ CHECK = "jobs.check"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendAs(SendOptions):
-    """How a job's notification is sent, if it speaks: the texts with their placeholders, and the channels.
+    """The form of a job's notification, if it speaks: the texts with their placeholders, and the channels.
 
     `channels` are (id, provider), in order where `in_order`; None: all that the person can use when it speaks.
     `name` is the person's, `time_zone` that of the times in the texts.

@@ -1,4 +1,4 @@
-"""What became of the jobs of a reminder, for its pages and for Explain."""
+"""Outcomes of the jobs of a reminder, for its pages and for Explain."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ def _check(job: Job) -> Check:
 
 
 def not_taken(params: Any) -> list[dict[str, Any]]:
-    """What of a source a check did not take: of each cause its text, how many, and one of them as an example."""
+    """Return the items that a check did not take: of each cause its text, how many, and one of them as an example."""
     lists = [listed for one in _chain(params) if isinstance(listed := one.get("listed"), list)]
     return [{name: one.get(name) for name in _LISTED} for some in lists for one in some if isinstance(one, Mapping)]
 

@@ -28,7 +28,7 @@ LONGEST = timedelta(days=365)
 FORMATS["at"] = lambda written: f"{datetime.fromisoformat(written):%Y-%m-%d %H:%M} UTC"
 
 
-class Code(Codes):
+class StepCode(Codes):
     BEGUN = "series-begun", _("began the series: step 1 of {of} follows at {at:at}")
     SAID = "series-said", _("said step {step} of {of}")
     SKIPPED = "series-skipped", _("left out step {step} of {of}, which is done")
@@ -57,16 +57,16 @@ def decide(ask: Ask, steps: Sequence[Step], ended: Reason | None = None) -> Say 
     number, of = ask.payload.get("step"), len(steps)
     if number is None and not ended and steps[0].after:
         at = (ask.slot + steps[0].after).isoformat()
-        return Nothing(Reason(Code.BEGUN, of=of, at=at), effect=partial(_record, ask, 0, steps[0].after))
+        return Nothing(Reason(StepCode.BEGUN, of=of, at=at), effect=partial(_record, ask, 0, steps[0].after))
     number = number or 0
     if ended:
-        return Nothing(Reason(Code.ENDED, step=number + 1, of=of, why=ended))
+        return Nothing(Reason(StepCode.ENDED, step=number + 1, of=of, why=ended))
     step = steps[number]
     following = next((later for later in range(number + 1, of) if not steps[later].is_done), None)
     effect = None if following is None else partial(_record, ask, following, steps[following].after)
     if step.is_done:
-        return Nothing(Reason(Code.SKIPPED, step=number + 1, of=of), effect=effect)
-    said = Reason(Code.SAID, step=number + 1, of=of)
+        return Nothing(Reason(StepCode.SKIPPED, step=number + 1, of=of), effect=effect)
+    said = Reason(StepCode.SAID, step=number + 1, of=of)
     return Say(said, step.words, title=step.title, body=step.body, effect=effect)
 
 

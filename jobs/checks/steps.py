@@ -15,7 +15,7 @@ from common.parsing.budget import Budget, OverBudget
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say, Source
 from jobs.models import Connection, Result
 from jobs.reading.fetch import Fetch, Later, NotModified, Refused, outcome, over_budget
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from work.reasons import Reason
 
 log = logging.getLogger(__name__)
@@ -60,14 +60,14 @@ def decide(kind: JobKind, ask: Ask, found: Found) -> Say | Nothing | Refused:
 def open_connection(connection: Connection) -> Source | Reason:
     """The connection with its secrets, or why it cannot be used."""
     if connection.removed_at is not None:
-        return Reason(Code.NO_CONNECTION)
+        return Reason(JobCode.NO_CONNECTION)
     if connection.disabled_at is not None:
         why = Reason(connection.failing_code, **connection.failing_params)
-        return Reason(Code.CONNECTION_DISABLED, label=connection.label, why=why)
+        return Reason(JobCode.CONNECTION_DISABLED, label=connection.label, why=why)
     try:
         there = connection.destination()
     except encryption.Unreadable:
-        return Reason(Code.CONNECTION_UNREADABLE)
+        return Reason(JobCode.CONNECTION_UNREADABLE)
     return Source(
         id=connection.id,
         label=connection.label,

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _, gettext_noop
 
 from jobs.connections.base import ConnectionKind
 from jobs.reading.fetch import Fetch, Later, Refused, problem
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from notifications.messages.message import Destination
 from notifications.net.address_field import AddressField
 from work.reasons import Reason
@@ -57,10 +57,10 @@ class Calendar(ConnectionKind):
     def check(self, stored: Destination, fetch: Fetch) -> Mapping[str, Any] | Later | Refused:
         service = gettext_noop("The calendar")
         if not (url := stored.secrets.get("url")):
-            return Refused(Reason(Code.CONNECTION_UNREADABLE))
+            return Refused(Reason(JobCode.CONNECTION_UNREADABLE))
         response = fetch.get(url, service=service)
         if found := problem(response, service):
             return found
         if not response.body.lstrip(b"\xef\xbb\xbf \r\n").upper().startswith(b"BEGIN:VCALENDAR"):
-            return Refused(Reason(Code.NO_CALENDAR))
+            return Refused(Reason(JobCode.NO_CALENDAR))
         return stored.address

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _, gettext_noop
 
 from jobs.connections.base import ConnectionKind
 from jobs.reading.fetch import Fetch, Later, Refused, problem
-from jobs.reasons import Code as JobCode
+from jobs.reasons import JobCode
 from notifications.messages.message import Destination
 from notifications.net.http import Response
 from notifications.net.post import json_object
@@ -28,7 +28,7 @@ _TOKEN = re.compile(r"ghp_[A-Za-z0-9]{36,251}|github_pat_[A-Za-z0-9_]{22,240}")
 _PAUSE = 60.0
 
 
-class Code(Codes):
+class GitHubCode(Codes):
     TOKEN = "github-token", gettext_noop("GitHub does not accept this token. Enter a valid one.")
     FORBIDDEN = "github-forbidden", gettext_noop("GitHub does not allow this to the token: {said}")
     LIMITED = "github-limited", gettext_noop("GitHub's rate limit is used up for now.")
@@ -85,9 +85,9 @@ def ask(fetch: Fetch, token: str, query: str, **variables: Any) -> dict[str, Any
     if later := _limited(response, document):
         return later
     if response.status == 401:
-        return Refused(Reason(Code.TOKEN), disconnect=True)
+        return Refused(Reason(GitHubCode.TOKEN), disconnect=True)
     if response.status == 403:
-        return Refused(Reason(Code.FORBIDDEN, said=str(document.get("message", "HTTP 403"))[:200]))
+        return Refused(Reason(GitHubCode.FORBIDDEN, said=str(document.get("message", "HTTP 403"))[:200]))
     if failed := problem(response, SERVICE):
         return failed
     if errors := _errors(document):
@@ -104,7 +104,7 @@ def read(data: Any, *path: str) -> Any:
 
 
 def incomplete() -> Later:
-    return Later(Reason(Code.INCOMPLETE))
+    return Later(Reason(GitHubCode.INCOMPLETE))
 
 
 def _errors(document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -113,12 +113,12 @@ def _errors(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _refused(errors: list[dict[str, Any]], variables: Mapping[str, Any]) -> Later | Refused:
-    """What errors of GraphQL mean that are no limit."""
+    """Return the refusal for GraphQL errors other than a limit."""
     types = {str(error.get("type")) for error in errors}
     if "NOT_FOUND" in types:
-        return Refused(Reason(Code.NO_ACCOUNT, login=variables.get("login", "")))
+        return Refused(Reason(GitHubCode.NO_ACCOUNT, login=variables.get("login", "")))
     if types & {"FORBIDDEN", "INSUFFICIENT_SCOPES"}:
-        return Refused(Reason(Code.FORBIDDEN, said=str(errors[0].get("message", ""))[:200]))
+        return Refused(Reason(GitHubCode.FORBIDDEN, said=str(errors[0].get("message", ""))[:200]))
     return incomplete()
 
 
@@ -138,4 +138,4 @@ def _limited(response: Response, document: Mapping[str, Any]) -> Later | None:
     if after is None:
         reset = headers.get("X-RateLimit-Reset", "")
         after = max(1.0, int(reset) - time.time()) if used_up and re.fullmatch(r"[0-9]{1,12}", reset) else _PAUSE
-    return Later(Reason(Code.LIMITED), after)
+    return Later(Reason(GitHubCode.LIMITED), after)

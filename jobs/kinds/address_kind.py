@@ -1,4 +1,4 @@
-"""What the kinds share that read an address, with the headers of a connection or without."""
+"""Shared parts of the kinds that read an address, with the headers of a connection or without."""
 
 from abc import ABC
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from jobs.kinds.base import Ask, JobKind
 from jobs.reading.fetch import Fetch, Refused, Unfit, origin, problem
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from notifications.net.address_field import AddressField
 from notifications.net.http import Response
 from work.reasons import Reason
@@ -40,12 +40,12 @@ class AddressKind(JobKind, ABC):
         """Return the page. Raises what `fetch` does, and Unfit for an answer that is not a success."""
         url, host = ask.payload.get("url"), host_of(ask.payload)
         if not host or not isinstance(url, str):
-            raise Unfit(Refused(Reason(Code.UNREADABLE_PAYLOAD, problem=_("it has no address."))))
+            raise Unfit(Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("it has no address."))))
         headers: Mapping[str, str] = {}
         if ask.source is not None:
             headers = ask.source.secrets
             if origin(url) != origin(str(ask.source.address.get("url"))):
-                raise Unfit(Refused(Reason(Code.OTHER_HOST, label=ask.source.label, host=host)))
+                raise Unfit(Refused(Reason(JobCode.OTHER_HOST, label=ask.source.label, host=host)))
         response = fetch.get(url, headers, service=host)
         if unfit := problem(response, host, secret=bool(headers)):
             raise Unfit(unfit)

@@ -41,7 +41,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What is asked, for whom and when. Instants are aware UTC.
+    """A question, with its person and time. Instants are aware UTC.
 
     `origin_id` is the id of the reminder (None for a job without one), `zone` the person's own, `slot` when it was due,
     `now` when it checks. `payload` is what the kind's form made; `memory` what the last check for this person and
@@ -63,7 +63,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a source answered, as JSON: it may be kept and used again for the same question."""
+    """A source's answer, as JSON: it may be kept and used again for the same question."""
 
     value: Any
 
@@ -145,10 +145,10 @@ class JobKind(ABC):
     """The fields of its question, the payload."""
 
     example: ClassVar[Mapping[str, Any]] = {}
-    """What somebody may type into the form, where a field without an initial value needs one."""
+    """Sample input for the form, where a field without an initial value needs one."""
 
     placeholders: ClassVar[Mapping[str, StrOrPromise]] = {}
-    """What a title or body may name beyond a reminder's own, each with an example of its value."""
+    """Placeholders beyond a reminder's own, each with an example of its value."""
 
     title: ClassVar[StrOrPromise] = ""
     """The suggested title, and the suggested body below."""

@@ -18,8 +18,8 @@ MOST_REMEMBERED = 500
 _MOST_LISTED = 10
 
 
-class Code(Codes):
-    """What it found. Its sentences have the names of its parameters."""
+class FeedCode(Codes):
+    """Codes of its results. Their sentences name the parameters."""
 
     FIRST = "feed-first", gettext_noop("checked {host} for the first time; what it has now counts as read ({count})")
     NOTHING_NEW = "feed-nothing-new", gettext_noop("checked {host}: nothing new")
@@ -58,7 +58,7 @@ class Feed(AddressKind):
             kind = page.headers.get("Content-Type", "")
             return Found(asdict(parsed(feeds.read, page.body, kind, ask.payload["url"], person=ask.user_id)))
         except feeds.NotAFeed as error:
-            return Refused(Reason(Code.NOT_A_FEED, host=host, problem=str(error)))
+            return Refused(Reason(FeedCode.NOT_A_FEED, host=host, problem=str(error)))
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
         """The memory holds the keys of the entries that were there, the latest first, and how long nothing is new.
@@ -67,11 +67,11 @@ class Feed(AddressKind):
         """
         host, entries = host_of(ask.payload), value["entries"]
 
-        def said(code: Code, **params: Any) -> Reason:
+        def said(code: FeedCode, **params: Any) -> Reason:
             reason = Reason(code, host=host, **params)
             if not (dropped := value.get("dropped")):
                 return reason
-            left_out = Reason(Code.LEFT_OUT, most=feeds.MOST, count=dropped)
+            left_out = Reason(FeedCode.LEFT_OUT, most=feeds.MOST, count=dropped)
             left_out.params["listed"] = [{"cause": str(left_out), "count": dropped, "example": ""}]
             return reason.then(left_out)
 
@@ -83,9 +83,9 @@ class Feed(AddressKind):
         kept = silence.follow(before, ask.now, brings=bool(new))
         memory = {"keys": keys, "silence": kept}
         if ask.memory is None:
-            return Nothing(said(Code.FIRST, count=len(entries)), memory)
+            return Nothing(said(FeedCode.FIRST, count=len(entries)), memory)
         if not new:
-            return silence.told(Nothing(said(Code.NOTHING_NEW), memory), before, kept)
+            return silence.told(Nothing(said(FeedCode.NOTHING_NEW), memory), before, kept)
         words = {
             "count": str(len(new)),
             "feed": value["title"] or host,
@@ -93,7 +93,7 @@ class Feed(AddressKind):
             "link": new[0]["link"],
             "entries": _listed(new),
         }
-        return Say(said(Code.NEW, count=len(new)), words, memory)
+        return Say(said(FeedCode.NEW, count=len(new)), words, memory)
 
 
 def _listed(entries: list[Mapping[str, str]]) -> str:

@@ -14,7 +14,7 @@ from common.times import civil_time
 from jobs.connections import github
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reading.fetch import Fetch, Later, Refused
-from jobs.reasons import Code as JobCode
+from jobs.reasons import JobCode
 from notifications.messages import text
 from notifications.providers.base import PatternField
 from work.reasons import FORMATS, Codes, Reason
@@ -42,7 +42,7 @@ def _contributions(count: int) -> str:
 FORMATS["contributions"] = _contributions
 
 
-class Code(Codes):
+class StreakCode(Codes):
     CHECKED = "github-streak", gettext_noop("checked GitHub: {today:contributions} today, streak {streak}")
     # While the date in UTC is another one than the person's.
     CHECKED_ON = "github-streak-on", gettext_noop("checked GitHub: {today:contributions} on {day}, streak {streak}")
@@ -151,14 +151,14 @@ class GitHubStreak(JobKind):
         end = civil_time.first_instant(ask.zone, datetime.combine(day + _DAY, time()))
         shown = formats.date_format(day, pgettext("date pattern", "l j F"))
         seen = Reason(
-            Code.CHECKED if day == ask.now.astimezone(UTC).date() else Code.CHECKED_ON,
+            StreakCode.CHECKED if day == ask.now.astimezone(UTC).date() else StreakCode.CHECKED_ON,
             today=today,
             streak=length,
             day=shown,
             login=value["login"],
         )
         if not today and ask.now >= end:
-            return Nothing(Reason(Code.OVER, today=0, streak=length, day=shown, login=value["login"]))
+            return Nothing(Reason(StreakCode.OVER, today=0, streak=length, day=shown, login=value["login"]))
         if today and ask.payload.get("when") != StreakForm.ALWAYS:
             return Nothing(seen)
         hours = max(0, math.ceil((end - ask.now) / _HOUR))

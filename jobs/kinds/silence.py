@@ -1,4 +1,4 @@
-"""How long a source has brought nothing that once brought something. Pure. A kind keeps it in its memory."""
+"""The time since a source last brought something. Pure. A kind keeps it in its memory."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from jobs.kinds.base import Nothing
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from work.reasons import Reason
 
 DAYS = 30
@@ -15,7 +15,7 @@ BROUGHT: Mapping[str, Any] = {"since": None, "days": DAYS, "told": False}
 
 
 def follow(stored: Mapping[str, Any] | None, now: datetime, *, brings: bool) -> Mapping[str, Any] | None:
-    """What is kept after a check; None for a source that has never brought anything."""
+    """Return the memory after a check; None for a source that has never brought anything."""
     if stored is None or stored["since"] is None:
         if brings:
             return stored or BROUGHT
@@ -30,6 +30,6 @@ def told(decision: Nothing, before: Mapping[str, Any] | None, kept: Mapping[str,
     """With its record of a silence that is told; the person hears of it once."""
     if not kept or not kept["told"]:
         return decision
-    reason = decision.reason.then(Reason(Code.SILENT, silent_since=kept["since"]))
+    reason = decision.reason.then(Reason(JobCode.SILENT, silent_since=kept["since"]))
     is_news = not (before and before["told"])
     return replace(decision, reason=reason, silent_since=kept["since"] if is_news else None)

@@ -19,7 +19,7 @@ from jobs.kinds.web_value_form import CONDITIONS, HOW, NUMERIC, STATES, WITH_LIM
 from jobs.reading import pages
 from jobs.reading.fetch import Fetch, Later, Refused, Unfit
 from jobs.reading.numbers import number, shown
-from jobs.reasons import Code as Jobs
+from jobs.reasons import JobCode as Jobs
 from notifications.messages.text import fit
 from notifications.net.http import NotSent, Unanswered
 from work.reasons import FORMATS, Codes, Reason
@@ -38,8 +38,8 @@ _LONGEST_EVIDENCE = 200
 FORMATS["watched"] = lambda condition: str(_IS[condition])
 
 
-class Code(Codes):
-    """What it found. Its sentences have the names of its parameters."""
+class WebValueCode(Codes):
+    """Codes of its results. Their sentences name the parameters."""
 
     FIRST = "web-first", gettext_noop("checked {host} for the first time: {value}")
     SAME = "web-same", gettext_noop("checked {host}: {value}, as before")
@@ -133,7 +133,7 @@ class WebValue(AddressKind):
         return asked | {"number": condition in NUMERIC, "unreachable": condition == "unreachable"}
 
     def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
-        """What `pages.value` returns, or `{"down": reason}` where the question is whether it can be reached."""
+        """Return the value of `pages.value`, or `{"down": reason}` where the question is whether it can be reached."""
         try:
             watch = Watch.read(ask.payload)
         except ValueError as error:
@@ -149,11 +149,11 @@ class WebValue(AddressKind):
         except OverBudget:
             raise
         except Refusal as refusal:
-            return Refused(Reason(Code.UNREADABLE, host=host, problem=str(refusal)))
+            return Refused(Reason(WebValueCode.UNREADABLE, host=host, problem=str(refusal)))
         if value is None:
-            return Refused(Reason(Code.NOT_FOUND, host=host, expression=watch.expression[:_LONGEST_EVIDENCE]))
+            return Refused(Reason(WebValueCode.NOT_FOUND, host=host, expression=watch.expression[:_LONGEST_EVIDENCE]))
         if value["number"] is None and watch.condition in NUMERIC:
-            return Refused(Reason(Code.NO_NUMBER, host=host, value=_short(value["text"] or "")))
+            return Refused(Reason(WebValueCode.NO_NUMBER, host=host, value=_short(value["text"] or "")))
         return Found(value)
 
     def _failure(self, ask: Ask, fetch: Fetch) -> Reason | None:
@@ -184,18 +184,18 @@ class WebValue(AddressKind):
 def _decide_reachable(ask: Ask, watch: Watch, why: Any) -> Say | Nothing:
     host, memory = host_of(ask.payload), {"holds": why is not None}
     if why is None:
-        return Nothing(Reason(Code.REACHABLE, host=host), memory)
+        return Nothing(Reason(WebValueCode.REACHABLE, host=host), memory)
     if _held(ask) and not watch.always:
-        return Nothing(Reason(Code.STILL_UNREACHABLE, host=host, why=why), memory)
+        return Nothing(Reason(WebValueCode.STILL_UNREACHABLE, host=host, why=why), memory)
     words = {"value": _("unreachable"), "previous": _("reachable"), "change": str(Reason(why["code"], **why["params"]))}
-    return Say(Reason(Code.UNREACHABLE, host=host, why=why), words | {"url": ask.payload["url"]}, memory)
+    return Say(Reason(WebValueCode.UNREACHABLE, host=host, why=why), words | {"url": ask.payload["url"]}, memory)
 
 
 def _decide_state(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Nothing:
     """Once when it begins to hold, also at the first check; or at every check at which it holds."""
     holds = _holds(watch, value)
     held, memory = _held(ask), {"holds": holds, **value}
-    code = Code.DOES_NOT_HOLD if not holds else Code.STILL_HOLDS if held else Code.HOLDS
+    code = WebValueCode.DOES_NOT_HOLD if not holds else WebValueCode.STILL_HOLDS if held else WebValueCode.HOLDS
     reason = _reason(code, ask, value, condition=watch.condition, limit=watch.limit)
     if not holds or (held and not watch.always):
         return Nothing(reason, memory)
@@ -205,16 +205,18 @@ def _decide_state(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Not
 def _decide_change(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Nothing:
     """Against the check before; "by at least", against the value that was last told, so that small steps add up."""
     if (base := ask.memory) is None:
-        return Nothing(_reason(Code.FIRST, ask, value), value)
+        return Nothing(_reason(WebValueCode.FIRST, ask, value), value)
     previous = _short(base["text"])
     if watch.condition == "changed":
         if base["text"] == value["text"]:
-            return Nothing(_reason(Code.SAME, ask, value), value)
-        return Say(_reason(Code.CHANGED, ask, value, previous=previous), _words(ask, value, base), value)
+            return Nothing(_reason(WebValueCode.SAME, ask, value), value)
+        return Say(_reason(WebValueCode.CHANGED, ask, value, previous=previous), _words(ask, value, base), value)
     change = _change(value, base)
     if not _reaches(watch, Decimal(value["number"]), Decimal(base["number"])):
-        return Nothing(_reason(Code.MOVED_LITTLE, ask, value, previous=previous, change=change))
-    return Say(_reason(Code.MOVED, ask, value, previous=previous, change=change), _words(ask, value, base), value)
+        return Nothing(_reason(WebValueCode.MOVED_LITTLE, ask, value, previous=previous, change=change))
+    return Say(
+        _reason(WebValueCode.MOVED, ask, value, previous=previous, change=change), _words(ask, value, base), value
+    )
 
 
 def _holds(watch: Watch, value: Mapping[str, Any]) -> bool:
@@ -239,7 +241,7 @@ def _held(ask: Ask) -> bool:
     return bool(ask.memory and ask.memory.get("holds"))
 
 
-def _reason(code: Code, ask: Ask, value: Mapping[str, Any], **more: Any) -> Reason:
+def _reason(code: WebValueCode, ask: Ask, value: Mapping[str, Any], **more: Any) -> Reason:
     said, unit = _short(value["text"]), value.get("unit", "")
     if value["number"] not in (None, said):
         read = {"said": said, "number": numbers.amount(value["number"], unit)}

@@ -14,7 +14,7 @@ WORDS = Words(working="looking", done="decided", key="job")
 
 
 class OnError(models.TextChoices):
-    """What a person wants where a check failed and no try is left."""
+    """The person's choice for a check that failed with no try left."""
 
     DAILY = "daily", _("Stay silent, and tell me once a day")
     AFTER = "after", _("Tell me after several failures in a row")
@@ -100,7 +100,7 @@ class JobAttempt(Attempt):
 
 
 class Memory(models.Model):
-    """What the jobs of one reminder for one person keep: what they last found, and how they have failed since.
+    """The memory of the jobs of one reminder for one person: what they last found, and how they have failed since.
 
     `version` grows with every change, so that of two jobs at once one starts again. `told_at`: when the person was
     last told that it fails, None while it works.
@@ -124,7 +124,7 @@ class Memory(models.Model):
 
 
 class Result(models.Model):
-    """What a source answered to a question. `key` is a digest of the kind, the connection and the question.
+    """A source's answer to a question. `key` is a digest of the kind, the connection and the question.
 
     `etag` and `modified` are what the source wants to hear to say that nothing has changed.
     """

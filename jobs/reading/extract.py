@@ -1,4 +1,4 @@
-"""What is found in a page: by JMESPath in JSON, by a CSS selector in HTML, by a pattern in text. Pure, and bounded."""
+"""Find a value in a page: by JMESPath in JSON, by a CSS selector in HTML, by a pattern in text. Pure, and bounded."""
 
 import json
 from typing import Any

@@ -22,7 +22,7 @@ from jobs.reading import plain
 from jobs.reading.charset import decode
 
 MOST = 200
-"""How many entries of one feed count: the newest."""
+"""Entries of one feed that count, at most: the newest."""
 LONGEST = 300
 """Characters of a title."""
 _LONGEST_LINK = 1_000
@@ -145,7 +145,7 @@ def _words(holder: Mapping[str, Any], name: str, version: str) -> str:
 
 
 def _excerpt(text: str, is_text: bool = False) -> str:
-    """What an entry without a title is called: the beginning of its text."""
+    """Return the title of an entry that has none: the beginning of its text."""
     text = text[:_LONGEST_TEXT]
     if not is_text:
         text = plain.of_html(text, links=False) if plain.is_html(text) else html.unescape(text)

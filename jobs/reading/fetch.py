@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from django.utils.translation import gettext_noop as _
 
 from common.parsing.budget import OverBudget
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from notifications.net import http
 from notifications.net.http import NotSent, Response, Unanswered
 from notifications.net.post import retry_later
@@ -45,7 +45,7 @@ class Unfit(Exception):
 
 
 class NotModified(Exception):
-    """What is known is still what the source would say."""
+    """The known answer is still valid."""
 
 
 class Fetch:
@@ -77,8 +77,8 @@ class Fetch:
             try:
                 url = urljoin(url, response.headers["Location"])
             except ValueError:
-                raise Unfit(Refused(Reason(Code.MOVED_NOWHERE, service=service))) from None
-        raise Unfit(Refused(Reason(Code.MOVED_TOO_OFTEN, service=service, most=MOST_REDIRECTS)))
+                raise Unfit(Refused(Reason(JobCode.MOVED_NOWHERE, service=service))) from None
+        raise Unfit(Refused(Reason(JobCode.MOVED_TOO_OFTEN, service=service, most=MOST_REDIRECTS)))
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, service: str = _SOURCE) -> Response:
         """Post; no redirect is followed."""
@@ -88,7 +88,7 @@ class Fetch:
         left = max(0.001, self._expires - time.monotonic())
         response = http.request(method, url, body=body, headers=headers, deadline=left, most=MOST_BYTES + 1)
         if len(response.body) > MOST_BYTES:
-            raise Unfit(Refused(Reason(Code.TOO_LARGE, service=service, most=MOST_BYTES)))
+            raise Unfit(Refused(Reason(JobCode.TOO_LARGE, service=service, most=MOST_BYTES)))
         if response.broken and 200 <= response.status < 300:
             raise Unfit(Later(response.broken))
         encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
@@ -102,7 +102,7 @@ _MOST_MEMBERS = 100  # each copies what follows it
 
 
 def _unpacked(body: bytes, encoding: str, service: str) -> bytes:
-    """What was compressed although that was not asked for, as some do. No more is unpacked than may be read."""
+    """Decompress an answer that was compressed without being asked for. No more is unpacked than may be read."""
     body_of = None
     # "deflate" is written with a head by some, and without one by others.
     for bits in {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}.get(encoding, ()):
@@ -112,9 +112,9 @@ def _unpacked(body: bytes, encoding: str, service: str) -> bytes:
             continue
         break
     if body_of is None:
-        raise Unfit(Refused(Reason(Code.COMPRESSED, service=service, encoding=encoding[:40])))
+        raise Unfit(Refused(Reason(JobCode.COMPRESSED, service=service, encoding=encoding[:40])))
     if len(body_of) > MOST_BYTES:
-        raise Unfit(Refused(Reason(Code.TOO_LARGE, service=service, most=MOST_BYTES)))
+        raise Unfit(Refused(Reason(JobCode.TOO_LARGE, service=service, most=MOST_BYTES)))
     return body_of
 
 
@@ -150,7 +150,7 @@ def _name(response: Response, header: str, longest: int) -> str:
 
 
 def problem(response: Response, service: str, *, secret: bool = True, **params: Any) -> Later | Refused | None:
-    """What an answer means that is not a success; None for a success.
+    """Return the problem of an answer that is not a success; None for a success.
 
     `secret`: whether one was sent, which the source then refused. `params` are added to the reason.
     """
@@ -158,9 +158,9 @@ def problem(response: Response, service: str, *, secret: bool = True, **params: 
         return None
     if later := retry_later(service, response):
         return later
-    code = Code.NOT_FOUND
+    code = JobCode.NOT_FOUND
     if response.status in (401, 403):
-        code = Code.REFUSED if secret else Code.ASKS_FOR_SECRET
+        code = JobCode.REFUSED if secret else JobCode.ASKS_FOR_SECRET
     reason = Reason(code, service=service, status=response.status, **params)
     return Refused(reason, disconnect=secret and response.status == 401)
 
@@ -180,5 +180,5 @@ def outcome(ask: Callable[[], T]) -> T | Later | Refused:
 
 
 def over_budget(limit: OverBudget) -> Refused:
-    """What was asked costs too much, and will the next time."""
-    return Refused(Reason(Code.OVER_BUDGET, limit=[limit.what, limit.most]))
+    """Refuse a question that costs too much, now and the next time."""
+    return Refused(Reason(JobCode.OVER_BUDGET, limit=[limit.what, limit.most]))

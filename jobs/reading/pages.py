@@ -1,4 +1,4 @@
-"""What is parsed of a page in a child process: bytes in, plain values out. Pure."""
+"""Parse a page in a child process: bytes in, plain values out. Pure."""
 
 import re
 

@@ -13,7 +13,7 @@ register = template.Library()
 
 @register.inclusion_tag("jobs/_announcement.html", takes_context=True)
 def announcement(context: dict[str, Any], notification: Notification) -> dict[str, Any]:
-    """Who is told: stop it, or get it again. Who caused it: its reminder and its batch."""
+    """Links for a reader (stop, resume) and for the author (reminder, batch)."""
     if notification.origin != Notification.Origin.ANNOUNCEMENT or notification.origin_id is None:
         return {}
     return {

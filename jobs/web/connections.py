@@ -66,7 +66,7 @@ def connection(request: PersonRequest, connection_id: UUID) -> HttpResponse:
         if form.is_valid():
             try:
                 changed = form.save()
-            except changes.Conflict:
+            except changes.ConnectionConflict:
                 return _conflict(request, found)
             messages.success(request, _("“%(label)s” is saved.") % {"label": changed.label})
             return redirect("jobs:connections")

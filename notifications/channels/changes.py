@@ -28,7 +28,7 @@ from notifications.deliveries import outbox
 from notifications.messages.change_types import STATUS
 from notifications.messages.message import Destination
 from notifications.models import Channel, Delivery, Notification
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people import codes, mailboxes
 from people.access.rights import sees_everybody
 from people.models import User
@@ -37,14 +37,14 @@ from work.engine.manual import cancel
 from work.reasons import NO_REASON, Reason
 
 MOST_OLD_SECRETS = 4
-"""How many replaced secrets may sign beside the newest."""
+"""Replaced secrets that still sign beside the newest, at most."""
 
 
-class Conflict(Exception):
+class ChannelConflict(Exception):
     """The channel has changed since it was read, in another tab or by its service."""
 
 
-class Refused(Exception):
+class ChannelRefused(Exception):
     """A limit forbids the change; the message is for the person."""
 
 
@@ -65,7 +65,7 @@ def add_at(user: User, kind: str, destination: Destination, label: str = "") -> 
     with lock_user(user):
         own = Channel.objects.for_user(user)
         if own.count() >= settings.MOST_CHANNELS:
-            raise Refused(
+            raise ChannelRefused(
                 _("You have %(most)s channels, which is the limit. Remove one that you no longer need.")
                 % {"most": settings.MOST_CHANNELS}
             )
@@ -123,17 +123,17 @@ def change(read: Channel, seen: str, after: Destination, label: str) -> Channel:
     The row stays, with its reminders, pending deliveries and history. A new address or secret must be verified again.
     The old address keeps its links and code limits on a removed channel, because another person may read there.
     A channel that an operator disabled stays disabled. Repeating the same change does nothing.
-    Raises Conflict, `verification.Refused`.
+    Raises ChannelConflict, `verification.CodeRefused`.
     """
     with lock_user(read.user):
         channel = Channel.objects.select_for_update(no_key=True).filter(id=read.id, removed_at=None).first()
         if channel is None:
-            raise Conflict
+            raise ChannelConflict
         before = readable_destination(channel)
         if (channel.label, before) == (label, after):
             return channel
         if fingerprint(channel) != seen:
-            raise Conflict
+            raise ChannelConflict
         _check_rights(read.user, after.address)
         channel.label = label
         if _target(channel, before) != _target(channel, after):
@@ -146,7 +146,7 @@ def change(read: Channel, seen: str, after: Destination, label: str) -> Channel:
 
 
 def _target(channel: Channel, destination: Destination) -> tuple[dict[str, object], dict[str, str]]:
-    """Where messages go: the destination without its options."""
+    """The target of messages: the destination without its options."""
     options = providers.get(channel.provider).option_fields
     address = {name: value for name, value in destination.address.items() if name not in options}
     return address, dict(destination.secrets)
@@ -174,7 +174,7 @@ def _change_target(channel: Channel, after: Destination) -> None:
     codes.forget(channel.id)
     tests = Delivery.objects.filter(channel=channel, notification__origin__in=Notification.OF_CHANNELS)
     pending = tests.filter(state=Delivery.State.PENDING).values_list("id", flat=True)
-    cancel(Delivery, pending, Reason(Code.CHANGED))
+    cancel(Delivery, pending, Reason(DeliveryCode.CHANGED))
     tests.update(channel=former)
     LogEntry.objects.log_actions(channel.user_id, [channel], CHANGE, "Changed the address or a secret.")
 
@@ -182,7 +182,7 @@ def _change_target(channel: Channel, after: Destination) -> None:
 def _check_rights(user: User, address: Mapping[str, Any]) -> None:
     """Raises `verification.Refused`. `status_webhooks` asks again whenever it sends."""
     if address.get("everybody") and not sees_everybody(user):
-        raise verification.Refused(_("Only an operator can follow everybody's changes."))
+        raise verification.CodeRefused(_("Only an operator can follow everybody's changes."))
 
 
 def _reset_verification(channel: Channel) -> None:
@@ -195,7 +195,7 @@ def _reset_verification(channel: Channel) -> None:
     if verification.is_proven(channel.user, channel.provider, address):
         channel.verified_at = Now()
     elif verification.is_refused(channel.provider, address):
-        raise verification.Refused(mailboxes.REFUSED)
+        raise verification.CodeRefused(mailboxes.REFUSED)
 
 
 @transaction.atomic
@@ -203,13 +203,13 @@ def remove(channel: Channel) -> None:
     """Remove the channel: cancel what is pending, erase the secrets, keep the history."""
     Channel.objects.filter(id=channel.id, removed_at=None).update(removed_at=Now(), sealed_secrets="")
     pending = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING).values_list("id", flat=True)
-    cancel(Delivery, pending, Reason(Code.REMOVED))
+    cancel(Delivery, pending, Reason(DeliveryCode.REMOVED))
 
 
 def disable(ids: Iterable[UUID], note: str) -> list[UUID]:
     """Send nothing to these channels until `enable`. Returns those that were enabled and not removed."""
     enabled = Channel.objects.filter(id__in=ids, disabled_at=None)
-    return _update(enabled, Now(), Reason(Code.NOTE, said=note[:300]))
+    return _update(enabled, Now(), Reason(DeliveryCode.NOTE, said=note[:300]))
 
 
 def enable(ids: Iterable[UUID]) -> list[UUID]:
@@ -248,7 +248,7 @@ def secret_fingerprint(channel: Channel) -> str:
 def replace_secret(channel_id: UUID, seen: str, by: User, now: datetime) -> bool:
     """Replace the signing secret; both sign for a while. False if `seen` is not the current `secret_fingerprint`.
 
-    `now` is aware. The admin log records who did it. Raises Refused, `encryption.Unreadable`.
+    `now` is aware. The admin log records who did it. Raises ChannelRefused, `encryption.Unreadable`.
     """
     channel = Channel.objects.select_for_update(no_key=True).filter(id=channel_id, removed_at=None).first()
     if channel is None or secret_fingerprint(channel) != seen:
@@ -256,7 +256,7 @@ def replace_secret(channel_id: UUID, seen: str, by: User, now: datetime) -> bool
     provider, destination = providers.get(channel.provider), channel.destination()
     if len(overlaps := provider.overlap_ends(destination, now)) >= MOST_OLD_SECRETS:
         end = timezone.localtime(min(overlaps))
-        raise Refused(
+        raise ChannelRefused(
             _("%(count)s secrets sign each message already. The oldest expires %(end)s. Try again after that.")
             % {"count": MOST_OLD_SECRETS + 1, "end": dates.hour_of_week(end)}
         )

@@ -21,7 +21,7 @@ from common.database.postgres import blames_no_row, column, query
 from common.texts import languages
 from notifications.deliveries import outbox, withdrawal
 from notifications.models import Channel, Notification
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people import quiet
 from work import reasons
 from work.broker.wakes import Wake, publish_after_commit
@@ -68,8 +68,16 @@ SELECT DISTINCT ON (c.id, d.cause, day)
 # Failures for which no service is to blame, so that they set no `failing_since` (see `channel_health`). After any
 # other, a channel without one works again.
 _OWN = [
-    *reasons.Code,
-    *(Code.REMOVED, Code.UNVERIFIED, Code.DAMAGED, Code.NO_PROVIDER, Code.UNREADABLE, Code.RETURNED, Code.NOT_ACKED),
+    *reasons.WorkCode,
+    *(
+        DeliveryCode.REMOVED,
+        DeliveryCode.UNVERIFIED,
+        DeliveryCode.DAMAGED,
+        DeliveryCode.NO_PROVIDER,
+        DeliveryCode.UNREADABLE,
+        DeliveryCode.RETURNED,
+        DeliveryCode.NOT_ACKED,
+    ),
 ]
 
 _DISABLED = """
@@ -87,7 +95,7 @@ def tell_owners(now: datetime) -> int:
     # Cancel what is not sent yet of notices about channels that work again.
     works = Channel.objects.filter(disabled_at=None, failing_since=None)
     told = Notification.objects.filter(origin=Notification.Origin.NOTICE, outcome=Notification.Outcome.OPEN)
-    withdrawal.drop(told.filter(origin_id__in=works.values("id")), Code.MENDED)
+    withdrawal.drop(told.filter(origin_id__in=works.values("id")), DeliveryCode.MENDED)
     with transaction.atomic():
         wakes = record([*_deaths(), *_disabled()], now)
         publish_after_commit(wakes)

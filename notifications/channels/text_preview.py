@@ -36,7 +36,7 @@ class Reading:
 
 
 def read(user: User, said: Text, channels: Sequence[Channel], slot: datetime | None) -> Reading:
-    """How a text reads, and how long it is on these channels. Each provider counts what it would really send."""
+    """Return a text's preview, and its length on these channels. Each provider counts what it would really send."""
     answer = ANSWER.address(UUID(int=0))  # as long as that of any other id
     message = Message(UUID(int=0), said.subject, said.body, user.get_short_name(), slot, answer_url=answer)
     return Reading(

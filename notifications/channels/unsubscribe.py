@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce, Now
 
 from notifications.channels import changes, verification
 from notifications.models import Channel
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people import mailboxes
 
 
@@ -25,7 +25,7 @@ def stop(channel_id: UUID) -> None:
         elif channel.removed_at is None and channel.unsubscribed_at is None and _may_disable(channel):
             Channel.objects.filter(id=channel_id).update(
                 disabled_at=Now(),
-                disabled_code=Code.UNSUBSCRIBED,
+                disabled_code=DeliveryCode.UNSUBSCRIBED,
                 disabled_params={},
                 unsubscribed_at=Now(),
                 failing_since=None,

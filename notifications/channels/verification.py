@@ -24,7 +24,7 @@ class TooMany(Exception):
     """The daily limit of tests and codes is reached; the message is for the person."""
 
 
-class Refused(Exception):
+class CodeRefused(Exception):
     """The reader of the address wants no more codes; the message is for the person."""
 
 
@@ -54,7 +54,7 @@ def send_code(channel: Channel, now: datetime) -> None:
         # Another request may have changed the address meanwhile: it is the new one's reader who gets the code.
         channel.refresh_from_db()
         if is_refused(channel.provider, channel.address.get("address")):
-            raise Refused(mailboxes.REFUSED)
+            raise CodeRefused(mailboxes.REFUSED)
         spend_test(channel.user, now)
         _pause(channel, now)
         codes.renew(channel.id, now)

@@ -13,19 +13,19 @@ from django.utils import timezone
 
 from notifications.deliveries import outbox, shown
 from notifications.models import Channel, Delivery, Notification
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.broker.wakes import publish_after_commit
 from work.engine.manual import cancel
 from work.reasons import Reason
 
 LINK_LIFE = timedelta(days=30)
-"""How long after its notification was recorded a link to answer it is good for."""
+"""The lifetime of a link to answer, from the record of its notification on."""
 
 
 @transaction.atomic
 def acknowledge(notification_id: UUID) -> bool:
     """False when it has been answered before; nothing changes then."""
-    return _answer(notification_id, Code.ACKNOWLEDGED)
+    return _answer(notification_id, DeliveryCode.ACKNOWLEDGED)
 
 
 @transaction.atomic
@@ -35,7 +35,7 @@ def snooze(notification_id: UUID, until: datetime) -> bool:
     It goes where the first one went or would have gone, less the channels removed since. False when it has been
     answered before; nothing changes then.
     """
-    if not _answer(notification_id, Code.SNOOZED, until):
+    if not _answer(notification_id, DeliveryCode.SNOOZED, until):
         return False
     said = Notification.objects.get(id=notification_id)
     order = said.channel_order or list(said.deliveries.order_by("id").values_list("channel_id", flat=True))
@@ -52,7 +52,7 @@ def snooze(notification_id: UUID, until: datetime) -> bool:
     return True
 
 
-def _answer(notification_id: UUID, code: Code, until: datetime | None = None) -> bool:
+def _answer(notification_id: UUID, code: DeliveryCode, until: datetime | None = None) -> bool:
     first = Notification.objects.filter(id=notification_id, acknowledged_at=None).update(
         acknowledged_at=Now(), snoozed_until=until, advance_at=None
     )

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from notifications.messages.message import Rejected
 from notifications.models import Channel
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.answers import Answer, Done, NotStarted, OwnFault
 from work.reasons import Reason
 
@@ -54,9 +54,9 @@ def values(failing: bool, link_id: UUID, answer: Answer, state: str) -> tuple[An
     if isinstance(answer, NotStarted | OwnFault):
         return None
     gone = isinstance(answer, Rejected) and answer.gone
-    why = Reason(Code.SILENT, days=PATIENCE.days, why=answer.reason)
+    why = Reason(DeliveryCode.SILENT, days=PATIENCE.days, why=answer.reason)
     if gone:
-        why = Reason(Code.ADDRESS_GONE, why=answer.reason)
+        why = Reason(DeliveryCode.ADDRESS_GONE, why=answer.reason)
     return False, gone, state == "dead", link_id, why.code, why.json
 
 

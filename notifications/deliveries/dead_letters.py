@@ -1,4 +1,4 @@
-"""What owners may do with their dead letters besides what every kind of work has: by channel, and send them as new."""
+"""Actions of owners on their dead letters beyond those of every kind of work: by channel, and send them as new."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from notifications.deliveries.kind import DELIVERY
 from notifications.deliveries.outbox import NewNotification
 from notifications.models import Delivery, Notification
 from notifications.models.channel import verified
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people.models import User
 from work import dead_letters
 from work.broker.wakes import publish_after_commit
@@ -86,7 +86,7 @@ def send_as_new(rows: QuerySet[Delivery], which: str, who: Who, *, cause: str = 
     held = dead_letters.locked(sendable(rows))
     letters = Delivery.objects.select_related("notification").in_bulk(held)
     due = outbox.record(_copy(letters[key], who) for key in held)
-    reason = Reason(Code.SENT_AS_NEW)
+    reason = Reason(DeliveryCode.SENT_AS_NEW)
     manual.discard(Delivery, held, reason)
     new = [wake.id for wake in due]
     publish_after_commit(due[:PUBLISHED_AT_ONCE])

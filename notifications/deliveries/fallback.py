@@ -21,7 +21,7 @@ from common.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.models import Delivery
 from notifications.models.channel import USABLE_SQL
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.broker.wakes import publish_after_commit
 from work.reasons import NO_REASON, Reason
 
@@ -31,8 +31,8 @@ _FAILED = (Delivery.State.DEAD, Delivery.State.UNKNOWN)
 _GIVEN_UP = (Delivery.State.CANCELLED, Delivery.State.EXPIRED)
 
 
-class Standing(NamedTuple):
-    """Where a notification stands whose `advance_at` has come. Instants are aware, `escalate_after` is in minutes.
+class FallbackState(NamedTuple):
+    """The state of a notification whose `advance_at` has come. Instants are aware, `escalate_after` is in minutes.
 
     `label` is the newest delivery's channel, `waits_until` when that delivery becomes available where it has not yet;
     `next_id` and `next_provider` are the first channel in order that can be used and has not been tried.
@@ -109,21 +109,21 @@ WITH step AS (
 ){outbox.insert_deliveries("because_code", "because_params")}"""  # noqa: S608 - constants only
 
 
-def decide(standing: Standing) -> Step:
+def decide(standing: FallbackState) -> Step:
     """Decide what follows for a notification whose time has come."""
     every = None if standing.escalate_after is None else timedelta(minutes=standing.escalate_after)
     later = None if every is None else standing.now + every
     if standing.next_id is None or standing.state in _GIVEN_UP:
         return Step(False)
     if standing.state in _FAILED:
-        code = Code.BEFORE_FAILED if standing.state == Delivery.State.DEAD else Code.BEFORE_UNKNOWN
+        code = DeliveryCode.BEFORE_FAILED if standing.state == Delivery.State.DEAD else DeliveryCode.BEFORE_UNKNOWN
         why = Reason.read(standing.reason_code, standing.reason_params)
         return Step(True, Reason(code, label=standing.label, why=why), later)
     if every is None:
         return Step(False)  # it was sent again meanwhile; the trigger marks it again if that fails too
     if standing.waits_until is not None:
         return Step(False, next_at=standing.waits_until + every)  # nobody can acknowledge what has not gone out
-    because = Reason(Code.NOT_ACKNOWLEDGED, minutes=standing.escalate_after, label=standing.label)
+    because = Reason(DeliveryCode.NOT_ACKNOWLEDGED, minutes=standing.escalate_after, label=standing.label)
     return Step(True, because, later)
 
 
@@ -134,7 +134,7 @@ def advance(limit: int = BATCH) -> int:
     commit, and wait for the end of quiet hours like all others.
     """
     with transaction.atomic():
-        if not (taken := query(_TAKE, {"limit": limit, **outbox.parameters()}, Standing)):
+        if not (taken := query(_TAKE, {"limit": limit, **outbox.parameters()}, FallbackState)):
             return 0
         steps = [(standing, decide(standing)) for standing in taken]
         rows = query(_WRITE, {**_STEPS.values(steps), **outbox.parameters()})

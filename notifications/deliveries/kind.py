@@ -23,7 +23,7 @@ from notifications.messages.links import ANSWER, LEAVE, STOP, UNSUBSCRIBE
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery, Notification
 from notifications.models.channel import STATE_SQL
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people import codes, quiet
 from people.models import display_name
 from people.quiet import Window
@@ -38,12 +38,12 @@ from work.retry import Policy
 _TRYING_FOR = f"""coalesce(CASE WHEN d.tries + d.released > 1 THEN (
             SELECT extract(epoch FROM now() - min(a.started_at))::float FROM notifications_attempt a
              WHERE a.delivery_id = d.id AND a.replay = d.replays
-               AND (a.outcome <> 'released' OR a.reason_code = '{Code.HOST_RESTS}')
+               AND (a.outcome <> 'released' OR a.reason_code = '{DeliveryCode.HOST_RESTS}')
        ) END, 0.0)"""  # noqa: S608 - constants only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim(kinds.Claim):
+class DeliveryClaim(kinds.Claim):
     """A leased delivery with everything that a worker needs to send it without the database.
 
     `unusable` is why its channel must not be used (removed, disabled, not verified), None when it may be. `quiet` are
@@ -69,7 +69,7 @@ class Claim(kinds.Claim):
     withdrawn: Annotated[Reason | None, FROM_ROW]
     zone: Annotated[str, Loaded("p.time_zone")]
     is_test: Annotated[bool, Loaded("n.origin IN ('test', 'code')")]
-    was_held: Annotated[bool, Loaded(f"d.reason_code = '{Code.QUIET_HOURS}'")]
+    was_held: Annotated[bool, Loaded(f"d.reason_code = '{DeliveryCode.QUIET_HOURS}'")]
 
     @property
     def provider(self) -> str:
@@ -84,7 +84,7 @@ class Claim(kinds.Claim):
 _LONGEST_HELD, _MOST_HELD = 3_600.0, 174
 
 
-class DeliveryKind(Kind[Claim]):
+class DeliveryKind(Kind[DeliveryClaim]):
     task = DELIVER
     queue = "deliveries"
     model, attempts = Delivery, Attempt
@@ -98,7 +98,7 @@ class DeliveryKind(Kind[Claim]):
                         WHEN jsonb_typeof(address->'tries') = 'number'
                         THEN greatest(0, least((address->'tries')::numeric, 100))::int END
               FROM notifications_channel WHERE id = d.channel_id) END"""
-    claim = Claim
+    claim = DeliveryClaim
     columns = f"""
        n.subject, n.body, n.slot, n.category, n.data, coalesce(n.correlation_id, n.batch_id) AS correlation_id, n.hops,
        CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id,
@@ -106,7 +106,8 @@ class DeliveryKind(Kind[Claim]):
        CASE WHEN n.origin = 'topic' THEN n.origin_id END AS subscription_id,
        n.id AS notification_id, n.origin,
        CASE WHEN n.acknowledged_at IS NULL THEN CASE WHEN d.replays = 0 THEN n.withdrawn ELSE '' END
-            WHEN n.snoozed_until IS NULL THEN '{Code.ACKNOWLEDGED}' ELSE '{Code.SNOOZED}' END AS withdrawn,
+            WHEN n.snoozed_until IS NULL THEN '{DeliveryCode.ACKNOWLEDGED}'
+            ELSE '{DeliveryCode.SNOOZED}' END AS withdrawn,
        c.disabled_code, c.disabled_params, {STATE_SQL} AS channel_state, p.name, p.email, p.is_active,
        CASE WHEN n.origin IN ('schedule', 'api', 'event', 'topic', 'announcement') AND NOT n.urgent
             THEN p.quiet_from END AS quiet_from,
@@ -117,7 +118,7 @@ class DeliveryKind(Kind[Claim]):
   JOIN people_user p ON p.id = n.user_id"""
     follow, follow_values, follow_locks = channel_health.WRITE, channel_health.VALUES, ("channel",)
 
-    def read(self, row: Any, **common: Any) -> Claim:
+    def read(self, row: Any, **common: Any) -> DeliveryClaim:
         own_wish = row.replays > 0 and persist(partial(_sent_again_by, row.id)) == row.person_id
         return super().read(
             row,
@@ -144,36 +145,36 @@ class DeliveryKind(Kind[Claim]):
             withdrawn=_withdrawn(row, own_wish),
         )
 
-    def prepare(self, claim: Claim) -> Defer | Cancel | Answer | Callable[[], Answer]:
+    def prepare(self, claim: DeliveryClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
         if claim.withdrawn:
             return Cancel(claim.withdrawn)
         if claim.unusable:
             return NotStarted(claim.unusable)
         later = _until_quiet_hours_end(claim, 0.0)
         if (later or claim.was_held) and _is_silenced(claim, 0.0 if later is None else later.wait):
-            return Cancel(Reason(Code.HOLIDAY))
+            return Cancel(Reason(DeliveryCode.HOLIDAY))
         if later is not None:
             return later
         try:
             provider, destination = providers.get(claim.handler), claim.destination()
         except providers.UnknownProvider:
-            return NotStarted(Reason(Code.NO_PROVIDER, kind=claim.handler))
+            return NotStarted(Reason(DeliveryCode.NO_PROVIDER, kind=claim.handler))
         except encryption.Unreadable as error:
             if isinstance(error, encryption.MissingKey) and claim.released < _MOST_HELD:
-                return Defer(min(60.0 * 2**claim.released, _LONGEST_HELD), Reason(Code.UNREADABLE))
-            return NotStarted(Reason(Code.UNREADABLE))
+                return Defer(min(60.0 * 2**claim.released, _LONGEST_HELD), Reason(DeliveryCode.UNREADABLE))
+            return NotStarted(Reason(DeliveryCode.UNREADABLE))
         # Last: whoever may go out now holds a slot of its host until it has been sent.
         if (turn := limits.limited(claim)) is None:
             return partial(limits.send, claim, provider, destination)
-        if turn[1].code == Code.HOST_RESTS and (given_up := _give_up(claim, *turn, limits.LONGEST_REST)):
+        if turn[1].code == DeliveryCode.HOST_RESTS and (given_up := _give_up(claim, *turn, limits.LONGEST_REST)):
             return Rejected(given_up)  # a host that rests uses up no tries
         return Defer(*turn)
 
     def keeps_receipt(self, receipt: Reason) -> bool:
         """Of emails that were only saved, so that pages can say it."""
-        return receipt.code == Code.SAVED
+        return receipt.code == DeliveryCode.SAVED
 
-    def origin(self, claim: Claim) -> tuple[str, UUID | None]:
+    def origin(self, claim: DeliveryClaim) -> tuple[str, UUID | None]:
         """The id of the schedule, where one has caused it."""
         return str(claim.message.schedule_id or ""), claim.message.correlation_id
 
@@ -193,18 +194,18 @@ class DeliveryKind(Kind[Claim]):
             return False
 
     def lost(self, handler: str) -> Reason:
-        return Reason(Code.NOT_ACKED) if handler in providers.pulled() else super().lost(handler)
+        return Reason(DeliveryCode.NOT_ACKED) if handler in providers.pulled() else super().lost(handler)
 
-    def next_try(self, claim: Claim, wait: float, reason: Reason) -> Defer | Rejected:
+    def next_try(self, claim: DeliveryClaim, wait: float, reason: Reason) -> Defer | Rejected:
         later = _until_quiet_hours_end(claim, wait)
         following = Defer(wait, reason) if later is None else Defer(later.wait, reason.then(later.reason))
         given_up = _give_up(claim, following.wait, reason, None)
         return following if given_up is None else Rejected(given_up)
 
-    def follow_row(self, claim: Claim, answer: Answer, state: str) -> tuple[Any, ...] | None:
+    def follow_row(self, claim: DeliveryClaim, answer: Answer, state: str) -> tuple[Any, ...] | None:
         return channel_health.values(claim.failing, claim.link_id, answer, state)
 
-    def after(self, claim: Claim, answer: Answer) -> None:
+    def after(self, claim: DeliveryClaim, answer: Answer) -> None:
         if not isinstance(answer, Delivered):
             fallback.advance()
         elif answer.moved_to:
@@ -215,7 +216,7 @@ class DeliveryKind(Kind[Claim]):
     def pulled_again(self, ids: Collection[UUID]) -> None:
         """Wake who waits for them. Nobody can pull those of a queue that was removed: they are cancelled."""
         rows = list(Delivery.objects.filter(id__in=ids).values_list("id", "channel_id", "channel__removed_at"))
-        cancel(Delivery, [key for key, _, removed in rows if removed], Reason(Code.REMOVED))
+        cancel(Delivery, [key for key, _, removed in rows if removed], Reason(DeliveryCode.REMOVED))
         wake_pullers_after_commit({channel_id for _, channel_id, _ in rows})
 
     def rescue(self) -> int:
@@ -225,24 +226,24 @@ class DeliveryKind(Kind[Claim]):
 DELIVERY = DeliveryKind()
 
 
-def _give_up(claim: Claim, wait: float, why: Reason, longest: int | None) -> Reason | None:
+def _give_up(claim: DeliveryClaim, wait: float, why: Reason, longest: int | None) -> Reason | None:
     """Why not to try again in `wait` seconds: it is later after the first try than its channel wants, or `longest`."""
     after = claim.give_up_after or longest
     if after is None or claim.trying_for + wait <= after:
         return None
-    return Reason(Code.GIVEN_UP, seconds=after, why=why)
+    return Reason(DeliveryCode.GIVEN_UP, seconds=after, why=why)
 
 
-def _until_quiet_hours_end(claim: Claim, wait: float) -> Defer | None:
+def _until_quiet_hours_end(claim: DeliveryClaim, wait: float) -> Defer | None:
     """Until the quiet hours end that a try in `wait` seconds falls into; None where it may disturb."""
     if not providers.disturbs(claim.handler):
         return None
     if (found := quiet.wait(claim.claimed_at + timedelta(seconds=wait), claim.quiet)) is None:
         return None
-    return Defer((found.until - claim.claimed_at).total_seconds(), Reason(Code.QUIET_HOURS, until=found.shown))
+    return Defer((found.until - claim.claimed_at).total_seconds(), Reason(DeliveryCode.QUIET_HOURS, until=found.shown))
 
 
-def _is_silenced(claim: Claim, wait: float) -> bool:
+def _is_silenced(claim: DeliveryClaim, wait: float) -> bool:
     """Whether nothing of its schedule rings at its slot, or in `wait` seconds."""
     schedule, slot = claim.message.schedule_id, claim.message.slot
     if schedule is None or slot is None:
@@ -253,18 +254,18 @@ def _is_silenced(claim: Claim, wait: float) -> bool:
 
 def _unusable(row: Any) -> Reason | None:
     match row.channel_state:
-        case Code.DISABLED:
-            return Reason(Code.DISABLED, why=Reason.read(row.disabled_code, row.disabled_params))
-        case Code.REMOVED:
-            return Reason(Code.REMOVED)
-        case Code.UNVERIFIED if not row.is_test:
-            return Reason(Code.UNVERIFIED)
-    return None if isinstance(json.loads(row.address), dict) else Reason(Code.DAMAGED, part="address")
+        case DeliveryCode.DISABLED:
+            return Reason(DeliveryCode.DISABLED, why=Reason.read(row.disabled_code, row.disabled_params))
+        case DeliveryCode.REMOVED:
+            return Reason(DeliveryCode.REMOVED)
+        case DeliveryCode.UNVERIFIED if not row.is_test:
+            return Reason(DeliveryCode.UNVERIFIED)
+    return None if isinstance(json.loads(row.address), dict) else Reason(DeliveryCode.DAMAGED, part="address")
 
 
 def _withdrawn(row: Any, own_wish: bool) -> Reason | None:
     if not row.is_active:
-        return Reason(Code.SWITCHED_OFF)
+        return Reason(DeliveryCode.SWITCHED_OFF)
     return Reason(row.withdrawn) if row.withdrawn and not own_wish else None
 
 

@@ -27,22 +27,22 @@ from notifications.messages.change_types import STATUS
 from notifications.messages.message import Destination
 from notifications.net import chain
 from notifications.providers.base import Provider, Rate
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.answers import Answer, Done
 from work.engine.claim import LEASE
 from work.reasons import Reason
 
 if TYPE_CHECKING:
-    from notifications.deliveries.kind import Claim
+    from notifications.deliveries.kind import DeliveryClaim
 
 _DAY = 86_400.0
 # A shorter wait is over before anybody reads a time.
 _WORTH_A_TIME = 60.0  # seconds
 _CODES = {
-    "service": Code.LIMIT_SERVICE,
-    "channel": Code.LIMIT_CHANNEL,
-    "host": Code.LIMIT_HOST,
-    "person": Code.LIMIT_PERSON,
+    "service": DeliveryCode.LIMIT_SERVICE,
+    "channel": DeliveryCode.LIMIT_CHANNEL,
+    "host": DeliveryCode.LIMIT_HOST,
+    "person": DeliveryCode.LIMIT_PERSON,
 }
 
 
@@ -67,7 +67,7 @@ def _know_worker(instance: Any, **_: Any) -> None:
     _Worker.name, _Worker.share = f"{socket.gethostname()}:{os.getpid()}", max(1, instance.concurrency // 2)
 
 
-def limited(claim: Claim) -> tuple[float, Reason] | None:
+def limited(claim: DeliveryClaim) -> tuple[float, Reason] | None:
     """None: it may go out now, and has been counted. Else the seconds until its turn and why; nothing was counted.
 
     Costs one round trip to Redis, and none without a limit: an inbox, an unusable channel. May sleep for a moment.
@@ -89,7 +89,7 @@ def limited(claim: Claim) -> tuple[float, Reason] | None:
     return _deferral(found, rates, provider, claim)
 
 
-def _take(limits: list[Limit], claim: Claim, patience: float, ended: Ended | None) -> Reservation | None:
+def _take(limits: list[Limit], claim: DeliveryClaim, patience: float, ended: Ended | None) -> Reservation | None:
     """Ask for its turn again and again, while a slot of its host is expected to be free within `patience` seconds."""
     person, token, until = str(claim.person_id), str(claim.token), time.monotonic() + patience
     while True:
@@ -101,13 +101,13 @@ def _take(limits: list[Limit], claim: Claim, patience: float, ended: Ended | Non
         patience, ended = until - time.monotonic(), None
 
 
-def send(claim: Claim, provider: Provider, destination: Destination) -> Answer:
+def send(claim: DeliveryClaim, provider: Provider, destination: Destination) -> Answer:
     """Send, and free the slots of its host. The answer says whether the host hangs."""
     started, answered = time.monotonic(), None
     try:
         with chain.within(claim.message.correlation_id or claim.message.key, claim.message.hops):
             answer = provider.send(claim.message, destination)
-        answered = isinstance(answer, Done) or answer.reason.code != Code.TIMEOUT
+        answered = isinstance(answer, Done) or answer.reason.code != DeliveryCode.TIMEOUT
         return answer
     finally:
         if _is_limited(claim):
@@ -117,11 +117,13 @@ def send(claim: Claim, provider: Provider, destination: Destination) -> Answer:
                 rate_limiter.end(slots, ended)
 
 
-def _is_limited(claim: Claim) -> bool:
+def _is_limited(claim: DeliveryClaim) -> bool:
     return not claim.unusable and providers.disturbs(claim.provider)
 
 
-def _deferral(found: Reservation, rates: dict[Window, Rate], provider: Provider, claim: Claim) -> tuple[float, Reason]:
+def _deferral(
+    found: Reservation, rates: dict[Window, Rate], provider: Provider, claim: DeliveryClaim
+) -> tuple[float, Reason]:
     late = claim.left is not None and found.wait > claim.left
     wait = claim.left if claim.left is not None and late else found.wait
     until = None if late else _until(wait, claim.claimed_at, claim.zone)
@@ -131,18 +133,18 @@ def _deferral(found: Reservation, rates: dict[Window, Rate], provider: Provider,
         return wait, Reason(_CODES[rate.scope], **given, until=until)
     host = _host(provider, claim) or str(provider.label)
     if found.resting:
-        return wait, Reason(Code.HOST_RESTS, host=host, until=until)
-    return wait, Reason(Code.HOST_BUSY, host=host, amount=found.limit.amount, until=until)
+        return wait, Reason(DeliveryCode.HOST_RESTS, host=host, until=until)
+    return wait, Reason(DeliveryCode.HOST_BUSY, host=host, amount=found.limit.amount, until=until)
 
 
-def _persons_day(claim: Claim) -> list[Rate]:
+def _persons_day(claim: DeliveryClaim) -> list[Rate]:
     """Tests are counted where they are asked for. A status webhook gets as much as there are changes."""
     if claim.is_test or claim.provider == STATUS or settings.SENDS_PER_PERSON_PER_DAY <= 0:
         return []
     return [Rate("person", settings.SENDS_PER_PERSON_PER_DAY, _DAY, "person")]
 
 
-def _slots(provider: Provider, claim: Claim) -> list[Slots]:
+def _slots(provider: Provider, claim: DeliveryClaim) -> list[Slots]:
     """Those of its host, or of its channel where the host is not known, then those of the host in this worker."""
     host = _host(provider, claim)
     most = 1 if provider.one_at_a_time else settings.SENDS_AT_ONCE.get(host, settings.SENDS_AT_ONCE[""])
@@ -153,11 +155,11 @@ def _slots(provider: Provider, claim: Claim) -> list[Slots]:
     return slots
 
 
-def _host(provider: Provider, claim: Claim) -> str:
+def _host(provider: Provider, claim: DeliveryClaim) -> str:
     return provider.host(Destination(claim.address))
 
 
-def _window(rate: Rate, provider: Provider, claim: Claim) -> Window:
+def _window(rate: Rate, provider: Provider, claim: DeliveryClaim) -> Window:
     match rate.scope:
         case "service":
             counted_over = ""

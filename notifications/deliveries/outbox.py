@@ -16,7 +16,7 @@ from common.uuid7 import uuid7
 from notifications import providers
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
 from notifications.models import Channel, Notification
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people import quiet
 from work.broker import wakes
 from work.broker.wakes import Wake, publish_after_commit
@@ -113,7 +113,7 @@ def _wait(new: NewNotification, provider: str) -> tuple[datetime | None, datetim
         return new.available_at, new.expires_at, "", "{}"
     # When it was due, for a change of the quiet hours (see `quiet_changes`).
     due = {} if new.available_at is None else {"due": new.available_at.timestamp()}
-    reason = Reason(Code.QUIET_HOURS, until=new.quiet_hours.shown, **due)
+    reason = Reason(DeliveryCode.QUIET_HOURS, until=new.quiet_hours.shown, **due)
     return new.quiet_hours.until, new.expires_at, str(reason.code), reason.json
 
 
@@ -184,7 +184,7 @@ def parameters(is_bulk: bool = False) -> dict[str, object]:
 
 
 def due_of(rows: Sequence[Any], people: Mapping[UUID, int]) -> list[Wake]:
-    """What to publish for inserted deliveries, and later those that programs pull, which are never published.
+    """The wakes of inserted deliveries, and later those that programs pull, which are never published.
 
     `people` are the ids of the persons by those of the notifications. Programs that wait are woken after the commit.
     """

@@ -1,4 +1,4 @@
-"""How the last notification of each schedule ended, where it did not arrive everywhere."""
+"""The outcome of the last notification of each schedule, where it did not arrive everywhere."""
 
 from collections.abc import Sequence
 from uuid import UUID

@@ -17,11 +17,11 @@ from django.db import transaction
 
 from common.database.postgres import column, query
 from notifications.deliveries import fallback
-from notifications.deliveries.kind import DELIVERY, Claim
+from notifications.deliveries.kind import DELIVERY, DeliveryClaim
 from notifications.deliveries.pull_signal import LONGEST_WAIT, wake_pullers
 from notifications.models import Channel
 from notifications.providers.queue import Settings
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.engine import recovery, runner
 from work.engine.claim import claim_pulled, read
 from work.engine.decision import Decision
@@ -34,7 +34,7 @@ _RECOVERED = 500
 _SHORTEST_WAIT = 0.05  # seconds
 
 
-class Standing(NamedTuple):
+class QueueState(NamedTuple):
     """A queue at the instant `now`. Instants are aware, None where there is no such message.
 
     `held`: messages under a lease; the first of these ends at `lease_ends`. `returned_at`: when the first message comes
@@ -67,9 +67,9 @@ SELECT now() AS now,
 """  # noqa: S608 - constants only
 
 
-def count(channel_id: UUID, most: int) -> Standing:
+def count(channel_id: UUID, most: int) -> QueueState:
     """The queue as it is now; counts at most `most` waiting messages."""
-    [found] = query(_COUNT, {"channel": channel_id, "most": most}, Standing)
+    [found] = query(_COUNT, {"channel": channel_id, "most": most}, QueueState)
     return found
 
 
@@ -77,7 +77,7 @@ def count(channel_id: UUID, most: int) -> Standing:
 class Pulled:
     """Messages, or how many seconds to wait before it is worth polling again."""
 
-    messages: list[Claim]
+    messages: list[DeliveryClaim]
     wait: float = 0.0
 
 
@@ -95,8 +95,8 @@ def pull(channel: Channel, batch_size: int, seconds: float, worker: str) -> Pull
     return Pulled(messages, _SHORTEST_WAIT)
 
 
-def _takes(standing: Standing, settings: Settings, most: int) -> int:
-    """How many messages may be taken now; none while a batch is still filling."""
+def _takes(standing: QueueState, settings: Settings, most: int) -> int:
+    """Return the number of messages that may be taken now; none while a batch is still filling."""
     free = settings.concurrency - standing.held
     if settings.concurrency == 1 and standing.returned_at is not None and standing.returned_at > standing.now:
         free = 0  # the message before comes again first
@@ -107,7 +107,7 @@ def _takes(standing: Standing, settings: Settings, most: int) -> int:
     return min(standing.waiting, batch) if is_late or standing.waiting >= batch else 0
 
 
-def _wait(standing: Standing, settings: Settings) -> float:
+def _wait(standing: QueueState, settings: Settings) -> float:
     filled = standing.oldest and standing.oldest + timedelta(seconds=settings.batch_timeout)
     changes = (standing.lease_ends, standing.returned_at, standing.next_at, filled)
     ahead = [(at - standing.now).total_seconds() for at in changes if at is not None and at > standing.now]
@@ -134,7 +134,7 @@ def _claim(channel_id: UUID, batch_size: int, seconds: float, worker: str) -> li
     return claim_pulled(DELIVERY, [row.id for row in ids], seconds, worker)
 
 
-def _begin(row: object) -> Claim | None:
+def _begin(row: object) -> DeliveryClaim | None:
     """The message; None for one that nobody may get any more, which is settled."""
     claim = read(DELIVERY, row)
     with suppress(runner.TryAgain):
@@ -143,8 +143,8 @@ def _begin(row: object) -> Claim | None:
     return None
 
 
-class Result(StrEnum):
-    """What became of a lease. `LATE`: it was over. `SETTLED`: the program has already said otherwise."""
+class LeaseResult(StrEnum):
+    """The result for a lease. `LATE`: it was over. `SETTLED`: the program has already said otherwise."""
 
     ACKED = "acked"
     RETURNED = "returned"
@@ -177,7 +177,7 @@ SELECT d.id, a.token, a.outcome,
 """  # noqa: S608 - constants only
 
 
-def settle(channel: Channel, wishes: Mapping[str, int | None]) -> dict[str, Result]:
+def settle(channel: Channel, wishes: Mapping[str, int | None]) -> dict[str, LeaseResult]:
     """working -> done for a lease with None, pending again in so many seconds with a number; dead at the last try.
 
     The same wish again gets the same result, and does nothing.
@@ -185,7 +185,7 @@ def settle(channel: Channel, wishes: Mapping[str, int | None]) -> dict[str, Resu
     named = {(UUID(key[:32]), UUID(key[32:])): key for key in wishes if _LEASE_ID.fullmatch(key)}
     ids, tokens = zip(*named, strict=True) if named else ((), ())
     values = {"channel": channel.id, "ids": column(ids), "tokens": column(tokens)}
-    most_tries, found = Settings.read(channel.address).tries, dict.fromkeys(wishes, Result.NOT_FOUND)
+    most_tries, found = Settings.read(channel.address).tries, dict.fromkeys(wishes, LeaseResult.NOT_FOUND)
     with transaction.atomic():
         rows = []
         for lease in query(_LEASES, values, Lease):
@@ -194,34 +194,34 @@ def settle(channel: Channel, wishes: Mapping[str, int | None]) -> dict[str, Resu
             rows.append(settlement(DELIVERY, lease, decision))
         if rows:
             write(DELIVERY, rows)
-    if Result.DEAD in found.values():
+    if LeaseResult.DEAD in found.values():
         fallback.advance()
     if rows:
         wake_pullers([channel.id])  # some wait because others hold all that they may
-    if Result.NOT_FOUND in found.values():
+    if LeaseResult.NOT_FOUND in found.values():
         for row in query(_CLOSED, values):
             key = named[row.id, row.token]
-            if found[key] is Result.NOT_FOUND:
+            if found[key] is LeaseResult.NOT_FOUND:
                 found[key] = _repeated(row.outcome, wishes[key] is None, row.is_dead)
     return found
 
 
-def _decide(lease: Lease, delay: int | None, most_tries: int) -> tuple[Decision, Result]:
+def _decide(lease: Lease, delay: int | None, most_tries: int) -> tuple[Decision, LeaseResult]:
     if delay is None:
-        return Decision("delivered", "delivered", NO_REASON), Result.ACKED
-    reason = Reason(Code.RETURNED)
+        return Decision("delivered", "delivered", NO_REASON), LeaseResult.ACKED
+    reason = Reason(DeliveryCode.RETURNED)
     if lease.tries >= most_tries:
-        return Decision("dead", "retryable", reason), Result.DEAD
-    return Decision("pending", "retryable", reason, wait=float(delay)), Result.RETURNED
+        return Decision("dead", "retryable", reason), LeaseResult.DEAD
+    return Decision("pending", "retryable", reason, wait=float(delay)), LeaseResult.RETURNED
 
 
-def _repeated(outcome: str, is_ack: bool, is_dead: bool) -> Result:
+def _repeated(outcome: str, is_ack: bool, is_dead: bool) -> LeaseResult:
     """The result for a lease whose attempt has ended so, or was not closed in time."""
     match outcome, is_ack:
         case ("delivered", True):
-            return Result.ACKED
+            return LeaseResult.ACKED
         case ("retryable", False):
-            return Result.DEAD if is_dead else Result.RETURNED
+            return LeaseResult.DEAD if is_dead else LeaseResult.RETURNED
         case ("delivered" | "retryable", _):
-            return Result.SETTLED
-    return Result.LATE
+            return LeaseResult.SETTLED
+    return LeaseResult.LATE

@@ -1,4 +1,4 @@
-"""What waits for the end of quiet hours is decided anew when its person changes them, their time zone, or a holiday.
+"""Reschedule deliveries that wait for quiet hours when their person changes these, their zone, or a holiday.
 
 Its time is set back to when it was due, in the transaction of the change. The worker that claims it then decides by the
 new quiet hours, and rescue publishes what was not published.
@@ -14,7 +14,7 @@ from django.dispatch import receiver
 
 from common.database.postgres import query
 from notifications.deliveries.outbox import DELIVER
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people.models import User
 from work.broker import wakes
 from work.broker.wakes import Wake, publish_after_commit
@@ -47,5 +47,5 @@ def _release(instance: User, created: bool, update_fields: frozenset[str] | None
 
 def release(user_id: int) -> None:
     """Release what the person's quiet hours hold."""
-    rows = query(_RELEASE, {**wakes.parameters(), "user": user_id, "code": str(Code.QUIET_HOURS)})
+    rows = query(_RELEASE, {**wakes.parameters(), "user": user_id, "code": str(DeliveryCode.QUIET_HOURS)})
     publish_after_commit(Wake(DELIVER, row.id, row.wait, user_id, row.is_bulk) for row in rows)

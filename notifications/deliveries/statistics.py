@@ -1,4 +1,4 @@
-"""What became of a channel's newest deliveries, for its page."""
+"""Outcomes of a channel's newest deliveries, for its page."""
 
 from datetime import datetime, timedelta
 from typing import NamedTuple

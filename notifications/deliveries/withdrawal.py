@@ -4,13 +4,13 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from notifications.models import Delivery, Notification
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.engine.manual import cancelled
 from work.reasons import Reason
 
 
 @transaction.atomic
-def cancel(notifications: QuerySet[Notification], code: Code = Code.CANCELLED) -> int:
+def cancel(notifications: QuerySet[Notification], code: DeliveryCode = DeliveryCode.CANCELLED) -> int:
     """Like `drop`; no further channel is tried for them either."""
     changed = drop(notifications, code)
     notifications.filter(advance_at__isnull=False).update(advance_at=None)
@@ -18,7 +18,7 @@ def cancel(notifications: QuerySet[Notification], code: Code = Code.CANCELLED) -
 
 
 @transaction.atomic
-def drop(notifications: QuerySet[Notification], code: Code) -> int:
+def drop(notifications: QuerySet[Notification], code: DeliveryCode) -> int:
     """pending -> cancelled. What is being sent may arrive; if it fails, it is not tried again."""
     open_ones = Exists(Delivery.objects.filter(notification=OuterRef("id"), state__in=Delivery.OPEN))
     caused = notifications.filter(open_ones | Q(advance_at__isnull=False))

@@ -1,1 +1,1 @@
-"""What a message holds: its text, links and types of changes. Pure."""
+"""The parts of a message: text, links and types of changes. Pure."""

@@ -37,7 +37,7 @@ class Change(models.Model):
 
 
 class FeedPosition(models.Model):
-    """How far a task, named by `reader`, has read the feed. See `change_feed.process`."""
+    """The position of a task, named by `reader`, in the feed. See `change_feed.process`."""
 
     reader = models.CharField(max_length=16, primary_key=True)
     xact = models.BigIntegerField()

@@ -16,7 +16,7 @@ from notifications.messages.change_types import STATUS
 from notifications.models import change
 from notifications.models.channel import Channel
 from notifications.models.notification import Notification
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people.models import User
 from work import models as work
 from work.reasons import sentence
@@ -179,7 +179,7 @@ class Delivery(work.Work):
     @property
     def shown_state(self) -> str:
         """Its state for people: an email that was only written to a folder is “saved”, not delivered."""
-        is_saved = self.state == self.State.DELIVERED and self.reason_code == Code.SAVED
+        is_saved = self.state == self.State.DELIVERED and self.reason_code == DeliveryCode.SAVED
         return "saved" if is_saved else self.state
 
     @property

@@ -174,7 +174,7 @@ class Notification(models.Model):
         return self._labels({"expired"})
 
     def wanted(self) -> int:
-        """How many of its deliveries count: those that nobody cancelled."""
+        """The number of its deliveries that nobody cancelled."""
         return sum(delivery.state != "cancelled" for delivery in self.deliveries.all())
 
     def _labels(self, states: Container[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which addresses forms visit: each visit waits for a stranger's machine, and calls it without being asked.
+"""Limits of the addresses that forms visit: each waits for a stranger's machine, and calls it unasked.
 
 An address that is not visited is taken as it stands, like one that does not answer: every send is guarded anyway.
 """
@@ -12,9 +12,9 @@ from common.redis import rate_limiter
 from common.redis.rate_limiter import Window
 
 AT_ONCE = 2
-"""How many forms of one person visit addresses at the same time."""
+"""Forms of one person that visit addresses at the same time, at most."""
 A_MINUTE = 20
-"""How often the forms of all people together visit one host."""
+"""Visits of all people's forms to one host a minute, at most."""
 # Seconds after which a visit that never ended counts no more: its process was killed.
 _LONGEST = 30
 

@@ -9,7 +9,7 @@ from notifications.net import http
 from notifications.net.address_policy import EXAMPLE, RefusedURL, check_url
 
 PROBE_SECONDS = 5.0
-"""How long a form waits for an address before it accepts it untested."""
+"""Seconds that a form waits for an address before it accepts it untested."""
 
 
 class AddressField(forms.CharField):

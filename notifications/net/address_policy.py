@@ -14,7 +14,7 @@ import idna
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.reasons import Reason
 
 Address = IPv4Address | IPv6Address
@@ -75,7 +75,7 @@ _PRIVATE_SUFFIXES = ("local", "localdomain", "internal", "intranet", "lan", "cor
 class RefusedURL(ValueError):
     """Carillon does not post to this address. The message says why, and what to enter instead."""
 
-    def __init__(self, message: str, code: Code = Code.FORBIDDEN) -> None:
+    def __init__(self, message: str, code: DeliveryCode = DeliveryCode.FORBIDDEN) -> None:
         super().__init__(message)
         self.reason = Reason(code)
 
@@ -184,4 +184,4 @@ def _refuse_private(host: str) -> None:
         private = not networks and ("." not in name or name.endswith(tuple(f".{end}" for end in _PRIVATE_SUFFIXES)))
         reached = ["0.0.0.0"] if private else []  # noqa: S104 (a denied address, not one that we bind)
     if not all(permitted(address, networks) for address in reached):
-        raise RefusedURL(str(Reason(Code.PRIVATE)), Code.PRIVATE)
+        raise RefusedURL(str(Reason(DeliveryCode.PRIVATE)), DeliveryCode.PRIVATE)

@@ -5,17 +5,17 @@ import socket
 import ssl
 
 from notifications.net.proxy import ProxyRefused
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.reasons import Reason
 
 # The first entry that matches an exception in the chain decides.
-_CODES: tuple[tuple[type[BaseException], Code], ...] = (
-    (ssl.SSLError, Code.TLS),
-    (socket.gaierror, Code.NAME),
-    (ConnectionRefusedError, Code.CONNECTION_REFUSED),
-    (http.client.RemoteDisconnected, Code.NO_ANSWER),
-    (ConnectionError, Code.BROKEN),
-    (http.client.HTTPException, Code.NOT_HTTP),
+_CODES: tuple[tuple[type[BaseException], DeliveryCode], ...] = (
+    (ssl.SSLError, DeliveryCode.TLS),
+    (socket.gaierror, DeliveryCode.NAME),
+    (ConnectionRefusedError, DeliveryCode.CONNECTION_REFUSED),
+    (http.client.RemoteDisconnected, DeliveryCode.NO_ANSWER),
+    (ConnectionError, DeliveryCode.BROKEN),
+    (http.client.HTTPException, DeliveryCode.NOT_HTTP),
 )
 
 
@@ -24,16 +24,16 @@ def describe(error: BaseException, service: str, seconds: float) -> Reason:
     link: BaseException | None = error
     while link:
         if isinstance(link, ProxyRefused):
-            return Reason(Code.PROXY, answer=str(link))
+            return Reason(DeliveryCode.PROXY, answer=str(link))
         if isinstance(link, ssl.SSLCertVerificationError):
             said = link.verify_message.rstrip(".")
-            return Reason(Code.CERTIFICATE, service=service, said=said, number=link.verify_code)
+            return Reason(DeliveryCode.CERTIFICATE, service=service, said=said, number=link.verify_code)
         if isinstance(link, TimeoutError):
-            return Reason(Code.TIMEOUT, service=service, seconds=seconds)
+            return Reason(DeliveryCode.TIMEOUT, service=service, seconds=seconds)
         for kind, code in _CODES:
             if isinstance(link, kind):
                 return Reason(code, service=service)
         if isinstance(link, OSError) and link.errno:
-            return Reason(Code.UNREACHABLE, service=service, errno=link.errno)
+            return Reason(DeliveryCode.UNREACHABLE, service=service, errno=link.errno)
         link = link.__cause__ or link.__context__
-    return Reason(Code.BROKEN, service=service)
+    return Reason(DeliveryCode.BROKEN, service=service)

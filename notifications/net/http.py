@@ -32,7 +32,7 @@ from notifications.net.address_policy import RefusedURL, allowed_networks, check
 from notifications.net.deadline import DeadlineSocket, RefusedAddress, tls_context, within
 from notifications.net.failures import describe
 from notifications.net.proxy import open_connection
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.reasons import Reason
 
 MAX_BODY = 64 * 1024
@@ -97,16 +97,16 @@ def request(
             line.request(method, parts.target, body or None, headers)
             answer = line.getresponse()
         except RefusedAddress:
-            raise NotSent(Reason(Code.PRIVATE), refused=True) from None
+            raise NotSent(Reason(DeliveryCode.PRIVATE), refused=True) from None
         except _FAILURES as error:
             # "from None": the chain holds the whole address, query included.
             failure = Unanswered if running.sent else NotSent
             raise failure(describe(error, SERVICE, deadline)) from None
         except ValueError:
-            raise NotSent(Reason(Code.NOT_A_REQUEST), refused=True) from None
+            raise NotSent(Reason(DeliveryCode.NOT_A_REQUEST), refused=True) from None
         if answer.status < 200:
             # http.client takes an interim answer for the final one; the rest would be read as the next answer.
-            raise Unanswered(Reason(Code.INTERIM, service=SERVICE, status=answer.status))
+            raise Unanswered(Reason(DeliveryCode.INTERIM, service=SERVICE, status=answer.status))
         told = HTTPHeaderDict(answer.getheaders())
         try:
             return Response(answer.status, told, _read(answer, most))
@@ -136,7 +136,7 @@ def probe(url: str, deadline: float) -> None:
                 if parts.scheme == "https":
                     tls_context().wrap_socket(reached, server_hostname=host.rstrip(".")).close()
         except RefusedAddress:
-            raise NotSent(Reason(Code.PRIVATE), refused=True) from None
+            raise NotSent(Reason(DeliveryCode.PRIVATE), refused=True) from None
         except ssl.SSLCertVerificationError as error:
             raise NotSent(describe(error, SERVICE, deadline)) from None
 

@@ -8,7 +8,7 @@ from typing import Any
 from notifications.messages.message import Rejected
 from notifications.net import http
 from notifications.net.http import Response
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work import retry
 from work.answers import Ambiguous, Answer, Retryable
 from work.reasons import Reason
@@ -72,14 +72,14 @@ def retry_later(service: str, response: Response, retry_after: object = None) ->
     return Retryable(answered(service, response), wait)
 
 
-def answered(service: str, response: Response, code: Code = Code.HTTP) -> Reason:
+def answered(service: str, response: Response, code: DeliveryCode = DeliveryCode.HTTP) -> Reason:
     """Return the reason for an answer that only its status describes."""
     return Reason(code, service=service, status=response.status)
 
 
 def damaged(part: str) -> Rejected:
     """Return the answer for a channel whose row was damaged, for example by hand."""
-    return Rejected(Reason(Code.DAMAGED, part=part))
+    return Rejected(Reason(DeliveryCode.DAMAGED, part=part))
 
 
 def json_object(response: Response) -> dict[str, Any]:

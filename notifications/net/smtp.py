@@ -17,10 +17,10 @@ from django.core.mail.backends.smtp import EmailBackend
 from notifications.net.deadline import connect, has_deadline, tls_context
 
 IDLE_SECONDS = 60.0
-"""How long a session waits for the next mail. Most servers close an idle one after five minutes."""
+"""Seconds that a session waits for the next mail. Most servers close an idle one after five minutes."""
 
 IDLE_SESSIONS = 8
-"""How many sessions a process keeps: one for each thread that sends at the same time."""
+"""Sessions that a process keeps, at most: one for each thread that sends at the same time."""
 
 MAILS_PER_SESSION = 100
 """Most servers close a session after about this many."""

@@ -18,7 +18,7 @@ from notifications.net.http import Unanswered
 from notifications.providers import apprise_requests
 from notifications.providers.apprise_services import NAMES, REFUSED, SERVICES
 from notifications.providers.base import Limits, Provider, Rendered, SecretInput, render
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.answers import Ambiguous, Answer
 from work.reasons import Reason
 
@@ -201,9 +201,9 @@ def _judge(done: bool, calls: apprise_requests.Calls, name: str) -> Answer:
     if isinstance(calls.failure, Unanswered):
         return post.failed(calls.failure)
     if any(200 <= response.status < 300 for response in calls.responses):
-        return Ambiguous(Reason(Code.PARTIAL, service=name))
+        return Ambiguous(Reason(DeliveryCode.PARTIAL, service=name))
     if calls.failure is not None:
         return post.failed(calls.failure)
     if not calls.responses:
-        return Rejected(Reason(Code.NO_RECIPIENT, service=name))
+        return Rejected(Reason(DeliveryCode.NO_RECIPIENT, service=name))
     return post.refused(name, calls.responses[-1])

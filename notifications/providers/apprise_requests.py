@@ -31,7 +31,7 @@ logging.getLogger("apprise").setLevel(logging.CRITICAL)
 
 @dataclass(slots=True)
 class Calls:
-    """What a service called. `expires` is on the monotonic clock; with `probe_only`, nothing is sent."""
+    """Requests of a service. `expires` is on the monotonic clock; with `probe_only`, nothing is sent."""
 
     expires: float
     probe_only: bool = False

@@ -99,7 +99,7 @@ class PatternField(forms.CharField):
 
 
 class HasForm(ABC):
-    """What people name by filling in a form: parts that may be shown, and secrets."""
+    """A thing that people configure by a form: parts that may be shown, and secrets."""
 
     form: ClassVar[type[forms.Form]]
     """The fields of a new one."""
@@ -179,7 +179,7 @@ class Provider(HasForm):
     """Fields of the form that only operators are shown."""
 
     overlap: ClassVar[timedelta] = timedelta(0)
-    """How long a replaced `revealed` secret still signs beside the new one."""
+    """The time for which a replaced `revealed` secret still signs beside the new one."""
 
     @property
     def retry_policy(self) -> retry.Policy:

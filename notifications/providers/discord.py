@@ -13,7 +13,7 @@ from notifications.messages.text import around_links, fit, markdown_link, utf16
 from notifications.net import post
 from notifications.net.http import Response
 from notifications.providers.base import IncomingWebhook, Limits, PatternField, Rate
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.answers import Answer
 from work.reasons import Reason
 
@@ -26,13 +26,13 @@ _URL = re.compile(
 
 _SPECIAL = re.compile(r"[\\*_~`|<>#\[\]()@:.+-]")
 
-_GONE = {10015: Code.WEBHOOK_REMOVED, 10003: Code.CHAT_DELETED}
+_GONE = {10015: DeliveryCode.WEBHOOK_REMOVED, 10003: DeliveryCode.CHAT_DELETED}
 _REFUSED = {
-    40067: Code.FORUM,
-    50083: Code.CHAT_ARCHIVED,
-    160005: Code.CHAT_ARCHIVED,
-    200000: Code.MODERATED,
-    200001: Code.MODERATED,
+    40067: DeliveryCode.FORUM,
+    50083: DeliveryCode.CHAT_ARCHIVED,
+    160005: DeliveryCode.CHAT_ARCHIVED,
+    200000: DeliveryCode.MODERATED,
+    200001: DeliveryCode.MODERATED,
 }
 _NEEDS_THREAD = 220001  # a webhook of a forum
 
@@ -114,5 +114,5 @@ def _judge(response: Response) -> Answer:
     if response.status == 400 and code in _REFUSED:
         return Rejected(Reason(_REFUSED[code], service="Discord"))
     if response.status == 401:
-        return Rejected(Reason(Code.WEBHOOK_TOKEN, service="Discord"))
+        return Rejected(Reason(DeliveryCode.WEBHOOK_TOKEN, service="Discord"))
     return post.refused("Discord", response, document.get("retry_after"))

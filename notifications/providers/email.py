@@ -25,7 +25,7 @@ from notifications.messages.text import as_html
 from notifications.net import deadline, post
 from notifications.net.failures import describe
 from notifications.providers.base import Provider, Rate
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people.models import validate_printable
 from work.answers import Ambiguous, Answer, Retryable
 from work.reasons import NO_REASON, Reason
@@ -105,7 +105,7 @@ class Email(Provider):
             composed = _compose(message, address)
             composed.message().as_bytes()
         except (ValueError, MessageError) as error:  # also BadHeaderError and UnicodeError
-            return Rejected(Reason(Code.NOT_AN_EMAIL, error=type(error).__name__))
+            return Rejected(Reason(DeliveryCode.NOT_AN_EMAIL, error=type(error).__name__))
         connection = mail.get_connection()
         try:
             with deadline.within(self.deadline - QUIT_SECONDS):
@@ -118,7 +118,7 @@ class Email(Provider):
                 except OSError as error:
                     # A backend that does not know how far the mail got may have sent it.
                     return _judge(error, in_doubt=getattr(connection, "in_doubt", True))
-            return Delivered(Reason(Code.SAVED, folder=_folder()) if _writes_files() else NO_REASON)
+            return Delivered(Reason(DeliveryCode.SAVED, folder=_folder()) if _writes_files() else NO_REASON)
         finally:
             # An error of QUIT does not change the outcome.
             with deadline.within(QUIT_SECONDS), suppress(OSError):
@@ -173,13 +173,13 @@ def _folder() -> str:
 def _judge(error: OSError, in_doubt: bool) -> Answer:
     """Return the answer for an error after the connection was open."""
     if in_doubt:
-        return Ambiguous(Reason(Code.UNCONFIRMED))
+        return Ambiguous(Reason(DeliveryCode.UNCONFIRMED))
     reply = _reply(error)
     status = reply.get("status", 0)
     if 500 <= status < 600 and status not in _CONFIGURATION_ERRORS:
         # RFC 3463: no such mailbox, mailbox moved, recipient's domain takes no mail
         gone = re.search(r"\b5\.1\.(1|6|10)\b", reply["said"]) is not None
-        return Rejected(Reason(Code.SMTP, **reply), gone)
+        return Rejected(Reason(DeliveryCode.SMTP, **reply), gone)
     return _retry_later(error)
 
 
@@ -202,9 +202,9 @@ def _reply(error: OSError) -> dict[str, Any]:
 
 def _retry_later(error: OSError) -> Retryable:
     if isinstance(error, smtplib.SMTPAuthenticationError):
-        return Retryable(Reason(Code.MAIL_SIGN_IN))
+        return Retryable(Reason(DeliveryCode.MAIL_SIGN_IN))
     if isinstance(error, smtplib.SMTPNotSupportedError):
-        return Retryable(Reason(Code.MAIL_SECURITY))
+        return Retryable(Reason(DeliveryCode.MAIL_SECURITY))
     if reply := _reply(error):
-        return Retryable(Reason(Code.SMTP_LATER, **reply))
+        return Retryable(Reason(DeliveryCode.SMTP_LATER, **reply))
     return Retryable(describe(error, gettext_noop("the mail server"), Email.deadline - QUIT_SECONDS))

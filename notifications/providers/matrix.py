@@ -14,7 +14,7 @@ from notifications.net import post
 from notifications.net.address_field import ServerField
 from notifications.net.http import Response
 from notifications.providers.base import Limits, PatternField, Provider, Rate
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.answers import Answer
 from work.reasons import Reason
 
@@ -100,9 +100,9 @@ def _judge(response: Response) -> Answer:
     error = post.json_object(response)
     match response.status, error.get("errcode"):
         case 401, _:
-            return Rejected(Reason(Code.ACCESS_TOKEN, service="Matrix"))
+            return Rejected(Reason(DeliveryCode.ACCESS_TOKEN, service="Matrix"))
         case 403, "M_FORBIDDEN":
-            return Rejected(Reason(Code.NOT_IN_ROOM))
+            return Rejected(Reason(DeliveryCode.NOT_IN_ROOM))
     milliseconds = error.get("retry_after_ms")
     wait = milliseconds / 1000 if isinstance(milliseconds, int) and not isinstance(milliseconds, bool) else None
     return post.refused("the homeserver", response, wait)

@@ -14,7 +14,7 @@ from notifications.net import post
 from notifications.net.address_field import ServerField
 from notifications.net.http import Response
 from notifications.providers.base import Limits, PatternField, Provider, Rate
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.answers import Answer
 from work.reasons import Reason
 
@@ -168,5 +168,5 @@ def _judge(response: Response) -> Answer:
     if response.status == 200:
         return Delivered()
     if response.status in (401, 403):
-        return Rejected(Reason(Code.TOPIC_TOKEN))
+        return Rejected(Reason(DeliveryCode.TOPIC_TOKEN))
     return post.refused(gettext_noop("the ntfy server"), response)

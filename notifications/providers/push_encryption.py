@@ -1,4 +1,4 @@
-"""What a push service asks of a sender: encryption for one browser (RFC 8291) and a signed identity (VAPID, RFC 8292).
+"""Requirements of a push service: encryption for one browser (RFC 8291) and a signed identity (VAPID, RFC 8292).
 
 On `cryptography` alone: pywebpush brings its own HTTP client, which would pass by the guarded one.
 """

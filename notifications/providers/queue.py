@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.texts.types import StrOrPromise
 from notifications.messages.message import Destination, Message, Rejected
 from notifications.providers.base import Provider
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.answers import Answer
 from work.reasons import Reason
 
@@ -117,4 +117,4 @@ class Queue(Provider):
 
     def send(self, message: Message, destination: Destination) -> Answer:
         """Refuse: no worker claims what programs pull."""
-        return Rejected(Reason(Code.PULLED))
+        return Rejected(Reason(DeliveryCode.PULLED))

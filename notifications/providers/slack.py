@@ -20,7 +20,7 @@ from notifications.net import post
 from notifications.net.address_field import AddressField
 from notifications.net.http import Response
 from notifications.providers.base import IncomingWebhook, Limits, Rate, Rendered, SecretInput, render
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.answers import Answer
 from work.reasons import Reason
 
@@ -36,25 +36,25 @@ _KNOWN = re.compile(f"{_WEBHOOK}|{_WORKFLOW}|{_ELSEWHERE.pattern}")
 
 # https://docs.slack.dev/changelog/2016/05/17/changes-to-errors-for-incoming-webhooks, and ids of Mattermost's errors
 _GONE = {
-    "no_service": Code.WEBHOOK_REMOVED,
-    "no_service_id": Code.WEBHOOK_REMOVED,
-    "no_active_hooks": Code.WEBHOOK_REMOVED,
-    "no_team": Code.WORKSPACE_GONE,
-    "team_disabled": Code.WORKSPACE_GONE,
-    "channel_not_found": Code.CHAT_DELETED,
-    "channel_is_archived": Code.CHAT_ARCHIVED,
-    "user_not_found": Code.RECIPIENT_LEFT,
-    "web.incoming_webhook.invalid.app_error": Code.WEBHOOK_REMOVED,
-    "web.incoming_webhook.channel.app_error": Code.CHAT_DELETED,
-    "api.post.create_post.can_not_post_to_deleted.error": Code.CHAT_ARCHIVED,
+    "no_service": DeliveryCode.WEBHOOK_REMOVED,
+    "no_service_id": DeliveryCode.WEBHOOK_REMOVED,
+    "no_active_hooks": DeliveryCode.WEBHOOK_REMOVED,
+    "no_team": DeliveryCode.WORKSPACE_GONE,
+    "team_disabled": DeliveryCode.WORKSPACE_GONE,
+    "channel_not_found": DeliveryCode.CHAT_DELETED,
+    "channel_is_archived": DeliveryCode.CHAT_ARCHIVED,
+    "user_not_found": DeliveryCode.RECIPIENT_LEFT,
+    "web.incoming_webhook.invalid.app_error": DeliveryCode.WEBHOOK_REMOVED,
+    "web.incoming_webhook.channel.app_error": DeliveryCode.CHAT_DELETED,
+    "api.post.create_post.can_not_post_to_deleted.error": DeliveryCode.CHAT_ARCHIVED,
 }
 _REFUSED = {
-    "action_prohibited": Code.PROHIBITED,
-    "posting_to_general_channel_denied": Code.PROHIBITED_GENERAL,
-    "invalid_token": Code.WEBHOOK_TOKEN,
-    "web.incoming_webhook.disabled.app_error": Code.PROHIBITED,
-    "web.incoming_webhook.permissions.app_error": Code.PROHIBITED,
-    "web.incoming_webhook.channel_locked.app_error": Code.PROHIBITED,
+    "action_prohibited": DeliveryCode.PROHIBITED,
+    "posting_to_general_channel_denied": DeliveryCode.PROHIBITED_GENERAL,
+    "invalid_token": DeliveryCode.WEBHOOK_TOKEN,
+    "web.incoming_webhook.disabled.app_error": DeliveryCode.PROHIBITED,
+    "web.incoming_webhook.permissions.app_error": DeliveryCode.PROHIBITED,
+    "web.incoming_webhook.channel_locked.app_error": DeliveryCode.PROHIBITED,
 }
 
 
@@ -187,5 +187,5 @@ def _judge_workflow(response: Response) -> Answer:
     if response.status == 200 and post.json_object(response).get("ok") is not False:
         return Delivered()
     if response.status in (200, 400):
-        return Rejected(Reason(Code.WORKFLOW))
+        return Rejected(Reason(DeliveryCode.WORKFLOW))
     return post.refused("Slack", response)

@@ -15,7 +15,7 @@ from notifications.messages.text import around_links, utf16
 from notifications.net import post
 from notifications.net.http import Response
 from notifications.providers.base import Limits, PatternField, Provider, Rate, render
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.answers import Answer
 from work.reasons import Reason
 
@@ -153,19 +153,19 @@ def _judge(response: Response) -> Answer:
         return answer
     description = _description(response)
     if response.status in (401, 404):
-        return Rejected(Reason(Code.BOT_TOKEN))
+        return Rejected(Reason(DeliveryCode.BOT_TOKEN))
     if response.status == 403:
         if "initiate" in description:
-            return Rejected(Reason(Code.NOT_WRITTEN_FIRST))
+            return Rejected(Reason(DeliveryCode.NOT_WRITTEN_FIRST))
         if "not enough rights" in description:
-            return Rejected(Reason(Code.NO_RIGHTS))
+            return Rejected(Reason(DeliveryCode.NO_RIGHTS))
         if "deactivated" in description:
-            return Rejected(Reason(Code.ACCOUNT_GONE), gone=True)
-        return Rejected(Reason(Code.BLOCKED), gone=True)
+            return Rejected(Reason(DeliveryCode.ACCOUNT_GONE), gone=True)
+        return Rejected(Reason(DeliveryCode.BLOCKED), gone=True)
     if "rights to send" in description:
-        return Rejected(Reason(Code.NO_RIGHTS))
+        return Rejected(Reason(DeliveryCode.NO_RIGHTS))
     if "chat not found" in description:
-        return Rejected(Reason(Code.NO_CHAT))
+        return Rejected(Reason(DeliveryCode.NO_CHAT))
     if re.search("thread not found|TOPIC_(CLOSED|DELETED|ID_INVALID)", description):
-        return Rejected(Reason(Code.NO_TOPIC))
+        return Rejected(Reason(DeliveryCode.NO_TOPIC))
     return post.refused("Telegram", response)

@@ -21,14 +21,14 @@ from notifications.net.address_policy import RefusedURL, check_url
 from notifications.net.http import Response
 from notifications.providers import push_encryption
 from notifications.providers.base import Limits, Provider
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.answers import Answer
 from work.reasons import Reason
 
 SERVICE = gettext_noop("the browser's push service")
 
 KEPT_SECONDS = 86_400
-"""How long the push service keeps a message for a browser that is switched off, unless it is stale before."""
+"""Seconds that the push service keeps a message for a browser that is switched off, unless it is stale before."""
 
 _TOKEN_SECONDS = 12 * 3_600  # RFC 8292 allows a day, by the clock of the push service
 
@@ -153,7 +153,7 @@ class WebPush(Provider):
 
 
 def _said() -> dict[str, str]:
-    """What the worker that shows the message says around it: it does not know the reader's language."""
+    """Texts around the message for the service worker that shows it: it does not know the reader's language."""
     return {
         "done": pgettext("button", "Done"),
         "snooze": _("Snooze 10 minutes"),
@@ -181,7 +181,7 @@ def _is_auth(text: str) -> bool:
 
 
 def _contact() -> str:
-    """Where the push service's operator reaches ours. Apple refuses addresses without a real domain."""
+    """The contact for the push service's operator. Apple refuses addresses without a real domain."""
     https = settings.BASE_URL.startswith("https://")
     return settings.BASE_URL if https else f"mailto:{parseaddr(settings.DEFAULT_FROM_EMAIL)[1]}"
 
@@ -191,5 +191,5 @@ def _judge(response: Response) -> Answer:
     if 200 <= response.status < 300:
         return Delivered()
     if response.status in (404, 410):
-        return Rejected(Reason(Code.SUBSCRIPTION_ENDED), gone=True)
+        return Rejected(Reason(DeliveryCode.SUBSCRIPTION_ENDED), gone=True)
     return post.refused(SERVICE, response)

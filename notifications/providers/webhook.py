@@ -22,7 +22,7 @@ from notifications.net.address_policy import EXAMPLE
 from notifications.net.headers_field import HeadersField
 from notifications.net.http import SERVICE, Response
 from notifications.providers.base import Provider, Rate, SecretInput
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work import retry
 from work.answers import Answer
 from work.reasons import Reason
@@ -219,9 +219,9 @@ def _answered_code(response: Response) -> str:
 
 def _judge(response: Response) -> Answer:
     if 200 <= response.status < 300:
-        return Delivered(Reason(Code.ACCEPTED, status=response.status), code=_answered_code(response))
+        return Delivered(Reason(DeliveryCode.ACCEPTED, status=response.status), code=_answered_code(response))
     if response.status == 410:
-        return Rejected(post.answered(SERVICE, response, Code.GONE), gone=True)
+        return Rejected(post.answered(SERVICE, response, DeliveryCode.GONE), gone=True)
     if 300 <= response.status < 400:
-        return Rejected(post.answered(SERVICE, response, Code.REDIRECT))
+        return Rejected(post.answered(SERVICE, response, DeliveryCode.REDIRECT))
     return post.refused(SERVICE, response)

@@ -71,7 +71,7 @@ def send_code(request: PersonRequest, channel: Channel) -> None:
         verification.send_code(channel, timezone.now())
         if channel.provider not in providers.unconfigured():  # the page says what becomes of it
             messages.success(request, _("A code is on its way to “%(label)s”.") % {"label": channel.label})
-    except (codes.TooSoon, verification.Refused, verification.TooMany) as refusal:
+    except (codes.TooSoon, verification.CodeRefused, verification.TooMany) as refusal:
         messages.error(request, str(refusal))
 
 

@@ -71,7 +71,7 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
         except changes.SecondInbox:
             messages.info(request, _("You already have an inbox."))
             return redirect("notifications:channels")
-        except (changes.Refused, verification.Refused) as refusal:
+        except (changes.ChannelRefused, verification.CodeRefused) as refusal:
             details.add_error(None, str(refusal))
             return _add_page(request, provider, details, label)
         if channel.verified_at is None:
@@ -118,13 +118,13 @@ def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         after = provider.update(stored, details.cleaned_data)
         try:
             changed = changes.change(channel, request.POST.get("read", ""), after, label.cleaned_data["label"])
-        except changes.Conflict:
+        except changes.ChannelConflict:
             messages.error(
                 request,
                 _("Somebody changed this channel in the meantime, so nothing was saved. These are the current values."),
             )
             return redirect("notifications:channel-change", channel.id)
-        except verification.Refused as refusal:
+        except verification.CodeRefused as refusal:
             details.add_error(None, str(refusal))
         else:
             new_secret = stored.secrets.get(provider.revealed) != after.secrets.get(provider.revealed)
@@ -210,7 +210,7 @@ def _matches(channel: Channel, search: str) -> bool:
 
 
 def _push(own: Iterable[Channel]) -> dict[str, Any]:
-    """What `_ring.html` needs: the key for new subscriptions, and the digests of those that work."""
+    """Return the context of `_ring.html`: the key for new subscriptions, and the digests of those that work."""
     ringing = [one for one in own if one.provider == web_push.WebPush.kind and one.disabled_at is None]
     return {"key": web_push.public_key(), "known": [channel.address.get("digest", "") for channel in ringing]}
 

@@ -120,7 +120,7 @@ def chart(form: HistoryForm, user_id: int) -> Chart | None:
 
 
 def _edges(first: date, last: date) -> list[tuple[datetime, str]]:
-    """Where each bar begins, with its label, and the end of the last one."""
+    """Return the start of each bar with its label, and the end of the last one."""
     if first == last:
         start, end = (midnight(day).astimezone(UTC) for day in (first, first + timedelta(days=1)))
         hours = [start + timedelta(hours=hour) for hour in range(-((start - end) // timedelta(hours=1)))]

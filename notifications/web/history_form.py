@@ -1,4 +1,4 @@
-"""What the address of the history asks for. A filter that makes no sense is ignored; a day gets an error."""
+"""The filter in the address of the history. A filter that makes no sense is ignored; a day gets an error."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta

@@ -1,4 +1,4 @@
-"""What an open page asks for again and again, and the service worker that shows pushed messages."""
+"""Polls of an open page, and the service worker that shows pushed messages."""
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.staticfiles import finders

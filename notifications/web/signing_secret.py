@@ -57,7 +57,7 @@ def replace(request: PersonRequest, channel_id: UUID) -> HttpResponse:
                 return to_page(request, channel)
             messages.info(request, _("The secret was already replaced. Nothing changed this time."))
             return redirect("notifications:channel-secret", channel.id)
-        except (changes.Refused, encryption.Unreadable) as refusal:
+        except (changes.ChannelRefused, encryption.Unreadable) as refusal:
             messages.error(request, str(refusal))
             return redirect("notifications:channel", channel.id)
     hours = provider.overlap // timedelta(hours=1)

@@ -1,1 +1,1 @@
-"""Who asks, and what they may see."""
+"""The person of a request, and their access."""

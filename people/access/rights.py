@@ -1,4 +1,4 @@
-"""What staff may see of everybody, asked whenever it is shown: staff alone may see nothing."""
+"""Rights of staff to see everybody's data, checked at each view: staff alone may see nothing."""
 
 from people.models import User
 

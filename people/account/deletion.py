@@ -23,7 +23,7 @@ CHUNK = 1_000
 _BUDGET = 25.0  # seconds; the task comes again
 
 FIRST: list[Callable[[int], object]] = []
-"""What other apps do to an account's rows, by its id, before they are deleted. Repeating it must change nothing."""
+"""Steps of other apps before an account is deleted, by its id. Repeating it must change nothing."""
 
 log = logging.getLogger(__name__)
 

@@ -109,7 +109,7 @@ def delete_old() -> int:
 
 
 def find_by_email(email: str) -> User | None:
-    """Whose sign-in it is."""
+    """Return the person of a sign-in."""
     found: list[User] = filter_users_by_email(email, prefer_verified=True, for_login=True)
     return found[0] if found else None
 

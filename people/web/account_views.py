@@ -116,7 +116,7 @@ def delete(request: PersonRequest) -> HttpResponseBase:
 
 
 def _counts(user: User) -> list[str]:
-    """What goes, in numbers."""
+    """Return the number of rows that will be deleted."""
     shown = []
     for label, words in _WORDS.items():
         model: Any = apps.get_model(label)

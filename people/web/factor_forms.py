@@ -99,7 +99,7 @@ class CodeAgainForm(_CountedCode, ReauthenticateForm):  # type: ignore[misc]  # 
 
 
 class _KeyField(forms.JSONField):
-    """What a browser returns for a security key. allauth stores it whole, and PostgreSQL's jsonb takes no NUL."""
+    """A browser's answer for a security key. allauth stores it whole, and PostgreSQL's jsonb takes no NUL."""
 
     widget = forms.HiddenInput
 

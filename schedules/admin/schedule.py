@@ -129,7 +129,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
         chosen, changed = list(queryset.values_list("pk", flat=True)), 0
         able = Schedule.objects.filter(id__in=chosen, state__in=leaving, deleted_at=None)
         for key in able.values_list("id", flat=True):
-            with suppress(editing.Conflict), transaction.atomic():
+            with suppress(editing.ScheduleConflict), transaction.atomic():
                 schedule = act(key, fire.read_clock().now, cast(User, request.user))
                 if schedule.state == entering:
                     self.log_many(request, [schedule], "Paused." if act is editing.pause else "Resumed.")

@@ -1,4 +1,4 @@
-"""What fires next, by slot, and for whom."""
+"""The next slots to fire, with their people."""
 
 from datetime import timedelta
 

@@ -1,1 +1,1 @@
-"""What comes and what was sent, by days: for the pages, and for the calendars that read it."""
+"""Coming and sent reminders, by days: for the pages, and for the calendars that read it."""

@@ -36,7 +36,7 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What one reminder has on one day: one time, or `count` of them from `at` to `last`.
+    """The times of one reminder on one day: one time, or `count` of them from `at` to `last`.
 
     `zone` is that of the clock on which it stands. `state` is "" for what is to come. `has_more`: `count` is only the
     least number. What is to come has a `schedule`, what was sent a notification.
@@ -55,7 +55,7 @@ class Entry:
 
     @property
     def clock(self) -> datetime:
-        """What the clock shows."""
+        """The time on the clock."""
         return civil_time.local(self.zone, self.at)
 
     @property

@@ -13,7 +13,7 @@ from schedules.parts.slots import Slots
 from schedules.rules import InvalidRule, Timetable, civil
 
 
-class Refused(Exception):
+class MoveRefused(Exception):
     """It cannot be moved to this day. The message is for its owner."""
 
 
@@ -24,18 +24,18 @@ def is_movable(schedule: Schedule) -> bool:
 
 
 def move(schedule: Schedule, day: date, version: int, now: datetime, by: User) -> Schedule:
-    """Move it to `day` on its reader's clock; its civil time stays. Raises Refused, and `editing.Conflict`."""
+    """Move it to `day` at the same civil time. Raises MoveRefused, and `editing.ScheduleConflict`."""
     if not is_movable(schedule) or schedule.next_fire_at is None:
-        raise Refused(_("“%(title)s” cannot be moved to another day. Edit it instead.") % {"title": schedule.title})
+        raise MoveRefused(_("“%(title)s” cannot be moved to another day. Edit it instead.") % {"title": schedule.title})
     shown = civil.local(by.zone, schedule.next_fire_at).date()
     try:
         timetable = schedule.timetable()
         at = datetime.fromisoformat(schedule.rule["at"]) + (day - shown)
         rule = rules.parse("once", {"at": at.isoformat()}, schedule.time_zone)
     except (InvalidRule, OverflowError) as error:
-        raise Refused(str(error)) from None
+        raise MoveRefused(str(error)) from None
     if rule.next_after(now) is None:
-        raise Refused(
+        raise MoveRefused(
             _("“%(title)s” was not moved: this day or time has passed. Choose a later day.") % {"title": schedule.title}
         )
     moved = Slots(
@@ -45,7 +45,7 @@ def move(schedule: Schedule, day: date, version: int, now: datetime, by: User) -
         slots.settled([schedule.id], now)[schedule.id],
     )
     if moved.next_after(now) is None:
-        raise Refused(
+        raise MoveRefused(
             _("“%(title)s” was not moved: it is snoozed, or limited to other days. Edit it instead.")
             % {"title": schedule.title}
         )

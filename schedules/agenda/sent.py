@@ -1,4 +1,4 @@
-"""What the reminders of a person sent on the days of a span, by what became of it, and which times were skipped."""
+"""A person's sent reminders on the days of a span, by outcome, and their skipped times."""
 
 from collections import defaultdict
 from datetime import date, datetime, timedelta

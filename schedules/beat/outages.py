@@ -24,7 +24,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Handled:
-    """What became of the slots of an outage under one misfire policy: `sent` late, `skipped` as missed."""
+    """The outcome of an outage's slots under one misfire policy: `sent` late, `skipped` as missed."""
 
     policy: Schedule.Misfire
     sent: int
@@ -50,7 +50,7 @@ SELECT s.misfire AS policy, count(*) FILTER (WHERE o.reason = 'late') AS sent,
 
 
 def handled(outage: Outage, now: datetime) -> list[Handled]:
-    """What became of the slots within an outage, for each policy that had some."""
+    """Return the outcome of the slots within an outage, for each policy that had some."""
     end = outage.ended or now
     # Occurrences are not indexed by time alone.
     rows = query(_HANDLED, [uuid7.first_of(outage.began), uuid7.first_of(end + CAUGHT_UP), outage.began, end])

@@ -41,7 +41,7 @@ def problems() -> list[str]:
 
 
 def _late() -> list[str]:
-    """What has not run for two intervals and a minute. What was never seen to run counts from the first question."""
+    """Tasks that have not run for two intervals and a minute. One that never ran counts from the first question."""
     tasks = _names()
     left = cache.seconds_left([_key(task) for task in tasks])  # type: ignore[attr-defined]  # common.redis.cache.Cache
     for task, one in zip(tasks, left, strict=True):

@@ -116,7 +116,7 @@ def _settled_until(schedule: Schedule) -> datetime:
 
 
 def source() -> str:
-    """Where this process reads zones, and their version: "/usr/share/zoneinfo (2025b)"."""
+    """Return the source of this process' zones, and their version: "/usr/share/zoneinfo (2025b)"."""
     for folder in map(Path, zoneinfo.TZPATH):
         if (folder / "UTC").is_file():
             data = folder / "tzdata.zi"

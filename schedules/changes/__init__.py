@@ -1,1 +1,1 @@
-"""What people change: one schedule, many, and what is deleted."""
+"""Changes of schedules: one, many, deletion and restoring."""

@@ -112,7 +112,7 @@ def _act(schedules: Sequence[Schedule], action: Action, now: datetime, by: User,
 
 
 def changed_by(user: User, action: Action, at: datetime) -> QuerySet[Schedule]:
-    """What an action changed at this instant, and what nobody has changed since."""
+    """Return the schedules that an action changed at this instant and nobody has changed since."""
     mine = Schedule.objects.filter(user=user, updated_at=at)
     if action != Action.DELETE:
         return mine.filter(deleted_at=None)

@@ -1,4 +1,4 @@
-"""What a person does with a schedule: create, reschedule, pause, resume, snooze, skip the next slot, run now, …
+"""A person's changes of a schedule: create, reschedule, pause, resume, snooze, skip the next slot, run now, …
 
 Each function locks the row, fires what is already due under the old rule, so that no slot is lost or fired twice, and
 records a `ScheduleEvent`. `now` is the database's clock (`fire.read_clock().now`), `by` the acting user (None: nobody
@@ -35,7 +35,7 @@ _AUDIENCE = ("audience", "audience_key", "local_time")
 EDITABLE = ("title", "body", *_TIMING, *_LATE, *Schedule.SENT_BY, *_JOB, *_AUDIENCE)
 
 
-class Conflict(Exception):
+class ScheduleConflict(Exception):
     """The schedule has changed since its editor read it, or is deleted. `current` is the stored one; nothing was
     written."""
 
@@ -50,7 +50,7 @@ def editable(schedule: Schedule) -> dict[str, Any]:
 
 
 def room(user: User) -> int:
-    """How many schedules this person may still make."""
+    """Return the number of schedules that this person may still make."""
     most: int = settings.MOST_SCHEDULES
     return most - Schedule.objects.filter(user=user, deleted_at=None).count()
 
@@ -91,11 +91,11 @@ def reschedule(
 ) -> Schedule:
     """Give the stored schedule the editable values of `wanted`, and these channels; without them, they stay.
 
-    Raises `Conflict` if its version is not that of `wanted`.
+    Raises `ScheduleConflict` if its version is not that of `wanted`.
     """
     schedule = _lock(wanted.id, now)
     if schedule.version != wanted.version:
-        raise Conflict(schedule)
+        raise ScheduleConflict(schedule)
     was = {name: getattr(schedule, name) for name in _TIMING}
     if not asks_the_same(schedule, wanted):
         reminders.forget(schedule.id)
@@ -127,20 +127,20 @@ def resume(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule
 
 @transaction.atomic
 def archive(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Fire nothing, and leave the lists, until `unarchive`. Raises `Conflict` if it is archived."""
+    """Fire nothing, and leave the lists, until `unarchive`. Raises `ScheduleConflict` if it is archived."""
     return _move(schedule_id, What.ARCHIVED, now, by)
 
 
 @transaction.atomic
 def unarchive(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Undo `archive`: it has the state from before. Raises `Conflict` if it is not archived."""
+    """Undo `archive`: it has the state from before. Raises `ScheduleConflict` if it is not archived."""
     return _move(schedule_id, What.UNARCHIVED, now, by)
 
 
 def _move(schedule_id: UUID, what: ScheduleEvent.What, now: datetime, by: User | None) -> Schedule:
     schedule = _lock(schedule_id, now)
     if (schedule.state == Schedule.State.ARCHIVED) == (what == What.ARCHIVED):
-        raise Conflict(schedule)
+        raise ScheduleConflict(schedule)
     if what == What.ARCHIVED:
         state_changes.archive([schedule], now, by)
     else:
@@ -150,10 +150,10 @@ def _move(schedule_id: UUID, what: ScheduleEvent.What, now: datetime, by: User |
 
 @transaction.atomic
 def snooze(schedule_id: UUID, until: datetime, now: datetime, by: User | None = None) -> Schedule:
-    """Fire nothing before `until`. Raises `Conflict` if the schedule is not active."""
+    """Fire nothing before `until`. Raises `ScheduleConflict` if the schedule is not active."""
     schedule = _lock(schedule_id, now)
     if schedule.next_fire_at is None:
-        raise Conflict(schedule)
+        raise ScheduleConflict(schedule)
     schedule.snoozed_until = until
     set_next_slot_or_break(schedule, now)
     return _save(schedule, What.SNOOZED, now, by, until=until.isoformat())
@@ -161,10 +161,10 @@ def snooze(schedule_id: UUID, until: datetime, now: datetime, by: User | None = 
 
 @transaction.atomic
 def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = None) -> Schedule:
-    """Skip `slot`. Raises `Conflict` if it is not the next one."""
+    """Skip `slot`. Raises `ScheduleConflict` if it is not the next one."""
     schedule = _lock(schedule_id, now)
     if schedule.next_fire_at != slot:
-        raise Conflict(schedule)
+        raise ScheduleConflict(schedule)
     skipped = Occurrence(
         schedule=schedule,
         scheduled_for=slot,
@@ -183,15 +183,15 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
 def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = None) -> Schedule:
     """Undo `skip_next` of a slot that is still to come.
 
-    Raises `Conflict` if no person skipped it, or it has passed (even if the clock was set back since).
+    Raises `ScheduleConflict` if no person skipped it, or it has passed (even if the clock was set back since).
     """
     schedule = _lock(schedule_id, now)
     if slot <= now:
-        raise Conflict(schedule)
+        raise ScheduleConflict(schedule)
     skipped = schedule.occurrences.filter(scheduled_for=slot, reason=Occurrence.Reason.ASKED).first()
     # An edit made after the slot's time has settled it: without this record the slot would be lost.
     if skipped is None or schedule.events.filter(version__gt=skipped.version, at__gte=slot).exists():
-        raise Conflict(schedule)
+        raise ScheduleConflict(schedule)
     skipped.delete()
     if schedule.state in {Schedule.State.ACTIVE, Schedule.State.FINISHED}:
         # Not from now, as in skip_next. And not the slot itself: after an edit it may not be one any more.
@@ -203,12 +203,12 @@ def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = N
 def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence_id: UUID | None = None) -> Schedule:
     """Fire once, now, whether paused or not, as a manual occurrence; next slot, count and version stay.
 
-    `occurrence_id` comes from the button: pressed twice, it fires once. Raises `Conflict` if it is deleted or
+    `occurrence_id` comes from the button: pressed twice, it fires once. Raises `ScheduleConflict` if it is deleted or
     archived, InvalidRule if its rule or its zone is unreadable.
     """
     schedule = _lock(schedule_id, now)
     if schedule.state == Schedule.State.ARCHIVED:
-        raise Conflict(schedule)
+        raise ScheduleConflict(schedule)
     schedule.timetable()
     if occurrence_id is not None and Occurrence.objects.filter(id=occurrence_id).exists():
         return schedule
@@ -234,11 +234,11 @@ def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedul
 
 
 def _lock(schedule_id: UUID, now: datetime, *, deleted: bool = False) -> Schedule:
-    """Raises `Conflict` if it is deleted, maybe by another tab at this moment, unless it may be (`deleted`)."""
+    """Raises `ScheduleConflict` if it is deleted, maybe by another tab at this moment, unless it may be (`deleted`)."""
     if not (schedules := state_changes.lock(Schedule.objects.filter(id=schedule_id), now)):
         raise Schedule.DoesNotExist
     if schedules[0].deleted_at is not None and not deleted:
-        raise Conflict(schedules[0])
+        raise ScheduleConflict(schedules[0])
     return schedules[0]
 
 

@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from common.database.postgres import change
 from jobs.batches.withdrawal import withdraw
 from jobs.changes import reminders
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people.models import User
 from schedules.firing import fire, quarantine
 from schedules.models import Schedule, ScheduleEvent
@@ -40,15 +40,17 @@ def lock(found: QuerySet[Schedule], now: datetime) -> list[Schedule]:
 
 def pause(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:
     """Fire nothing until `resume`, and cancel what is not sent yet."""
-    _stop(schedules, _State.PAUSED, Code.PAUSED, What.PAUSED, now, by)
+    _stop(schedules, _State.PAUSED, DeliveryCode.PAUSED, What.PAUSED, now, by)
 
 
 def archive(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:
     """Fire nothing, and leave the lists, until `put_back`; what is not sent yet is cancelled."""
-    _stop(schedules, _State.ARCHIVED, Code.ARCHIVED, What.ARCHIVED, now, by)
+    _stop(schedules, _State.ARCHIVED, DeliveryCode.ARCHIVED, What.ARCHIVED, now, by)
 
 
-def _stop(schedules: Sequence[Schedule], state: _State, code: Code, what: What, now: datetime, by: User | None) -> None:
+def _stop(
+    schedules: Sequence[Schedule], state: _State, code: DeliveryCode, what: What, now: datetime, by: User | None
+) -> None:
     before = {one.id: {"before": _before(one)} for one in schedules}
     for schedule in schedules:
         schedule.state, schedule.next_fire_at, schedule.snoozed_until = state, None, None
@@ -89,7 +91,7 @@ def delete(schedules: Sequence[Schedule], now: datetime, by: User | None) -> Non
             delete(made, now, None)
     for schedule in schedules:
         schedule.deleted_at, schedule.next_fire_at = now, None
-    _withdraw(schedules, Code.DELETED)
+    _withdraw(schedules, DeliveryCode.DELETED)
     _save(schedules, What.DELETED, now, by)
 
 
@@ -146,7 +148,7 @@ def _before(schedule: Schedule) -> dict[str, str | None]:
     return {"state": str(schedule.state), "snoozed_until": None if until is None else until.isoformat()}
 
 
-def _withdraw(schedules: Sequence[Schedule], code: Code) -> None:
+def _withdraw(schedules: Sequence[Schedule], code: DeliveryCode) -> None:
     announced = [one.id for one in schedules if one.audience]
     withdraw([one.id for one in schedules if not one.audience], code, announced=announced)
 

@@ -12,7 +12,7 @@ from schedules.parts import words
 _CATCHING_UP = timedelta(minutes=10)
 
 
-class Code(StrEnum):
+class CauseCode(StrEnum):
     """Causes that no occurrence records; the others are `Occurrence.Reason`."""
 
     PAUSED = "paused"
@@ -50,8 +50,8 @@ def of_lateness(slot: datetime, recorded: datetime, outages: Sequence[Outage]) -
     """Why a slot was recorded as late as it was, as far as the heartbeats tell."""
     for outage in outages:
         if outage.began <= slot and (outage.ended is None or slot < outage.ended):
-            return Cause(Code.NO_BEAT, outage.began, outage.ended)
+            return Cause(CauseCode.NO_BEAT, outage.began, outage.ended)
     for outage in outages:
         if outage.ended is not None and outage.ended <= slot and recorded - outage.ended <= _CATCHING_UP:
-            return Cause(Code.CATCHING_UP, outage.began, outage.ended)
-    return Cause(Code.UNKNOWN)
+            return Cause(CauseCode.CATCHING_UP, outage.began, outage.ended)
+    return Cause(CauseCode.UNKNOWN)

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Any
 
 from schedules import rules
-from schedules.explain.causes import Cause, Code
+from schedules.explain.causes import Cause, CauseCode
 from schedules.models import Schedule, ScheduleEvent
 from schedules.parts import slots
 from schedules.rules import Timetable, civil
@@ -19,17 +19,17 @@ _What = ScheduleEvent.What
 _MOST = 1_000
 _TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded")
 _BEGINS = {
-    _What.PAUSED: Code.PAUSED,
-    _What.SNOOZED: Code.SNOOZED,
-    _What.DELETED: Code.DELETED,
-    _What.ARCHIVED: Code.ARCHIVED,
+    _What.PAUSED: CauseCode.PAUSED,
+    _What.SNOOZED: CauseCode.SNOOZED,
+    _What.DELETED: CauseCode.DELETED,
+    _What.ARCHIVED: CauseCode.ARCHIVED,
 }
 _ENDS = {
-    _What.RESUMED: (Code.PAUSED, Code.SNOOZED, Code.ARCHIVED),
-    _What.UNARCHIVED: (Code.ARCHIVED,),
-    _What.RESTORED: (Code.DELETED,),
-    _What.PAUSED: (Code.SNOOZED, Code.ARCHIVED),
-    _What.SNOOZED: (Code.SNOOZED,),
+    _What.RESUMED: (CauseCode.PAUSED, CauseCode.SNOOZED, CauseCode.ARCHIVED),
+    _What.UNARCHIVED: (CauseCode.ARCHIVED,),
+    _What.RESTORED: (CauseCode.DELETED,),
+    _What.PAUSED: (CauseCode.SNOOZED, CauseCode.ARCHIVED),
+    _What.SNOOZED: (CauseCode.SNOOZED,),
 }
 
 
@@ -66,7 +66,7 @@ def _excluded(timetable: Timetable, since: datetime, until: datetime) -> Iterato
     for begins, ends in timetable.excluded_days():
         first, last = max(begins, since + civil.TICK), min(ends, until)
         if first < last:
-            yield Gap(Cause(Code.EXCLUDED), timetable.without_exclusions(), first, last)
+            yield Gap(Cause(CauseCode.EXCLUDED), timetable.without_exclusions(), first, last)
 
 
 def _finished_at(schedule: Schedule) -> datetime | None:
@@ -77,7 +77,7 @@ def _finished_at(schedule: Schedule) -> datetime | None:
 
 def _causes(events: Sequence[ScheduleEvent]) -> Iterator[tuple[Cause, datetime, datetime | None]]:
     """Each cause that an event began, when it began, and when it held no more (None: it lasts)."""
-    begun: dict[Code, ScheduleEvent] = {}
+    begun: dict[CauseCode, ScheduleEvent] = {}
     for event in events:
         what = _What(event.what)
         for code in _ENDS.get(what, ()):
@@ -86,14 +86,14 @@ def _causes(events: Sequence[ScheduleEvent]) -> Iterator[tuple[Cause, datetime, 
         if what in _BEGINS:
             begun.setdefault(_BEGINS[what], event)
         if what == _What.CREATED and "copy_of" in event.detail:
-            begun[Code.PAUSED] = event
+            begun[CauseCode.PAUSED] = event
     for code, event in begun.items():
         yield _cause(code, event, None)
 
 
-def _cause(code: Code, event: ScheduleEvent, ended: datetime | None) -> tuple[Cause, datetime, datetime | None]:
+def _cause(code: CauseCode, event: ScheduleEvent, ended: datetime | None) -> tuple[Cause, datetime, datetime | None]:
     by = "" if event.by is None else event.by.get_short_name()
-    if code == Code.SNOOZED:
+    if code == CauseCode.SNOOZED:
         until = datetime.fromisoformat(event.detail["until"])
         if ended is None or until <= ended:
             return Cause(code, event.at, until, by), event.at, until

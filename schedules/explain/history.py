@@ -13,7 +13,7 @@ from jobs.checks import results
 from jobs.checks.results import Check
 from schedules.beat import heartbeat
 from schedules.explain import causes
-from schedules.explain.causes import Cause, Code
+from schedules.explain.causes import Cause, CauseCode
 from schedules.explain.gaps import gaps
 from schedules.explain.quiet_hours import QuietHours
 from schedules.firing import forecast, holidays
@@ -98,7 +98,7 @@ def coming(schedule: Schedule, now: datetime, limit: int = 10) -> list[Explained
     since = max(now, schedule.snoozed_until or now)
     with suppress(InvalidRule):
         for slot in _on_excluded_dates(timetable, since, shown[-1], work):
-            found[slot] = ExplainedSlot(slot, "skipped", [Cause(Code.EXCLUDED)])
+            found[slot] = ExplainedSlot(slot, "skipped", [Cause(CauseCode.EXCLUDED)])
     return [found[slot] for slot in sorted(found) if slot <= shown[-1]]
 
 
@@ -168,7 +168,7 @@ def _holidays(schedule: Schedule, rows: Sequence[Occurrence]) -> Holidays:
 
 
 def _by_hand(schedule: Schedule) -> dict[str, str]:
-    """Who skipped or ran which slot (ISO 8601)."""
+    """Return who skipped or ran each slot (ISO 8601)."""
     events = schedule.events.filter(what__in=[ScheduleEvent.What.SKIPPED, ScheduleEvent.What.RUN])
     return {
         event.detail.get("slot", event.at.isoformat()): "" if event.by is None else event.by.get_short_name()

@@ -1,4 +1,4 @@
-"""What a person's quiet hours will do to the next times of a reminder."""
+"""Effects of quiet hours on the next times of a reminder."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -53,7 +53,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What firing will write for one schedule: a decision for each due slot, and the next slot (None: no more)."""
+    """The writes of firing for one schedule: a decision for each due slot, and the next slot (None: no more)."""
 
     schedule: Due
     decisions: Sequence[Decision]

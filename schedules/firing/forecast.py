@@ -1,4 +1,4 @@
-"""What comes next of a schedule: the one place that says it to people and programs, as firing will decide it.
+"""The next times of a schedule: the one place that says it to people and programs, as firing will decide it.
 
 A slot that a holiday keeps silent does not count towards the maximum.
 """
@@ -29,7 +29,7 @@ _DAY = timedelta(days=1)
 
 
 Silent = Callable[[datetime], Span | None]
-"""Which holiday keeps a slot silent."""
+"""The holiday that keeps a slot silent, if any."""
 
 
 class Coming(NamedTuple):
@@ -47,7 +47,7 @@ class Several(NamedTuple):
 
 
 Times = tuple[datetime, Several | None]
-"""What a schedule has on one day: its first time, and what is known of the others."""
+"""The times of a schedule on one day: its first time, and what is known of the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def times(
 
 
 def silent_for(user: User, now: datetime, *, tags: Iterable[str], urgent: bool, audience: str, job_kind: str) -> Silent:
-    """What the person's holidays will do to a reminder that is not saved yet."""
+    """Return the effect of the person's holidays on an unsaved reminder."""
     if audience or not speaks(job_kind):
         return _rings
     return partial(Holidays.of(user, now).at, tags=list(tags), urgent=urgent)

@@ -21,7 +21,7 @@ from schedules.models import Holiday, Schedule
 from schedules.parts.tags import key
 
 MOST = 50
-"""How many that are not over one person may have."""
+"""Holidays that are not over, at most, of one person."""
 
 _DAY = timedelta(days=1)
 

@@ -21,7 +21,7 @@ from notifications.channels import owner_notices
 from notifications.channels.owner_notices import Notice
 from notifications.deliveries import withdrawal
 from notifications.models import Notification
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from schedules.models import Schedule
 from schedules.parts import mirror, words
 from work.broker.wakes import publish_after_commit
@@ -94,7 +94,7 @@ def drop_notices(schedule_id: UUID, version: int) -> None:
     batches = [uuid5(_NOTICES, f"{schedule_id} {cause} {version}") for cause in ("broken", "no channel")]
     told = Notification.objects.filter(batch_id__in=batches)
     if told.exists():
-        withdrawal.drop(told, Code.MENDED)
+        withdrawal.drop(told, DeliveryCode.MENDED)
 
 
 def damaged_zone(user_id: int, zone: str, language: str) -> Notice:

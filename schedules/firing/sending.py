@@ -1,4 +1,4 @@
-"""What a fired slot sends: a notification, the job that decides on one, or a batch for an audience."""
+"""The work of a fired slot: a notification, the job that decides on one, or a batch for an audience."""
 
 import hashlib
 import json

@@ -69,7 +69,7 @@ class AudienceForm(TimingForm):
         return self.is_for_audience and bool(self.cleaned_data.get("local_time"))
 
     def people(self) -> int | None:
-        """How many it reaches now; None without an audience that its author may tell."""
+        """Return the number of people that it reaches now; None without an audience that its author may tell."""
         chosen = self.cleaned_data.get("audience")
         return audiences.count(*_split(chosen), self._origin) if chosen and self._may else None
 

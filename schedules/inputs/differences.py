@@ -46,7 +46,7 @@ def _rows(schedule: Schedule, channels: Sequence[Channel]) -> list[tuple[str, st
 
 
 def on_error(schedule: Schedule) -> str:
-    """What its owner wants where the check fails; "" if it checks nothing."""
+    """Return the owner's choice for a failed check in words; "" if it checks nothing."""
     if not schedule.job_kind:
         return ""
     if schedule.on_error == OnError.AFTER:

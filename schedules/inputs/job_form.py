@@ -203,7 +203,7 @@ class JobForm(EditForm):
         }
 
     def typed_schedule(self) -> Schedule:
-        """What a form without `job_errors` would check, not saved."""
+        """Return the schedule of a form without `job_errors`, not saved."""
         cleaned = self.cleaned_data
         zone = cleaned.get("time_zone") or self._user.zone.key
         return Schedule(title=cleaned["title"], body=cleaned["body"], time_zone=zone, **self.job_values())

@@ -17,7 +17,7 @@ from schedules.rules import InvalidRule, Timetable, civil
 
 @dataclass(frozen=True)
 class Reading:
-    """What a line means: the values of the form's fields, and their timetable. Otherwise `error` says why not.
+    """The meaning of a line: values of the form's fields, and their timetable. Otherwise `error` says why not.
 
     `choices` are lines that say what an unclear one may mean, each with its name.
     """

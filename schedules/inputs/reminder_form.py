@@ -113,7 +113,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
         wanted = self.as_schedule()
         try:
             editing.reschedule(wanted, now, self.ordered(), by)
-        except editing.Conflict as conflict:
+        except editing.ScheduleConflict as conflict:
             self.retype("version", str(conflict.current.version))
             return differences(conflict.current, wanted, self.ordered())
         return None

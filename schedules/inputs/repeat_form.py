@@ -45,7 +45,7 @@ class _Days(forms.MultipleChoiceField):
 
 
 class RepeatForm(forms.Form):
-    """Where a plain rule says it all, it is one of our own kinds; otherwise it is a calendar rule."""
+    """If a plain rule suffices, it is one of our own kinds; otherwise it is a calendar rule."""
 
     step = forms.CharField(
         label=gettext_lazy("Repeat every"),

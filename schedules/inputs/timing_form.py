@@ -291,7 +291,7 @@ class TimingForm(RepeatForm):
 
 
 def first_values(zone: ZoneInfo, now: datetime) -> dict[str, Any]:
-    """Where a new form begins: today, and a full hour, 15 to 75 minutes ahead."""
+    """Return the first values of a new form: today, and a full hour, 15 to 75 minutes ahead."""
     today = civil.local(zone, now)
     ahead = civil.local(zone, now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
     return {

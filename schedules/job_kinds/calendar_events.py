@@ -1,4 +1,4 @@
-"""What reminders follow from the events of a calendar, at a moment. Pure."""
+"""Reminders of a calendar's events, at a moment. Pure."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ _PROBLEMS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """How long before an event its reminder comes; events of a whole day are told at a time of that day."""
+    """The lead time of reminders before events; events of a whole day are told at a time of that day."""
 
     before: timedelta
     uses_alarms: bool
@@ -76,7 +76,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What becomes of an event, or of one alarm of it. `problem`: why there is no reminder."""
+    """The reminder of an event or of one of its alarms. `problem`: why there is no reminder."""
 
     event: FileEvent
     key: str
@@ -111,7 +111,7 @@ def wanted(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: dat
 def follow(
     events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: datetime, budget: Budget
 ) -> Iterator[Followed]:
-    """What becomes of each event, in their order: one for each of its alarms. `zone` is that of times without one.
+    """The reminders of each event, in order: one for each of its alarms. `zone` is that of times without one.
 
     Raises OverBudget when `budget` has no seconds left.
     """

@@ -31,7 +31,7 @@ _PIECE = 100
 _NAMESPACE = UUID("5b0e2c0a-1d0b-5e63-9a52-7f1f3a3c9c11")
 
 
-class Refused(Exception):
+class ImportRefused(Exception):
     """The file as a whole cannot be taken: `code` is too-large, no-calendar, no-events, too-many, busy or too-much,
     of which `problem` says what."""
 
@@ -41,7 +41,7 @@ class Refused(Exception):
 
 
 class Fate(StrEnum):
-    """What becomes of an event."""
+    """The result for an event."""
 
     NEW = "new"
     KNOWN = "known"  # there is a reminder for it already
@@ -64,28 +64,28 @@ class Item:
 
 
 def read(user: User, raw: bytes, now: datetime) -> list[FileEvent]:
-    """Raises Refused."""
+    """Raises ImportRefused."""
     try:
         file = parsed(calendar_file.read, raw, "", now, person=user.pk)
     except calendar_file.NotACalendar:
-        raise Refused("no-calendar") from None
+        raise ImportRefused("no-calendar") from None
     except ParsingUnavailable:
-        raise Refused("busy") from None
+        raise ImportRefused("busy") from None
     except OverBudget as limit:
-        raise Refused("too-much", str(limit)) from None
+        raise ImportRefused("too-much", str(limit)) from None
     if not (events := file.events):
-        raise Refused("no-events")
+        raise ImportRefused("no-events")
     if file.dropped or len(events) > MOST:
-        raise Refused("too-many")
+        raise ImportRefused("too-many")
     return events
 
 
 def plan(user: User, events: Sequence[FileEvent], wishes: Wishes, now: datetime) -> list[Item]:
-    """What becomes of each event: new reminders first, the soonest of them first. Raises Refused."""
+    """Return the result for each event: new reminders first, the soonest of them first. Raises ImportRefused."""
     try:
         followed = list(calendar_events.follow(events, wishes, user.zone, now, Budget()))
     except OverBudget as limit:
-        raise Refused("too-much", str(limit)) from None
+        raise ImportRefused("too-much", str(limit)) from None
     ids = [_id(user, one.key) for one in followed]
     known = set(Schedule.objects.for_user(user).filter(id__in=ids).values_list("id", flat=True))
     seen: set[str] = set()
@@ -153,7 +153,7 @@ def _restore(user: User, wanted: Mapping[UUID, Schedule], channels: Sequence[Cha
 
 
 def made_at(user: User, at: datetime) -> QuerySet[Schedule]:
-    """What an import made at that instant, and what is not deleted of it."""
+    """Return the schedules that an import made at that instant, and those not deleted since."""
     whats = (ScheduleEvent.What.CREATED, ScheduleEvent.What.RESTORED)
     return Schedule.objects.for_user(user).filter(events__what__in=whats, events__at=at)
 

@@ -1,4 +1,4 @@
-"""How a calendar's series is written as the text of a reminder's rule. Pure."""
+"""Convert a calendar's series to the text of a reminder's rule. Pure."""
 
 import re
 from bisect import bisect_right

@@ -19,7 +19,7 @@ from common.texts.numbers import grouped_lazy
 from jobs.kinds import silence
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reading.fetch import Fetch, Later, Refused, problem
-from jobs.reasons import Code as JobCode
+from jobs.reasons import JobCode
 from schedules.job_kinds import calendar_file
 from schedules.job_kinds.calendar_events import Entry, Wishes, wanted
 from schedules.job_kinds.calendar_file import FileEvent
@@ -39,7 +39,7 @@ FORMATS["causes"] = lambda causes: "; ".join(
 )
 
 
-class Code(Codes):
+class CalendarCode(Codes):
     CHECKED = (
         "calendar-looked",
         gettext_noop("checked the calendar: {count:events} to come, {new} new, {changed} changed, {ended} ended"),
@@ -88,8 +88,8 @@ class CalendarForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the last check left: for each key its digest and when it is over (None: it repeats), what seemed gone, and
-    how long it has brought nothing."""
+    """The memory of the last check: for each key its digest and when it is over (None: it repeats), what seemed gone,
+    and how long it has brought nothing."""
 
     events: Mapping[str, list[Any]]
     gone: str = ""
@@ -135,7 +135,7 @@ class CalendarSync(JobKind):
         try:
             file = parsed(calendar_file.read, response.body, kind, ask.now, person=ask.user_id)
         except calendar_file.NotACalendar:
-            return Later(Reason(Code.CUT))
+            return Later(Reason(CalendarCode.CUT))
         return Found({"events": [event.as_json() for event in file.events], "dropped": file.dropped})
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
@@ -164,7 +164,7 @@ class CalendarSync(JobKind):
         lost = " ".join(sorted(gone))
         if len(gone) * 2 > alive and known.gone != lost:
             return Nothing(
-                Reason(Code.MANY_GONE, gone=len(gone), known=alive),
+                Reason(CalendarCode.MANY_GONE, gone=len(gone), known=alive),
                 {"events": dict(known.events), "gone": lost, "silence": known.silence},
             )
         new = [entry for entry in entries if entry.key not in known.events]
@@ -180,7 +180,7 @@ class CalendarSync(JobKind):
             "silence": silence.follow(silence_before, ask.now, brings=bool(entries)),
         }
         changes = Changes(new, differ, [*gone, *old], keys | kept.keys(), ask.memory is None)
-        reason = Reason(Code.CHECKED, count=len(entries), new=len(new), changed=len(changed), ended=len(gone))
+        reason = Reason(CalendarCode.CHECKED, count=len(entries), new=len(new), changed=len(changed), ended=len(gone))
         if (rest := _not_taken(found.unfit, max(0, len(found.entries) - MOST) + value["dropped"])) is not None:
             reason = reason.then(rest)
         effect = partial(apply, ask, changes, memory) if changes else None
@@ -208,12 +208,12 @@ def _wishes(payload: Mapping[str, Any]) -> Wishes | None:
 
 def _not_taken(unfit: Sequence[tuple[str, str]], too_many: int) -> Reason | None:
     """Of each cause how many events and the first of them, so that one that is frequent hides no other."""
-    left_out = Reason(Code.LEFT_OUT, most=MOST, count=too_many) if too_many else None
+    left_out = Reason(CalendarCode.LEFT_OUT, most=MOST, count=too_many) if too_many else None
     if left_out is not None:
         left_out.params["listed"] = [{"cause": str(left_out), "count": too_many, "example": ""}]
     if not unfit:
         return left_out
-    reason = Reason(Code.NOT_TAKEN, count=len(unfit), listed=causes(unfit))
+    reason = Reason(CalendarCode.NOT_TAKEN, count=len(unfit), listed=causes(unfit))
     return reason.then(left_out) if left_out else reason
 
 

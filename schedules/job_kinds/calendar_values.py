@@ -31,7 +31,7 @@ class Moment:
 
     @property
     def utc(self) -> datetime:
-        """Where it has a zone."""
+        """The instant in UTC, if it has a zone."""
         where = UTC if self.zone in (HOMELESS, "", None) else ZoneInfo(str(self.zone))
         return self.civil.replace(tzinfo=where).astimezone(UTC)
 

@@ -70,7 +70,7 @@ def _name(event: FileEvent, days: Collection[tuple[str, str]]) -> Any:
 
 
 def _names(moment: Moment) -> tuple[str | datetime, ...]:
-    """What a date that is left out may be called: a day names all its times, a time its day."""
+    """Return the names of a date that is left out: a day names all its times, a time its day."""
     return (moment.at,) if moment.is_date else (moment.utc, f"of {moment.at[:8]}")
 
 

@@ -17,7 +17,7 @@ from jobs.checks.recording import NewJob, SendAs
 from jobs.checks.series import Step
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reading.fetch import Fetch, Later, Refused
-from jobs.reasons import Code as JobCode
+from jobs.reasons import JobCode
 from notifications.models import Notification
 from people.models import User, display_name
 from work.broker.wakes import publish_after_commit
@@ -34,7 +34,7 @@ SELECT EXISTS (SELECT FROM notifications_channel
 """
 
 
-class Code(Codes):
+class OnboardingCode(Codes):
     ALL_DONE = "onboarding-done", gettext_noop("a channel is verified and a reminder is made")
 
 
@@ -76,7 +76,7 @@ class Onboarding(JobKind):
             ),
         ]
         all_done = all(step.is_done for step in steps)
-        return series.decide(ask, steps, Reason(Code.ALL_DONE) if all_done else None)
+        return series.decide(ask, steps, Reason(OnboardingCode.ALL_DONE) if all_done else None)
 
 
 def begin(user: User, **ignored: Any) -> None:

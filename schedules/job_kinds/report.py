@@ -15,7 +15,7 @@ from common.texts.numbers import grouped
 from common.times import civil_time, durations
 from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reading.fetch import Fetch, Later, Refused
-from jobs.reasons import Code as JobCode
+from jobs.reasons import JobCode
 from notifications import providers
 from people.access.rights import sees_everybody
 from schedules.job_kinds import report_queries as queries
@@ -49,7 +49,7 @@ FORMATS["counted"] = lambda count: (
 )
 
 
-class Code(Codes):
+class ReportCode(Codes):
     CHECKED = "report-looked", gettext_noop("checked {days:days}: {sent:counted} sent, {failed:counted} failed")
     CHECKED_ALL = (
         "report-looked-at-all",
@@ -112,7 +112,7 @@ class Report(JobKind):
         if not sees_everybody(user):
             of = cast(forms.ChoiceField, form.fields["of"])
             of.choices = [(ME, gettext_lazy("My own reminders"))]
-            of.error_messages["invalid_choice"] = _(Code.NOT_STAFF.text)
+            of.error_messages["invalid_choice"] = _(ReportCode.NOT_STAFF.text)
 
     def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
         return {**cleaned, "of": cleaned["of"] or ME}
@@ -132,18 +132,18 @@ class Report(JobKind):
         if of == ME:
             return Found(_as_json(queries.of_person(ask.user_id, start, end)))
         if not queries.sees_everybody(ask.user_id):
-            return Refused(Reason(Code.NOT_STAFF))
+            return Refused(Reason(ReportCode.NOT_STAFF))
         return Found(_as_json(queries.of_everybody(start, end)))
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
         period = ask.payload["period"]
         if "providers" in value:
             sent, failed = (sum(row[at] for row in value["providers"]) for at in (1, 2))
-            seen = Reason(Code.CHECKED_ALL, days=PERIODS[period], sent=sent, failed=failed, dead=value["dead"])
+            seen = Reason(ReportCode.CHECKED_ALL, days=PERIODS[period], sent=sent, failed=failed, dead=value["dead"])
             text, coming = _text_of_everybody(value, ask.zone), 0
         else:
             sent, failed, coming = (value[part]["count"] for part in _HEADS)
-            seen = Reason(Code.CHECKED, days=PERIODS[period], sent=sent, failed=failed)
+            seen = Reason(ReportCode.CHECKED, days=PERIODS[period], sent=sent, failed=failed)
             text = _text_of_person(value, ask.payload.get("without") or [], ask.zone)
         if ask.payload.get("only_failed") and not failed:
             return Nothing(seen)

@@ -1,4 +1,4 @@
-"""What reports read: each statement is bounded, by an index, whatever the history. Takes and returns values of JSON."""
+"""Queries of reports: each is bounded, by an index, whatever the history. Takes and returns values of JSON."""
 
 from datetime import datetime, timedelta
 from functools import partial
@@ -96,7 +96,7 @@ def sees_everybody(user_id: int) -> bool:
 
 
 def of_person(user_id: int, start: datetime, end: datetime) -> dict[str, Any]:
-    """What was sent to a person and what failed from `start` to `end`, and what comes after it. Three statements."""
+    """Count a person's deliveries from `start` to `end`, and list what comes after it. Three statements."""
     values = {
         "user": user_id,
         "first": first_of(start),

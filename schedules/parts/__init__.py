@@ -1,1 +1,1 @@
-"""What follows from a schedule's row: its slots, tags, sentences, and its mirror for celery-beat."""
+"""Values derived from a schedule's row: its slots, tags, sentences, and its mirror for celery-beat."""

@@ -1,4 +1,4 @@
-"""Which slots of a schedule are still to come: the one place that decides its next slot.
+"""The coming slots of a schedule: the one place that decides its next slot.
 
 A slot is still to come if all of these hold:
 
@@ -75,7 +75,7 @@ class Slots:
 
 
 def left(max_count: int | None, fired_count: int) -> int | None:
-    """How often a schedule may still fire; None for no limit."""
+    """The number of times that a schedule may still fire; None for no limit."""
     return None if max_count is None else max(0, max_count - fired_count)
 
 

@@ -172,7 +172,7 @@ def calendar_left_out(title: str, count: int) -> tuple[str, str]:
 
 
 def clock_note(timetable: Timetable, slot: datetime, work: Work | None = None) -> str:
-    """What a clock change did to a slot; "" if nothing, or if finding out costs more than `work` has left.
+    """The effect of a clock change on a slot; "" if nothing, or if finding out costs more than `work` has left.
 
     After the clock is turned back, a rule that fires several times a day waits until the clock has caught up.
     """

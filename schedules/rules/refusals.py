@@ -140,7 +140,7 @@ _SHOWN: dict[str, Callable[[Any], StrOrPromise]] = {
 
 
 def sentence(code: str, params: Mapping[str, Any]) -> str:
-    """What is wrong and what would be right, in the active language. `given` is a value that cannot be used."""
+    """Return the problem and its remedy, in the active language. `given` is a value that cannot be used."""
     shown = {name: _SHOWN[name](value) if name in _SHOWN else value for name, value in params.items()}
     texts = TEXTS[code]
     said = " ".join(str(text % shown) for text in (texts if isinstance(texts, tuple) else (texts,)))

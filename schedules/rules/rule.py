@@ -13,7 +13,7 @@ from schedules.rules.invalid import InvalidRule, Work
 
 @dataclass(frozen=True)
 class ClockChange:
-    """What a clock change did to a slot. Times are civil.
+    """The effect of a clock change on a slot. Times are civil.
 
     The clock skipped `times`: they are "moved" to `fires_at`, or "merged" with the rule's own slot there. Or it shows
     one time twice: the slot fires "once", or "both" times.
@@ -73,7 +73,7 @@ class Rule(ABC):
 
     @abstractmethod
     def clock_change(self, slot: datetime) -> ClockChange | None:
-        """What a clock change did to this slot, if anything."""
+        """Return the effect of a clock change on this slot, if any."""
 
     @property
     def is_elapsed(self) -> bool:

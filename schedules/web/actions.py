@@ -61,7 +61,7 @@ def _action(act: Callable[[PersonRequest, Schedule, datetime], HttpResponse | No
         answer = None
         try:
             answer = act(request, schedule, fire.read_clock().now)
-        except editing.Conflict as conflict:
+        except editing.ScheduleConflict as conflict:
             said = _("Nothing was done: “%(title)s” has changed since you opened this page. This is its current state.")
             messages.error(request, said % {"title": schedule.title})
             if conflict.current.deleted_at is not None:

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from notifications.models import Channel, Delivery
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people.access.requests import PersonRequest
 from people.models import User
 from schedules.agenda import moving
@@ -66,7 +66,7 @@ class DayRows:
 
 
 class MoveForm(forms.Form):
-    """Where an entry is moved, from which version of its reminder."""
+    """The new place of a moved entry, and the version of its reminder."""
 
     date = forms.DateField(
         error_messages=dict.fromkeys(("required", "invalid"), gettext_lazy("Choose a day, such as 2026-12-24."))
@@ -97,9 +97,9 @@ def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         to = form.cleaned_data["date"]
         try:
             moving.move(schedule, to, form.cleaned_data["version"], now, request.user)
-        except moving.Refused as refusal:
+        except moving.MoveRefused as refusal:
             messages.error(request, str(refusal))
-        except editing.Conflict:
+        except editing.ScheduleConflict:
             messages.error(
                 request,
                 _("Nothing was moved: “%(title)s” has changed since you opened this page. This is its current state.")
@@ -204,11 +204,11 @@ def _row(entry: Entry, now: datetime, arrived: set[UUID], holidays: Holidays) ->
 def _arrived(notifications: Iterable[UUID]) -> set[UUID]:
     """Those that went out on a channel; what was only written to a folder did not."""
     delivered = Delivery.objects.filter(notification_id__in=list(notifications), state=Delivery.State.DELIVERED)
-    return set(delivered.exclude(reason_code=Code.SAVED).values_list("notification_id", flat=True))
+    return set(delivered.exclude(reason_code=DeliveryCode.SAVED).values_list("notification_id", flat=True))
 
 
 def _moved(request: PersonRequest, today: date) -> dict[str, object]:
-    """What `?moved=<id>&from=<date>` says, with the day to which it can be moved back."""
+    """Return the notice of `?moved=<id>&from=<date>`, with the day to which it can be moved back."""
     moved = Schedule.objects.for_user(request.user).written(request.GET.get("moved", ""))
     if moved is None or moved.next_fire_at is None:
         return {}

@@ -1,4 +1,4 @@
-"""What a person does to many reminders of the list at once, and its undoing."""
+"""Bulk actions on reminders of the list, and their undo."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class Undo:
         return bulk.changed_by(request.user, self.action, self.at).count()
 
     def said(self, count: int) -> str:
-        """What was done to so many reminders."""
+        """The text about an action on so many reminders."""
         return str(_DONE[self.action] % {"count": count, "tag": self.tag})
 
 

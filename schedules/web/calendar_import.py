@@ -19,7 +19,7 @@ from schedules import rules
 from schedules.firing import fire
 from schedules.job_kinds import calendar_import
 from schedules.job_kinds.calendar_events import Wishes
-from schedules.job_kinds.calendar_import import LARGEST, MOST, Fate, Item, Refused
+from schedules.job_kinds.calendar_import import LARGEST, MOST, Fate, ImportRefused, Item
 from schedules.job_kinds.calendar_sync import CalendarForm, causes
 from schedules.models import Schedule
 from work.reasons import FORMATS
@@ -60,7 +60,7 @@ class ImportForm(ChannelsForm, CalendarForm):
         )
 
     def sent(self) -> dict[str, Any]:
-        """How the reminders of a valid form are sent: these fields of a schedule."""
+        """Return the fields of a schedule that say how the reminders of a valid form are sent."""
         how = {name: self.cleaned_data[name] for name in Schedule.SENT_BY if name in self.fields}
         return how | {"channel_order": self.channel_order()}
 
@@ -76,7 +76,7 @@ def upload(request: PersonRequest) -> HttpResponse:
         return _ask(request, _("Choose a file that ends in .ics."))
     try:
         if file is not None and (file.size or 0) > LARGEST:
-            raise Refused("too-large")
+            raise ImportRefused("too-large")
         raw = file.read() if file is not None else request.POST["content"].encode()
         now = fire.read_clock().now
         events = calendar_import.read(request.user, raw, now)
@@ -85,7 +85,7 @@ def upload(request: PersonRequest) -> HttpResponse:
         if not form.is_valid() and {"minutes", "all_day_at"} & form.errors.keys():
             return _show(request, form, [], ())
         items = calendar_import.plan(request.user, events, form.wishes(), now)
-    except Refused as refusal:
+    except ImportRefused as refusal:
         return _ask(request, refusal.problem or str(_REFUSALS[refusal.code]))
     taken = {item.key for item in items} if file is not None else set(request.POST.getlist("take"))
     if file is not None or "again" in request.POST:
@@ -111,7 +111,7 @@ def upload(request: PersonRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def imported(request: PersonRequest, at: int) -> HttpResponse:
-    """What an import has made; a POST removes it again."""
+    """Show the result of an import; a POST removes it again."""
     try:
         instant = _EPOCH + timedelta(microseconds=at)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Which reminders the list shows, and in which order: read from its address."""
+"""The filter and order of the list of reminders: read from its address."""
 
 from __future__ import annotations
 

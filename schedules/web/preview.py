@@ -77,7 +77,7 @@ def _silent(request: PersonRequest, now: datetime) -> Silent:
 
 
 def _notes(request: PersonRequest, coming: list[Coming]) -> dict[datetime, str]:
-    """What the person's holidays and quiet hours will do to each slot."""
+    """Return the effect of the person's holidays and quiet hours on each slot."""
     notes = {slot: words.holiday(one.first, one.last) for slot, one in coming if one is not None}
     ringing = [slot for slot, holiday in coming if holiday is None]
     return notes | QuietHours(request.user, "urgent" in request.POST, _chosen(request)).notes(ringing)

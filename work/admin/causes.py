@@ -44,7 +44,7 @@ View = Callable[..., HttpResponse]
 
 
 class Rate(forms.Form):
-    """How fast to replay, and the maximum age."""
+    """The rate of a replay, and the maximum age."""
 
     per_minute = forms.IntegerField(
         label=gettext_lazy("Dead letters per minute"),
@@ -131,7 +131,7 @@ def _replay(admin: Any, request: HttpRequest, cause: str) -> HttpResponse:
 
 
 def _confirm_replay(admin: Any, request: HttpRequest, cause: str, form: Rate) -> HttpResponse:
-    """How many are replayed and how long it takes, with the first ones in words."""
+    """Show how many are replayed and how long it takes, with the first ones in words."""
     per_minute, skip = form.cleaned_data["per_minute"], dead_letters.stale(form.cleaned_data["max_age"])
     rows = rights.rows_within(request, admin.get_queryset(request).filter(cause=cause), admin.owner)
     counted = rows.order_by().aggregate(every=Count("*"), stale=Count("pk", filter=skip))
@@ -183,7 +183,7 @@ def preview(admin: Any, rows: QuerySet[Any], count: int) -> dict[str, Any]:
 
 
 def mends(admin: Any, letters: Iterable[Any]) -> list[SafeString]:
-    """What to mend before these can succeed, each once."""
+    """Return the repairs that these need before they can succeed, each once."""
     return list(dict.fromkeys(filter(None, map(admin.mend, letters))))
 
 

@@ -93,12 +93,12 @@ class DeadLetterAdmin(WorkAdmin):
         return causes.urls(self) + urls
 
     def describe(self, letter: Any) -> str:
-        """What its operator is asked about."""
+        """The question to its operator."""
         return f"{self.kind.model._meta.verbose_name} {letter}"
 
     @admin.display(description=gettext_lazy("mend this first"))
     def mend(self, letter: Any) -> SafeString | str:
-        """What must be mended before it can succeed, with a link; empty if nothing is known to be broken."""
+        """The repair that it needs first, with a link; empty if nothing is known to be broken."""
         return ""
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -84,7 +84,7 @@ class WorkAdmin(ReadOnlyAdmin):
         )
 
     def handler_label(self, handler: str) -> str:
-        """What people call the code that runs it."""
+        """The name for people of the code that runs it."""
         return handler
 
     key = columns.column(gettext_lazy("idempotency key"), "pk", columns.key)

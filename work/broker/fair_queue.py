@@ -11,7 +11,7 @@ WITHIN = 2.0
 
 
 class _Lately:
-    """What the messages cost that this process has published, by person, since an instant on the monotonic clock."""
+    """The cost of the messages that this process has published, by person, since an instant on the monotonic clock."""
 
     since = 0.0
     published: Counter[int | None] = Counter()

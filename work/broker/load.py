@@ -1,4 +1,4 @@
-"""How busy this worker is: how many of its threads run a task and do not wait for a slow receiver.
+"""The load of this worker: how many of its threads run a task and do not wait for a slow receiver.
 
 Threads that compute share one interpreter, so more than a few dozen only make each other slower. Threads that wait for
 a receiver cost nothing but memory.
@@ -59,7 +59,7 @@ def limit(queue: str, task: str, threads: int) -> None:
 
 
 def room(queue: str, wanted: int) -> int:
-    """How many messages of this queue the worker may take, up to `wanted`."""
+    """Return the number of messages of this queue that the worker may take, up to `wanted`."""
     if queue not in _limits:
         return wanted
     task, threads = _limits[queue]

@@ -112,7 +112,7 @@ SELECT count(*) AS amount FROM (
 
 
 def count_due(kind: Kind[Any], most: int) -> int:
-    """How much pending work should have a message, counted up to `most`."""
+    """Count the pending work that should have a message, up to `most`."""
     return int(postgres.query(kind.sql(_COUNT_DUE), [most])[0].amount)
 
 

@@ -17,7 +17,7 @@ from work.broker.shared_connection import SharedConnection, has_threads
 from work.engine.decision import Decision, give_back
 from work.engine.settlement import settle, settlement, write
 from work.kinds import C, Claim, Kind, Lease
-from work.reasons import Code, Reason
+from work.reasons import Reason, WorkCode
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ def claim_pulled(kind: Kind[C], ids: Iterable[UUID], seconds: float, worker: str
 
 
 def read(kind: Kind[C], row: Any) -> C | None:
-    """What was claimed. None for a damaged row, which ends as dead."""
+    """Return the claimed work. None for a damaged row, which ends as dead."""
     return _read(kind, Lease(id=row.id, token=row.token), lambda: row)
 
 
@@ -130,11 +130,11 @@ def _end_damaged(kind: Kind[Any], lease: Lease, error: Exception) -> None:
 
 def unreadable(error: Exception) -> Reason:
     """Why a damaged row ends. The text of an exception may hold a secret, so only its type is kept."""
-    return Reason(Code.DAMAGED_ROW, error=type(error).__name__)
+    return Reason(WorkCode.DAMAGED_ROW, error=type(error).__name__)
 
 
 def seconds_until_available(kind: Kind[Any], work_id: UUID) -> float | None:
-    """How long pending work has yet to wait, on the database's clock; None when it is not pending."""
+    """Return the seconds that pending work still waits, on the database's clock; None when it is not pending."""
     rows = postgres.query(
         kind.sql(
             "SELECT extract(epoch FROM available_at - now())::float AS wait FROM $work WHERE id = %s"
@@ -162,7 +162,7 @@ def _claim_alone(kind: Kind[Any], work_id: UUID, token: UUID, worker: str) -> An
 
 def _claim_again(kind: Kind[Any], work_id: UUID, token: UUID, worker: str) -> Any:
     """The connection that broke may have committed the claim before it did; nothing was done under it."""
-    undo = settlement(kind, Lease(id=work_id, token=token), give_back(Reason(Code.DATABASE_AWAY)))
+    undo = settlement(kind, Lease(id=work_id, token=token), give_back(Reason(WorkCode.DATABASE_AWAY)))
     write(kind, [undo])
     row = _claim_alone(kind, work_id, token, worker)
     # It may also have committed while we waited for its lock: its server does not know yet that the line is cut.

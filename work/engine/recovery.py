@@ -17,11 +17,11 @@ from common.database import postgres
 from work.engine.decision import decide_lost
 from work.engine.settlement import settlement, write
 from work.kinds import Kind, Lease
-from work.reasons import Code
+from work.reasons import WorkCode
 
 _EXPIRE = f"""
 UPDATE $work
-   SET state = 'expired', reason_code = '{Code.STALE}', reason_params = '{{}}', settled_at = now()
+   SET state = 'expired', reason_code = '{WorkCode.STALE}', reason_params = '{{}}', settled_at = now()
  WHERE id = ANY(ARRAY(
     SELECT d.id FROM $work d $locked
      WHERE d.state = 'pending' AND d.expires_at <= now()

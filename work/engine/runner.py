@@ -21,7 +21,7 @@ from work.engine.decision import decide, give_back
 from work.engine.manual import cancel
 from work.engine.settlement import defer, release, settle
 from work.kinds import C, Kind
-from work.reasons import Code, Reason
+from work.reasons import Reason, WorkCode
 
 log = logging.getLogger(__name__)
 
@@ -79,12 +79,12 @@ def _prepare(kind: Kind[C], claimed: C) -> Defer | Cancel | Answer | Callable[[]
         return kind.prepare(claimed)
     except Exception as error:
         if blames_no_row(error):
-            release(kind, claimed, Reason(Code.DATABASE_AWAY))
+            release(kind, claimed, Reason(WorkCode.DATABASE_AWAY))
             raise
         log.error("%s %s cannot be read: %s", kind.task, claimed.id, type(error).__name__)
         return NotStarted(unreadable(error))
     except (SystemExit, KeyboardInterrupt):  # a worker that must stop now
-        release(kind, claimed, Reason(Code.RELEASED))
+        release(kind, claimed, Reason(WorkCode.RELEASED))
         raise
 
 
@@ -100,7 +100,7 @@ def _call(kind: Kind[C], claimed: C, prepared: Callable[[], Answer | Defer]) -> 
         return _fault(kind, claimed, error)
     except (SystemExit, KeyboardInterrupt):
         with suppress(TryAgain):
-            finish(kind, claimed, OwnFault(Reason(Code.STOPPED)), jitter=0.0)
+            finish(kind, claimed, OwnFault(Reason(WorkCode.STOPPED)), jitter=0.0)
         raise
 
 
@@ -108,7 +108,7 @@ def _fault(kind: Kind[C], claimed: C, error: Exception) -> OwnFault:
     # The text of a foreign exception may hold a secret (a URL, a header): only its type is kept.
     name = type(error).__name__
     log.error("%s raised %s for %s %s", claimed.handler, name, kind.task, claimed.id)
-    return OwnFault(Reason(Code.FAULT, kind=claimed.handler, error=name))
+    return OwnFault(Reason(WorkCode.FAULT, kind=claimed.handler, error=name))
 
 
 def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = None) -> None:
@@ -121,7 +121,7 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
         settled = settle(kind, claimed, decision, answer)
     except Overtaken:
         # Each time another one has ended, so this cannot go on for ever.
-        decision = give_back(Reason(Code.OVERTAKEN))
+        decision = give_back(Reason(WorkCode.OVERTAKEN))
         settled = settle(kind, claimed, decision)
     except Exception as error:
         if is_locked(error) and (getattr(answer, "effect", None) or getattr(answer, "before", None)):
@@ -148,7 +148,7 @@ _SHORTEST, _LONGEST = 1.0, 20.0
 def _come_back(kind: Kind[C], claimed: C) -> None:
     """Its effect needs what another transaction has locked: nothing is written, and the work is done again later."""
     wait = min(_SHORTEST * 2 ** min(claimed.released, 10), _LONGEST) * (0.5 + random.random())  # noqa: S311
-    if defer(kind, claimed, wait, Reason(Code.LOCKED)) and is_published(wait):
+    if defer(kind, claimed, wait, Reason(WorkCode.LOCKED)) and is_published(wait):
         publish([Wake(kind.task, claimed.id, wait, claimed.person_id, claimed.is_bulk, claimed.queue)])
 
 

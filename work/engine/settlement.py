@@ -71,14 +71,14 @@ _SETTLE_MANY, _PLAIN_MANY = (one.replace("$lock\n", "$lock SKIP LOCKED\n") for o
 
 
 class Settlement(NamedTuple):
-    """What to write for one piece of work: the columns of `asked`, and the kind's own, None where it has none."""
+    """The values to write for one piece of work: the columns of `asked`, and the kind's own, None where it has none."""
 
     columns: tuple[Any, ...]
     follow: tuple[Any, ...] | None = None
 
 
 def settlement(kind: Kind[Any], lease: Lease, decision: Decision, follow: tuple[Any, ...] | None = None) -> Settlement:
-    """What `decision` writes under the lease."""
+    """Return the values that `decision` writes under the lease."""
     forgets = decision.state == kind.words.done and not kind.keeps_receipt(decision.reason)
     reason = NO_REASON if forgets else decision.reason
     dead = decision.state in ("dead", "unknown")

@@ -43,7 +43,7 @@ RETURN NULL;
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a kind calls two of its states, and its attempts' foreign key to it."""
+    """The kind's names of two of its states, and of its attempts' foreign key to it."""
 
     working: str = "working"
     done: str = "done"

@@ -108,7 +108,7 @@ def replace_secret(request: ApiRequest, channel_id: UUID) -> HttpResponse:
             raise conflict("This kind of channel has no signing secret.")
         try:
             changes.replace_secret(channel.id, changes.secret_fingerprint(channel), request.auth.user, now)
-        except (changes.Refused, encryption.Unreadable) as refusal:
+        except (changes.ChannelRefused, encryption.Unreadable) as refusal:
             raise conflict(str(refusal)) from None
     channel.refresh_from_db()
     destination = channel.destination()

@@ -35,7 +35,7 @@ class NewChannel(Body):
 
 
 class ChannelPatch(Body):
-    """What is not given stays as it is. Another address must be verified again."""
+    """Fields that are not given stay as they are. Another address must be verified again."""
 
     model_config = limited(LabelForm, {"label": "Phone", "on_unknown": "hold"})
 

@@ -27,7 +27,7 @@ from people.user_lock import lock_user
 
 router = Router(tags=["channels"], auth=Bearer("channels"))
 
-REFUSALS = (codes.TooSoon, verification.Refused, verification.TooMany)
+REFUSALS = (codes.TooSoon, verification.CodeRefused, verification.TooMany)
 
 
 def own(request: ApiRequest, channel_id: UUID) -> Channel:
@@ -77,9 +77,9 @@ def add_channel(request: ApiRequest, body: NewChannel) -> HttpResponse:
         channel = changes.add(user, body.kind, cleaned, label)
     except changes.SecondInbox:
         raise conflict("You already have an inbox.") from None
-    except changes.Refused as refusal:
+    except changes.ChannelRefused as refusal:
         raise conflict(str(refusal)) from None
-    except verification.Refused as refusal:
+    except verification.CodeRefused as refusal:
         raise invalid(FieldError("fields", str(refusal), "refused")) from None
     return _new(Channel.objects.get(id=channel.id), 201, to_verify=channel.verified_at is None, reveals=True)
 
@@ -92,7 +92,7 @@ def read_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
 
 @router.patch("/{uuid:channel_id}", response=NewChannelDocument, summary="Change a channel")
 def change_channel(request: ApiRequest, channel_id: UUID, body: ChannelPatch) -> HttpResponse:
-    """What is not given stays. Another address gets a code; its reminders and its history stay."""
+    """Fields that are not given stay as they are. Another address gets a code; its reminders and its history stay."""
     before = own(request, channel_id)
     # Visits the address, which takes time, so outside of the lock.
     after, settings = bodies.changed(body, before, request.auth.user)
@@ -103,7 +103,7 @@ def change_channel(request: ApiRequest, channel_id: UUID, body: ChannelPatch) ->
         if after is not None:
             try:
                 changes.change(current, changes.fingerprint(current), after, settings["label"])
-            except verification.Refused as refusal:
+            except verification.CodeRefused as refusal:
                 raise invalid(FieldError("fields", str(refusal), "refused")) from None
         changes.change_settings(current, **settings)
     changed = Channel.objects.get(id=channel_id)

@@ -105,5 +105,5 @@ class EventsBody(
         return self.root if isinstance(self.root, list) else [self.root]
 
     def place(self, number: int) -> str:
-        """What stands before the name of a field of this event in an error."""
+        """The prefix of this event's fields in an error."""
         return f"{number}." if isinstance(self.root, list) else ""

@@ -46,7 +46,7 @@ _EXAMPLE: Any = {
 
 
 class DigestDocument(BaseModel):
-    """That in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
+    """The digest in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_DIGEST]})
 
@@ -57,7 +57,7 @@ class DigestDocument(BaseModel):
 
 
 class EffectDocument(BaseModel):
-    """What a rule made of it; `reason` says why, where it stayed silent."""
+    """The effect of a rule on it; `reason` says why, where it stayed silent."""
 
     rule: UUID
     rule_name: str

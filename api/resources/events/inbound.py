@@ -118,7 +118,7 @@ def list_inbound(request: ApiRequest) -> HttpResponse:
 
 @router.post("", response={201: NewInboundDocument}, summary="Make an inbound address")
 def create_inbound(request: ApiRequest, body: InboundBody) -> HttpResponse:
-    """What is posted to its `url` becomes events of yours."""
+    """Posts to its `url` become your events."""
     try:
         made = addresses.create(request.auth.user, form_of(body, None))
     except addresses.TooMany as refusal:

@@ -92,7 +92,7 @@ class DeliveryWithAttempts(DeliveryDocument):
 
 
 class Length(BaseModel):
-    """How long the text is on a channel; `limit` is null without one, `cut` if the text does not fit."""
+    """The length of the text on a channel; `limit` is null without one, `cut` if the text does not fit."""
 
     channel: UUID
     length: int

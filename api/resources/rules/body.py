@@ -83,7 +83,7 @@ class RuleBody(Body):
 
 
 class RulePatch(RuleBody):
-    """What is not given stays as it is."""
+    """Fields that are not given stay as they are."""
 
     model_config = limited(RuleForm, {"throttle_count": 1})
 

@@ -58,14 +58,14 @@ def read_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
 
 @router.put("/{uuid:rule_id}", response=RuleDocument, summary="Replace a rule")
 def replace_rule(request: ApiRequest, rule_id: UUID, body: RuleBody) -> HttpResponse:
-    """What is not given gets its default."""
+    """Fields that are not given get their defaults."""
     with _changing(request, rule_id) as rule:
         return _show(changes.change(*bodies.described(body, request.auth.user, rule)))
 
 
 @router.patch("/{uuid:rule_id}", response=RuleDocument, summary="Change some fields of a rule")
 def change_rule(request: ApiRequest, rule_id: UUID, body: RulePatch) -> HttpResponse:
-    """What is not given stays as it is."""
+    """Fields that are not given stay as they are."""
     with _changing(request, rule_id) as rule:
         return _show(changes.change(*bodies.described(body, request.auth.user, rule)))
 

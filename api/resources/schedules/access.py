@@ -58,7 +58,7 @@ def changing(request: ApiRequest, schedule_id: UUID) -> Iterator[Schedule]:
         versions.require(request, schedule.version, lambda: document(schedule))
         try:
             yield schedule
-        except editing.Conflict as error:
+        except editing.ScheduleConflict as error:
             raise conflict(
                 "The schedule is not in a state that allows this. See current.", current=document(error.current)
             ) from None

@@ -104,7 +104,7 @@ class CheckBody(Body):
 
 
 class SchedulePatch(ScheduleBody):
-    """What is not given stays as it is."""
+    """Fields that are not given stay as they are."""
 
     model_config = limited(ReminderForm, {"timing": {"dailyTime": {"hour": 8, "minute": 30}}})
 
@@ -197,7 +197,7 @@ def _fields(body: ScheduleBody, kept: Collection[str]) -> dict[str, Any]:
 
 
 def _called(paths: Mapping[str, str], name: str) -> str:
-    """What a field of the form is called in the body; `paths` has those of the timing."""
+    """Return the body's name of a form field; `paths` has those of the timing."""
     if of_job := job.path(name):
         return of_job
     if name in ScheduleBody.model_fields:

@@ -26,7 +26,7 @@ from jobs.checks.recording import queue_of
 from jobs.checks.results import not_taken, silent_since
 from jobs.kinds.base import JobKind
 from jobs.models import Job
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from schedules.firing import fire
 from schedules.job_kinds import check_now
 from schedules.models import Schedule
@@ -93,7 +93,7 @@ class CheckNowDocument(BaseModel):
 
 @kinds_router.get("", response=JobKinds, summary="List the kinds of job")
 def list_job_kinds(request: ApiRequest) -> HttpResponse:
-    """What a schedule can check before it speaks."""
+    """Kinds of check that a schedule can make before it speaks."""
     return answer({"items": [_kind(kind) for kind in kinds.offered()]})
 
 
@@ -133,7 +133,7 @@ def check_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
 
 
 def _checked(checked: Checked, *, is_new: bool = True) -> HttpResponse:
-    if checked.reason.code == Code.TOO_OFTEN:
+    if checked.reason.code == JobCode.TOO_OFTEN:
         raise Problem(
             429, "too-many-checks", "Nothing was checked.", str(checked.reason), headers={"Retry-After": "60"}
         )

@@ -68,7 +68,7 @@ def read_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
 
 @router.put("/{uuid:schedule_id}", response=ScheduleDocument, summary="Replace a schedule")
 def replace_schedule(request: ApiRequest, schedule_id: UUID, body: ScheduleBody) -> HttpResponse:
-    """What is not given gets its default. The next run is computed afresh."""
+    """Fields that are not given get their defaults. The next run is computed afresh."""
     with changing(request, schedule_id) as schedule:
         now = fire.read_clock().now
         wanted, channels = bodies.described(body, request.auth.user, now, schedule)
@@ -78,7 +78,7 @@ def replace_schedule(request: ApiRequest, schedule_id: UUID, body: ScheduleBody)
 
 @router.patch("/{uuid:schedule_id}", response=ScheduleDocument, summary="Change some fields of a schedule")
 def change_schedule(request: ApiRequest, schedule_id: UUID, body: SchedulePatch) -> HttpResponse:
-    """What is not given stays as it is. The next run is computed afresh."""
+    """Fields that are not given stay as they are. The next run is computed afresh."""
     with changing(request, schedule_id) as schedule:
         now = fire.read_clock().now
         wanted, channels = bodies.described(body, request.auth.user, now, schedule)

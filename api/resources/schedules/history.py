@@ -183,7 +183,7 @@ def list_occurrences(
 def explain_schedule(
     request: ApiRequest, schedule_id: UUID, cursor: str | None = None, limit: Count = history.PAGE
 ) -> HttpResponse:
-    """What became of each slot and why, newest first; on the first page also the next ones."""
+    """The outcome of each slot and its reason, newest first; on the first page also the next ones."""
     schedule = own(request, schedule_id)
     now = fire.read_clock().now
     before = civil.LAST_INSTANT if cursor is None else datetime.fromisoformat(paging.read(cursor, request))

@@ -1,4 +1,4 @@
-"""What a schedule checks, in bodies and answers: validated by the job section of the form that the pages use."""
+"""The check of a schedule, in bodies and answers: validated by the job section of the form that the pages use."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -52,7 +52,7 @@ class JobBody(Body):
 
 
 class NotTaken(BaseModel):
-    """What a check did not take, by cause. `example`: the first of them, such as an event's title."""
+    """Items that a check did not take, by cause. `example`: the first of them, such as an event's title."""
 
     cause: str
     count: int
@@ -123,7 +123,7 @@ def _unfit(field: forms.Field, value: Any) -> str:
 
 
 def path(name: str) -> str | None:
-    """Where a field of the form is in a body; None if it is none of this section."""
+    """Return the path of a form field in a body; None if it is none of this section."""
     if name in _PATHS:
         return f"job.{_PATHS[name]}"
     return f"job.payload.{name.removeprefix(f'{PREFIX}-')}" if name.startswith(f"{PREFIX}-") else None

@@ -125,7 +125,7 @@ class Additions:
         return connection.id
 
     def _destination(self, kind: HasForm, given: _Address) -> tuple[Destination, bool]:
-        """Where the fields lead, without secrets that the file has not; and whether none is missing."""
+        """Return the destination of the fields, without secrets that the file lacks, and whether none is missing."""
         form, label_form = kind.form(given.fields), LabelForm({"label": given.label})
         address_checks.are_valid(self.user.pk, form, label_form, visits=False)
         missing = [

@@ -35,11 +35,17 @@ MOST = 2_000
 """Entries of a file."""
 MOST_TROUBLES = 50
 MOST_WAITS = 20
-"""How often an import tries an entry again after a second's wait for another change of its person."""
+"""The number of times that an import tries an entry again after a second's wait for another change of its person."""
 _SECONDS = 60
 _NAMESPACE = UUID("0d1f2b64-52a8-5c0f-8a0e-6f0f7b6b6c21")
 # What operations refuse; the message is for the person.
-_REFUSALS = (changes.Refused, verification.Refused, connection_changes.TooMany, addresses.TooMany, topics.Refused)
+_REFUSALS = (
+    changes.ChannelRefused,
+    verification.CodeRefused,
+    connection_changes.TooMany,
+    addresses.TooMany,
+    topics.TopicRefused,
+)
 
 
 class Unreadable(Exception):
@@ -58,7 +64,7 @@ class Trouble:
 
 @dataclass(slots=True)
 class Outcome:
-    """How much was added and was there already, by section; what the person must do, and why the rest was not read."""
+    """Counts of added and existing entries, by section; what the person must do, and why the rest was not read."""
 
     added: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
@@ -82,7 +88,7 @@ def check(file: Any) -> dict[str, Any]:
 
 
 def preview(user: User, file: Mapping[str, Any]) -> Outcome:
-    """What `load` would do: it is done, and undone. It locks nobody, since nothing of it stays."""
+    """Return what `load` would do: it runs, and is rolled back. It locks nobody, since nothing of it stays."""
     with transaction.atomic(), dry_run():
         outcome = load(user, file)
         transaction.set_rollback(True)
@@ -216,7 +222,7 @@ class _Loading:
 
 
 def _compared(section: str, entry: Mapping[str, Any]) -> str:
-    """What makes two entries the same; nobody has a second inbox."""
+    """Return the values that make two entries the same; nobody has a second inbox."""
     if section == "channels" and entry.get("kind") == "inbox":
         return "inbox"
     said = {name: entry.get(name) for name in SECTIONS[section].same}

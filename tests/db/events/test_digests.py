@@ -21,7 +21,7 @@ from events.kinds.digest import DIGEST, MOST_LINES
 from events.kinds.event import EVENT
 from events.models import Digest, DigestAttempt, Effect, Event, Rule
 from events.pure.envelope import Envelope
-from events.reasons import Code
+from events.reasons import EventCode
 from notifications.models import Delivery, Notification
 from people.models import User
 from tests.make import NOON, happen, make_rule, send_now
@@ -153,12 +153,12 @@ def test_a_digest_at_an_hour_is_due_then(ada: User) -> None:
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"enabled": False}, Code.RULE_OFF),
-        ({"deleted_at": Now()}, Code.RULE_DELETED),
+        ({"enabled": False}, EventCode.RULE_OFF),
+        ({"deleted_at": Now()}, EventCode.RULE_DELETED),
     ],
 )
 def test_a_digest_whose_rule_is_gone_is_cancelled_with_that_reason(
-    ada: User, change: dict[str, Any], code: Code
+    ada: User, change: dict[str, Any], code: EventCode
 ) -> None:
     rule = make_digest_rule(ada)
     happen(ada)
@@ -175,7 +175,7 @@ def test_a_digest_without_a_channel_is_cancelled_with_that_reason(ada: User) -> 
     rule.channels.update(removed_at=Now())
     send()
     digest = Digest.objects.get()
-    assert (digest.state, digest.reason_code) == ("cancelled", Code.NO_CHANNEL)
+    assert (digest.state, digest.reason_code) == ("cancelled", EventCode.NO_CHANNEL)
 
 
 def test_a_message_four_times_sends_it_once(ada: User) -> None:

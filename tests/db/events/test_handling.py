@@ -16,7 +16,7 @@ from events.intake import ledger
 from events.kinds.event import EVENT
 from events.models import Effect, Event
 from events.pure.envelope import Envelope
-from events.reasons import Code
+from events.reasons import EventCode
 from notifications.models import Delivery, Notification
 from people.models import User
 from tests.make import happen, make_channel, make_rule, make_user
@@ -60,8 +60,8 @@ def test_a_message_four_times_handles_it_once(ada: User) -> None:
 @pytest.mark.parametrize(
     ("overrides", "code"),
     [
-        ({"data": {"amount": 99}}, Code.UNMET),
-        ({"data": {}}, Code.MISSING),
+        ({"data": {"amount": 99}}, EventCode.UNMET),
+        ({"data": {}}, EventCode.MISSING),
         ({"source": "other"}, None),
         ({"type": "orders.paid"}, None),
     ],
@@ -105,7 +105,7 @@ def test_a_throttle_holds_for_events_at_the_same_moment(ada: User) -> None:
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(handle, Event.objects.values_list("id", flat=True)))
     assert Effect.objects.filter(outcome="notified").count() == 3
-    assert Effect.objects.filter(reason_code=Code.THROTTLED).count() == 9
+    assert Effect.objects.filter(reason_code=EventCode.THROTTLED).count() == 9
 
 
 @pytest.mark.parametrize("conditions", [[{"field": 3}], "none", [{"operator": "above"}], [None]])
@@ -116,13 +116,13 @@ def test_a_damaged_rule_stops_no_other(ada: User, conditions: Any) -> None:
     assert event.state == "handled"
     assert sorted(event.effects.values_list("outcome", "reason_code")) == [
         ("notified", ""),
-        ("silent", Code.DAMAGED_RULE),
+        ("silent", EventCode.DAMAGED_RULE),
     ]
 
 
 def test_a_rule_without_a_channel_says_so(ada: User) -> None:
     make_rule(ada, channels=[])
-    assert happen(ada).effects.get().reason_code == Code.NO_CHANNEL
+    assert happen(ada).effects.get().reason_code == EventCode.NO_CHANNEL
 
 
 def test_a_chain_that_is_too_long_ends_with_that_reason(ada: User) -> None:
@@ -130,13 +130,13 @@ def test_a_chain_that_is_too_long_ends_with_that_reason(ada: User) -> None:
     assert happen(ada, hops=3).state == "handled"
     for hops in (4, 1_000, 10**9):
         event = happen(ada, hops=hops)
-        assert (event.state, event.reason_code) == ("cancelled", Code.TOO_MANY_HOPS)
+        assert (event.state, event.reason_code) == ("cancelled", EventCode.TOO_MANY_HOPS)
     assert Notification.objects.count() == 1
 
 
 def test_data_that_does_not_fit_its_type_is_not_tried_again(ada: User) -> None:
     event = happen(ada, type="channel.disabled", data={"channel_id": 3})
-    assert (event.state, event.reason_code) == ("dead", Code.UNFIT)
+    assert (event.state, event.reason_code) == ("dead", EventCode.UNFIT)
     assert event.reason_params["field"] == "data.channel_id"
 
 

@@ -17,7 +17,7 @@ from pytest_django import Settings
 from common.database import encryption
 from events.inbound import receive
 from events.models import Event, InboundAddress, InboundRequest
-from events.reasons import Code
+from events.reasons import EventCode
 from notifications.models import Notification
 from people.models import User
 from tests.make import make_channel, make_user
@@ -93,7 +93,9 @@ def test_a_delivery_that_is_repeated_is_one_event_and_a_wrong_or_old_one_is_none
         assert post(body, sign(secret, body, now - timedelta(hours=1))).status_code == 401
     assert Event.objects.count() == 1
     codes = set(address.requests.filter(status=401).values_list("reason_code", flat=True))
-    assert codes == ({Code.WRONG_SIGNATURE} if scheme == "github" else {Code.WRONG_SIGNATURE, Code.OLD_SIGNATURE})
+    assert codes == (
+        {EventCode.WRONG_SIGNATURE} if scheme == "github" else {EventCode.WRONG_SIGNATURE, EventCode.OLD_SIGNATURE}
+    )
 
 
 def test_an_event_has_its_senders_word_for_what_happened() -> None:
@@ -141,7 +143,7 @@ def test_an_expression_that_does_not_fit_loses_nothing_and_says_so(fields: dict[
     assert post(ORDER).status_code == 202
     assert Event.objects.get().data == ORDER
     kept = address.requests.get()
-    assert (kept.reason_code, kept.reason_params["field"]) == (Code.UNMAPPED, next(iter(fields)))
+    assert (kept.reason_code, kept.reason_params["field"]) == (EventCode.UNMAPPED, next(iter(fields)))
 
 
 def test_what_is_too_large_for_an_event_is_kept_and_said() -> None:
@@ -158,7 +160,7 @@ def test_what_is_no_json_is_refused_and_kept(body: bytes) -> None:
     answer = post(body)
     assert (answer.status_code, Event.objects.count()) == (400, 0)
     assert answer.json()["detail"]
-    assert address.requests.get().reason_code == Code.UNREADABLE_BODY
+    assert address.requests.get().reason_code == EventCode.UNREADABLE_BODY
 
 
 def test_nobody_learns_more_than_that_an_address_is_not_there() -> None:
@@ -345,8 +347,8 @@ def test_what_cannot_be_read_is_a_problem_and_kept(content_type: str, body: byte
     address = make_address()
     answer = Client().generic("POST", f"/in/{TOKEN}", body, content_type=content_type)
     assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json")
-    assert (answer.json()["code"], bool(answer.json()["detail"])) == (Code.UNREADABLE_BODY, True)
-    assert (address.requests.get().reason_code, Event.objects.count()) == (Code.UNREADABLE_BODY, 0)
+    assert (answer.json()["code"], bool(answer.json()["detail"])) == (EventCode.UNREADABLE_BODY, True)
+    assert (address.requests.get().reason_code, Event.objects.count()) == (EventCode.UNREADABLE_BODY, 0)
 
 
 EXPRESSIONS = [
@@ -394,7 +396,7 @@ def test_an_event_takes_so_many_alerts_of_a_post_and_the_rest_is_named() -> None
     assert (answer.status_code, len(answer.json()["ids"]), answer.json()["left_out"]) == (202, receive.MOST_ALERTS, 5)
     assert Event.objects.count() == receive.MOST_ALERTS
     kept = address.requests.get()
-    assert (kept.reason_code, kept.reason_params["left_out"]) == (Code.TOO_MANY_ALERTS, 5)
+    assert (kept.reason_code, kept.reason_params["left_out"]) == (EventCode.TOO_MANY_ALERTS, 5)
     assert len(json.loads(kept.body)["alerts"]) == receive.MOST_ALERTS + 5
 
 
@@ -430,7 +432,7 @@ def test_an_address_without_a_real_key_takes_nothing_and_its_owner_is_told_once_
     for headers in (signed, stripe(secret, body, now), {}):
         assert post(body, headers).status_code == 503
     assert Event.objects.count() == 0
-    assert set(address.requests.values_list("reason_code", flat=True)) == {Code.NO_SECRET}
+    assert set(address.requests.values_list("reason_code", flat=True)) == {EventCode.NO_SECRET}
     assert Notification.objects.filter(user=address.user, origin="notice").count() == 1
 
 

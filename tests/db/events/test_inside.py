@@ -21,7 +21,7 @@ from events.kinds.event import EVENT
 from events.models import Digest, Event, Rule
 from events.pure import types
 from events.pure.envelope import MOST_HOPS, Envelope
-from events.reasons import Code
+from events.reasons import EventCode
 from notifications.channels import changes
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY
@@ -246,7 +246,7 @@ def test_a_rule_on_what_it_causes_does_not_ring_for_ever(ada: User) -> None:
         *((hops, "handled") for hops in range(MOST_HOPS + 1)),
         (MOST_HOPS + 1, "cancelled"),
     ]
-    assert found[MOST_HOPS + 1].reason_code == Code.TOO_MANY_HOPS
+    assert found[MOST_HOPS + 1].reason_code == EventCode.TOO_MANY_HOPS
     assert len(set(found.values_list("correlation_id", flat=True))) == 1
     assert Notification.objects.filter(origin="event").count() == MOST_HOPS + 1
 

@@ -22,7 +22,7 @@ from events.pure.envelope import LARGEST_COPY, Envelope
 from jobs.batches import kind, progress
 from jobs.batches.kind import BATCH
 from jobs.models import Batch
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user, send_now
@@ -339,7 +339,7 @@ def test_only_some_large_audiences_are_told_at_once(topic: Topic, monkeypatch: p
     subscribe(topic, *make_readers(1))
     batch = record(publish(topic))
     with kind._large_ones:
-        assert (tell(batch).state, batch.reason_code, batch.tries) == ("pending", Code.OTHERS_FIRST, 0)
+        assert (tell(batch).state, batch.reason_code, batch.tries) == ("pending", JobCode.OTHERS_FIRST, 0)
     Batch.objects.filter(id=batch.id).update(available_at=TransactionNow())
     assert tell(batch).state == "told"
 

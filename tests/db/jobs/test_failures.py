@@ -23,7 +23,7 @@ from jobs.kinds.base import Ask, Source
 from jobs.models import Job, Memory
 from jobs.models.job import OnError
 from notifications.models import Notification
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from schedules.firing import fire
 from tests.make import NINE, check, make_job_schedule, make_user
 from work.answers import Retryable
@@ -130,7 +130,7 @@ def test_a_check_that_waits_ends_with_its_question() -> None:
 @pytest.mark.parametrize(
     "stop",
     [
-        lambda job: withdraw([job.origin_id], Code.PAUSED),
+        lambda job: withdraw([job.origin_id], DeliveryCode.PAUSED),
         lambda job: leavers.leave(job.user_id, job.origin_id),
     ],
     ids=["paused", "left"],

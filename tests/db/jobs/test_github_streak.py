@@ -11,7 +11,7 @@ import pytest
 from pytest_django import Settings
 
 from demo.receivers.github import GitHub, token
-from jobs.checks.claim import Claim
+from jobs.checks.claim import JobClaim
 from jobs.models import Connection, Job
 from notifications.models import Notification
 from schedules.firing import fire
@@ -49,8 +49,8 @@ def fired(owner: str, **payload: Any) -> Job:
 @pytest.fixture(autouse=True)
 def nine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checks happen at 09:00 of the slot's day."""
-    ask = Claim.ask
-    monkeypatch.setattr(Claim, "ask", lambda claim: replace(ask(claim), now=NINE))
+    ask = JobClaim.ask
+    monkeypatch.setattr(JobClaim, "ask", lambda claim: replace(ask(claim), now=NINE))
 
 
 def test_it_is_silent_for_somebody_who_has_contributed(github: GitHub) -> None:
@@ -108,11 +108,11 @@ def test_the_first_check_through_an_unchecked_connection_says_that_it_works(gith
 def test_a_check_with_an_old_token_says_nothing_of_the_new_one(github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
     github.accounts = {"revoked": {}}
 
-    def enter_another(claim: Claim) -> Any:
+    def enter_another(claim: JobClaim) -> Any:
         Connection.objects.update(version=9)
         return at_nine(claim)
 
-    at_nine = Claim.ask
-    monkeypatch.setattr(Claim, "ask", enter_another)
+    at_nine = JobClaim.ask
+    monkeypatch.setattr(JobClaim, "ask", enter_another)
     assert fired("revoked").reason_code == "github-token"
     assert Connection.objects.get().state == "working"

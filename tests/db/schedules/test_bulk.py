@@ -142,7 +142,7 @@ def test_an_archived_one_never_fires_and_comes_back_as_it_was(ada: User) -> None
     schedule = make_schedule(ada)
     editing.archive(schedule.id, NOON, ada)
     assert fire.fire_due(NINE) == 0
-    with pytest.raises(editing.Conflict):
+    with pytest.raises(editing.ScheduleConflict):
         editing.run_now(schedule.id, NOON)
     back = editing.unarchive(schedule.id, NINE, ada)
     assert (back.state, back.next_fire_at) == ("active", NINE + timedelta(days=1))

@@ -35,14 +35,14 @@ def test_the_next_one_is_skipped_and_recorded_with_its_reason(schedule: Schedule
 
 
 def test_a_skip_that_comes_after_the_slot_has_fired_skips_nothing_else(schedule: Schedule) -> None:
-    with pytest.raises(editing.Conflict) as conflict:
+    with pytest.raises(editing.ScheduleConflict) as conflict:
         editing.skip_next(schedule.id, NINE, NINE + timedelta(seconds=1))
     assert conflict.value.current.next_fire_at == NINE + DAY
 
 
 def test_a_second_click_does_not_skip_a_second_slot(schedule: Schedule) -> None:
     editing.skip_next(schedule.id, NINE, NOON)
-    with pytest.raises(editing.Conflict):
+    with pytest.raises(editing.ScheduleConflict):
         editing.skip_next(schedule.id, NINE, NOON)
 
 
@@ -104,7 +104,7 @@ def test_undoing_a_skip_of_a_slot_that_an_edit_has_removed_fires_nothing_of_the_
 def test_a_skipped_slot_that_passed_before_the_clock_was_set_back_keeps_its_record(schedule: Schedule) -> None:
     editing.skip_next(schedule.id, NINE, NOON)
     edit_schedule(schedule, NINE + DAY, rule={"time": "18:00"}, version=2)
-    with pytest.raises(editing.Conflict):
+    with pytest.raises(editing.ScheduleConflict):
         editing.unskip(schedule.id, NINE, NOON)
     assert (NINE, "skipped", "asked") in slots(schedule)
 
@@ -126,7 +126,7 @@ def test_a_skip_made_after_the_clock_was_set_back_can_be_undone(schedule: Schedu
 def test_what_was_not_skipped_or_has_passed_cannot_be_undone(schedule: Schedule, slot: datetime, now: datetime) -> None:
     editing.run_now(schedule.id, NOON)
     editing.skip_next(schedule.id, NINE, NOON)
-    with pytest.raises(editing.Conflict):
+    with pytest.raises(editing.ScheduleConflict):
         editing.unskip(schedule.id, slot, now)
     assert (NINE, "skipped", "asked") in slots(schedule)
 
@@ -186,7 +186,7 @@ def test_a_schedule_without_a_channel_says_why_running_it_did_nothing() -> None:
 
 def test_a_deleted_schedule_is_not_run(schedule: Schedule) -> None:
     editing.delete(schedule.id, NOON)
-    with pytest.raises(editing.Conflict):
+    with pytest.raises(editing.ScheduleConflict):
         editing.run_now(schedule.id, NOON)
 
 
@@ -219,7 +219,7 @@ def test_an_edit_keeps_the_snooze_and_resuming_ends_it(schedule: Schedule) -> No
 
 def test_what_is_not_active_cannot_be_snoozed(schedule: Schedule) -> None:
     editing.pause(schedule.id, NOON)
-    with pytest.raises(editing.Conflict):
+    with pytest.raises(editing.ScheduleConflict):
         editing.snooze(schedule.id, NINE, NOON)
 
 
@@ -246,7 +246,7 @@ def test_each_change_leaves_its_event_with_the_version_after_it() -> None:
 
 def test_an_editor_who_comes_second_is_given_the_first_ones_version(schedule: Schedule) -> None:
     edit_schedule(schedule, NOON, title="Mine", version=1)
-    with pytest.raises(editing.Conflict) as conflict:
+    with pytest.raises(editing.ScheduleConflict) as conflict:
         edit_schedule(schedule, NOON, title="Theirs", version=1)
     assert (conflict.value.current.title, conflict.value.current.version) == ("Mine", 2)
     schedule.refresh_from_db()

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from common.uuid7 import uuid7
 from notifications.deliveries import outbox
-from notifications.deliveries.kind import DELIVERY, Claim
+from notifications.deliveries.kind import DELIVERY, DeliveryClaim
 from notifications.messages.message import Delivered
 from notifications.models import Attempt, Channel, Delivery, Notification
 from tests.db.locks import wait_for_a_lock
@@ -100,7 +100,7 @@ def claim_all(shared: Shared, ids: list[UUID]) -> list[Any]:
     return at_once(shared, [lambda id=id: take(id) for id in ids], lambda: len(combiner._waiting))
 
 
-def settle_all(shared: Shared, claims: list[Claim], decisions: list[Decision]) -> list[Any]:
+def settle_all(shared: Shared, claims: list[DeliveryClaim], decisions: list[Decision]) -> list[Any]:
     combiner = settlement._together(DELIVERY)
     calls = [
         lambda claim=claim, decision=decision: settlement.settle(DELIVERY, claim, decision, Delivered())
@@ -109,7 +109,7 @@ def settle_all(shared: Shared, claims: list[Claim], decisions: list[Decision]) -
     return at_once(shared, calls, lambda: len(combiner._waiting))
 
 
-def make_claims(channel: Channel, count: int) -> list[Claim]:
+def make_claims(channel: Channel, count: int) -> list[DeliveryClaim]:
     deliveries = [make_delivery(channel) for _ in range(count)]
     with transaction.atomic():  # alone, whatever has threads
         rows = [claiming._claim_alone(DELIVERY, row.id, uuid7(), "w") for row in deliveries]

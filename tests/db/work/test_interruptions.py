@@ -17,7 +17,7 @@ from notifications.models import Attempt, Channel, Delivery
 from notifications.providers import inbox
 from tests.make import make_channel, make_delivery, make_user, noted, send_now, settle, take, taken
 from work.engine import claim as claiming, settlement
-from work.reasons import Code
+from work.reasons import WorkCode
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_worker_stopped_while_sending_says_that_nobody_knows(
         send_now(delivery.id)
     delivery.refresh_from_db()
     assert (delivery.state, attempts(delivery)) == (state, [(1, "ambiguous")])
-    assert delivery.reason_code == Code.STOPPED
+    assert delivery.reason_code == WorkCode.STOPPED
 
 
 def test_a_release_under_a_lost_lease_changes_nothing(channel: Channel) -> None:

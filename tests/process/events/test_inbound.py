@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from events.models import Event, InboundAddress, InboundRequest
-from events.reasons import Code
+from events.reasons import EventCode
 from tests.db.events.test_inbound import ORDER, make_address
 from tests.process.web import Answer, Web
 from tests.unit.events.test_schemes import STANDARD, Sign, github, standard, stripe
@@ -61,10 +61,10 @@ def test_one_event_however_often_and_none_of_wrong_or_old_signatures(
     assert refused(BODY, sign("whsec_YW5vdGhlciBzZWNyZXQ=", BODY, now)) == 401
     assert refused(BODY + b" ", sign(secret, BODY, now)) == 401
     assert refused(BODY, {}) == 401
-    wrong = [Code.WRONG_SIGNATURE, Code.WRONG_SIGNATURE, Code.UNSIGNED]
+    wrong = [EventCode.WRONG_SIGNATURE, EventCode.WRONG_SIGNATURE, EventCode.UNSIGNED]
     if scheme != "github":  # which signs no time
         assert refused(BODY, sign(secret, BODY, now - timedelta(minutes=6))) == 401
-        wrong.append(Code.OLD_SIGNATURE)
+        wrong.append(EventCode.OLD_SIGNATURE)
     assert codes(address) == ["", "", "", *wrong]
     assert [str(event.key) for event in Event.objects.all()] == [key]
 
@@ -73,7 +73,7 @@ def test_the_vector_of_githubs_documentation_passes_up_to_its_body(web: Web) -> 
     address = make_address(scheme="github", secret="It's a Secret to Everybody", token="a" * 48)
     header = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
     assert post(web, "a" * 48, b"Hello, World!", {"X-Hub-Signature-256": header}).status == 400
-    assert codes(address) == [Code.UNREADABLE_BODY]
+    assert codes(address) == [EventCode.UNREADABLE_BODY]
 
 
 def test_fifty_equal_requests_at_once_are_one_event(web: Web) -> None:

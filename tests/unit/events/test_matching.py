@@ -8,7 +8,7 @@ import pytest
 
 from events.pure import matching
 from events.pure.matching import Condition
-from events.reasons import Code
+from events.reasons import EventCode
 from notifications.messages import text
 
 ORDER: dict[str, Any] = {
@@ -64,14 +64,14 @@ def test_a_condition_compares_a_field(field: str, operator: str, value: Any, hol
     reason = matching.unmet([Condition(field, operator, value)], ORDER)
     assert (reason is None) is holds
     if reason is not None:
-        assert reason.code == Code.UNMET
+        assert reason.code == EventCode.UNMET
 
 
 @pytest.mark.parametrize("field", ["data.missing", "data.items.1", "data.items.-1", "data.amount.x", "data.items.²"])
 def test_a_missing_field_is_named(field: str) -> None:
     reason = matching.unmet([Condition(field, "exists")], ORDER)
     assert reason is not None
-    assert (reason.code, reason.params) == (Code.MISSING, {"field": field})
+    assert (reason.code, reason.params) == (EventCode.MISSING, {"field": field})
 
 
 def test_texts_are_filled_in_once_and_only_with_fields_of_the_event() -> None:
@@ -105,7 +105,7 @@ def test_all_conditions_of_an_event_together_compare_so_many_values() -> None:
     event = ORDER | {"data": {"many": list(range(40_000))}}
     budget = matching.budget_of_event()
     reasons = [matching.unmet([Condition("data.many", "contains", "none")], event, budget) for _ in range(20)]
-    assert [reason and reason.code for reason in reasons] == [Code.UNMET] * 12 + [Code.TOO_COSTLY] * 8
+    assert [reason and reason.code for reason in reasons] == [EventCode.UNMET] * 12 + [EventCode.TOO_COSTLY] * 8
 
 
 def test_a_text_has_at_most_a_hundred_placeholders() -> None:

@@ -12,8 +12,8 @@ import pytest
 import standardwebhooks
 
 from events.pure import schemes
-from events.pure.schemes import Hmac, Refused, Request, verify
-from events.reasons import Code
+from events.pure.schemes import Hmac, Request, SignatureRefused, verify
+from events.reasons import EventCode
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
 BODY = b'{"type": "order.paid", "data": {"amount": 12}}'
@@ -57,7 +57,7 @@ def check(scheme: str, secret: str, headers: dict[str, str], body: bytes = BODY,
 
 
 def refusal(scheme: str, secret: str, headers: dict[str, str], body: bytes = BODY) -> str:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(SignatureRefused) as refused:
         check(scheme, secret, headers, body)
     assert str(refused.value.reason)
     return refused.value.reason.code
@@ -76,19 +76,19 @@ def test_a_right_signature_passes(scheme: str, secret: str, sign: Sign) -> None:
 @pytest.mark.parametrize(("scheme", "secret", "sign"), SIGNED)
 def test_a_wrong_secret_another_body_and_no_signature_are_refused(scheme: str, secret: str, sign: Sign) -> None:
     other = base64.b64encode(b"another").decode()
-    assert refusal(scheme, secret, sign(other, BODY, NOON)) == Code.WRONG_SIGNATURE
-    assert refusal(scheme, secret, sign(secret, BODY, NOON), BODY + b" ") == Code.WRONG_SIGNATURE
-    assert refusal(scheme, secret, {}) == Code.UNSIGNED
+    assert refusal(scheme, secret, sign(other, BODY, NOON)) == EventCode.WRONG_SIGNATURE
+    assert refusal(scheme, secret, sign(secret, BODY, NOON), BODY + b" ") == EventCode.WRONG_SIGNATURE
+    assert refusal(scheme, secret, {}) == EventCode.UNSIGNED
     for junk in ("é", ",,,=", "v1," * 50, "sha256="):
         headers = dict.fromkeys(sign(secret, BODY, NOON), junk)
-        assert refusal(scheme, secret, headers) == Code.WRONG_SIGNATURE
+        assert refusal(scheme, secret, headers) == EventCode.WRONG_SIGNATURE
 
 
 @pytest.mark.parametrize(("scheme", "secret", "sign"), SIGNED[1:3])
 @pytest.mark.parametrize("away", [-301, 301, 3600])
 def test_an_old_signature_is_refused(scheme: str, secret: str, sign: Sign, away: int) -> None:
     check(scheme, secret, sign(secret, BODY, NOON - timedelta(seconds=299)))
-    assert refusal(scheme, secret, sign(secret, BODY, NOON + timedelta(seconds=away))) == Code.OLD_SIGNATURE
+    assert refusal(scheme, secret, sign(secret, BODY, NOON + timedelta(seconds=away))) == EventCode.OLD_SIGNATURE
 
 
 @pytest.mark.parametrize(("scheme", "secret", "sign"), SIGNED[:3])

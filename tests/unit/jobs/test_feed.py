@@ -11,7 +11,7 @@ import pytest
 from demo.receivers import HTTPReceiver, Reply
 from jobs.checks.results import not_taken, silent_since
 from jobs.kinds.base import Found, Nothing, Say
-from jobs.kinds.feed import MOST_REMEMBERED, Code, Feed
+from jobs.kinds.feed import MOST_REMEMBERED, Feed, FeedCode
 from jobs.reading.fetch import Fetch, Refused
 from tests.unit.jobs.test_web_value import NOW, ask
 
@@ -30,7 +30,7 @@ def decide(receiver: HTTPReceiver, memory: Any, *titles: str, day: int = 0) -> S
 def test_the_first_check_remembers_and_says_nothing(receiver: HTTPReceiver) -> None:
     first = decide(receiver, None, "b", "a")
     assert isinstance(first, Nothing)
-    assert (first.reason.code, len(first.memory["keys"])) == (Code.FIRST, 2)
+    assert (first.reason.code, len(first.memory["keys"])) == (FeedCode.FIRST, 2)
     assert isinstance(decide(receiver, first.memory, "b", "a"), Nothing)
 
 
@@ -121,4 +121,4 @@ def test_a_page_that_is_no_feed_is_an_error_of_the_check(page: bytes, receiver: 
     receiver.answer = Reply(body=page)
     found = KIND.check(ask({"url": receiver.url}), Fetch(5))
     assert isinstance(found, Refused)
-    assert found.reason.code == Code.NOT_A_FEED
+    assert found.reason.code == FeedCode.NOT_A_FEED

@@ -13,9 +13,9 @@ from pytest_django import Settings
 
 from demo.receivers import Drip, Hang, HTTPReceiver, Received, Reply
 from jobs.reading.fetch import MOST_BYTES, Fetch, Later, NotModified, Refused, Unfit, problem
-from jobs.reasons import Code
+from jobs.reasons import JobCode
 from notifications.net.http import NotSent, Response, Unanswered
-from notifications.reasons import Code as Net
+from notifications.reasons import DeliveryCode as Net
 from tests.network import DEADLINE, SLACK, raw_server, took
 from tests.unit.notifications.net.test_address_policy import DENIED, REFUSED_URLS
 from tests.unit.notifications.net.test_http import PRIVATE
@@ -113,7 +113,7 @@ def test_a_page_that_grows_to_a_gigabyte_is_left_after_two_megabytes(head: bytes
 
     with raw_server(talk) as port:
         answer = unfit(lambda: Fetch(20).get(f"http://127.0.0.1:{port}/"))
-    assert (answer.reason.code, sent < 20 * MOST_BYTES) == (Code.TOO_LARGE, True)
+    assert (answer.reason.code, sent < 20 * MOST_BYTES) == (JobCode.TOO_LARGE, True)
 
 
 def test_a_page_of_two_megabytes_is_read_whole(receiver: HTTPReceiver) -> None:
@@ -123,10 +123,10 @@ def test_a_page_of_two_megabytes_is_read_whole(receiver: HTTPReceiver) -> None:
 
 def test_zeros_in_gzip_are_not_unpacked(receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(headers={"Content-Encoding": "gzip"}, body=gzip.compress(bytes(100_000_000), 1, mtime=0))
-    assert unfit(lambda: Fetch(5).get(receiver.url)).reason.code == Code.TOO_LARGE
+    assert unfit(lambda: Fetch(5).get(receiver.url)).reason.code == JobCode.TOO_LARGE
     assert receiver.requests[0].headers["Accept-Encoding"] == "identity"
     receiver.answer = Reply(headers={"Content-Encoding": "gzip"}, body=gzip.compress(bytes(MOST_BYTES), mtime=0) * 2)
-    assert unfit(lambda: Fetch(5).get(receiver.url)).reason.code == Code.TOO_LARGE
+    assert unfit(lambda: Fetch(5).get(receiver.url)).reason.code == JobCode.TOO_LARGE
 
 
 @pytest.mark.parametrize(
@@ -160,12 +160,12 @@ def test_a_page_that_is_compressed_although_nobody_asked_is_read(
 )
 def test_a_compression_that_cannot_be_read_whole_is_said(receiver: HTTPReceiver, encoding: str, body: bytes) -> None:
     receiver.answer = Reply(headers={"Content-Encoding": encoding}, body=body)
-    assert unfit(lambda: Fetch(5).get(receiver.url)).reason.code == Code.COMPRESSED
+    assert unfit(lambda: Fetch(5).get(receiver.url)).reason.code == JobCode.COMPRESSED
 
 
 def test_a_redirect_loop_ends(receiver: HTTPReceiver) -> None:
     receiver.answer = Reply(302, {"Location": receiver.url})
-    assert unfit(lambda: Fetch(5).get(receiver.url)).reason.code == Code.MOVED_TOO_OFTEN
+    assert unfit(lambda: Fetch(5).get(receiver.url)).reason.code == JobCode.MOVED_TOO_OFTEN
     assert len(receiver.requests) == 6
 
 
@@ -264,9 +264,9 @@ def test_a_304_that_was_not_asked_for_is_no_success(receiver: HTTPReceiver) -> N
     ("status", "secret", "kind", "code"),
     [
         (200, False, type(None), None),
-        (401, True, Refused, Code.REFUSED),
-        (403, False, Refused, Code.ASKS_FOR_SECRET),
-        (404, False, Refused, Code.NOT_FOUND),
+        (401, True, Refused, JobCode.REFUSED),
+        (403, False, Refused, JobCode.ASKS_FOR_SECRET),
+        (404, False, Refused, JobCode.NOT_FOUND),
         (429, False, Later, Net.HTTP),
         (500, False, Later, Net.HTTP),
     ],

@@ -16,13 +16,13 @@ from pytest_django import Settings
 from demo.receivers import HTTPReceiver
 from demo.receivers.github import GitHub, token
 from jobs import connections
-from jobs.connections.github import Code
+from jobs.connections.github import GitHubCode
 from jobs.kinds.base import Ask, Found, Source
 from jobs.kinds.github_streak import GitHubStreak, streak
 from jobs.reading.fetch import Fetch, Later, Refused, outcome
-from jobs.reasons import Code as JobCode
+from jobs.reasons import JobCode
 from notifications.messages.message import Destination
-from notifications.reasons import Code as SendCode
+from notifications.reasons import DeliveryCode as SendCode
 from tests.network import SLACK, served
 
 KIND = GitHubStreak()
@@ -69,29 +69,29 @@ def test_another_account_is_checked_at_with_the_token_of_the_connection(github: 
     found = check("ada", login="grace")
     assert (found.value["login"], days_of(found)) == ("grace", {TODAY: 3})
     assert check("ada", login="nobody") == Refused(check("ada", login="nobody").reason)
-    assert check("ada", login="nobody").reason.code == Code.NO_ACCOUNT
+    assert check("ada", login="nobody").reason.code == GitHubCode.NO_ACCOUNT
 
 
 LATER = {
-    "limited": (Code.LIMITED, 1800),
-    "spent": (Code.LIMITED, 1800),
-    "secondary": (Code.LIMITED, 77),
-    "abuse": (Code.LIMITED, 60),
-    "quiet": (Code.LIMITED, 60),
-    "many": (Code.LIMITED, 60),
+    "limited": (GitHubCode.LIMITED, 1800),
+    "spent": (GitHubCode.LIMITED, 1800),
+    "secondary": (GitHubCode.LIMITED, 77),
+    "abuse": (GitHubCode.LIMITED, 60),
+    "quiet": (GitHubCode.LIMITED, 60),
+    "many": (GitHubCode.LIMITED, 60),
     "slow": (SendCode.HTTP, None),
     "gateway": (SendCode.HTTP, None),
     "broken": (SendCode.HTTP, None),
-    "partial": (Code.INCOMPLETE, None),
-    "half": (Code.INCOMPLETE, None),
-    "null": (Code.INCOMPLETE, None),
-    "page": (Code.INCOMPLETE, None),
+    "partial": (GitHubCode.INCOMPLETE, None),
+    "half": (GitHubCode.INCOMPLETE, None),
+    "null": (GitHubCode.INCOMPLETE, None),
+    "page": (GitHubCode.INCOMPLETE, None),
 }
 REFUSED = {
-    "revoked": (Code.TOKEN, True),
-    "unknown": (Code.TOKEN, True),
-    "suspended": (Code.FORBIDDEN, False),
-    "scope": (Code.FORBIDDEN, False),
+    "revoked": (GitHubCode.TOKEN, True),
+    "unknown": (GitHubCode.TOKEN, True),
+    "suspended": (GitHubCode.FORBIDDEN, False),
+    "scope": (GitHubCode.FORBIDDEN, False),
 }
 
 
@@ -127,7 +127,7 @@ def test_a_github_that_does_not_answer_is_asked_again_within_the_deadline(
 def test_the_last_point_of_a_limit_is_an_answer_and_the_next_is_not(github: tuple[GitHub, HTTPReceiver]) -> None:
     github[0].accounts, github[0].points = {"ada": row(3)}, 1
     assert isinstance(check("ada"), Found)
-    assert check("ada").reason.code == Code.LIMITED
+    assert check("ada").reason.code == GitHubCode.LIMITED
 
 
 def test_a_payload_that_no_form_made_is_refused(github: tuple[GitHub, HTTPReceiver]) -> None:

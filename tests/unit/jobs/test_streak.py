@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from jobs.kinds.base import Ask, Nothing, Say
-from jobs.kinds.github_streak import Code, GitHubStreak, StreakForm, streak
+from jobs.kinds.github_streak import GitHubStreak, StreakCode, StreakForm, streak
 
 KIND = GitHubStreak()
 TODAY = date(2026, 11, 22)
@@ -83,7 +83,7 @@ def test_a_minute_before_and_after_midnight_each_check_at_their_own_day(zone: st
 def test_the_day_is_named_where_it_is_another_one_in_utc() -> None:
     noon, evening = "2026-11-22 12:00", "2026-11-22 20:00"
     days = before(TODAY, 0, 1, 3)
-    assert decide(days, "America/Los_Angeles", noon).reason.code == Code.CHECKED
+    assert decide(days, "America/Los_Angeles", noon).reason.code == StreakCode.CHECKED
     assert str(decide(days, "Europe/Berlin", noon).reason) == "checked GitHub: 3 contributions today, streak 2"
     named = decide(days, "America/Los_Angeles", evening).reason
     assert str(named) == "checked GitHub: 3 contributions on Sunday 22 November, streak 2"
@@ -95,7 +95,7 @@ def test_a_check_just_after_midnight_is_of_the_day_of_its_slot() -> None:
     done = decide(before(TODAY, 1, 1), "Asia/Kathmandu", slot, late)
     assert (type(done), done.reason.params["streak"]) == (Nothing, 2)
     missed = decide(before(TODAY, 1, 0), "Asia/Kathmandu", slot, late)
-    assert (type(missed), missed.reason.code) == (Nothing, Code.OVER)
+    assert (type(missed), missed.reason.code) == (Nothing, StreakCode.OVER)
 
 
 def test_always_praises_with_its_own_text() -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from demo.receivers import Drip, HTTPReceiver, Reply
 from jobs.kinds.base import KEEP, Ask, Found, Say, Source
-from jobs.kinds.web_value import Code, WebValue
+from jobs.kinds.web_value import WebValue, WebValueCode
 from jobs.reading.fetch import Fetch, Later, Refused, Unfit
-from jobs.reasons import Code as Jobs
+from jobs.reasons import JobCode as Jobs
 from notifications.net.http import NotSent
 from tests.network import closed_port
 
@@ -120,10 +120,10 @@ def test_a_number_is_told_as_it_was_read_with_its_unit_and_its_doubt(
 @pytest.mark.parametrize(
     ("payload", "page", "code"),
     [
-        (watch("changed", expression="x"), b"nothing", Code.NOT_FOUND),
-        (watch("above", limit="5"), b"many", Code.NO_NUMBER),
-        (watch("changed", how="json", expression="a"), b"<html>", Code.UNREADABLE),
-        (watch("changed", expression="("), b"x", Code.UNREADABLE),
+        (watch("changed", expression="x"), b"nothing", WebValueCode.NOT_FOUND),
+        (watch("above", limit="5"), b"many", WebValueCode.NO_NUMBER),
+        (watch("changed", how="json", expression="a"), b"<html>", WebValueCode.UNREADABLE),
+        (watch("changed", expression="("), b"x", WebValueCode.UNREADABLE),
         (watch("changed", how="strange"), b"x", Jobs.UNREADABLE_PAYLOAD),
         (watch("sometimes"), b"x", Jobs.UNREADABLE_PAYLOAD),
         (watch("above", limit=5), b"x", Jobs.UNREADABLE_PAYLOAD),
@@ -135,7 +135,7 @@ def test_what_cannot_be_read_is_an_error_of_the_check(
     receiver.answer = Reply(body=page)
     found = KIND.check(ask(payload | {"url": receiver.url}), Fetch(5))
     assert isinstance(found, Refused)
-    assert (found.reason.code, str(found.reason)[-1]) == (code, ".") or found.reason.code == Code.NOT_FOUND
+    assert (found.reason.code, str(found.reason)[-1]) == (code, ".") or found.reason.code == WebValueCode.NOT_FOUND
 
 
 def test_a_source_that_fails_is_an_error_unless_that_is_the_question(receiver: HTTPReceiver) -> None:

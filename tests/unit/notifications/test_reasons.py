@@ -9,7 +9,7 @@ from string import Formatter
 
 import pytest
 
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from work.reasons import Reason, sentence
 
 ROOT = Path(__file__).parents[3]
@@ -33,16 +33,18 @@ def uses() -> Iterator[tuple[str, str, set[str] | None]]:
                     yield f"{path.relative_to(ROOT)}:{node.lineno}", node.attr, called.get(node)
 
 
-def shown(code: Code) -> set[str]:
+def shown(code: DeliveryCode) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(code.text) if name}
 
 
 def test_each_code_is_used() -> None:
-    assert {Code[name] for _, name, _ in uses() if name in Code.__members__} == set(Code)
+    assert {DeliveryCode[name] for _, name, _ in uses() if name in DeliveryCode.__members__} == set(DeliveryCode)
 
 
 def test_each_use_gives_what_its_sentence_shows() -> None:
-    lacking = [(where, name) for where, name, given in uses() if given is not None and shown(Code[name]) - given]
+    lacking = [
+        (where, name) for where, name, given in uses() if given is not None and shown(DeliveryCode[name]) - given
+    ]
     assert lacking == []
 
 
@@ -50,42 +52,49 @@ def test_each_use_gives_what_its_sentence_shows() -> None:
     ("seconds", "shown"), [(9.99994, "10"), (10.4, "10.4"), (20, "20"), (1.66, "1.7"), (0.25, "0.25"), (60.0, "60")]
 )
 def test_seconds_are_said_as_people_say_them(seconds: float, shown: str) -> None:
-    said = sentence(Code.TIMEOUT, {"service": "Slack", "seconds": seconds})
+    said = sentence(DeliveryCode.TIMEOUT, {"service": "Slack", "seconds": seconds})
     assert said == f"Slack did not answer within {shown} seconds."
 
 
 @pytest.mark.parametrize(
     ("reason", "text"),
     [
-        (Reason(Code.HTTP, service="the receiver", status=404), "The receiver answered 404 Not Found."),
-        (Reason(Code.HTTP, service="Slack", status=599), "Slack answered 599."),
+        (Reason(DeliveryCode.HTTP, service="the receiver", status=404), "The receiver answered 404 Not Found."),
+        (Reason(DeliveryCode.HTTP, service="Slack", status=599), "Slack answered 599."),
         (
-            Reason(Code.TIMEOUT, service="the mail server", seconds=58.0),
+            Reason(DeliveryCode.TIMEOUT, service="the mail server", seconds=58.0),
             "The mail server did not answer within 58 seconds.",
         ),
-        (Reason(Code.UNREACHABLE, service="Slack", errno=113), "Slack could not be reached: No route to host."),
+        (Reason(DeliveryCode.UNREACHABLE, service="Slack", errno=113), "Slack could not be reached: No route to host."),
         (
-            Reason(Code.LIMIT_HOST, service="Webhook", amount=1_000, seconds=300.0, until=""),
+            Reason(DeliveryCode.LIMIT_HOST, service="Webhook", amount=1_000, seconds=300.0, until=""),
             "Webhook takes 1,000 messages in 5 minutes to one host; this one waits.",
         ),
         (
-            Reason(Code.LIMIT_PERSON, amount=1, seconds=86_400.0, until="09:00 on 2 June"),
+            Reason(DeliveryCode.LIMIT_PERSON, amount=1, seconds=86_400.0, until="09:00 on 2 June"),
             "You may be sent 1 message a day; this one waits until 09:00 on 2 June.",
         ),
         (
-            Reason(Code.LIMIT_SERVICE, service="Telegram", amount=30, seconds=1.0, until=None),
+            Reason(DeliveryCode.LIMIT_SERVICE, service="Telegram", amount=30, seconds=1.0, until=None),
             "Telegram takes 30 messages a second; before its turn it will be stale.",
         ),
         (
-            Reason(Code.BLOCKED).then(Reason(Code.QUIET_HOURS, until="07:00")),
+            Reason(DeliveryCode.BLOCKED).then(Reason(DeliveryCode.QUIET_HOURS, until="07:00")),
             "The bot was blocked or removed from the chat. Waits until 07:00: your quiet hours.",
         ),
         (
-            Reason(Code.BEFORE_FAILED, label="Chat", why=Reason(Code.DISABLED, why=Reason(Code.UNSUBSCRIBED))),
+            Reason(
+                DeliveryCode.BEFORE_FAILED,
+                label="Chat",
+                why=Reason(DeliveryCode.DISABLED, why=Reason(DeliveryCode.UNSUBSCRIBED)),
+            ),
             "Chat failed: The channel is disabled: You unsubscribed, by the link in a message.",
         ),
-        (Reason(Code.NOT_ACKNOWLEDGED, minutes=1, label="Chat"), "nobody acknowledged it within 1 minute of Chat."),
-        (Reason(Code.NOTE, said="{said} {0} {said.x}"), "{said} {0} {said.x}"),
+        (
+            Reason(DeliveryCode.NOT_ACKNOWLEDGED, minutes=1, label="Chat"),
+            "nobody acknowledged it within 1 minute of Chat.",
+        ),
+        (Reason(DeliveryCode.NOTE, said="{said} {0} {said.x}"), "{said} {0} {said.x}"),
     ],
 )
 def test_a_sentence_shows_its_parameters(reason: Reason, text: str) -> None:
@@ -98,12 +107,12 @@ def test_a_sentence_shows_its_parameters(reason: Reason, text: str) -> None:
         ("", {}, ""),
         ("of-a-newer-release", {}, "of-a-newer-release"),
         ("of-a-newer-release", {"said": "Hm."}, "Hm."),
-        (Code.HTTP, {}, "… answered …."),
-        (Code.HTTP, ["damaged"], "… answered …."),
-        (Code.HTTP, {"service": 1, "status": {"code": 7}}, "1 answered 7."),
-        (Code.UNREACHABLE, {"service": "Slack", "errno": "x"}, "Slack could not be reached: x."),
+        (DeliveryCode.HTTP, {}, "… answered …."),
+        (DeliveryCode.HTTP, ["damaged"], "… answered …."),
+        (DeliveryCode.HTTP, {"service": 1, "status": {"code": 7}}, "1 answered 7."),
+        (DeliveryCode.UNREACHABLE, {"service": "Slack", "errno": "x"}, "Slack could not be reached: x."),
         (
-            Code.LIMIT_PERSON,
+            DeliveryCode.LIMIT_PERSON,
             {"amount": None, "seconds": "x", "until": 1},
             "You may be sent None x; this one waits until 1.",
         ),
@@ -114,10 +123,12 @@ def test_an_unknown_code_and_damaged_parameters_are_readable(code: str, params: 
 
 
 def test_a_reason_survives_its_row() -> None:
-    reason = Reason(Code.BEFORE_FAILED, label="A\0\ud800", why=Reason(Code.HTTP, service="Slack", status=404))
+    reason = Reason(
+        DeliveryCode.BEFORE_FAILED, label="A\0\ud800", why=Reason(DeliveryCode.HTTP, service="Slack", status=404)
+    )
     assert Reason.read(reason.code, reason.json) == reason
     assert "\\u0000" not in reason.json
     nested = reason
     for _ in range(50):
-        nested = Reason(Code.DISABLED, why=nested)
+        nested = Reason(DeliveryCode.DISABLED, why=nested)
     assert str(nested).endswith("…")

@@ -136,7 +136,7 @@ def test_the_link_in_what_the_new_address_gets_ends_it(client: Client, letters: 
     send_all()
     assert NEW in client.get(link_in(0)).content.decode()
     client.post(link_in(0), {"act": "stop"})
-    assert fresh(letters).disabled_code == reasons.Code.UNSUBSCRIBED
+    assert fresh(letters).disabled_code == reasons.DeliveryCode.UNSUBSCRIBED
     client.post(link_in(0), {"act": "resume"})
     assert fresh(letters).disabled_at is None
 
@@ -163,7 +163,7 @@ def test_a_stranger_who_was_sent_a_code_still_refuses_any_more(
     send_all()
     to(letters)
     client.post(link_in(0), {"act": "stop"})
-    with pytest.raises(verification.Refused):
+    with pytest.raises(verification.CodeRefused):
         to(letters, OLD)
     assert fresh(letters).address == {"address": NEW}
     path = f"/channels/{letters.id}/change/"
@@ -188,7 +188,7 @@ def test_a_failure_at_the_old_address_is_not_held_against_the_new_one(letters: C
 
 def test_a_channel_removed_meanwhile_stays_removed(letters: Channel) -> None:
     changes.remove(fresh(letters))
-    with pytest.raises(changes.Conflict):
+    with pytest.raises(changes.ChannelConflict):
         to(letters)
     assert fresh(letters).address == {"address": OLD}
 
@@ -209,7 +209,7 @@ def test_of_two_at_once_one_is_saved_and_the_other_told() -> None:
         try:
             changes.change(letters, marked, Destination({"address": address}), "Letters")
             return address
-        except changes.Conflict:
+        except changes.ChannelConflict:
             return ""
         finally:
             connection.close()
@@ -246,7 +246,7 @@ def beside(other: Callable[[], T], before: Callable[[], object], after: Callable
 @pytest.mark.django_db(transaction=True)
 def test_a_channel_that_is_being_removed_is_waited_for_and_not_brought_back() -> None:
     letters = make_channel(make_user(), "email", address={"address": OLD})
-    with pytest.raises(changes.Conflict):
+    with pytest.raises(changes.ChannelConflict):
         beside(lambda: to(letters), before=lambda: changes.remove(letters))
     assert fresh(letters).removed_at is not None
 

@@ -19,7 +19,7 @@ from notifications.messages.links import ANSWER, UNSUBSCRIBE
 from notifications.messages.message import Delivered, Destination, Message
 from notifications.models import Channel, Delivery
 from notifications.providers import ntfy
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people.models import User
 from tests.db.notifications.conftest import fresh, send_all
 from tests.make import make_channel, make_delivery
@@ -107,7 +107,7 @@ def test_a_mail_services_own_button_needs_neither_cookie_nor_token_and_acts_once
         answer = service.post(link(letters), "List-Unsubscribe=One-Click", "application/x-www-form-urlencoded")
         assert answer.status_code == 200
     first = fresh(letters)
-    assert (first.disabled_code, first.removed_at) == (Code.UNSUBSCRIBED, None)
+    assert (first.disabled_code, first.removed_at) == (DeliveryCode.UNSUBSCRIBED, None)
     assert service.post(link(letters), ONE_CLICK).status_code == 200  # as multipart/form-data
     assert fresh(letters).unsubscribed_at == first.unsubscribed_at
 
@@ -203,7 +203,7 @@ def test_what_its_own_answers_disabled_the_reader_may_stop_for_good(letters: Cha
         failing_since=since,
     )
     unsubscribe.stop(letters.id)
-    assert fresh(letters).disabled_code == Code.UNSUBSCRIBED
+    assert fresh(letters).disabled_code == DeliveryCode.UNSUBSCRIBED
 
 
 # A stranger enters somebody's address: nothing but a code goes there, and its reader can end even that.

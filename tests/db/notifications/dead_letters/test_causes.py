@@ -17,7 +17,7 @@ from notifications.messages.message import Delivered, Rejected
 from notifications.models import Channel, Delivery
 from notifications.net import http, post
 from notifications.providers import discord, email, slack, telegram
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.make import (
     NOON,
     disabled,
@@ -48,9 +48,9 @@ def answered(status: int, body: bytes = b"") -> http.Response:
     [
         (post.refused("the receiver", answered(404)), "http-404"),
         (post.retry_later("the receiver", answered(503)), "http-503"),
-        (post.failed(http.NotSent(Reason(Code.PRIVATE), refused=True)), "private-network"),
-        (post.failed(http.NotSent(Reason(Code.NAME))), "name"),
-        (post.failed(http.Unanswered(Reason(Code.TIMEOUT))), "timeout"),
+        (post.failed(http.NotSent(Reason(DeliveryCode.PRIVATE), refused=True)), "private-network"),
+        (post.failed(http.NotSent(Reason(DeliveryCode.NAME))), "name"),
+        (post.failed(http.Unanswered(Reason(DeliveryCode.TIMEOUT))), "timeout"),
         (discord._judge(answered(404, b'{"code": 10015}')), "webhook-removed"),
         (slack._judge("Slack", answered(404, b"no_service")), "webhook-removed"),
         (telegram._judge(answered(403, b'{"description": "bot was blocked by the user"}')), "blocked"),
@@ -94,11 +94,11 @@ def end(channel: Channel, answer: Answer, tries: int = 0) -> Delivery:
 @pytest.mark.parametrize(
     ("answer", "tries", "cause"),
     [
-        (Rejected(Reason(Code.HTTP, status=404)), 0, "email-http-404"),
-        (Rejected(Reason(Code.BLOCKED)), 0, "email-blocked"),
-        (Ambiguous(Reason(Code.TIMEOUT)), 0, "email-timeout-unknown"),
-        (Retryable(Reason(Code.HTTP, status=503)), 99, "email-http-503"),
-        (Retryable(Reason(Code.HTTP, status=503)), 0, ""),
+        (Rejected(Reason(DeliveryCode.HTTP, status=404)), 0, "email-http-404"),
+        (Rejected(Reason(DeliveryCode.BLOCKED)), 0, "email-blocked"),
+        (Ambiguous(Reason(DeliveryCode.TIMEOUT)), 0, "email-timeout-unknown"),
+        (Retryable(Reason(DeliveryCode.HTTP, status=503)), 99, "email-http-503"),
+        (Retryable(Reason(DeliveryCode.HTTP, status=503)), 0, ""),
     ],
 )
 def test_the_verb_that_ends_a_delivery_writes_its_cause(answer: Answer, tries: int, cause: str) -> None:
@@ -147,7 +147,7 @@ def test_no_dead_letter_is_without_a_cause() -> None:
 
 def test_a_replay_leads_out_of_the_group() -> None:
     channel = make_channel(make_user(), "email")
-    one, other = end(channel, Rejected(noted("No."))), end(channel, Rejected(Reason(Code.HTTP, status=404)))
+    one, other = end(channel, Rejected(noted("No."))), end(channel, Rejected(Reason(DeliveryCode.HTTP, status=404)))
     assert {group.cause for group in dead_letters.groups(Which(DELIVERY))} == {one.cause, other.cause}
     manual.replay(Delivery, [one.id])
     assert {group.cause for group in dead_letters.groups(Which(DELIVERY))} == {other.cause}

@@ -16,11 +16,11 @@ from pytest_django import Settings
 
 from notifications import providers
 from notifications.deliveries import limits, permits
-from notifications.deliveries.kind import DELIVERY, Claim
+from notifications.deliveries.kind import DELIVERY, DeliveryClaim
 from notifications.messages.message import Delivered
 from notifications.models import Channel, Delivery
 from notifications.providers.webhook import Webhook
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people.models import User
 from tests.make import finish, make_channel, make_delivery, make_user, taken, try_once
 from work.answers import Ambiguous, Answer, Retryable
@@ -28,7 +28,7 @@ from work.engine import manual, settlement
 from work.engine.claim import LEASE
 from work.reasons import Reason
 
-TIMEOUT = Ambiguous(Reason(Code.TIMEOUT, service="the receiver", seconds=20.0))
+TIMEOUT = Ambiguous(Reason(DeliveryCode.TIMEOUT, service="the receiver", seconds=20.0))
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def make_hook(user: User, host: str = "a.example", **overrides: Any) -> Channel:
     return make_channel(user, "webhook", address={"url": f"https://{host}"}, **overrides)
 
 
-def begin(channel: Channel) -> Claim:
+def begin(channel: Channel) -> DeliveryClaim:
     """A delivery to the channel whose send has begun, at another worker."""
     claim = taken(make_delivery(channel).id, "other")
     assert limits.limited(claim) is None
@@ -53,7 +53,7 @@ def begin(channel: Channel) -> Claim:
     return claim
 
 
-def end(claim: Claim, answer: Answer | BaseException) -> None:
+def end(claim: DeliveryClaim, answer: Answer | BaseException) -> None:
     """End a send that has begun; its provider answers, or raises."""
     provider = providers.get(claim.handler)
     with patch.object(type(provider), "send", Mock(side_effect=[answer])):
@@ -83,7 +83,7 @@ def test_a_host_gets_so_many_sends_at_a_time_over_all_channels_and_workers(ada: 
     settings.SENDS_AT_ONCE = {"": 2, "strict.example": 1}
     first, _ = begin(make_hook(ada)), begin(make_hook(make_user()))
     waiting = send(make_hook(ada))
-    assert (waiting.state, waiting.tries, waiting.reason_code) == ("pending", 0, Code.HOST_BUSY)
+    assert (waiting.state, waiting.tries, waiting.reason_code) == ("pending", 0, DeliveryCode.HOST_BUSY)
     assert waiting.history.get().outcome == "released"
     assert send(make_hook(ada, "b.example")).state == "delivered"
     end(first, Delivered())
@@ -112,7 +112,7 @@ def test_a_host_gets_at_most_half_of_one_worker(ada: User, monkeypatch: pytest.M
 def test_the_slot_is_freed_whatever_becomes_of_the_send(ada: User, answers: list[Answer], settings: Settings) -> None:
     settings.SENDS_AT_ONCE = {"": 1}
     hook = make_hook(ada)
-    answers += [TIMEOUT, Retryable(Reason(Code.NOTE, said="Later."))]
+    answers += [TIMEOUT, Retryable(Reason(DeliveryCode.NOTE, said="Later."))]
     send(hook)
     send(hook)
     with pytest.raises(SystemExit):
@@ -140,19 +140,19 @@ def test_a_host_that_timed_out_five_times_rests_and_uses_up_no_tries(ada: User) 
     hook = make_hook(ada)
     time_out(hook, 5)
     waiting = send(hook)
-    assert (waiting.state, waiting.tries, waiting.reason_code) == ("pending", 0, Code.HOST_RESTS)
+    assert (waiting.state, waiting.tries, waiting.reason_code) == ("pending", 0, DeliveryCode.HOST_RESTS)
     assert waiting.reason_params["host"] == "a.example"
     assert timedelta(seconds=20) < waiting.available_at - timezone.now() < timedelta(seconds=31)
     assert send(make_hook(ada, "b.example")).state == "delivered"
 
 
-@pytest.mark.parametrize("answer", [Delivered(), Retryable(Reason(Code.HTTP, service="x", status=503))])
+@pytest.mark.parametrize("answer", [Delivered(), Retryable(Reason(DeliveryCode.HTTP, service="x", status=503))])
 def test_any_answer_ends_the_rest(answer: Answer, ada: User, settings: Settings) -> None:
     hook = make_hook(ada)
     time_out(hook, 5)
     end_rest(settings)
     probe = begin(hook)
-    assert send(hook).reason_code == Code.HOST_RESTS
+    assert send(hook).reason_code == DeliveryCode.HOST_RESTS
     end(probe, answer)
     assert send(make_hook(make_user())).state == "delivered"
 
@@ -163,14 +163,14 @@ def test_our_own_fault_is_not_the_hosts(ada: User) -> None:
     with pytest.raises(KeyError):
         end(begin(hook), KeyError())
     time_out(hook, 1)
-    assert send(hook).reason_code == Code.HOST_RESTS
+    assert send(hook).reason_code == DeliveryCode.HOST_RESTS
 
 
 def test_channels_without_a_known_host_do_not_share_a_rest(ada: User) -> None:
     service = {"address": {"service": "Gotify"}, "secrets": {"url": "gotify://x"}}
     one, other = (make_channel(ada, "apprise", **service) for _ in range(2))  # type: ignore[arg-type]
     time_out(one, 5)
-    assert send(one).reason_code == Code.HOST_RESTS
+    assert send(one).reason_code == DeliveryCode.HOST_RESTS
     assert send(other).state == "delivered"
 
 
@@ -193,9 +193,9 @@ def test_a_delivery_waits_for_a_host_that_rests_for_a_day_at_most(ada: User) -> 
     time_out(hook, 5)
     delivery = send(hook)
     again(delivery, hours=23)
-    assert (delivery.state, delivery.reason_code) == ("pending", Code.HOST_RESTS)
+    assert (delivery.state, delivery.reason_code) == ("pending", DeliveryCode.HOST_RESTS)
     again(delivery, hours=2)
-    assert (delivery.state, delivery.reason_code) == ("dead", Code.GIVEN_UP)
+    assert (delivery.state, delivery.reason_code) == ("dead", DeliveryCode.GIVEN_UP)
     hook.refresh_from_db()
     assert hook.failing_since is not None
 
@@ -216,7 +216,7 @@ def move_back(delivery: Delivery, by: timedelta) -> None:
         cursor.execute("SET LOCAL session_replication_role = origin")
 
 
-LATER = Retryable(Reason(Code.HTTP, service="the receiver", status=503))
+LATER = Retryable(Reason(DeliveryCode.HTTP, service="the receiver", status=503))
 
 
 def test_a_channel_gives_up_when_the_next_try_would_be_too_late(ada: User, answers: list[Answer]) -> None:
@@ -227,7 +227,11 @@ def test_a_channel_gives_up_when_the_next_try_would_be_too_late(ada: User, answe
     again(delivery, hours=0.05)
     assert delivery.state == "pending"
     again(delivery, hours=0.05)
-    assert (delivery.state, delivery.reason_code, delivery.reason_params["seconds"]) == ("dead", Code.GIVEN_UP, 600)
+    assert (delivery.state, delivery.reason_code, delivery.reason_params["seconds"]) == (
+        "dead",
+        DeliveryCode.GIVEN_UP,
+        600,
+    )
     assert delivery.cause == "webhook-given-up"
     assert delivery.tries == 3
 
@@ -238,7 +242,7 @@ def test_time_in_which_nothing_was_tried_does_not_count(
     hook = make_hook(ada, give_up_after=600)
     delivery = make_delivery(hook)
     claim = taken(delivery.id)
-    settlement.defer(DELIVERY, claim, 0.0, Reason(Code.QUIET_HOURS, until="07:00"))
+    settlement.defer(DELIVERY, claim, 0.0, Reason(DeliveryCode.QUIET_HOURS, until="07:00"))
     answers.append(LATER)
     again(delivery, hours=8)
     assert delivery.state == "pending"
@@ -299,6 +303,6 @@ def test_a_full_host_costs_a_delivery_few_claims(
     assert sum(claims) < 5 * len(claims)
 
 
-def end_and_settle(claim: Claim) -> None:
+def end_and_settle(claim: DeliveryClaim) -> None:
     end(claim, Delivered())
     finish(claim, Delivered())

@@ -11,10 +11,10 @@ from django.db import transaction
 from common.uuid7 import uuid7
 from notifications.channels import changes
 from notifications.deliveries import acknowledge, fallback, outbox, withdrawal
-from notifications.deliveries.kind import DELIVERY, Claim
+from notifications.deliveries.kind import DELIVERY, DeliveryClaim
 from notifications.messages.message import Rejected
 from notifications.models import Attempt, Channel, Delivery, Notification
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.db.locks import locked, wait_for_a_lock
 from tests.db.notifications.dead_letters.test_races import together
 from tests.make import NOON, deliver_first, make_channel, make_fired, make_user, noted, settle, take, taken
@@ -201,7 +201,7 @@ def test_a_pause_at_the_moment_of_a_claim_leaves_what_is_being_sent_alone() -> N
 
     def pause() -> int:
         assert claimed.wait(60)
-        return withdrawal.drop(Notification.objects.filter(origin_id=origin_id), Code.PAUSED)
+        return withdrawal.drop(Notification.objects.filter(origin_id=origin_id), DeliveryCode.PAUSED)
 
     _, cancelled = together(send, pause)
     assert cancelled == 0
@@ -254,7 +254,7 @@ def test_in_a_hundred_races_no_outcome_is_wrong() -> None:
         notifications = [make_notification(len(verbs)) for _ in range(35)]
         rows = [[taken(delivery.id) for delivery in one.deliveries.order_by("id")] for one in notifications]
 
-        def run(place: int, verb: Any, claims: list[list[Claim]] = rows) -> None:
+        def run(place: int, verb: Any, claims: list[list[DeliveryClaim]] = rows) -> None:
             for row in claims:
                 verb(row[place])
 
@@ -310,7 +310,7 @@ def test_people_workers_and_rescue_at_once_neither_deadlock_nor_leave_a_wrong_ou
         guarded(lambda: [recovery.expire(DELIVERY, 7) for _ in range(20)]),
         guarded(answer),
         guarded(lambda: dead_letters.replay(Which(DELIVERY).rows(), "all", OPERATOR)),
-        guarded(lambda: withdrawal.drop(Notification.objects.filter(origin_id=origin_id), Code.PAUSED)),
+        guarded(lambda: withdrawal.drop(Notification.objects.filter(origin_id=origin_id), DeliveryCode.PAUSED)),
         guarded(lambda: changes.remove(to[2])),
     )
     assert failures == []

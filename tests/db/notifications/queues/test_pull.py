@@ -17,8 +17,8 @@ from django.utils import timezone
 from common.database import postgres
 from notifications.channels import changes
 from notifications.deliveries import pull
-from notifications.deliveries.kind import DELIVERY, Claim
-from notifications.deliveries.pull import Result, lease_id, settle
+from notifications.deliveries.kind import DELIVERY, DeliveryClaim
+from notifications.deliveries.pull import LeaseResult, lease_id, settle
 from notifications.models import Attempt, Channel, Delivery, Notification
 from schedules.firing import fire
 from tests.make import (
@@ -50,7 +50,7 @@ def queue() -> Channel:
     return make_queue()
 
 
-def take_batch(queue: Channel, batch_size: int = 10, seconds: float = 30.0) -> list[Claim]:
+def take_batch(queue: Channel, batch_size: int = 10, seconds: float = 30.0) -> list[DeliveryClaim]:
     queue.refresh_from_db()
     return pull.pull(queue, batch_size, seconds, "token").messages
 
@@ -63,20 +63,20 @@ def make_messages(queue: Channel, count: int) -> list[Delivery]:
     return made
 
 
-def lease_ends(*messages: Claim) -> None:
+def lease_ends(*messages: DeliveryClaim) -> None:
     Delivery.objects.filter(id__in=[message.id for message in messages]).update(lease_until=NOON)
 
 
-def states(*deliveries: Delivery | Claim) -> list[str]:
+def states(*deliveries: Delivery | DeliveryClaim) -> list[str]:
     found = Delivery.objects.in_bulk([one.id for one in deliveries])
     return [found[one.id].state for one in deliveries]
 
 
-def ack(queue: Channel, *messages: Claim) -> list[Result]:
+def ack(queue: Channel, *messages: DeliveryClaim) -> list[LeaseResult]:
     return list(settle(queue, {lease_id(message): None for message in messages}).values())
 
 
-def give_back(queue: Channel, message: Claim, delay: int = 0) -> Result:
+def give_back(queue: Channel, message: DeliveryClaim, delay: int = 0) -> LeaseResult:
     [result] = settle(queue, {lease_id(message): delay}).values()
     return result
 
@@ -176,7 +176,7 @@ def test_a_damaged_message_ends_alone(queue: Channel, monkeypatch: pytest.Monkey
     Attempt.objects.create(delivery=collides, replay=0, number=1, token=uuid4(), started_at=NOON)
     real = DELIVERY.read
 
-    def read(row: Any, **common: Any) -> Claim:
+    def read(row: Any, **common: Any) -> DeliveryClaim:
         if row.id == unreadable.id:
             raise ValueError("damaged")
         return real(row, **common)
@@ -209,7 +209,7 @@ def test_an_idle_poll_is_one_query_without_a_lock(queue: Channel) -> None:
 
 def test_an_acknowledged_message_is_delivered(queue: Channel) -> None:
     made = make_messages(queue, 2)
-    assert ack(queue, *take_batch(queue)) == [Result.ACKED] * 2
+    assert ack(queue, *take_batch(queue)) == [LeaseResult.ACKED] * 2
     assert states(*made) == ["delivered"] * 2
     assert [one.outcome for one in Notification.objects.all()] == ["full"] * 2
     [attempt] = made[0].history.all()
@@ -220,16 +220,16 @@ def test_acknowledging_a_hundred_costs_two_statements(queue: Channel) -> None:
     make_messages(queue, 100)
     messages = take_batch(queue, 100)
     with CaptureQueriesContext(connection) as queries:
-        assert ack(queue, *messages) == [Result.ACKED] * 100
+        assert ack(queue, *messages) == [LeaseResult.ACKED] * 100
     assert len([one for one in queries if "SAVEPOINT" not in one["sql"]]) == 2
 
 
 def test_acknowledging_twice_answers_the_same_and_does_nothing(queue: Channel) -> None:
     make_messages(queue, 1)
     [message] = take_batch(queue)
-    assert ack(queue, message) == [Result.ACKED]
+    assert ack(queue, message) == [LeaseResult.ACKED]
     before = Delivery.objects.values().get()
-    assert ack(queue, message) == [Result.ACKED]
+    assert ack(queue, message) == [LeaseResult.ACKED]
     assert Delivery.objects.values().get() == before
 
 
@@ -237,19 +237,19 @@ def test_a_late_acknowledgement_is_refused_before_and_after_the_message_comes_ag
     make_messages(queue, 1)
     [first] = take_batch(queue)
     lease_ends(first)
-    assert ack(queue, first) == [Result.LATE]
+    assert ack(queue, first) == [LeaseResult.LATE]
     [second] = take_batch(queue)
     assert (second.id, second.tries) == (first.id, 2)
-    assert ack(queue, first) == [Result.LATE]
+    assert ack(queue, first) == [LeaseResult.LATE]
     assert states(first) == ["sending"]
-    assert ack(queue, second) == [Result.ACKED]
-    assert ack(queue, first) == [Result.LATE]
+    assert ack(queue, second) == [LeaseResult.ACKED]
+    assert ack(queue, first) == [LeaseResult.LATE]
 
 
 def test_a_returned_message_comes_again_after_its_delay_with_another_lease(queue: Channel) -> None:
     make_messages(queue, 1)
     [first] = take_batch(queue)
-    assert give_back(queue, first, 3600) is Result.RETURNED
+    assert give_back(queue, first, 3600) is LeaseResult.RETURNED
     assert take_batch(queue) == []
     row = Delivery.objects.get()
     assert (row.wake_at, row.available_at > timezone.now() + timedelta(minutes=59)) == (None, True)
@@ -262,8 +262,8 @@ def test_a_returned_message_comes_again_after_its_delay_with_another_lease(queue
 def test_returning_twice_answers_the_same_and_acknowledging_after_it_changes_nothing(queue: Channel) -> None:
     make_messages(queue, 1)
     [message] = take_batch(queue)
-    assert [give_back(queue, message) for _ in range(2)] == [Result.RETURNED] * 2
-    assert ack(queue, message) == [Result.SETTLED]
+    assert [give_back(queue, message) for _ in range(2)] == [LeaseResult.RETURNED] * 2
+    assert ack(queue, message) == [LeaseResult.SETTLED]
     assert states(message) == ["pending"]
 
 
@@ -274,8 +274,8 @@ def test_a_message_that_is_returned_at_its_last_try_is_a_dead_letter() -> None:
     for _ in range(2):
         [message] = take_batch(queue)
         results.append(give_back(queue, message))
-    assert results == [Result.RETURNED, Result.DEAD]
-    assert give_back(queue, message) is Result.DEAD
+    assert results == [LeaseResult.RETURNED, LeaseResult.DEAD]
+    assert give_back(queue, message) is LeaseResult.DEAD
     row = Delivery.objects.get()
     assert (row.state, row.tries, row.cause) == ("dead", 2, "queue-returned")
 
@@ -315,9 +315,9 @@ def test_another_queue_can_neither_acknowledge_nor_return_a_lease(queue: Channel
     make_messages(queue, 1)
     [message] = take_batch(queue)
     other = make_queue()
-    assert ack(other, message) == [Result.NOT_FOUND]
+    assert ack(other, message) == [LeaseResult.NOT_FOUND]
     assert settle(queue, {"": None, "x" * 64: 5, "0" * 64: None}) == dict.fromkeys(
-        ["", "x" * 64, "0" * 64], Result.NOT_FOUND
+        ["", "x" * 64, "0" * 64], LeaseResult.NOT_FOUND
     )
     assert states(message) == ["sending"]
 
@@ -326,7 +326,7 @@ def test_one_lease_that_is_over_holds_up_no_other(queue: Channel) -> None:
     make_messages(queue, 2)
     late, fine = take_batch(queue)
     lease_ends(late)
-    assert ack(queue, late, fine) == [Result.LATE, Result.ACKED]
+    assert ack(queue, late, fine) == [LeaseResult.LATE, LeaseResult.ACKED]
 
 
 # Settings

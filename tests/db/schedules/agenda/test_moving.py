@@ -41,7 +41,7 @@ def test_the_day_is_that_of_the_readers_clock(ada: User) -> None:
 @pytest.mark.parametrize("day", [date(2026, 5, 31), date(1, 1, 2), date(9999, 12, 31)])
 def test_a_day_that_has_passed_or_that_no_rule_reaches_is_refused(ada: User, day: date) -> None:
     schedule = once(ada)
-    with pytest.raises(moving.Refused):
+    with pytest.raises(moving.MoveRefused):
         moving.move(schedule, day, schedule.version, NOON, ada)
     schedule.refresh_from_db()
     assert (schedule.version, schedule.rule) == (1, {"at": "2026-10-20T09:15"})
@@ -49,7 +49,7 @@ def test_a_day_that_has_passed_or_that_no_rule_reaches_is_refused(ada: User, day
 
 def test_today_is_refused_once_its_time_has_passed(ada: User) -> None:
     schedule = once(ada)
-    with pytest.raises(moving.Refused):
+    with pytest.raises(moving.MoveRefused):
         moving.move(schedule, NOON.date(), schedule.version, NOON, ada)
     assert (
         moving.move(schedule, NOON.date(), schedule.version, NOON.replace(hour=6), ada).rule["at"][:10] == "2026-06-01"
@@ -69,14 +69,14 @@ def test_today_is_refused_once_its_time_has_passed(ada: User) -> None:
 )
 def test_what_cannot_come_on_that_day_is_refused(ada: User, overrides: dict[str, Any]) -> None:
     schedule = once(ada, **overrides)
-    with pytest.raises(moving.Refused):
+    with pytest.raises(moving.MoveRefused):
         moving.move(schedule, FRIDAY, schedule.version, NOON, ada)
 
 
 def test_a_move_before_the_end_of_its_snooze_is_refused(ada: User) -> None:
     schedule = once(ada, rule={"at": "2026-10-31T09:00"})
     snoozed = editing.snooze(schedule.id, datetime.fromisoformat("2026-10-30T20:00+00:00"), NOON)
-    with pytest.raises(moving.Refused):
+    with pytest.raises(moving.MoveRefused):
         moving.move(snoozed, FRIDAY, snoozed.version, NOON, ada)
     assert Schedule.objects.get(id=schedule.id).state == "active"
 
@@ -90,7 +90,7 @@ def test_what_follows_a_calendar_is_not_moved(ada: User) -> None:
 def test_somebody_elses_change_is_not_overwritten(ada: User) -> None:
     schedule = once(ada)
     editing.pause(schedule.id, NOON)
-    with pytest.raises(editing.Conflict):
+    with pytest.raises(editing.ScheduleConflict):
         moving.move(schedule, FRIDAY, 1, NOON, ada)
 
 
@@ -98,5 +98,5 @@ def test_one_that_has_just_rung_is_not_moved(ada: User) -> None:
     schedule = once(ada)
     after = datetime.fromisoformat("2026-10-20T10:00+02:00")
     fire.fire_due(after)
-    with pytest.raises(moving.Refused):
+    with pytest.raises(moving.MoveRefused):
         moving.move(Schedule.objects.get(id=schedule.id), FRIDAY, 1, after, ada)

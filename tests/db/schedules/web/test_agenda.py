@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from notifications.models import Notification
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from people.models import User
 from schedules.changes import editing
 from schedules.models import Holiday, Schedule
@@ -119,7 +119,7 @@ def test_days_past_show_what_was_sent_and_what_became_of_it(browser: Client, ada
     inbox = make_channel(ada)
     one, other = make_schedule(ada, [inbox]), make_schedule(ada, [inbox])
     arrived = make_delivery(inbox, state="delivered", origin_id=one.id, subject="Arrived")
-    make_delivery(inbox, state="delivered", reason_code=Code.SAVED, origin_id=other.id, subject="Saved")
+    make_delivery(inbox, state="delivered", reason_code=DeliveryCode.SAVED, origin_id=other.id, subject="Saved")
     make_delivery(inbox, state="dead", origin_id=one.id, subject="Failed")
     make_delivery(inbox, origin_id=one.id, subject="Waiting")
     make_delivery(inbox, state="delivered", origin="test", subject="A test")

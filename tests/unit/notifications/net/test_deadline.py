@@ -13,7 +13,7 @@ from demo.receivers import Drip, Hang, HTTPReceiver
 from notifications.net import deadline
 from notifications.net.deadline import MAX_LOOKUPS, MAX_OF_PERSON
 from notifications.net.http import NotSent, Unanswered
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.network import DEADLINE, SLACK, post, took
 from work.broker import load
 from work.reasons import Reason
@@ -104,7 +104,7 @@ def test_look_ups_that_hang_are_limited_and_a_forked_child_starts_with_none(monk
         try:
             post("http://hooks.example/", 20.0)
         except NotSent as failure:
-            ended = 0 if failure.reason.code == Code.NAME else 2
+            ended = 0 if failure.reason.code == DeliveryCode.NAME else 2
         finally:
             os._exit(ended)
     assert os.waitpid(child, 0)[1] == 0
@@ -122,10 +122,10 @@ def test_a_person_whose_names_hang_slows_nobody(monkeypatch: pytest.MonkeyPatch)
             answered.wait(60)
         raise socket.gaierror(socket.EAI_NONAME, "no such name")
 
-    def call(person: int, host: str, seconds: float) -> Code:
+    def call(person: int, host: str, seconds: float) -> DeliveryCode:
         with load.calling(person), pytest.raises(NotSent) as failure:
             post(f"http://{host}/", seconds)
-        return Code(failure.value.reason.code)
+        return DeliveryCode(failure.value.reason.code)
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     with ThreadPoolExecutor(60) as pool:
@@ -134,10 +134,10 @@ def test_a_person_whose_names_hang_slows_nobody(monkeypatch: pytest.MonkeyPatch)
             time.sleep(0.01)
         # Each would be a timeout if it waited for the others.
         others = [pool.submit(call, person, "hooks.example", 10.0) for person in range(2, 42)]
-        assert {other.result() for other in others} == {Code.NAME}
+        assert {other.result() for other in others} == {DeliveryCode.NAME}
         assert len([host for host in asked if host.endswith(".hangs.example")]) == MAX_OF_PERSON
         answered.set()
-        assert {one.result() for one in hanging} <= {Code.NAME, Code.TIMEOUT}
+        assert {one.result() for one in hanging} <= {DeliveryCode.NAME, DeliveryCode.TIMEOUT}
     assert not deadline._lookups._of
 
 

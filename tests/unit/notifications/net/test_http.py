@@ -15,7 +15,7 @@ from notifications.net import http
 from notifications.net.address_policy import permitted
 from notifications.net.deadline import RefusedAddress, connect, within
 from notifications.net.http import NotSent, Unanswered
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.network import DEADLINE, closed_port, post, raw_server, read_request
 
 
@@ -117,11 +117,11 @@ def test_no_more_than_asked_for_is_read_of_a_chunk_of_negative_size() -> None:
 @pytest.mark.parametrize(
     ("url", "code"),
     [
-        ("http://127.0.0.1:CLOSED/", Code.CONNECTION_REFUSED),
-        ("http://nowhere.invalid/", Code.NAME),
+        ("http://127.0.0.1:CLOSED/", DeliveryCode.CONNECTION_REFUSED),
+        ("http://nowhere.invalid/", DeliveryCode.NAME),
     ],
 )
-def test_a_request_without_a_connection_is_not_sent(url: str, code: Code) -> None:
+def test_a_request_without_a_connection_is_not_sent(url: str, code: DeliveryCode) -> None:
     with pytest.raises(NotSent) as failure:
         post(url.replace("CLOSED", str(closed_port())))
     assert failure.value.reason.code == code
@@ -137,15 +137,15 @@ def test_a_reset_after_the_request_is_unanswered(receiver: HTTPReceiver) -> None
 @pytest.mark.parametrize(
     ("reply", "code"),
     [
-        (b"", Code.NO_ANSWER),
-        (b"SSH-2.0-OpenSSH_9.9\r\n", Code.NOT_HTTP),
-        (b"HTTP/1.1 abc\r\n\r\n", Code.NOT_HTTP),
-        (b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", Code.INTERIM),
-        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", Code.NOT_HTTP),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000, Code.NOT_HTTP),
+        (b"", DeliveryCode.NO_ANSWER),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", DeliveryCode.NOT_HTTP),
+        (b"HTTP/1.1 abc\r\n\r\n", DeliveryCode.NOT_HTTP),
+        (b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", DeliveryCode.INTERIM),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", DeliveryCode.NOT_HTTP),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000, DeliveryCode.NOT_HTTP),
     ],
 )
-def test_an_invalid_answer_is_unanswered(reply: bytes, code: Code) -> None:
+def test_an_invalid_answer_is_unanswered(reply: bytes, code: DeliveryCode) -> None:
     def talk(client: socket.socket) -> None:
         read_request(client)
         client.sendall(reply)

@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 from demo.receivers import HTTPReceiver, Reset
 from demo.receivers.proxy import ProxyReceiver
 from notifications.net.http import NotSent, Unanswered
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.network import DEADLINE, SLACK, closed_port, post, raw_server, took
 from work.reasons import Reason
 
@@ -68,7 +68,7 @@ def test_a_refusal_of_the_proxy_means_that_nothing_was_sent(
     proxy.reply = reply
     with pytest.raises(NotSent) as failure:
         post(receiver.url)
-    assert failure.value.reason == Reason(Code.PROXY, answer=answer)
+    assert failure.value.reason == Reason(DeliveryCode.PROXY, answer=answer)
     assert (failure.value.refused, receiver.requests) == (False, [])
 
 

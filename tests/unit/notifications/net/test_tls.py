@@ -24,7 +24,7 @@ from notifications.messages.message import Delivered
 from notifications.net import http
 from notifications.net.deadline import tls_context
 from notifications.net.http import NotSent, Response
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.network import SLACK, make_message, raw_server
 from tests.unit.notifications.providers.test_email import ADA, hurry, mail_server, stay_silent
 from work.answers import Ambiguous, Retryable
@@ -207,7 +207,7 @@ def test_mail_under_tls(authority: Authority, way: str) -> None:
     with tls_mail_server(authority, way, "other.example") as receiver:
         answer = providers.get("email").send(make_message(), ADA)
         assert isinstance(answer, Retryable)
-        assert answer.reason.code == Code.CERTIFICATE
+        assert answer.reason.code == DeliveryCode.CERTIFICATE
         assert receiver.mails == []
 
 
@@ -227,17 +227,17 @@ def offer_tls_and(say: bytes) -> Callable[[socket.socket], None]:
 @pytest.mark.parametrize(
     ("say", "code"),
     [
-        (b"454 4.7.0 not now\r\n", Code.SMTP_LATER),
-        (b"220 go\r\n", Code.TIMEOUT),
+        (b"454 4.7.0 not now\r\n", DeliveryCode.SMTP_LATER),
+        (b"220 go\r\n", DeliveryCode.TIMEOUT),
         # Bytes injected before the handshake are not read after it.
-        (b"220 go\r\n250 in the clear\r\n", Code.TIMEOUT),
-        (b"", Code.BROKEN),
+        (b"220 go\r\n250 in the clear\r\n", DeliveryCode.TIMEOUT),
+        (b"", DeliveryCode.BROKEN),
     ],
 )
 def test_no_mail_is_sent_unencrypted_if_encryption_fails(
-    say: bytes, code: Code, monkeypatch: pytest.MonkeyPatch
+    say: bytes, code: DeliveryCode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if code == Code.TIMEOUT:
+    if code == DeliveryCode.TIMEOUT:
         hurry(monkeypatch)
     with raw_server(offer_tls_and(say)) as port, mail_server(port, EMAIL_USE_TLS=True):
         answer = providers.get("email").send(make_message(), ADA)

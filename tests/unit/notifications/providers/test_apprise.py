@@ -15,7 +15,7 @@ from demo.receivers.gotify import TOKEN
 from notifications import providers
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.net import http
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.network import DEADLINE, SLACK, answered, make_message, shape_of, took
 from work.answers import Ambiguous, Answer, Retryable
 from work.reasons import Reason
@@ -54,7 +54,7 @@ MEANINGS: list[tuple[dict[str, str], Reply | None, Answer]] = [
     ({}, Reply(302, {"Location": "http://10.0.0.1/"}), Rejected(answered("Gotify", 302))),
     ({}, Reply(429, {"Retry-After": "9"}), Retryable(answered("Gotify", 429), 9)),
     ({}, Reply(503), Retryable(answered("Gotify", 503))),
-    ({}, Reply(201), Ambiguous(Reason(Code.PARTIAL, service="Gotify"))),
+    ({}, Reply(201), Ambiguous(Reason(DeliveryCode.PARTIAL, service="Gotify"))),
 ]
 
 TEXTS = {"title", "message"}
@@ -73,7 +73,7 @@ def test_a_name_that_resolves_to_a_private_address_is_rejected(names: dict[str, 
     names["push.example.org"] = ["10.0.0.1"]
     answer = APPRISE.send(make_message(), destination("http://push.example.org"))
     assert isinstance(answer, Rejected)
-    assert answer.reason.code == Code.PRIVATE
+    assert answer.reason.code == DeliveryCode.PRIVATE
 
 
 def test_the_form_says_that_an_address_is_private() -> None:

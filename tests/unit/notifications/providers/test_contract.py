@@ -28,7 +28,7 @@ from notifications import providers
 from notifications.messages.change_types import STATUS
 from notifications.messages.message import Delivered, Destination, Rejected
 from notifications.providers.base import Provider
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.network import closed_port, make_message, served, services_at
 from work.answers import Ambiguous, Retryable
 from work.reasons import Reason
@@ -149,7 +149,7 @@ def test_every_outcome_is_one_of_four_answers_without_a_secret(provider: Provide
         for secret in ("planted", *destination.secrets.values()):
             assert secret == "/" or secret not in repr(answer).replace("planted-not", "")
         if not isinstance(answer, Delivered):
-            assert answer.reason.code in set(Code)
+            assert answer.reason.code in set(DeliveryCode)
             assert "\n" not in str(answer.reason)
         tried += 1
     assert tried
@@ -204,7 +204,7 @@ def test_a_reset_leaves_the_outcome_unknown(provider: Provider) -> None:
     with served(module_of(provider).ANSWER) as receiver:
         receiver.answer = Reset()
         answer = provider.send(make_message(), module_of(provider).destination(receiver.origin))
-    assert answer == Ambiguous(Reason(Code.BROKEN, service="the receiver"))
+    assert answer == Ambiguous(Reason(DeliveryCode.BROKEN, service="the receiver"))
 
 
 @each_over_http

@@ -7,7 +7,7 @@ from demo.receivers import HTTPReceiver, Received, Reply, discord
 from demo.receivers.discord import FORUM, LIMITED, LIMITED_ALL, LOCKED, TAGGED, THREAD, WEBHOOK
 from notifications import providers
 from notifications.messages.message import Delivered, Destination, Message, Rejected
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.network import answered, make_message
 from work.answers import Retryable
 from work.reasons import Reason
@@ -50,21 +50,21 @@ MEANINGS = [
     (
         {"webhook": WEBHOOK.replace("1/", "2/")},
         None,
-        Rejected(Reason(Code.WEBHOOK_REMOVED, service="Discord"), gone=True),
+        Rejected(Reason(DeliveryCode.WEBHOOK_REMOVED, service="Discord"), gone=True),
     ),
     ({"webhook": f"{WEBHOOK}?thread_id={THREAD}"}, None, Delivered()),
     ({"webhook": f"{FORUM}?thread_id={THREAD}"}, None, Delivered()),
     (
         {"webhook": f"{WEBHOOK}?thread_id={THREAD}9"},
         None,
-        Rejected(Reason(Code.CHAT_DELETED, service="Discord"), gone=True),
+        Rejected(Reason(DeliveryCode.CHAT_DELETED, service="Discord"), gone=True),
     ),
     (
         {"webhook": f"{WEBHOOK}?thread_id={LOCKED}"},
         None,
-        Rejected(Reason(Code.CHAT_ARCHIVED, service="Discord")),
+        Rejected(Reason(DeliveryCode.CHAT_ARCHIVED, service="Discord")),
     ),
-    ({"webhook": WEBHOOK + "x"}, None, Rejected(Reason(Code.WEBHOOK_TOKEN, service="Discord"))),
+    ({"webhook": WEBHOOK + "x"}, None, Rejected(Reason(DeliveryCode.WEBHOOK_TOKEN, service="Discord"))),
     # A limit of the network in front has a header instead of JSON.
     ({}, Reply(429, {"Retry-After": "65"}, b"error code: 1015"), Retryable(answered("Discord", 429), 65)),
 ]
@@ -99,7 +99,7 @@ def test_in_a_forum_each_message_is_a_post_with_a_name(receiver: HTTPReceiver) -
     assert name.startswith("Water * 2 🌿")
     assert len(name.encode("utf-16-le")) <= 200
     tagged = DISCORD.send(make_message(), destination(webhook=TAGGED))
-    assert tagged == Rejected(Reason(Code.FORUM, service="Discord"))
+    assert tagged == Rejected(Reason(DeliveryCode.FORUM, service="Discord"))
 
 
 def test_a_thread_is_told_from_its_channel() -> None:

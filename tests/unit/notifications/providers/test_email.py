@@ -22,7 +22,7 @@ from notifications import providers
 from notifications.messages import links as links_of
 from notifications.messages.message import Delivered, Destination, Rejected
 from notifications.providers import email
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.network import KEY, SLACK, closed_port, make_message, raw_server, shape_of, text_of
 from work.answers import Ambiguous, Answer, Retryable
 from work.reasons import Reason
@@ -206,7 +206,7 @@ def smtp(status: int, said: str) -> dict[str, object]:
     return {"status": status, "said": said, "enhanced": said.partition(" ")[0]}
 
 
-TOO_LARGE = Rejected(Reason(Code.SMTP, **smtp(552, "5.3.4 Too large")))
+TOO_LARGE = Rejected(Reason(DeliveryCode.SMTP, **smtp(552, "5.3.4 Too large")))
 LATER = [(451, "4.3.0 Later"), (421, "4.3.2 Closing"), (530, "5.7.0 Sign in first")]
 
 
@@ -217,17 +217,20 @@ LATER = [(451, "4.3.0 Later"), (421, "4.3.2 Closing"), (530, "5.7.0 Sign in firs
         (
             "RCPT",
             "550 5.1.1 No such mailbox",
-            Rejected(Reason(Code.SMTP, **smtp(550, "5.1.1 No such mailbox")), gone=True),
+            Rejected(Reason(DeliveryCode.SMTP, **smtp(550, "5.1.1 No such mailbox")), gone=True),
         ),
         *[
-            (command, f"{status} {said}", Retryable(Reason(Code.SMTP_LATER, **smtp(status, said))))
+            (command, f"{status} {said}", Retryable(Reason(DeliveryCode.SMTP_LATER, **smtp(status, said))))
             for command in ("MAIL", "RCPT", "DATA")
             for status, said in LATER
         ],
         # Lost before the final dot, and after it: only then may it have arrived.
-        *[(command, DROP, Retryable(Reason(Code.BROKEN, service="the mail server"))) for command in ("MAIL", "RCPT")],
-        ("DATA", DROP, Ambiguous(Reason(Code.UNCONFIRMED))),
-        ("DATA", HANG, Ambiguous(Reason(Code.UNCONFIRMED))),
+        *[
+            (command, DROP, Retryable(Reason(DeliveryCode.BROKEN, service="the mail server")))
+            for command in ("MAIL", "RCPT")
+        ],
+        ("DATA", DROP, Ambiguous(Reason(DeliveryCode.UNCONFIRMED))),
+        ("DATA", HANG, Ambiguous(Reason(DeliveryCode.UNCONFIRMED))),
     ],
 )
 def test_each_reply_of_the_server_has_its_meaning(
@@ -247,7 +250,7 @@ def code_of(answer: Answer) -> str:
 
 def test_a_server_that_cannot_be_reached_is_retried() -> None:
     with mail_server(closed_port()):
-        assert code_of(EMAIL.send(make_message(), ADA)) == Code.CONNECTION_REFUSED
+        assert code_of(EMAIL.send(make_message(), ADA)) == DeliveryCode.CONNECTION_REFUSED
     with mail_server(25, EMAIL_HOST="nowhere.invalid"):
         assert isinstance(EMAIL.send(make_message(), ADA), Retryable)
 
@@ -255,7 +258,7 @@ def test_a_server_that_cannot_be_reached_is_retried() -> None:
 def test_a_refused_sign_in_is_retried_without_showing_the_password(receiver: SMTPReceiver) -> None:
     with mail_server(receiver.port, EMAIL_HOST_USER="ada", EMAIL_HOST_PASSWORD="planted"):
         answer = EMAIL.send(make_message(), ADA)
-    assert answer == Retryable(Reason(Code.MAIL_SIGN_IN))
+    assert answer == Retryable(Reason(DeliveryCode.MAIL_SIGN_IN))
 
 
 def test_a_server_without_the_required_encryption_gets_no_mail(receiver: SMTPReceiver) -> None:
@@ -268,9 +271,9 @@ def test_each_failure_has_its_reason(receiver: SMTPReceiver, monkeypatch: pytest
     with monkeypatch.context() as patch:
         hurry(patch)
         receiver.replies["MAIL"] = HANG
-        assert code_of(EMAIL.send(make_message(), ADA)) == Code.TIMEOUT
+        assert code_of(EMAIL.send(make_message(), ADA)) == DeliveryCode.TIMEOUT
     with mail_server(25, EMAIL_HOST="a" * 64 + ".example"):
-        assert code_of(EMAIL.send(make_message(), ADA)) == Code.NAME
+        assert code_of(EMAIL.send(make_message(), ADA)) == DeliveryCode.NAME
 
 
 def drip_a_greeting(client: socket.socket) -> None:
@@ -335,7 +338,7 @@ def test_without_a_mail_server_mails_go_to_files_with_a_notice(settings: Setting
     settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     settings.EMAIL_FILE_PATH = tmp_path / "var" / "mail"
     assert EMAIL.notice() == "No mail server is configured: emails are saved in var/mail, not sent."
-    assert EMAIL.send(make_message(), ADA) == Delivered(Reason(Code.SAVED, folder="var/mail"))
+    assert EMAIL.send(make_message(), ADA) == Delivered(Reason(DeliveryCode.SAVED, folder="var/mail"))
     (written,) = (tmp_path / "var" / "mail").iterdir()
     assert f"<{KEY}@" in written.read_text()
 

@@ -7,7 +7,7 @@ from demo.receivers import HTTPReceiver, Received, matrix
 from demo.receivers.matrix import LIMITED, ROOM, TOKEN
 from notifications import providers
 from notifications.messages.message import Delivered, Destination, Message, Rejected
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.network import KEY, answered, make_message
 from work.answers import Retryable
 from work.reasons import Reason
@@ -41,8 +41,8 @@ SENT = (
     {"msgtype": "m.text", "body": "Water the plants\n\nThe ferns too. ☂", "m.mentions": {}},
 )
 MEANINGS = [
-    ({"token": TOKEN + "x"}, None, Rejected(Reason(Code.ACCESS_TOKEN, service="Matrix"))),
-    ({"room": "!other:example.org"}, None, Rejected(Reason(Code.NOT_IN_ROOM))),
+    ({"token": TOKEN + "x"}, None, Rejected(Reason(DeliveryCode.ACCESS_TOKEN, service="Matrix"))),
+    ({"room": "!other:example.org"}, None, Rejected(Reason(DeliveryCode.NOT_IN_ROOM))),
     ({"room": LIMITED}, None, Retryable(answered("the homeserver", 429), 2.5)),
 ]
 

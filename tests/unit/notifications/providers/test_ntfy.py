@@ -7,7 +7,7 @@ from demo.receivers import HTTPReceiver, Received, ntfy
 from demo.receivers.ntfy import LIMITED, OPEN, PROTECTED, TOKEN
 from notifications import providers
 from notifications.messages.message import Delivered, Destination, Message, Rejected
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.network import KEY, answered, make_message
 from work.answers import Retryable
 from work.reasons import Reason
@@ -50,8 +50,8 @@ SENT = (
     },
 )
 MEANINGS = [
-    ({"topic": PROTECTED, "token": ""}, None, Rejected(Reason(Code.TOPIC_TOKEN))),
-    ({"topic": OPEN, "token": TOKEN + "x"}, None, Rejected(Reason(Code.TOPIC_TOKEN))),
+    ({"topic": PROTECTED, "token": ""}, None, Rejected(Reason(DeliveryCode.TOPIC_TOKEN))),
+    ({"topic": OPEN, "token": TOKEN + "x"}, None, Rejected(Reason(DeliveryCode.TOPIC_TOKEN))),
     ({"topic": LIMITED}, None, Retryable(answered("the ntfy server", 429))),
 ]
 

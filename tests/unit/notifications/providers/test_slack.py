@@ -10,7 +10,7 @@ from demo.receivers.http import in_json
 from demo.receivers.slack import MATTERMOST, OTHER_WORKFLOW, TOKEN, WEBHOOK, WORKFLOW, failing, in_mattermost
 from notifications import providers
 from notifications.messages.message import Delivered, Destination, Message, Rejected
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.network import answered, make_message
 from work.answers import Answer, Retryable
 from work.reasons import Reason
@@ -53,40 +53,40 @@ SENT = (
 )
 
 
-def rejected(code: Code, gone: bool = False) -> Answer:
+def rejected(code: DeliveryCode, gone: bool = False) -> Answer:
     return Rejected(Reason(code, service="Slack"), gone)
 
 
 ERRORS = {
-    "no_service": rejected(Code.WEBHOOK_REMOVED, gone=True),
-    "no_active_hooks": rejected(Code.WEBHOOK_REMOVED, gone=True),
-    "no_team": rejected(Code.WORKSPACE_GONE, gone=True),
-    "channel_not_found": rejected(Code.CHAT_DELETED, gone=True),
-    "channel_is_archived": rejected(Code.CHAT_ARCHIVED, gone=True),
-    "user_not_found": rejected(Code.RECIPIENT_LEFT, gone=True),
-    "action_prohibited": rejected(Code.PROHIBITED),
-    "posting_to_general_channel_denied": rejected(Code.PROHIBITED_GENERAL),
-    "invalid_token": rejected(Code.WEBHOOK_TOKEN),
+    "no_service": rejected(DeliveryCode.WEBHOOK_REMOVED, gone=True),
+    "no_active_hooks": rejected(DeliveryCode.WEBHOOK_REMOVED, gone=True),
+    "no_team": rejected(DeliveryCode.WORKSPACE_GONE, gone=True),
+    "channel_not_found": rejected(DeliveryCode.CHAT_DELETED, gone=True),
+    "channel_is_archived": rejected(DeliveryCode.CHAT_ARCHIVED, gone=True),
+    "user_not_found": rejected(DeliveryCode.RECIPIENT_LEFT, gone=True),
+    "action_prohibited": rejected(DeliveryCode.PROHIBITED),
+    "posting_to_general_channel_denied": rejected(DeliveryCode.PROHIBITED_GENERAL),
+    "invalid_token": rejected(DeliveryCode.WEBHOOK_TOKEN),
     "invalid_payload": Rejected(answered("Slack", 400)),
     "rate_limited": Retryable(answered("Slack", 429), 30),
     "rollup_error": Retryable(answered("Slack", 500)),
 }
 MEANINGS = [
     *[({"webhook": failing(error)}, None, answer) for error, answer in ERRORS.items()],
-    ({"webhook": WEBHOOK + "x"}, None, rejected(Code.WEBHOOK_REMOVED, gone=True)),
+    ({"webhook": WEBHOOK + "x"}, None, rejected(DeliveryCode.WEBHOOK_REMOVED, gone=True)),
     ({"webhook": WORKFLOW}, None, Delivered()),
-    ({"webhook": OTHER_WORKFLOW}, None, Rejected(Reason(Code.WORKFLOW))),
-    ({"webhook": WORKFLOW}, in_json(200, {"ok": False, "error": "x"}), Rejected(Reason(Code.WORKFLOW))),
+    ({"webhook": OTHER_WORKFLOW}, None, Rejected(Reason(DeliveryCode.WORKFLOW))),
+    ({"webhook": WORKFLOW}, in_json(200, {"ok": False, "error": "x"}), Rejected(Reason(DeliveryCode.WORKFLOW))),
     ({"webhook": WORKFLOW}, Reply(404), Rejected(answered("Slack", 404))),
     ({"webhook": WORKFLOW}, Reply(429, {"Retry-After": "30"}), Retryable(answered("Slack", 429), 30)),
     # An old error is permanent whatever its status.
-    ({}, Reply(500, body=b"no_service"), rejected(Code.WEBHOOK_REMOVED, gone=True)),
+    ({}, Reply(500, body=b"no_service"), rejected(DeliveryCode.WEBHOOK_REMOVED, gone=True)),
 ]
 
-PROHIBITED = Rejected(Reason(Code.PROHIBITED, service="the chat server"))
+PROHIBITED = Rejected(Reason(DeliveryCode.PROHIBITED, service="the chat server"))
 OF_MATTERMOST = {
-    "invalid": Rejected(Reason(Code.WEBHOOK_REMOVED, service="the chat server"), gone=True),
-    "channel": Rejected(Reason(Code.CHAT_DELETED, service="the chat server"), gone=True),
+    "invalid": Rejected(Reason(DeliveryCode.WEBHOOK_REMOVED, service="the chat server"), gone=True),
+    "channel": Rejected(Reason(DeliveryCode.CHAT_DELETED, service="the chat server"), gone=True),
     "permissions": PROHIBITED,
     "channel_locked": PROHIBITED,
     "disabled": PROHIBITED,

@@ -9,7 +9,7 @@ from demo.receivers import Hang, HTTPReceiver, Received, Reply, telegram
 from demo.receivers.telegram import TOKEN
 from notifications import providers
 from notifications.messages.message import Delivered, Destination, Message, Rejected
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.network import answered, make_message
 from work.answers import Ambiguous, Retryable
 from work.reasons import Reason
@@ -61,19 +61,19 @@ SENT = (
 MEANINGS = [
     ({"chat": "1"}, None, Delivered()),
     ({"chat": "@newsroom"}, None, Delivered()),
-    ({"chat": "403"}, None, Rejected(Reason(Code.BLOCKED), gone=True)),
-    ({"chat": "4030"}, None, Rejected(Reason(Code.NOT_WRITTEN_FIRST))),
-    ({"chat": "4031"}, None, Rejected(Reason(Code.ACCOUNT_GONE), gone=True)),
-    ({"chat": "-4032"}, None, Rejected(Reason(Code.BLOCKED), gone=True)),
-    ({"chat": "-4033"}, None, Rejected(Reason(Code.NO_RIGHTS))),
-    ({"chat": "-4034"}, None, Rejected(Reason(Code.NO_RIGHTS))),
+    ({"chat": "403"}, None, Rejected(Reason(DeliveryCode.BLOCKED), gone=True)),
+    ({"chat": "4030"}, None, Rejected(Reason(DeliveryCode.NOT_WRITTEN_FIRST))),
+    ({"chat": "4031"}, None, Rejected(Reason(DeliveryCode.ACCOUNT_GONE), gone=True)),
+    ({"chat": "-4032"}, None, Rejected(Reason(DeliveryCode.BLOCKED), gone=True)),
+    ({"chat": "-4033"}, None, Rejected(Reason(DeliveryCode.NO_RIGHTS))),
+    ({"chat": "-4034"}, None, Rejected(Reason(DeliveryCode.NO_RIGHTS))),
     ({"chat": "-100123/42"}, None, Delivered()),
-    ({"chat": "-100123/43"}, None, Rejected(Reason(Code.NO_TOPIC))),
-    ({"chat": "-100123/44"}, None, Rejected(Reason(Code.NO_TOPIC))),
-    ({"chat": "404"}, None, Rejected(Reason(Code.NO_CHAT))),
+    ({"chat": "-100123/43"}, None, Rejected(Reason(DeliveryCode.NO_TOPIC))),
+    ({"chat": "-100123/44"}, None, Rejected(Reason(DeliveryCode.NO_TOPIC))),
+    ({"chat": "404"}, None, Rejected(Reason(DeliveryCode.NO_CHAT))),
     ({"chat": "429"}, None, Retryable(answered("Telegram", 429), 7)),
     ({"chat": "500"}, None, Retryable(answered("Telegram", 500))),
-    ({"token": TOKEN[:-1] + "y"}, None, Rejected(Reason(Code.BOT_TOKEN))),
+    ({"token": TOKEN[:-1] + "y"}, None, Rejected(Reason(DeliveryCode.BOT_TOKEN))),
 ]
 
 TEXTS = {"text"}

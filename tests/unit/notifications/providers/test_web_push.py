@@ -14,7 +14,7 @@ from notifications import providers
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.providers import push_encryption
 from notifications.providers.web_push import SERVICE, public_key
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.network import KEY, answered, make_message
 from work.answers import Retryable
 from work.reasons import Reason
@@ -66,8 +66,8 @@ SENT = (
     },
 )
 MEANINGS = [
-    ({"path": ENDED}, None, Rejected(Reason(Code.SUBSCRIPTION_ENDED), gone=True)),
-    ({"path": UNKNOWN}, None, Rejected(Reason(Code.SUBSCRIPTION_ENDED), gone=True)),
+    ({"path": ENDED}, None, Rejected(Reason(DeliveryCode.SUBSCRIPTION_ENDED), gone=True)),
+    ({"path": UNKNOWN}, None, Rejected(Reason(DeliveryCode.SUBSCRIPTION_ENDED), gone=True)),
     ({"path": BUSY}, None, Retryable(answered(SERVICE, 429), 30.0)),
     ({"path": SMALL}, None, Rejected(answered(SERVICE, 413))),
 ]

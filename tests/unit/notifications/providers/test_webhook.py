@@ -11,7 +11,7 @@ from standardwebhooks import WebhookVerificationError
 from demo.receivers import HTTPReceiver, Received, Reply
 from notifications import providers
 from notifications.messages.message import Delivered, Destination, Message, Rejected
-from notifications.reasons import Code
+from notifications.reasons import DeliveryCode
 from tests.network import KEY, answered, make_message
 from work.answers import Answer, Retryable
 from work.reasons import Reason
@@ -68,11 +68,11 @@ SENT = (
     },
 )
 MEANINGS: list[tuple[dict[str, str], Reply, Answer]] = [
-    *[({}, Reply(status), Delivered(Reason(Code.ACCEPTED, status=status))) for status in (200, 299)],
-    ({}, Reply(204, body=b""), Delivered(Reason(Code.ACCEPTED, status=204))),
+    *[({}, Reply(status), Delivered(Reason(DeliveryCode.ACCEPTED, status=status))) for status in (200, 299)],
+    ({}, Reply(204, body=b""), Delivered(Reason(DeliveryCode.ACCEPTED, status=204))),
     *[({}, Reply(status), Rejected(answered(RECEIVER, status))) for status in (400, 404)],
-    ({}, Reply(410), Rejected(answered(RECEIVER, 410, Code.GONE), gone=True)),
-    ({}, Reply(308), Rejected(answered(RECEIVER, 308, Code.REDIRECT))),
+    ({}, Reply(410), Rejected(answered(RECEIVER, 410, DeliveryCode.GONE), gone=True)),
+    ({}, Reply(308), Rejected(answered(RECEIVER, 308, DeliveryCode.REDIRECT))),
     *[({}, Reply(status), Retryable(answered(RECEIVER, status))) for status in (408, 425, 500, 599)],
     ({}, Reply(429, {"Retry-After": "7"}), Retryable(answered(RECEIVER, 429), 7.0)),
     ({}, Reply(429, {"Retry-After": "soon"}), Retryable(answered(RECEIVER, 429))),
@@ -137,7 +137,7 @@ def test_a_retry_after_date_becomes_seconds(receiver: HTTPReceiver) -> None:
 def test_a_damaged_secret_is_rejected_with_advice(receiver: HTTPReceiver) -> None:
     damaged = Destination(address={"url": receiver.url}, secrets={"secret": "planted"})
     answer = WEBHOOK.send(make_message(), damaged)
-    assert answer == Rejected(Reason(Code.DAMAGED, part="signing secret"))
+    assert answer == Rejected(Reason(DeliveryCode.DAMAGED, part="signing secret"))
     assert receiver.requests == []
 
 
