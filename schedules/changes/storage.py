@@ -87,7 +87,7 @@ def write(schedule: Schedule, channels: Sequence[Channel] | None, event: Schedul
     schedule._state.adding, schedule._state.db = False, "default"
 
 
-_STORED = [field.column for field in Schedule._meta.concrete_fields if field.name not in {"id", "created_at"}]
+_STORED = [str(field.column) for field in Schedule._meta.concrete_fields if field.name not in {"id", "created_at"}]
 
 
 def _update(columns: Sequence[str]) -> str:

@@ -103,7 +103,7 @@ def described(
     """
     is_patch = isinstance(body, RulePatch)
     given = body.model_fields_set if is_patch else RuleBody.model_fields.keys()
-    fields = {"version": rule.version} if rule else {}
+    fields: dict[str, Any] = {"version": rule.version} if rule else {}
     if rule and is_patch:
         fields |= {name: getattr(rule, name) for name in PLAIN} | {"conditions": document.conditions(rule)}
     fields |= body.model_dump(include={*PLAIN, "channels"} & given)
