@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from contextlib import suppress
 from copy import copy
@@ -122,6 +123,9 @@ def edit_schedule(
     return editing.reschedule(wanted, now, channels, by)
 
 
+_SAID = {field.name for field in dataclasses.fields(outbox.NewNotification)}
+
+
 def make_delivery(channel: Channel, **overrides: Any) -> Delivery:
     """A pending, due delivery to `channel`; one of another state has gone there by way of `sending`.
 
@@ -138,7 +142,7 @@ def make_delivery(channel: Channel, **overrides: Any) -> Delivery:
         "origin": Notification.Origin.SCHEDULE,
         "batch_id": uuid7(),
     }
-    saying |= {name: overrides.pop(name) for name in list(overrides) if name in outbox.NewNotification.__slots__}
+    saying |= {name: overrides.pop(name) for name in list(overrides) if name in _SAID}
     [new] = outbox.record([outbox.NewNotification(**saying)])
     if overrides.get("state", "pending") not in {"pending", "sending", "cancelled", "expired"}:
         Delivery.objects.filter(id=new.id).update(state="sending", lease_token=uuid7(), lease_until=NOON)

@@ -17,7 +17,7 @@ from schedules.rules import InvalidRule, Timetable, Work, civil
 from schedules.rules.rule import ClockChange
 from schedules.rules.words import city, clock, listed
 
-# By `Occurrence.Reason` and `explain.causes.Code`; "from …", "to …" and "by …" follow where they are known.
+# By `Occurrence.Reason` and `explain.causes.CauseCode`; "from …", "to …" and "by …" follow where they are known.
 CAUSES = {
     "late": gettext_lazy("Sent late, after its grace"),
     "misfire": gettext_lazy("Missed while it was off; only the latest is sent late"),

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from notifications.messages.message import Delivered, Rejected
-from tests.make import answers, happen, make_channel, make_delivery, make_user, noted, send_now, try_once
+from tests.make import NOON, answers, happen, make_channel, make_delivery, make_user, noted, send_now, try_once
 from work.answers import Retryable
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +67,7 @@ def test_each_try_of_a_delivery_is_one_line_that_says_whether_another_follows(
 
 def test_one_that_is_withdrawn_is_one_line_and_one_that_waits_none(caplog: pytest.LogCaptureFixture) -> None:
     channel = make_channel(make_user())
-    send_now(make_delivery(channel, available_at="2999-01-01T00:00Z").id)
+    send_now(make_delivery(channel, available_at=NOON.replace(year=2999)).id)
     assert lines(caplog) == []
     channel.user.is_active = False
     channel.user.save()

@@ -29,7 +29,11 @@ def uses() -> Iterator[tuple[str, str, set[str] | None]]:
                     splat = any(keyword.arg is None for keyword in node.keywords)
                     called[node.args[0]] = None if splat else given
             for node in ast.walk(tree):
-                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Code":
+                if (
+                    isinstance(node, ast.Attribute)
+                    and isinstance(node.value, ast.Name)
+                    and node.value.id == "DeliveryCode"
+                ):
                     yield f"{path.relative_to(ROOT)}:{node.lineno}", node.attr, called.get(node)
 
 

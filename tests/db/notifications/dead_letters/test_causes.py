@@ -78,7 +78,7 @@ def test_a_mail_servers_reply_is_grouped_by_its_status_alone(status: int, text: 
 
 
 def test_a_cause_is_of_one_provider_one_code_and_one_end() -> None:
-    assert cause_of("email", Reason(work.reasons.Code.LOST), "unknown") == "email-lost-unknown"
+    assert cause_of("email", Reason(work.reasons.WorkCode.LOST), "unknown") == "email-lost-unknown"
     assert cause_of("Pi/geon\n", Reason("?"), "unknown") == "pi-geon----unknown"
     assert len(cause_of("x" * 500, Reason("y"), "unknown")) == 64
 

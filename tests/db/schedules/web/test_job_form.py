@@ -311,7 +311,7 @@ def test_the_form_of_a_kind_takes_one_statement_more_with_connections(
     schedule = make_job_schedule(ada, "linked", {"value": "seven"}, channels=[inbox])
     for _ in range(5):
         connect(ada)
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(10):
         browser.get(f"/reminders/{schedule.id}/edit/")
 
 
