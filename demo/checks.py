@@ -70,7 +70,7 @@ class Checks:
 
         def found() -> list[str] | None:
             said = person.explained(title)
-            return said if len(said) == count and all("ooked" in line for line in said) else None
+            return said if len(said) == count and all("hecked" in line for line in said) else None
 
         return wait_until(found, f"check {count} of “{title}”", within=60)
 

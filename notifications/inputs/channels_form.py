@@ -23,6 +23,8 @@ from people.models import User
 _AT_ONCE, IN_ORDER = "", "order"
 _LAST = 1_000  # after every position that can be typed
 LONGEST_WAIT = 7 * 24 * 60  # minutes
+MOST_CHOSEN = 10
+"""Channels of one reminder or rule. Each firing is a row for each, and 500 reminders may fire in one minute."""
 
 _NUMBER = gettext_lazy("Enter a whole number, such as {example}, or leave it empty.")
 
@@ -69,6 +71,7 @@ class ChannelsField(forms.MultipleChoiceField):
             error_messages={
                 "required": gettext_lazy("Choose at least one channel."),
                 "invalid_choice": gettext_lazy("This is not one of your channels. Choose from those listed."),
+                "too_many": gettext_lazy("Choose at most %(most)s channels."),
             },
         )
 
@@ -83,6 +86,8 @@ class ChannelsField(forms.MultipleChoiceField):
         own = {channel.id.hex: channel for channel in self.own}
         if not chosen.keys() <= own.keys():
             raise ValidationError(self.error_messages["invalid_choice"], code="invalid_choice")
+        if len(chosen) > MOST_CHOSEN:
+            raise ValidationError(self.error_messages["too_many"], code="too_many", params={"most": MOST_CHOSEN})
         return [own[key] for key in chosen]
 
 

@@ -159,7 +159,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "preview_schedule": whole,
         "replace_schedule": whole,
         "change_schedule": {"channels": whole["channels"]},
-        "check_now": {"job": {"kind": "sample"}},
+        "check_job": {"job": {"kind": "sample"}},
         "change_schedules": {"ids": [str(schedule.id)], "action": "pause"},
         "create_holiday": {"first": "2999-08-03", "last": "2999-08-17"},
         "snooze_schedule": {"until": "2999-01-01T09:00:00Z"},

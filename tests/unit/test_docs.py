@@ -58,6 +58,7 @@ def test_every_link_between_pages_leads_to_a_section() -> None:
 
 # What `What one person may cost` in docs/security.md says of a constant; its figure stands for {}.
 FIGURES = [
+    ("notifications.inputs.channels_form", "MOST_CHOSEN", "a reminder or a rule | {}"),
     ("api.protocol.fields", "LARGEST_DATA", "data of a message {} KiB"),
     ("api.protocol.paging", "LARGEST", "{} rows a page"),
     ("api.resources.queues", "LARGEST_BATCH", "{} messages of a queue"),

@@ -37,7 +37,7 @@ allow-x00 = false
 [[operations]]
 include-operation-id = [
     "create_schedule", "replace_schedule", "change_schedule", "preview_schedule", "quick_add_schedule",
-    "snooze_schedule", "check_now", "change_schedules", "create_holiday", "send_message",
+    "snooze_schedule", "check_job", "change_schedules", "create_holiday", "send_message",
     "add_channel", "change_channel", "verify_channel", "add_connection", "change_connection",
     "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
     "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound",
@@ -49,7 +49,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 403, 404, 409, 422, 
 SHORT = """
 [[operations]]
 include-operation-id = [
-    "replace_schedule", "change_schedule", "preview_schedule", "check_now",
+    "replace_schedule", "change_schedule", "preview_schedule", "check_job",
     "replace_rule", "change_rule", "preview_rule"
 ]
 phases.coverage.enabled = false

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from notifications.inputs.channels_form import MOST_CHOSEN
 from notifications.models import Channel
 from people.models import User
 from schedules.inputs.reminder_form import ReminderForm
@@ -69,6 +70,13 @@ def test_a_form_offers_no_channel_of_another_one(ada: User) -> None:
     assert [name for name in forms[1].fields if name.startswith("position_")] == [f"position_{foreign.id.hex}"]
     assert own.id.hex in str(forms[0]).replace("-", "")
     assert foreign.id.hex not in str(forms[0]).replace("-", "")
+
+
+def test_a_reminder_has_at_most_so_many_channels(browser: Client, ada: User) -> None:
+    channels = [make_channel(ada, "webhook", label=f"Hook {number}") for number in range(MOST_CHOSEN + 1)]
+    refused = browser.post("/reminders/new/", typed(*channels)).context["form"].errors["channels"]
+    assert refused == ["Choose at most 10 channels."]
+    assert browser.post("/reminders/new/", typed(*channels[1:])).status_code == 302
 
 
 def test_a_calendar_rule_is_taken(browser: Client, ada: User) -> None:
