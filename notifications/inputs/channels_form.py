@@ -23,7 +23,7 @@ from people.models import User
 _AT_ONCE, IN_ORDER = "", "order"
 _LAST = 1_000  # after every position that can be typed
 LONGEST_WAIT = 7 * 24 * 60  # minutes
-MOST_CHOSEN = 10
+MOST_CHOSEN = 20
 """Channels of one reminder or rule. Each firing is a row for each, and 500 reminders may fire in one minute."""
 
 _NUMBER = gettext_lazy("Enter a whole number, such as {example}, or leave it empty.")

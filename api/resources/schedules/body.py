@@ -62,7 +62,7 @@ class ScheduleBody(Body):
     timing: Timing
     time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")
     channels: Texts = Field(
-        description="Ids of at most ten of your channels. Empty only with an audience, or for a job that never speaks."
+        description="Ids of at most 20 of your channels. Empty only with an audience, or for a job that never speaks."
     )
     job: JobBody | None = Field(None, description="What to check before it speaks; without it, it always does.")
     audience: AudienceBody | None = Field(None, description="Tell these people instead of you. For staff.")

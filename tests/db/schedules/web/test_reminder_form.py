@@ -75,7 +75,7 @@ def test_a_form_offers_no_channel_of_another_one(ada: User) -> None:
 def test_a_reminder_has_at_most_so_many_channels(browser: Client, ada: User) -> None:
     channels = [make_channel(ada, "webhook", label=f"Hook {number}") for number in range(MOST_CHOSEN + 1)]
     refused = browser.post("/reminders/new/", typed(*channels)).context["form"].errors["channels"]
-    assert refused == ["Choose at most 10 channels."]
+    assert refused == ["Choose at most 20 channels."]
     assert browser.post("/reminders/new/", typed(*channels[1:])).status_code == 302
 
 
