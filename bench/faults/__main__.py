@@ -14,7 +14,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from bench.faults.environment import prepare
-from demo.warm import warm_starts
 
 if TYPE_CHECKING:
     from bench.faults.run import Verdict
@@ -37,10 +36,7 @@ def main() -> int:
 
     verdicts = []
     for number in wished.cell or range(1, 19):
-        with warm_starts():  # of a cell, for what it starts ends with the cell
-            verdict = run(
-                number, wished.deliveries, wished.seed + number, wished.pool, wished.mutation, wished.patience
-            )
+        verdict = run(number, wished.deliveries, wished.seed + number, wished.pool, wished.mutation, wished.patience)
         verdicts.append(verdict)
         print(
             f"cell {number}: {verdict.title}: {', '.join(verdict.red) or 'green'}, "

@@ -3,17 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-
-import pytest
-
-from demo.warm import warm_starts
-
-
-@pytest.fixture(scope="session", autouse=True)
-def programs_start_warm() -> Iterator[None]:
-    with warm_starts():
-        yield
+from collections.abc import Callable
 
 
 def wait_until(condition: Callable[[], object], within: float = 180.0) -> None:
