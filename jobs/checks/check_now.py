@@ -1,6 +1,6 @@
 """Check now: what a reminder would find and say at this moment. It sends nothing.
 
-A worker runs it, like any job; whoever asked waits for its row. The web process fetches and parses nothing.
+A worker runs it, like any job, and the caller waits for its row. The web process fetches and parses nothing.
 """
 
 import time

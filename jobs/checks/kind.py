@@ -19,7 +19,7 @@ from jobs.reading.fetch import Later, Refused
 from jobs.reasons import JobCode
 from work.answers import Answer, Cancel, Defer
 from work.kinds import Kind
-from work.reasons import Reason, WorkCode as Engine
+from work.reasons import Reason, WorkCode
 from work.retry import Policy
 
 log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class CheckKind(Kind[JobClaim]):
                 raise
             # Its text may hold a secret.
             log.error("%s raised %s in a check of a person", kind.name, type(error).__name__)
-            return deciding.failed(claim, Reason(Engine.FAULT, kind=kind.name, error=type(error).__name__))
+            return deciding.failed(claim, Reason(WorkCode.FAULT, kind=kind.name, error=type(error).__name__))
 
     def _check(self, claim: JobClaim, kind: JobKind, tries: int | None = None, **how: Any) -> Answer | Defer:
         try:

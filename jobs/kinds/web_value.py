@@ -19,7 +19,7 @@ from jobs.kinds.web_value_form import CONDITIONS, HOW, NUMERIC, STATES, WITH_LIM
 from jobs.reading import pages
 from jobs.reading.fetch import Fetch, Later, Refused, Unfit
 from jobs.reading.numbers import number, shown
-from jobs.reasons import JobCode as Jobs
+from jobs.reasons import JobCode
 from notifications.messages.text import fit
 from notifications.net.http import NotSent, Unanswered
 from work.reasons import FORMATS, Codes, Reason
@@ -30,8 +30,8 @@ _IS = {
     "equals": gettext_lazy("exactly"),
     "contains": gettext_lazy("containing"),
 }
-_NOT_ASKED = (Jobs.UNREADABLE_PAYLOAD, Jobs.OTHER_HOST)
-_ANSWERED = (Jobs.TOO_LARGE, Jobs.COMPRESSED)
+_NOT_ASKED = (JobCode.UNREADABLE_PAYLOAD, JobCode.OTHER_HOST)
+_ANSWERED = (JobCode.TOO_LARGE, JobCode.COMPRESSED)
 _LONGEST_WORD = 1_000
 _LONGEST_EVIDENCE = 200
 
@@ -137,7 +137,7 @@ class WebValue(AddressKind):
         try:
             watch = Watch.read(ask.payload)
         except ValueError as error:
-            return Refused(Reason(Jobs.UNREADABLE_PAYLOAD, problem=str(error)))
+            return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=str(error)))
         if watch.condition == "unreachable":
             return Found({"down": _stored(self._failure(ask, fetch))})
         page, host = self.read(ask, fetch), host_of(ask.payload)

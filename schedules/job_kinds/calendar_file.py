@@ -18,7 +18,7 @@ from common.parsing.budget import Budget, OverBudget
 from jobs.reading import plain
 from schedules.job_kinds import calendar_lines, calendar_rules, calendar_versions
 from schedules.job_kinds.calendar_lines import Component, NotACalendar
-from schedules.job_kinds.calendar_values import HOMELESS, FileEvent, Moment
+from schedules.job_kinds.calendar_values import CONVERTED, FileEvent, Moment
 from schedules.job_kinds.calendar_zones import Zones
 
 __all__ = ["File", "FileEvent", "Moment", "NotACalendar", "read"]
@@ -158,15 +158,15 @@ class _Reader:
             return
         if year < _EARLIEST and not any("COUNT" in rule.upper() for rule in rules):
             start.at = f"{year + _ERA * -((year - _EARLIEST) // _ERA):04}{start.at[4:]}"
-        where = ZoneInfo(self._zone) if self._zone not in ("", None, HOMELESS) else None
+        where = ZoneInfo(self._zone) if self._zone not in ("", None, CONVERTED) else None
         if start.zone == "UTC" and where and calendar_rules.is_local(rules, start.utc.astimezone(where), start.utc):
             # As Google means it: what repeats does so on the calendar's own clock.
             start.at, start.zone = f"{start.utc.astimezone(where):%Y%m%dT%H%M%S}", self._zone
         written = self._moment(*_start_of(component))
-        if written.zone not in ("", None, "UTC", HOMELESS):
+        if written.zone not in ("", None, "UTC", CONVERTED):
             where = ZoneInfo(written.zone)
         event.rules, to_expand = calendar_rules.plain(rules, start.civil, is_date=start.is_date, where=where)
-        if start.zone == HOMELESS or to_expand:
+        if start.zone == CONVERTED or to_expand:
             self._expand(event, component, to_expand)
 
     def _expand(self, event: FileEvent, component: Component, rules: list[str]) -> None:
@@ -174,7 +174,7 @@ class _Reader:
         start = event.start
         assert start is not None  # noqa: S101 - it has raised
         where: tzinfo | None = None
-        if start.zone == HOMELESS:
+        if start.zone == CONVERTED:
             where = self._zones.own(_zone_of(_start_of(component)[0]))
             rules, event.rules = [*rules, *event.rules], []
         first = start.civil if where is None else start.utc.astimezone(where)
@@ -215,10 +215,10 @@ class _Reader:
     def _placed(self, written: str, named: str, at: datetime) -> Moment:
         if not (named := named or self._named):
             return Moment(written)
-        if (zone := self._zones.name(named)) != HOMELESS:
+        if (zone := self._zones.name(named)) != CONVERTED:
             return Moment(written, zone)
         own = self._zones.own(named)
-        return Moment(f"{at.replace(tzinfo=own).astimezone(UTC):%Y%m%dT%H%M%S}", HOMELESS)
+        return Moment(f"{at.replace(tzinfo=own).astimezone(UTC):%Y%m%dT%H%M%S}", CONVERTED)
 
     def _alarms(self, component: Component, start: Moment, end: str) -> list[int | str]:
         """Seconds before the start, or UTC times. `end` names the property of its end."""

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from common import zones
 from common.parsing.budget import Budget
 from common.times import civil_time
-from schedules.job_kinds.calendar_values import HOMELESS, FileEvent, Moment
+from schedules.job_kinds.calendar_values import CONVERTED, FileEvent, Moment
 from schedules.rules import Work, civil, rrule_text
 from schedules.rules.calendar_rule import CalendarRule
 
@@ -87,7 +87,7 @@ class Series:
         return master if event.from_here and not _repeats(event) and _repeats(master) else event
 
     def where(self, moment: Moment) -> ZoneInfo:
-        return zones.read(moment.zone) if moment.zone and moment.zone != HOMELESS else self._zone
+        return zones.read(moment.zone) if moment.zone and moment.zone != CONVERTED else self._zone
 
     def civil(self, moment: Moment, where: ZoneInfo, at: time | None = None) -> datetime:
         """On the clock of a zone. A day has the time `at`, or that at which one is told of days."""

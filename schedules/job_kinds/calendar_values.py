@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-HOMELESS = "*"
+CONVERTED = "*"
 """The zone of a time whose clock no zone of the database shows: it stands in UTC."""
 
 
@@ -32,7 +32,7 @@ class Moment:
     @property
     def utc(self) -> datetime:
         """The instant in UTC, if it has a zone."""
-        where = UTC if self.zone in (HOMELESS, "", None) else ZoneInfo(str(self.zone))
+        where = UTC if self.zone in (CONVERTED, "", None) else ZoneInfo(str(self.zone))
         return self.civil.replace(tzinfo=where).astimezone(UTC)
 
 

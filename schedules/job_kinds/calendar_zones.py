@@ -16,7 +16,7 @@ from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
 from common.times.zone_names import known
 from schedules.job_kinds.calendar_lines import Component
-from schedules.job_kinds.calendar_values import HOMELESS
+from schedules.job_kinds.calendar_values import CONVERTED
 
 _WANTED = ("DTSTART", "RRULE", "RDATE", "TZOFFSETFROM", "TZOFFSETTO")
 _OFFSET = re.compile(r"(?:UTC|GMT|Z)?\s*([+-])(\d{1,2})(?::?([0-5]\d))?", re.IGNORECASE)
@@ -42,7 +42,7 @@ class Zones:
         self._own: dict[str, tzinfo | None] = {}
 
     def name(self, written: str) -> str | None:
-        """The IANA name, HOMELESS for a zone of the file that has none, None for an unknown one."""
+        """The IANA name, CONVERTED for a zone of the file that has none, None for an unknown one."""
         if written not in self._names:
             self._names[written] = self._find(written)
         return self._names[written]
@@ -57,7 +57,7 @@ class Zones:
         if name := _exact(written):
             return name
         if (own := self.own(written)) is not None:
-            return _alike(own, self._now) or HOMELESS
+            return _alike(own, self._now) or CONVERTED
         return _resembling(written)
 
 

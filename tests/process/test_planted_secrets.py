@@ -141,7 +141,7 @@ def _play(
 
         wait_until(tried, "a try on each channel", within=120)
         checked = "SELECT id FROM jobs_job WHERE state = 'decided' AND reason_code LIKE 'github-streak%%'"
-        wait_until(lambda: site.rows(checked), "a check GitHub", within=120)
+        wait_until(lambda: site.rows(checked), "a check of GitHub", within=120)
         yield from _pages(ada._browser, "/reminders/")
         for path in LINKED:
             with suppress(DemoFailed):  # none of them is right

@@ -96,7 +96,7 @@ def test_pages_that_one_person_opens_at_once_are_read_in_turn() -> None:
         assert [one.result().status for one in asked] == [200] * len(asked)
 
 
-def test_checks_at_a_source_that_never_answers_hold_two_threads() -> None:
+def test_checks_of_a_source_that_never_answers_hold_two_threads() -> None:
     person, other = make_user(), make_user()
     cookie, others = signed_in(person), signed_in(other)
     with HTTPReceiver(Hang()) as source, Web() as web, ThreadPoolExecutor(8) as pool:

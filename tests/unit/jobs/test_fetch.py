@@ -15,7 +15,7 @@ from demo.receivers import Drip, Hang, HTTPReceiver, Received, Reply
 from jobs.reading.fetch import MOST_BYTES, Fetch, Later, NotModified, Refused, Unfit, problem
 from jobs.reasons import JobCode
 from notifications.net.http import NotSent, Response, Unanswered
-from notifications.reasons import DeliveryCode as Net
+from notifications.reasons import DeliveryCode
 from tests.network import DEADLINE, SLACK, raw_server, took
 from tests.unit.notifications.net.test_address_policy import DENIED, REFUSED_URLS
 from tests.unit.notifications.net.test_http import PRIVATE
@@ -182,7 +182,7 @@ def test_a_redirect_to_another_scheme_is_refused(receiver: HTTPReceiver, locatio
     receiver.answer = Reply(302, {"Location": location})
     with pytest.raises(NotSent) as failure:
         Fetch(5).get(receiver.url)
-    assert (failure.value.refused, failure.value.reason.code) == (True, Net.FORBIDDEN)
+    assert (failure.value.refused, failure.value.reason.code) == (True, DeliveryCode.FORBIDDEN)
 
 
 def test_every_address_that_people_may_not_enter_is_refused_to_checks(settings: Settings) -> None:
@@ -267,8 +267,8 @@ def test_a_304_that_was_not_asked_for_is_no_success(receiver: HTTPReceiver) -> N
         (401, True, Refused, JobCode.REFUSED),
         (403, False, Refused, JobCode.ASKS_FOR_SECRET),
         (404, False, Refused, JobCode.NOT_FOUND),
-        (429, False, Later, Net.HTTP),
-        (500, False, Later, Net.HTTP),
+        (429, False, Later, DeliveryCode.HTTP),
+        (500, False, Later, DeliveryCode.HTTP),
     ],
 )
 def test_a_status_says_what_follows(status: int, secret: bool, kind: type, code: str | None) -> None:

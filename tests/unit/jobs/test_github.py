@@ -22,7 +22,7 @@ from jobs.kinds.github_streak import GitHubStreak, streak
 from jobs.reading.fetch import Fetch, Later, Refused, outcome
 from jobs.reasons import JobCode
 from notifications.messages.message import Destination
-from notifications.reasons import DeliveryCode as SendCode
+from notifications.reasons import DeliveryCode
 from tests.network import SLACK, served
 
 KIND = GitHubStreak()
@@ -63,7 +63,7 @@ def test_a_long_streak_is_followed_year_by_year(
     assert len(receiver.requests) == requests
 
 
-def test_another_account_is_checked_at_with_the_token_of_the_connection(github: tuple[GitHub, HTTPReceiver]) -> None:
+def test_another_account_is_checked_with_the_token_of_the_connection(github: tuple[GitHub, HTTPReceiver]) -> None:
     hub, _ = github
     hub.accounts = {"ada": {}, "grace": {TODAY: 3}}
     found = check("ada", login="grace")
@@ -79,9 +79,9 @@ LATER = {
     "abuse": (GitHubCode.LIMITED, 60),
     "quiet": (GitHubCode.LIMITED, 60),
     "many": (GitHubCode.LIMITED, 60),
-    "slow": (SendCode.HTTP, None),
-    "gateway": (SendCode.HTTP, None),
-    "broken": (SendCode.HTTP, None),
+    "slow": (DeliveryCode.HTTP, None),
+    "gateway": (DeliveryCode.HTTP, None),
+    "broken": (DeliveryCode.HTTP, None),
     "partial": (GitHubCode.INCOMPLETE, None),
     "half": (GitHubCode.INCOMPLETE, None),
     "null": (GitHubCode.INCOMPLETE, None),

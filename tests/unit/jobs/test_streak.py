@@ -65,7 +65,7 @@ LENGTHS = {"Pacific/Auckland": 23, "America/Los_Angeles": 25, "Australia/Lord_Ho
 
 @pytest.mark.parametrize(("zone", "day"), ZONES.items(), ids=ZONES)
 @pytest.mark.parametrize("around", [-1, 0, 1])
-def test_a_minute_before_and_after_midnight_each_check_at_their_own_day(zone: str, day: date, around: int) -> None:
+def test_a_minute_before_and_after_midnight_each_check_their_own_day(zone: str, day: date, around: int) -> None:
     """`day` has the clock change: the checks are before, in and after it."""
     day += timedelta(days=around)
     late, early = f"{day} 23:59", f"{day} 00:01"

@@ -13,7 +13,7 @@ from demo.receivers import Drip, HTTPReceiver, Reply
 from jobs.kinds.base import KEEP, Ask, Found, Say, Source
 from jobs.kinds.web_value import WebValue, WebValueCode
 from jobs.reading.fetch import Fetch, Later, Refused, Unfit
-from jobs.reasons import JobCode as Jobs
+from jobs.reasons import JobCode
 from notifications.net.http import NotSent
 from tests.network import closed_port
 
@@ -124,9 +124,9 @@ def test_a_number_is_told_as_it_was_read_with_its_unit_and_its_doubt(
         (watch("above", limit="5"), b"many", WebValueCode.NO_NUMBER),
         (watch("changed", how="json", expression="a"), b"<html>", WebValueCode.UNREADABLE),
         (watch("changed", expression="("), b"x", WebValueCode.UNREADABLE),
-        (watch("changed", how="strange"), b"x", Jobs.UNREADABLE_PAYLOAD),
-        (watch("sometimes"), b"x", Jobs.UNREADABLE_PAYLOAD),
-        (watch("above", limit=5), b"x", Jobs.UNREADABLE_PAYLOAD),
+        (watch("changed", how="strange"), b"x", JobCode.UNREADABLE_PAYLOAD),
+        (watch("sometimes"), b"x", JobCode.UNREADABLE_PAYLOAD),
+        (watch("above", limit=5), b"x", JobCode.UNREADABLE_PAYLOAD),
     ],
 )
 def test_what_cannot_be_read_is_an_error_of_the_check(
@@ -171,7 +171,7 @@ def test_a_connection_lends_its_headers_to_its_own_host_only(receiver: HTTPRecei
     assert receiver.requests[0].headers["X-Key"] == "planted"
     with pytest.raises(Unfit) as failure:
         KIND.check(ask(payload, source=source("https://example.org/")), Fetch(5))
-    assert failure.value.answer.reason.code == Jobs.OTHER_HOST
+    assert failure.value.answer.reason.code == JobCode.OTHER_HOST
     assert len(receiver.requests) == 1
 
 

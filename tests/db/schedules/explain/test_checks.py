@@ -70,7 +70,7 @@ def test_a_check_that_was_cancelled_says_why(ada: User) -> None:
     assert results.last(ada.pk, [schedule.id])[schedule.id].outcome == "dropped"
 
 
-def test_the_sentence_tells_what_was_checked_at_and_what_followed(ada: User) -> None:
+def test_the_sentence_tells_what_was_checked_and_what_followed(ada: User) -> None:
     _, found = fired(ada, "nothing")
     assert found.text == "Checked the sample: nothing. Nothing sent."
 

@@ -23,7 +23,7 @@ COSTLY = (
     f";BYHOUR={','.join(map(str, range(24)))};BYMINUTE={','.join(map(str, range(60)))}"
 )
 SECOND_IS_FAR = "FREQ=DAILY;INTERVAL=997;BYMONTH=11;BYMONTHDAY=22;BYDAY=TH"
-# Seconds that one check a form may take on a slow, shared machine; a search without a bound takes minutes.
+# Seconds that checking a form may take on a slow, shared machine; a search without a bound takes minutes.
 SOON = 3.0
 
 IMPOSSIBLE: list[tuple[str, dict[str, Any]]] = [

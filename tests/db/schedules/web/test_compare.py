@@ -21,7 +21,7 @@ def test_slots_of_one_side_alone_are_added_or_removed() -> None:
     assert compare(HOURS[:3], HOURS[1:4], most=9) == Changes([HOURS[3]], [HOURS[0]], None)
 
 
-def test_beyond_what_was_checked_at_nothing_is_claimed() -> None:
+def test_beyond_what_was_read_nothing_is_claimed() -> None:
     assert compare(HOURS[:3], HOURS[:6:2], most=3) == Changes([], [HOURS[1]], HOURS[2])
     assert compare(HOURS[:3], HOURS[1:4], most=3) == Changes([], [HOURS[0]], HOURS[2])
 

@@ -176,7 +176,7 @@ def test_a_conflict_shows_both_questions(browser: Client, ada: User, inbox: Chan
     assert (answer.status_code, ("Checks", "seven", "eight") in answer.context["differences"]) == (409, True)
 
 
-def test_a_copy_checks_at_the_same(browser: Client, ada: User) -> None:
+def test_a_copy_checks_the_same(browser: Client, ada: User) -> None:
     schedule = make_job_schedule(ada, payload={"value": "seven"})
     browser.post(f"/reminders/{schedule.id}/duplicate/")
     copy = Schedule.objects.exclude(id=schedule.id).get()
@@ -321,7 +321,7 @@ def test_lists_and_pages_show_what_is_checked(browser: Client, ada: User) -> Non
         assert b"hecks seven" in browser.get(path).content
 
 
-def test_lists_name_what_is_checked_at_where_the_title_waits_for_what_is_found(browser: Client, ada: User) -> None:
+def test_lists_name_what_is_checked_where_the_title_waits_for_what_is_found(browser: Client, ada: User) -> None:
     schedule = make_job_schedule(ada, payload={"value": "seven"}, title="It is {value}")
     assert schedule.name == "Sample: seven"
     shown = browser.get("/reminders/").content.decode()

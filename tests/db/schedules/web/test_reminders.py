@@ -103,7 +103,7 @@ def test_what_another_tab_deletes_at_this_moment_stays_deleted(
     schedule = make_schedule(ada, [make_channel(ada)])
     real = fire.read_clock
 
-    def read_clock() -> fire.Clock:  # between the view's first check and its lock
+    def read_clock() -> fire.Clock:  # between the view's first read and its lock
         Schedule.objects.filter(id=schedule.id).update(deleted_at=NOON, next_fire_at=None)
         return real()
 
