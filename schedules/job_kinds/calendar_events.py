@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -158,7 +158,9 @@ def _entries(
     for number, lead in enumerate(leads):
         own = _short([*event.key, lead]) if number else key
         if isinstance(lead, str):
-            instant = datetime.fromisoformat(lead).replace(tzinfo=UTC)
+            at, _space, is_local = lead.partition(" ")
+            where = series.where(event.start) if is_local else ZoneInfo("UTC")
+            instant = civil_time.first_instant(where, datetime.fromisoformat(at))
             yield own, _single(event, own, instant, series, now)
         elif series.has(event):
             yield own, _repeating(event, own, timedelta(seconds=lead), series, now, work, day_at)

@@ -5,20 +5,19 @@ It runs in a child process: no Django, one budget for a file. docs/decisions.md 
 
 from __future__ import annotations
 
+import binascii
 import html
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
-from icalendar import vDuration
-
 from common.parsing.budget import Budget, OverBudget
-from jobs.reading import plain
+from jobs.reading import charset, plain
 from schedules.job_kinds import calendar_lines, calendar_rules, calendar_versions
 from schedules.job_kinds.calendar_lines import Component, NotACalendar
-from schedules.job_kinds.calendar_values import CONVERTED, FileEvent, Moment
+from schedules.job_kinds.calendar_values import CONVERTED, LOCAL, FileEvent, Moment
 from schedules.job_kinds.calendar_zones import Zones
 
 __all__ = ["File", "FileEvent", "Moment", "NotACalendar", "read"]
@@ -38,6 +37,13 @@ _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _MOMENT = re.compile(
     r"(\d{4}|--)-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)(?::?(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?)?(?:/.*)?", re.ASCII
 )
+# RFC 5545, and as programs write it: without the T ("-P15M" has minutes: there are no months), or with nothing at all.
+_DURATION = re.compile(
+    r"([-+]?)P(?:T?(\d{1,9})W)?(?:T?(\d{1,9})D)?T?(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})S)?", re.ASCII
+)
+_SECONDS, _LONGEST_DURATION = (604_800, 86_400, 3_600, 60, 1), 36_525 * 86_400
+# Alarms of vCalendar 1.0: a time, and what is done then.
+_OLD_ALARMS = ("DALARM", "AALARM", "PALARM", "MALARM")
 _TEXTS = {"SUMMARY": "title", "LOCATION": "place", "URL": "url", "UID": "uid"}
 _ALL_DAY = ("X-MICROSOFT-CDO-ALLDAYEVENT", "X-MICROSOFT-MSNCALENDAR-ALLDAYEVENT", "X-FUNAMBOL-ALLDAY")
 # Birthdays without a year stand in 1604, and some in the year 0. The calendar repeats after 400 years.
@@ -99,7 +105,7 @@ class _Reader:
     def event(self, component: Component) -> FileEvent:
         event = FileEvent()
         for name, target in _TEXTS.items():
-            setattr(event, target, _text(component.last(name)[1])[:MOST_TEXT].strip())
+            setattr(event, target, _text(*component.last(name))[:MOST_TEXT].strip())
         event.text = _description(component)
         status = component.value("STATUS").upper()
         event.is_cancelled = self._is_cancelled or status in ("CANCELLED", "CANCELED", "COMPLETED")
@@ -192,7 +198,7 @@ class _Reader:
     def _many(self, component: Component, name: str) -> list[Moment]:
         found = []
         for parameters, values in component.properties.get(name, ()):
-            for value in values.split(","):
+            for value in values.replace(";", ",").split(","):
                 if value.strip():
                     self._dates.items()
                     found.append(self._moment(parameters, value))
@@ -221,12 +227,9 @@ class _Reader:
         return Moment(f"{at.replace(tzinfo=own).astimezone(UTC):%Y%m%dT%H%M%S}", CONVERTED)
 
     def _alarms(self, component: Component, start: Moment, end: str) -> list[int | str]:
-        """Seconds before the start, or UTC times. `end` names the property of its end."""
+        """Seconds before the start, or times. `end` names the property of its end."""
         found: list[int | str] = []
-        for alarm in component.inside:
-            if alarm.kind != "VALARM" or alarm.value("ACTION").upper() == "NONE":
-                continue
-            parameters, value = alarm.last("TRIGGER")
+        for parameters, value in _triggers(component):
             if (after := _duration(value)) is not None:
                 if "RELATED=END" in parameters.upper():
                     until = self._one(component, end)
@@ -238,14 +241,27 @@ class _Reader:
                 moment = self._moment(parameters, value)
             except ValueError:
                 continue
-            if not moment.is_date and moment.zone:
-                found.append(f"{moment.utc:%Y%m%dT%H%M%S}")
+            if moment.zone == "" and start.zone:
+                zone = "UTC" if start.zone == "UTC" else _zone_of(_start_of(component)[0])
+                moment = self._placed(moment.at, zone, moment.civil)
+            if not moment.is_date and moment.zone is not None:
+                found.append(f"{moment.utc:%Y%m%dT%H%M%S}" if moment.zone else f"{moment.at} {LOCAL}")
         return list(dict.fromkeys(found))[:_MOST_ALARMS]
+
+
+def _triggers(component: Component) -> Iterator[tuple[str, str]]:
+    for alarm in component.inside:
+        if alarm.kind == "VALARM" and alarm.value("ACTION").upper() != "NONE":
+            yield alarm.last("TRIGGER")
+    for name in _OLD_ALARMS:
+        for parameters, value in component.properties.get(name, ()):
+            yield parameters, value.partition(";")[0]
 
 
 def _description(component: Component) -> str:
     for name in ("DESCRIPTION", "X-ALT-DESC"):
-        text = _text(component.last(name)[1][:_LONGEST_TEXT])
+        parameters, value = component.last(name)
+        text = _text(parameters, value[:_LONGEST_TEXT])
         if text.strip():
             return (plain.of_html(text) if plain.is_html(text) else text)[:MOST_TEXT].strip()
     return ""
@@ -277,10 +293,10 @@ def _seconds(start: Moment, end: Moment) -> int:
 
 def _duration(value: str) -> int | None:
     """Seconds, of a DURATION; None for what is none."""
-    try:
-        return int(vDuration.from_ical(value.strip().upper()).total_seconds())  # type: ignore[no-untyped-call]
-    except (ValueError, OverflowError):
+    if (match := _DURATION.fullmatch(value.strip().upper())) is None:
         return None
+    length = sum(int(match[number + 2] or 0) * seconds for number, seconds in enumerate(_SECONDS))
+    return None if length > _LONGEST_DURATION else -length if match[1] == "-" else length
 
 
 def _zone_of(parameters: str) -> str:
@@ -288,7 +304,9 @@ def _zone_of(parameters: str) -> str:
     return (found[1] or found[2] or "").strip() if found else ""
 
 
-def _text(value: str) -> str:
+def _text(parameters: str, value: str) -> str:
+    if "QUOTED-PRINTABLE" in parameters.upper():
+        value = charset.decode(binascii.a2b_qp(value.encode()), parameters).replace("\r\n", "\n")
     plain_text = _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)
     plain_text = _ENTITY.sub(lambda match: html.unescape(match[0]).replace("\xa0", " "), plain_text)
     return _UNSAFE.sub(" ", plain_text)

@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo
 
 CONVERTED = "*"
 """The zone of a time whose clock no zone of the database shows: it stands in UTC."""
+LOCAL = "local"
+"""After the time of an alarm without a zone, whose event has none either."""
 
 
 @dataclass(slots=True)
@@ -41,8 +43,8 @@ class FileEvent:
     """A VEVENT or VTODO.
 
     `key` tells it from the others of its calendar. `instance`: which date of a series it replaces; `from_here`: and all
-    later ones. `alarms`: seconds before `start` (a task's: before it is due), or UTC times. `later`: seconds from the
-    start of a repeated task until it is due. `problem`: the code of why it cannot be followed.
+    later ones. `alarms`: seconds before `start` (a task's: before it is due), or times, in UTC unless LOCAL. `later`:
+    seconds from the start of a repeated task until it is due. `problem`: the code of why it cannot be followed.
     """
 
     uid: str = ""

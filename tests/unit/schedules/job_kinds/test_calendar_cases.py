@@ -52,6 +52,7 @@ SERIES = {
     "EXDATE in UTC of a series with a zone": ([one(BERLIN_9, DAILY, "EXDATE:20260106T080000Z")], "01-05 08:00 01-07 08:00 01-08 08:00"),
     "EXDATE in another zone": ([one(BERLIN_9, DAILY, "EXDATE;TZID=America/New_York:20260106T030000")], "01-05 08:00 01-07 08:00 01-08 08:00"),
     "EXDATE in several lines and lists": ([one(Z, DAILY, "EXDATE:20260106T090000Z,20260107T090000Z", "EXDATE:20260108T090000Z")], "01-05 09:00"),
+    "EXDATE as vCalendar 1.0 lists it": ([one(Z, DAILY, "EXDATE:20260106T090000Z;20260107T090000Z")], "01-05 09:00 01-08 09:00"),
     "EXDATE of another time leaves out nothing": ([one(Z, DAILY, "EXDATE:20260106T100000Z")], FOUR),
     "EXDATE of the first date": ([one(Z, DAILY, "EXDATE:20260105T090000Z")], "01-06 09:00 01-07 09:00 01-08 09:00"),
     "RDATE adds dates": ([one(Z, "RDATE:20260107T100000Z,20260109T110000Z")], "01-05 09:00 01-07 10:00 01-09 11:00"),
@@ -105,6 +106,7 @@ VERSIONS = {
     "a day by Outlook's own property": ([one("DTSTART:20260105T000000", "X-MICROSOFT-CDO-ALLDAYEVENT:TRUE")], "01-05 08:00"),
     "midnight for an hour is a time": ([one("DTSTART:20260105T000000Z", "DTEND:20260105T010000Z")], "01-05 00:00"),
 }  # fmt: skip
+AT_EIGHT = "TRIGGER;VALUE=DATE-TIME:20260104T080000"
 ALARMS = {
     "several": ([one(Z, alarm("TRIGGER:-PT1H"), alarm("TRIGGER:-P1D"), alarm("TRIGGER:PT0S"))], "01-04 09:00 01-05 08:00 01-05 09:00"),
     "the same twice": ([one(Z, alarm("TRIGGER:-PT1H"), alarm("TRIGGER:-PT60M"))], "01-05 08:00"),
@@ -123,6 +125,20 @@ ALARMS = {
     "ACTION:NONE is none": ([one(Z, "BEGIN:VALARM\nACTION:NONE\nTRIGGER:-PT1H\nEND:VALARM")], "01-05 09:00"),
     "without a trigger": ([one(Z, "BEGIN:VALARM\nACTION:DISPLAY\nEND:VALARM")], "01-05 09:00"),
     "nonsense": ([one(Z, alarm("TRIGGER:soon"))], "01-05 09:00"),
+    "minutes without T": ([one(Z, alarm("TRIGGER:-P15M"))], "01-05 08:45"),
+    "hours and minutes without T": ([one(Z, alarm("TRIGGER:-p1h30m"))], "01-05 07:30"),
+    "days after T": ([one(Z, alarm("TRIGGER:-PT1D"))], "01-04 09:00"),
+    "years, which no alarm has": ([one(Z, alarm("TRIGGER:-P1Y"))], "01-05 09:00"),
+    "longer than any": ([one(Z, alarm("TRIGGER:-P99999999W"))], "01-05 09:00"),
+    "of no length": ([one(Z, alarm("TRIGGER:P"), alarm("TRIGGER;RELATED=START:-PT"))], "01-05 09:00"),
+    "absolute, on the event's clock": ([one(BERLIN_9, alarm(AT_EIGHT))], "01-04 07:00"),
+    "absolute, of an event in UTC": ([one(Z, alarm(AT_EIGHT))], "01-04 08:00"),
+    "absolute, without any zone": ([one("DTSTART:20260105T090000", alarm(AT_EIGHT))], "01-04 07:00"),
+    "absolute, of a day": ([one(DAYS, alarm(AT_EIGHT))], "01-04 07:00"),
+    "absolute, of a series without any zone": ([one("DTSTART:20260105T090000", DAILY, alarm(AT_EIGHT))], "01-04 07:00 01-05 08:00 01-06 08:00 01-07 08:00 01-08 08:00"),
+    "absolute, in a zone of its own": ([one(Z, alarm("TRIGGER;VALUE=DATE-TIME;TZID=America/New_York:20260104T080000"))], "01-04 13:00"),
+    "absolute, in an unknown zone": ([one(Z, alarm("TRIGGER;VALUE=DATE-TIME;TZID=Mars/Base:20260104T080000"))], "01-05 09:00"),
+    "of vCalendar 1.0": ([one(Z, "DALARM:20260105T083000Z;PT5M;2;ring", "AALARM;TYPE=WAVE:20260105T080000Z;;0;")], "01-05 08:00 01-05 08:30"),
 }  # fmt: skip
 ZONES = {
     "GMT Standard Time 1": ("DTSTART;TZID=GMT Standard Time 1:20260105T090000", "01-05 09:00"),

@@ -145,3 +145,26 @@ WHOLE = file(one(Z, "DESCRIPTION:größer äöü @"))
 def test_text_is_read_as_it_is_meant(raw: str | bytes, title: str, body: str) -> None:
     [entry] = found(raw).entries
     assert (entry.title, entry.body.partition("\n\n")[2]) == (title, body)
+
+
+QUOTED = "ENCODING=QUOTED-PRINTABLE"
+
+
+@pytest.mark.parametrize(
+    ("lines", "title", "body"),
+    [
+        ([f"SUMMARY;{QUOTED};CHARSET=UTF-8:Zahn=C3=A4rz=", "tin heute"], "Zahnärztin heute", ""),
+        ([f"SUMMARY;{QUOTED};CHARSET=UTF-8:Zahn=C3=", "=A4rztin=", "", "LOCATION:Berlin"], "Zahnärztin", ", Berlin"),
+        (["SUMMARY;CHARSET=ISO-8859-1;QUOTED-PRINTABLE:Zahn=E4rztin"], "Zahnärztin", ""),
+        ([f"SUMMARY;{QUOTED}:Zahn=E4rztin", f"LOCATION;{QUOTED.lower()}:B=FCro"], "Zahnärztin", ", Büro"),
+        ([f"SUMMARY;CHARSET=SHIFT_JIS;{QUOTED}:=89=EF=8Bc"], "会議", ""),
+        (["SUMMARY:a", f"DESCRIPTION;{QUOTED}:one =3D 1=0D=0A=", "two=0Athree=", "=20=", " four"], "a", "\n\none = 1\ntwo\nthree  four"),
+        (["SUMMARY:a", f"URL;{QUOTED}:https://e.org/?a=3D1"], "a", "\n\nhttps://e.org/?a=1"),
+        (["SUMMARY:a=C3=A4=", "URL:https://e.org/?a="], "a=C3=A4=", "\n\nhttps://e.org/?a="),
+    ],
+    ids=range(8),
+)  # fmt: skip
+def test_quoted_printable_text_is_read_as_vcalendar_1_writes_it(lines: list[str], title: str, body: str) -> None:
+    event = "\n".join(("UID:1", Z, *lines))
+    [entry] = found(file(event).replace("VERSION:2.0", "VERSION:1.0")).entries
+    assert (entry.title, entry.body) == (title, f"At 09:00{body}")
