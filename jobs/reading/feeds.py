@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 import feedparser
+from feedparser.mixin import _FeedParserMixin
 
 from common.texts.refusal import Refusal, noop as _
 from jobs.reading import plain
@@ -42,6 +43,10 @@ _REFERENCE = re.compile(
     r"|&(?:#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|(?P<named>[A-Za-z][A-Za-z0-9]{1,31});)?",
     re.DOTALL,
 )
+_ENTRY_BEGIN, _ENTRY_END = (re.compile(rf"<{end}(?:\w+:)?(?:item|entry)[\s>]") for end in ("", "/"))
+_ENDS_WHOLE = re.compile(r"(?:</[^<>]*|/)>\s*\Z")
+# An identity counts as it is written: relative to nothing, it is no address.
+_FeedParserMixin.can_be_relative_uri.discard("id")
 _RSS_11 = re.compile(r"https?://purl\.org/net/rss1\.1#")
 _DATES = ("published", "created", "updated")
 _JSON_FEED = ("https://jsonfeed.org/version/", "http://jsonfeed.org/version/")
@@ -83,20 +88,23 @@ class _Item:
 def read(body: bytes, content_type: str, url: str) -> Feed:
     """Return the feed, whose relative links begin at `url`. Raises NotAFeed."""
     text = decode(body, content_type).lstrip()
-    title, items = _of_json(text) if text.startswith("{") else _of_xml(text)
+    title, items = _of_json(text) if text.startswith("{") else _of_xml(text, url)
     shared = _shared(items)
     entries = _newest([(item.date, _entry(item, url, shared)) for item in items])
     return Feed(title, entries[:MOST], len(entries[MOST:]))
 
 
-def _of_xml(text: str) -> tuple[str, list[_Item]]:
+def _of_xml(text: str, url: str) -> tuple[str, list[_Item]]:
     if _ENTITY.search(text):
         raise NotAFeed(_("It declares entities."))
     # RSS 1.1 is RSS 1.0 with other names.
     text = _RSS_11.sub("http://purl.org/rss/1.0/", _HALF.sub("\N{REPLACEMENT CHARACTER}", text))
+    headers = {"content-type": "application/xml; charset=utf-8"}
+    if "xml:base" in text:  # else links stay as they are written
+        headers["content-location"] = url
     found = feedparser.parse(
         io.BytesIO(_REFERENCE.sub(_reference, _CONTROL.sub(" ", text)).encode()),
-        response_headers={"content-type": "application/xml; charset=utf-8"},
+        response_headers=headers,
         sanitize_html=False,
         resolve_relative_uris=False,
     )
@@ -104,7 +112,14 @@ def _of_xml(text: str) -> tuple[str, list[_Item]]:
     # Of tag soup it reads what it can; a page has no entries.
     if not found.entries and (not version or found.bozo):
         raise NotAFeed(_("It is neither RSS, Atom nor JSON Feed."))
-    return _words(found.feed, "title", version), [_item(entry, version) for entry in found.entries]
+    entries = found.entries[:-1] if found.bozo and _is_cut(text) else found.entries
+    return _words(found.feed, "title", version), [_item(entry, version) for entry in entries]
+
+
+def _is_cut(text: str) -> bool:
+    """Whether it ends within a part of its last entry, which is another one when it is whole."""
+    rest = _ENTRY_END.split(text)[-1]
+    return _ENTRY_BEGIN.search(rest) is not None and _ENDS_WHOLE.search(rest) is None
 
 
 def _reference(match: re.Match[str]) -> str:
