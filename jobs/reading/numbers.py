@@ -22,10 +22,22 @@ _NUMBER = re.compile(
     r"|[0-9]+(?:[.,][0-9]+)*|(?<![\w.,/])[.,][0-9]+)"
     r"(?P<exponent>[eE][+-]?[0-9]{1,2}(?!\w))?"
     r"(?P<times>[kKM](?![\w'])|\s?k(?=[€$£])|[万亿億]"
-    r"|\s?(?:[Mm]io|mln|[Mm]illion|[Mm]ill|Mrd|mld|bn|billion|lakh|crore|тыс|млн|млрд)(?!\w)\.?)?"
+    r"|\s?¢|\s?(?:[Cc]ents?|[Mm]io|mln|[Mm]illion|[Mm]ill|Mrd|mld|bn|billion|lakh|crore|тыс|млн|млрд)(?!\w)\.?)?"
 )
 _TIMES = {"k": 3, "m": 6, "mio": 6, "mln": 6, "million": 6, "mrd": 9, "bn": 9, "billion": 9, "lakh": 5, "crore": 7}
-_TIMES |= {"mill": 6, "mld": 9, "тыс": 3, "млн": 6, "млрд": 9, "万": 4, "亿": 8, "億": 8}
+_TIMES |= {
+    "¢": -2,
+    "cent": -2,
+    "cents": -2,
+    "mill": 6,
+    "mld": 9,
+    "тыс": 3,
+    "млн": 6,
+    "млрд": 9,
+    "万": 4,
+    "亿": 8,
+    "億": 8,
+}
 _OTHERS = {
     "\u066b": ".",
     "\u066c": "\u2019",
@@ -40,10 +52,9 @@ _DASHED = re.compile(r"(?<![0-9])([0-9][0-9.,' \u2019\u00a0\u202f\u2009]*)[.,]\s
 _RAISED = re.compile("(?<=[0-9])[.,]?([\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{2})(?![\u2070-\u2079])")
 # "1.299, 50" and "19 ,99".
 _SPACED = re.compile(r"(?<=[0-9])(?: ?([.,]) | ([.,]))(?=[0-9]{2}(?![0-9]))")
-# "1.299'50 €", "35€99", and "35€ 99" where no other word follows.
-_APART = re.compile(r"(?<![0-9.,'\u2019])([0-9][0-9.,]*)['\u2019]([0-9]{2})(?=\s?[€$£])")
+# "35€99", and "35€ 99" where no other word follows.
 _CENTS = re.compile(
-    r"(?<![.,])(?<=[0-9])(?:([€$£])([0-9]{2})(?![0-9.,%])|\s?([€$£])\s?([0-9]{2})(?=\s*(?:\Z|[*/(|]|inkl|incl|zzgl)))"
+    r"(?<![.,])(?<=[0-9])(?:([€$£])([0-9]{2})(?![0-9.,%])|\s?([€$£])\s([0-9]{2})(?=\s*(?:\Z|[*/(|]|inkl|incl|zzgl)))"
 )
 _MILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?[mM]{1,2}(?!\w)|(?<=[0-9])\s?m(?=\s?[€$£¥])")
 _MYRIADS = re.compile(r"([0-9]{1,6})万([0-9]{1,4})(?![0-9.,])")
@@ -77,9 +88,23 @@ _CODES = (
     "IDR|MYR|SEK|NOK|DKK|ISK|MXN|ARS|CLP|COP|PEN|ZAR|AED|SAR|QAR|KWD|EGP|MAD|PKR|BDT|LKR|RSD|BTC|ETH"
 )
 _NAMES = "|".join([*(re.escape(name) for name in sorted(_CURRENCIES, key=len, reverse=True)), _CODES])
-_BEFORE = re.compile(rf"(?<![A-Za-z])({_NAMES})[\s.:]{{0,2}}[-\u2212\u2013]?\s?\Z")
+# "1.299'50 €", "€ 19 99", and "19 99 €" where that is all.
+_WHOLE = "([0-9]{1,3}(?:[., ][0-9]{3})+|[0-9]{1,6})"
+_APART = re.compile(
+    r"(?<![0-9.,'\u2019])([0-9][0-9.,]*)['\u2019]([0-9]{2})(?=\s?[€$£])"
+    rf"|(?<=[€$£])\s?{_WHOLE} ([0-9]{{2}})(?=\s*(?:\Z|[*/(|]|inkl|incl|zzgl))"
+    rf"|\A{_WHOLE} ([0-9]{{2}})(?=\s?(?:{_NAMES})\s*\Z)"
+)
+_BEFORE = re.compile(rf"(?<![A-Za-z])(?:[A-Z]{{2,3}} ?)??(?P<unit>{_NAMES})[\s.:]{{0,2}}[-\u2212\u2013]?\s?\Z")
 _AFTER = re.compile(
-    rf"(?:(?:-|(?<=[.,][0-9]{{2}}) - |\s?(?:\u2013|to|bis|a|à)\s?)[0-9][0-9.,]*)?\s?({_NAMES})(?![A-Za-z])"
+    rf"(?:(?:(?<=[.,][0-9]{{2}}) - |(?:-|\s?(?:\u2013|to|bis|a|à)\s?))(?P<until>[0-9][0-9.,]*))?\s?(?P<unit>{_NAMES})"
+    "(?![A-Za-z0-9])"
+)
+# A word right before a number that names what is sold, as none of these does.
+_NAME = re.compile(
+    r"(?<![^\W\d_])(?!(?:ab|von|zwischen|um|für|preis|nur|jetzt|je|ca|etwa|from|between|for|price|only|now|about|at|de|desde|"
+    r"entre|por|precio|solo|à|dès|prix|pour|seulement|da|prezzo|vanaf|prijs|od|cena) ?\Z)[^\W\d_]{1,30} ?\Z",
+    re.IGNORECASE,
 )
 _OTHER_UNIT = re.compile(r"\s?(%|‰|°[CF]?|[kKMG]?Wh|[kcm]?m|k?g|l|h|min)(?!\w)")
 
@@ -125,10 +150,23 @@ def _found(text: str) -> tuple[re.Match[str] | None, str]:
     for match in _NUMBER.finditer(text[:_SEARCHED]):
         first = first or match
         before = _BEFORE.search(text[max(0, match.start() - 10) : match.start("digits")])
-        if beside := before or _AFTER.match(text, match.end()):
-            return match, _CURRENCIES.get(beside[1], beside[1])
+        if (match["times"] or "").strip() == "¢":
+            return match, "$"
+        if beside := before or _after(text, match):
+            return match, _CURRENCIES.get(beside["unit"], beside["unit"])
     other = _OTHER_UNIT.match(text, first.end()) if first else None
     return first, other[1] if other else ""
+
+
+def _after(text: str, match: re.Match[str]) -> re.Match[str] | None:
+    """The currency after a number, or after the range that it begins; "iPhone 15 – 799 €" is none."""
+    if (found := _AFTER.match(text, match.end())) is None or found["until"] is None:
+        return found
+    before = text[max(0, match.start("digits") - 30) : match.start("digits")]
+    if not match["digits"].isdigit() or _NAME.search(before) is None:
+        return found
+    first, last = int(match["digits"]), int(re.split("[.,]", found["until"])[0])
+    return found if first < last <= 3 * first else None
 
 
 def _mark_of(digits: str, unit: str, language: str) -> tuple[str, bool]:
@@ -161,9 +199,15 @@ def _in_ascii(text: str) -> str:
             for letter in text
         )
     text = _CENTS.sub(lambda match: f".{match[2] or match[4]}{match[1] or match[3]}", _SPACED.sub(r"\1\2", text))
-    text = _APART.sub(lambda match: f"{match[1]}{',' if '.' in match[1] else '.'}{match[2]}", text)
+    text = _APART.sub(_joined, text)
     text = _MYRIADS.sub(lambda match: str(int(match[1]) * 10_000 + int(match[2])), _MILLIONS.sub(r"\1M", text))
     return _DASHED.sub(lambda match: f"{re.sub('[^0-9]', '', match[1])}.00", text)
+
+
+def _joined(match: re.Match[str]) -> str:
+    """The whole part and the cents that stand apart from it."""
+    whole, cents = filter(None, match.groups())
+    return f"{whole}{',' if '.' in whole else '.'}{cents}"
 
 
 def _decimal(found: re.Match[str], mark: str) -> Decimal | None:
