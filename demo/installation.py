@@ -38,17 +38,18 @@ class DemoFailed(Exception):
 
 
 class Installation:
-    """A context manager. `name`: the database, which is made again at the start. `logs`: the last lines of each child.
+    """A context manager. `name`: the database, which is made again at the start: a copy of `template`, or
+    by migrations. `logs`: the last lines of each child.
 
     Uses DATABASE_URL and REDIS_URL, else embedded engines.
     """
 
-    def __init__(self, name: str, **settings: str) -> None:
+    def __init__(self, name: str, template: str = "", **settings: str) -> None:
         database, self.redis_url = embedded.urls(env.text("DATABASE_URL", ""), env.text("REDIS_URL", ""))
         database = as_superuser(database)
         self._maintenance_url = urlsplit(database)._replace(path="/postgres").geturl()
         self.database_url = urlsplit(database)._replace(path=f"/{name}").geturl()
-        self.name = name
+        self.name, self._template = name, template
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.environment = {
@@ -124,8 +125,10 @@ class Installation:
         with psycopg.connect(self._maintenance_url, autocommit=True) as connection:
             name = sql.Identifier(self.name)
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(name))
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(name))
-        self.manage("migrate", "--verbosity", "0")
+            template = sql.Identifier(self._template or "template1")
+            connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(name, template))
+        if not self._template:
+            self.manage("migrate", "--verbosity", "0")
 
     def _child(self, name: str, command: list[str], **readiness: Any) -> Child:
         def on_line(line: str, name: str) -> None:

@@ -20,6 +20,7 @@ from psycopg.sql import SQL, Identifier
 from pytest_django import Settings
 
 from people.models import User
+from tests import migrated
 from tests.make import make_user, signed_in
 from work.broker import fair_queue
 
@@ -53,6 +54,13 @@ TransactionTestCase._fixture_teardown = delete_rows
 
 # Hypothesis draws constants from all modules that are loaded, so that a test's cases depended on those before it.
 providers._get_local_constants = lambda: providers._local_constants
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings() -> None:
+    """The database of tests is a copy, whose migrations need not run again."""
+    if configured.DATABASES["default"]["USER"] == "postgres":
+        configured.DATABASES["default"]["TEST"] |= {"TEMPLATE": migrated.template(), "MIGRATE": False}
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Reque
 from demo.installation import Installation
 from demo.receivers import SMTPReceiver
 from demo.services import Service, services
+from tests import migrated
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDTHS = (1280, 360)
@@ -71,7 +72,9 @@ def others() -> Iterator[list[Service]]:
 def site(executable: str, post: SMTPReceiver, others: list[Service]) -> Iterator[Installation]:
     """One set of processes for all tests of this lane; none where there is no browser."""
     leading = {name: url for service in others for name, url in service.settings.items()}
-    with Installation("test_browser", EMAIL_URL=post.url, PUSH_SERVICES="127.0.0.1", **leading) as site:
+    with Installation(
+        "test_browser", migrated.template(), EMAIL_URL=post.url, PUSH_SERVICES="127.0.0.1", **leading
+    ) as site:
         site.start(site.web, site.worker, site.beat)
         yield site
 

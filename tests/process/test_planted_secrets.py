@@ -22,7 +22,7 @@ from demo.operator import Operator
 from demo.outcome import outcome
 from demo.person import Person
 from demo.receivers import HTTPReceiver, Reply, SMTPReceiver, github, gotify, ntfy, slack, telegram
-from tests import authenticator as factor
+from tests import authenticator as factor, migrated
 from tests.network import closed_port
 
 pytestmark = pytest.mark.journey
@@ -73,7 +73,7 @@ def test_the_planted_secrets_are_nowhere() -> None:
             "GITHUB_URL": code.origin,
             "LOG_LEVEL": "DEBUG",
         }
-        with Installation("test_planted", **services) as site:
+        with Installation("test_planted", migrated.template(), **services) as site:
             site.logs.update({name: deque() for name in site.logs})  # all lines, not the last ones
             site.start(site.web, site.worker, site.beat)
             written = list(_play(site, hook, moved, topics, push, pages))

@@ -17,6 +17,7 @@ from demo.person import Person
 from demo.receivers import HTTPReceiver, Mail, Reply, SMTPReceiver
 from demo.receivers.github import GitHub
 from demo.services import Service, services
+from tests import migrated
 
 
 @dataclass
@@ -58,7 +59,7 @@ def installation_and_post(others: list[Service]) -> Iterator[tuple[Installation,
     leading = {name: url for service in others for name, url in service.settings.items()}
     with SMTPReceiver() as post, HTTPReceiver(GitHub(accounts()).answer) as source:
         leading |= {"EMAIL_URL": post.url, "GITHUB_URL": source.origin}
-        with Installation("test_journey", **leading) as site:
+        with Installation("test_journey", migrated.template(), **leading) as site:
             site.start(site.web, site.worker, site.beat)
             yield site, post
 
