@@ -14,17 +14,17 @@ from api.resources import (
     changes,
     connections,
     dead_letters,
+    events,
+    inbound,
     me,
+    notifications,
     queues,
+    rules,
     status_webhooks,
-    subscriptions,
     topics,
 )
-from api.resources.channels import actions as channel_actions, collection as channels
-from api.resources.events import collection as events, inbound, trace
-from api.resources.notifications import send as notifications
-from api.resources.rules import collection as rules, preview as rule_preview
-from api.resources.schedules import actions, checks, collection, history, holidays, quick_add
+from api.resources.channels import operations as channels
+from api.resources.schedules import checks, history, holidays, operations as schedules
 from common.parsing import strict_json
 
 LARGEST = 256 * 1024
@@ -66,20 +66,18 @@ calls.add_error_handlers(api)
 api.add_router("/me", me.router)
 api.add_router("/changes", changes.router)
 api.add_router("/status-webhooks", status_webhooks.router)
-for router in (history.router, checks.router, quick_add.router, collection.router, actions.router):
+for router in (history.router, checks.router, schedules.router):
     api.add_router("/schedules", router)
 api.add_router("/holidays", holidays.router)
 api.add_router("/job-kinds", checks.kinds_router)
-for router in (channels.router, channel_actions.router):
-    api.add_router("/channels", router)
+api.add_router("/channels", channels.router)
 api.add_router("/connections", connections.router)
 api.add_router("/notifications", notifications.router)
 api.add_router("/events", events.router)
-for router in (rule_preview.router, rules.router):
-    api.add_router("/rules", router)
+api.add_router("/rules", rules.router)
 api.add_router("/topics", topics.router)
-api.add_router("/subscriptions", subscriptions.router)
-api.add_router("/trace", trace.router)
+api.add_router("/subscriptions", topics.subscriptions_router)
+api.add_router("/trace", events.trace_router)
 api.add_router("/inbound", inbound.router)
 api.add_router("/dead-letters", dead_letters.router)
 api.add_router("/batches", batches.router)

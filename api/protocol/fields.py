@@ -64,25 +64,10 @@ def limits(field: forms.Field) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-_NOTHING: dict[str, Any] = {"string": "", "integer": 0, "boolean": False, "array": [], "object": {}}
-
-
-def example(given: dict[str, Any]) -> ConfigDict:
-    """For a document: its example has what is given, and nothing in the other fields."""
-
-    def complete(schema: dict[str, Any]) -> None:
-        fields = schema["properties"].items()
-        schema["examples"] = [{name: given.get(name, _NOTHING.get(shown.get("type"))) for name, shown in fields}]
-
-    return ConfigDict(json_schema_extra=complete)
-
-
-def limited(form: type[forms.Form] | type[forms.ModelForm[Any]], *examples: Any) -> ConfigDict:
+def limited(form: type[forms.Form] | type[forms.ModelForm[Any]]) -> ConfigDict:
     """For a body whose fields are those of the form: its schema says what they take."""
 
     def complete(schema: dict[str, Any]) -> None:
-        if examples:
-            schema["examples"] = list(examples)
         for name, shown in schema["properties"].items():
             if name in form.base_fields:
                 shown |= limits(form.base_fields[name]) | shown

@@ -1,6 +1,8 @@
 """The OpenAPI document: ninja's, with the headers and the problems that follow from the kind of an operation."""
 
+import json
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from ninja import NinjaAPI
@@ -77,6 +79,8 @@ _REASONS = {
     "429": "Too many requests; see Retry-After. Without that header, a limit of a day",
     "503": "Nothing was changed; see Retry-After",
 }
+_EXAMPLES: dict[str, list[dict[str, Any]]] = json.loads((Path(__file__).parents[1] / "examples.json").read_text())
+_NOTHING: dict[str, Any] = {"string": "", "integer": 0, "boolean": False, "array": [], "object": {}}
 
 
 class Api(NinjaAPI):
@@ -90,11 +94,20 @@ class Api(NinjaAPI):
     def _schema(self) -> OpenAPISchema:
         """Takes 0.3 s to make, and anybody may ask for it."""
         schema = super().get_openapi_schema()
-        schema["components"]["schemas"]["Problem"] = _PROBLEM
+        schemas = schema["components"]["schemas"]
+        for name, examples in _EXAMPLES.items():
+            schemas[name]["examples"] = [_example(schemas[name], given) for given in examples]
+        schemas["Problem"] = _PROBLEM
         for template, methods in schema["paths"].items():
             for method, operation in methods.items():
                 _complete(operation, method, is_one="{" in template)
         return schema
+
+
+def _example(schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """In the order of the schema. A required field that is not given has nothing in it."""
+    found = {name: given.get(name, _NOTHING.get(of.get("type"))) for name, of in schema["properties"].items()}
+    return {name: value for name, value in found.items() if name in given or name in schema.get("required", ())}
 
 
 def _complete(operation: dict[str, Any], method: str, *, is_one: bool) -> None:

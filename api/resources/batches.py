@@ -7,14 +7,14 @@ from django.db.models import Count, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Router
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Instant
 from api.protocol.problems import conflict
-from api.resources.schedules.document import AudienceDocument
+from api.resources.schedules.documents import AudienceDocument
 from jobs.batches import progress
 from jobs.batches.progress import Progress
 from jobs.models import Batch
@@ -33,26 +33,7 @@ _COUNTED = {
     "failed": [_STATE.DEAD, _STATE.UNKNOWN],
     "dropped": [_STATE.CANCELLED, _STATE.EXPIRED],
 }
-_COUNTS: Any = {
-    "id": "01890a5f-2c0f-7b11-8e3d-7a6b5c4d3e2f",
-    "pending": 1,
-    "processing": 0,
-    "completed": 2,
-    "failed": 1,
-    "dropped": 0,
-    "total": 4,
-    "percent": 75.0,
-}
 _MINE: Any = dict.fromkeys(["title", "audience", "state", "size", "told", "started", "ended"])
-_MANY: Any = {
-    "title": "The server moves on Sunday",
-    "audience": {"kind": "everybody", "key": ""},
-    "state": "told",
-    "size": 4,
-    "told": 4,
-    "started": "2026-03-29T16:00:00Z",
-    "ended": None,
-}
 
 
 class BatchDocument(BaseModel):
@@ -61,8 +42,6 @@ class BatchDocument(BaseModel):
     The fields from `title` on are of batches for an audience, null for others. People who are not told yet are
     `pending`. Of a topic whose owner is not staff, people are counted instead of deliveries.
     """
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_COUNTS | _MINE, _COUNTS | _MANY]})
 
     id: UUID
     pending: int

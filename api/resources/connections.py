@@ -12,11 +12,10 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, FewNames, Instant, Search, example, limited
+from api.protocol.fields import Body, FewNames, Instant, Search, limited
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, Problem, conflict, errors, invalid
-from api.resources.channels.body import refuse_unknown
-from api.resources.channels.document import FieldDocument, field_documents
+from api.resources.channels.documents import FieldDocument, field_documents, refuse_unknown
 from jobs import connections
 from jobs.changes import connections as changes
 from jobs.changes.connection_form import ConnectionForm, LabelForm
@@ -25,20 +24,9 @@ from notifications.messages.message import Destination
 
 router = Router(tags=["connections"], auth=Bearer("connections"))
 
-_NEW: Any = {"kind": "github", "label": "My GitHub", "fields": {"token": "ghp_" + "x" * 36}}
-_EXAMPLE: Any = {
-    "id": "01890a5d-ac96-774b-bcce-b302099a8057",
-    "kind": "github",
-    "label": "My GitHub",
-    "summary": "octocat",
-    "state": "working",
-    "working_since": "2026-03-28T09:00:00Z",
-    "created": "2026-03-28T08:58:00Z",
-}
-
 
 class NewConnection(Body):
-    model_config = limited(LabelForm, _NEW)
+    model_config = limited(LabelForm)
 
     kind: str = Field(
         max_length=40,
@@ -52,7 +40,7 @@ class NewConnection(Body):
 class ConnectionPatch(Body):
     """Fields that are not given stay as they are. Another address or secret is checked before it is kept."""
 
-    model_config = limited(LabelForm, {"label": "Work"})
+    model_config = limited(LabelForm)
 
     # Absent, never null.
     label: str = Field(None)  # type: ignore[assignment]
@@ -64,8 +52,6 @@ class ConnectionPatch(Body):
 
 class ConnectionDocument(BaseModel):
     """`fields` are those of its kind that hold no secret. Reminders do not use one that is `disabled`."""
-
-    model_config = example(_EXAMPLE)
 
     id: UUID
     kind: str

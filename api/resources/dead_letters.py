@@ -14,7 +14,7 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Body, Instant, Search
 from api.protocol.problems import FieldError, conflict, invalid
-from api.resources.notifications.document import DeliveryDocument, ReasonDocument, delivery_document, reason
+from api.resources.notifications import DeliveryDocument, ReasonDocument, delivery_document, reason
 from notifications.deliveries import dead_letters
 from notifications.deliveries.dead_letters import What
 from notifications.models import Channel, Delivery
@@ -47,9 +47,7 @@ _ONE: Any = [
 class Replay(Body):
     """A cause, a channel, or both."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"anyOf": _ONE, "examples": [{"cause": "webhook-http-404", "per_minute": 30}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"anyOf": _ONE})
 
     cause: str | None = None
     channel: UUID | None = Field(None, strict=False)
@@ -69,8 +67,6 @@ class Discard(Body):
 
 
 class Note(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"note": "I told them by phone."}]})
-
     note: str = Field(min_length=1, max_length=300, description="What you did. It is kept with the delivery.")
 
 

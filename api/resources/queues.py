@@ -11,7 +11,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Router
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer
@@ -29,19 +29,9 @@ router = Router(tags=["queues"], auth=Bearer("queues"))
 LARGEST_BATCH = 100
 MOST_LEASES = 500
 _LONGEST_LEASE = 12 * 3_600_000  # milliseconds
-_LEASE = "01890a5d2c107b118e3d7a6b5c4d3e2f6f1c2a3b4d5e4f60a7b8c9d0e1f20314"
-_MESSAGE: Any = {
-    "id": "01890a5d-2c10-7b11-8e3d-7a6b5c4d3e2f",
-    "body": {"type": "notification", "timestamp": "2026-03-28T09:00:00+00:00", "data": {"subject": "Water the plants"}},
-    "timestamp_ms": 1774688400000,
-    "attempts": 1,
-    "lease_id": _LEASE,
-}
 
 
 class Pull(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"batch_size": 10, "wait_ms": 20000}]})
-
     batch_size: int = Field(10, ge=1, le=LARGEST_BATCH, description="At most; the queue's own largest batch holds too.")
     visibility_timeout_ms: int = Field(
         30_000, ge=1_000, le=_LONGEST_LEASE, description="How long nobody else gets them. Then they come again."
@@ -58,8 +48,6 @@ class Message(BaseModel):
 
 
 class Messages(BaseModel):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"messages": [_MESSAGE]}]})
-
     messages: list[Message]
 
 
@@ -73,8 +61,6 @@ class Retry(Body):
 
 
 class Settle(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"acks": [{"lease_id": _LEASE}], "retries": []}]})
-
     acks: list[Ack] = Field([], max_length=MOST_LEASES)
     retries: list[Retry] = Field([], max_length=MOST_LEASES)
 

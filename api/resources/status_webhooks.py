@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from ninja import Router
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema as Shown
+from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema as Shown
 
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
@@ -21,7 +21,7 @@ from api.protocol.answers import answer, fields_of, secret_answer
 from api.protocol.fields import Body, Instant, Texts
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, errors, invalid
-from api.resources.channels.actions import too_many
+from api.resources.channels.operations import too_many
 from notifications import providers
 from notifications.channels import changes, verification
 from notifications.channels.forms import LabelForm, change_form
@@ -46,13 +46,10 @@ def _one_line_each(headers: dict[str, str]) -> dict[str, str]:
 
 
 Headers = Annotated[dict[str, str], AfterValidator(_one_line_each)]
-_EXAMPLE: dict[str, Any] = {"url": "https://example.org/carillon", "types": ["delivery.*", "notification.failed"]}
 
 
 class StatusWebhookBody(Body):
     """`secret` signs each request; without one, Carillon makes it and shows it once. `everybody`: operators only."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     url: str = Field(max_length=2_000)
     types: Types
@@ -64,8 +61,6 @@ class StatusWebhookBody(Body):
 
 class StatusWebhookPatch(Body):
     """Fields that are not given stay as they are. A new `url` must be verified again."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"types": ["delivery.*"]}]})
 
     url: str = Field("", max_length=2_000)
     types: Types = Field(None)  # type: ignore[arg-type]  # absent, never null: so are the others

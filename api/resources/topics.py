@@ -1,4 +1,4 @@
-"""Topics of the caller, and whom they have added."""
+"""Topics of the caller, whom they have added; subscriptions of the caller, and what they can subscribe to."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,44 +11,23 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from ninja import Router
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, example
+from api.protocol.fields import Body, Instant
 from api.protocol.problems import FieldError, conflict, invalid, require_valid
 from events.models import Event, Subscription, Topic
 from events.topics import changes, subscriptions
 from events.topics.changes import COUNTED, AddressForm, TopicForm
+from events.topics.subscriptions import ChannelsForm
 
 router = Router(tags=["topics"], auth=Bearer("events"))
-
-_NEW: dict[str, Any] = {"name": "News", "slug": "news", "is_open": True}
-_EXAMPLE: dict[str, Any] = {
-    "id": "01890a5d-ac96-774b-bcce-b302099a8057",
-    "slug": "news",
-    "name": "News",
-    "title": "{data.title}",
-    "body": "{data.body}",
-    "is_open": True,
-    "subscribers": 42,
-    "version": 1,
-    "created": "2026-03-29T16:00:00Z",
-}
-_TOLD: dict[str, Any] = {
-    "id": "0f0c2a52-6f0f-4f2a-9d0e-3b0f4b5e6a71",
-    "type": "news.written",
-    "state": "handling",
-    "audience": 100000,
-    "told": 26000,
-    "received": "2026-03-29T16:00:01Z",
-}
+subscriptions_router = Router(tags=["subscriptions"], auth=Bearer("events"))
 
 
 class TopicBody(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [_NEW]})
-
     name: str = Field(description="At most 80 characters.")
     slug: str = Field(description="Letters, digits, “-” and “_”: the `topic` of events. It cannot be changed.")
     description: str = Field("", description="At most 500 characters.")
@@ -60,8 +39,6 @@ class TopicBody(Body):
 class TopicPatch(Body):
     """Fields that are not given stay as they are."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"is_open": False}]})
-
     # Absent, never null.
     name: str = Field(None)  # type: ignore[assignment]
     description: str = Field(None)  # type: ignore[assignment]
@@ -71,8 +48,6 @@ class TopicPatch(Body):
 
 
 class TopicDocument(BaseModel):
-    model_config = example(_EXAMPLE)
-
     id: UUID
     slug: str
     name: str
@@ -88,8 +63,6 @@ class TopicDocument(BaseModel):
 class TopicEvent(BaseModel):
     """The progress of an event of the topic."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_TOLD]})
-
     id: UUID
     type: str
     state: str = Field(description="As of the event.")
@@ -99,15 +72,11 @@ class TopicEvent(BaseModel):
 
 
 class AddressBody(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"address": "ada@example.org"}]})
-
     address: str = Field(description="The email address with which somebody signs in.")
 
 
 class Added(BaseModel):
     """An address that you have added. Whether an account has it, and whether that has left, is not told."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"id": _EXAMPLE["id"], "address": "ada@example.org"}]})
 
     id: UUID
     address: str
@@ -244,3 +213,80 @@ def _changing(request: ApiRequest, slug: str) -> Iterator[Topic]:
     """Lock the topic in a transaction, if it is at the version of `If-Match`. Raises Http404 and a 412 problem."""
     with transaction.atomic():
         yield versions.locked(request, _own(request), document, slug=slug)
+
+
+_CHANNEL = "01890a5d-ac96-774b-bcce-b302099a8057"
+_OPEN: dict[str, Any] = {
+    "id": "01890a5b-1f0e-7d52-b8f4-2a6d0c9e7b13",
+    "name": "News",
+    "description": "What is new in the club.",
+    "by": "Ada",
+}
+
+
+class OpenTopic(BaseModel):
+    """`by` is its owner's name, which may be empty."""
+
+    id: UUID
+    name: str
+    description: str
+    by: str
+
+
+class SubscriptionBody(Body):
+    channels: list[str] = Field(description="Ids of your channels; none means all that work, less queues.")
+
+
+class SubscriptionDocument(BaseModel):
+    id: UUID
+    topic: OpenTopic
+    channels: list[UUID] = Field(description="Empty: all that work, less queues.")
+    joined: Instant
+
+
+@subscriptions_router.get("", response=paging.Page[SubscriptionDocument], summary="List your subscriptions")
+def list_subscriptions(
+    request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE
+) -> HttpResponse:
+    """Newest first, with those to which somebody else has added you."""
+    found = Subscription.objects.for_user(request.auth.user).current().select_related("topic__user")
+    return paging.answer_page(found, request, cursor, limit, subscription_document)
+
+
+@subscriptions_router.get("/topics", response=paging.Page[OpenTopic], summary="List topics to subscribe to")
+def list_open_topics(request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE) -> HttpResponse:
+    """Newest first: open ones, your own, and those to which you were added."""
+    found = Topic.objects.to_join(request.auth.user).select_related("user")
+    return paging.answer_page(found, request, cursor, limit, _open_topic)
+
+
+@subscriptions_router.put("/{uuid:topic_id}", response=SubscriptionDocument, summary="Subscribe to a topic")
+def subscribe(request: ApiRequest, topic_id: UUID, body: SubscriptionBody) -> HttpResponse:
+    """To one of `GET /subscriptions/topics`, or choose other channels for it. You get what is published from now on."""
+    user = request.auth.user
+    topic = get_object_or_404(Topic.objects.to_join(user).select_related("user"), id=topic_id)
+    form = ChannelsForm({"channels": body.channels}, user)
+    require_valid(form)
+    return answer(subscription_document(subscriptions.join(user, topic, form.chosen)))
+
+
+@subscriptions_router.delete("/{uuid:topic_id}", response={204: None}, summary="Unsubscribe from a topic")
+def unsubscribe(request: ApiRequest, topic_id: UUID) -> HttpResponse:
+    """Cancels what has not been sent yet. Its owner cannot add you again; you can subscribe again."""
+    own = get_object_or_404(Subscription.objects.for_user(request.auth.user), topic=topic_id)
+    subscriptions.leave(own.id)
+    return HttpResponse(status=204)
+
+
+def subscription_document(subscription: Subscription) -> dict[str, Any]:
+    return fields_of(
+        SubscriptionDocument,
+        subscription,
+        topic=_open_topic(subscription.topic),
+        channels=[str(key) for key in subscription.channel_ids],
+        joined=subscription.joined_at,
+    )
+
+
+def _open_topic(topic: Topic) -> dict[str, Any]:
+    return fields_of(OpenTopic, topic, by=topic.user.name)

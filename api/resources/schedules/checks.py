@@ -14,11 +14,11 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer
 from api.protocol.fields import Instant
 from api.protocol.problems import Problem, conflict
-from api.resources.channels.document import choices_of
-from api.resources.schedules import body as bodies
-from api.resources.schedules.access import own
-from api.resources.schedules.body import CheckBody
+from api.resources.channels.documents import choices_of
+from api.resources.schedules import documents
+from api.resources.schedules.documents import CheckBody
 from api.resources.schedules.job import NotTaken, default_of
+from api.resources.schedules.operations import own
 from jobs import kinds
 from jobs.checks import check_now as checks
 from jobs.checks.check_now import Checked
@@ -107,7 +107,7 @@ def check_job(request: ApiRequest, body: CheckBody) -> HttpResponse:
     202 where that takes longer than a second: then the check at `Location` says it.
     """
     user = request.auth.user
-    asked = bodies.typed_schedule(body, user, fire.read_clock().now)
+    asked = documents.typed_schedule(body, user, fire.read_clock().now)
     return _checked(check_now.check_now(user, asked))
 
 

@@ -1,4 +1,4 @@
-"""Preview, upcoming slots, occurrences, and why each slot fired or did not."""
+"""Read a line, preview a schedule, list its slots and what was recorded, and why each fired or did not."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,12 +12,15 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Instant, written
-from api.resources.notifications.document import Length, lengths
-from api.resources.schedules import body as bodies
-from api.resources.schedules.access import own
-from api.resources.schedules.body import ScheduleBody
+from api.protocol.fields import Body, Instant, written
+from api.protocol.problems import FieldError, conflict, invalid
+from api.resources.notifications import Length, lengths
+from api.resources.schedules import documents, timing
+from api.resources.schedules.documents import ScheduleBody
 from api.resources.schedules.job import CheckDocument, check_document
+from api.resources.schedules.operations import changing, own
+from api.resources.schedules.timing import Timing
+from common.uuid7 import uuid7
 from jobs import kinds
 from jobs.batches import audiences
 from jobs.checks import results
@@ -25,16 +28,20 @@ from jobs.checks.results import Check
 from notifications.channels import text_preview
 from notifications.messages import text
 from notifications.models import Notification
+from schedules.changes import editing
 from schedules.explain import history
 from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire, forecast
 from schedules.firing.forecast import Coming, Forecast
+from schedules.inputs import quick_add
+from schedules.inputs.sentences.meaning import LONGEST
 from schedules.models import Occurrence
 from schedules.parts import words
 from schedules.parts.slots import Slots
 from schedules.rules import InvalidRule, Timetable, Work, civil
 
 router = Router(tags=["schedules"], auth=Bearer("read"))
+
 
 _COMING = 10
 _CHECK = Field(description="What its job checked, if it had one.")
@@ -113,7 +120,7 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
     user, now = request.auth.user, fire.read_clock().now
     if body.audience is not None:  # this tells nobody
         body.audience.confirmed = True
-    schedule, channels = bodies.described(body, user, now)
+    schedule, channels = documents.described(body, user, now)
     timetable = schedule.timetable()
     work = Work()
     try:
@@ -127,7 +134,7 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
         )
         runs = Forecast(Slots(timetable, schedule.max_count), silent).upcoming(now, count, work)
     except InvalidRule as error:
-        raise bodies.refused(str(error), "timing") from None
+        raise documents.refused(str(error), "timing") from None
     name = user.get_short_name()
     job = kinds.find(schedule.job_kind)
     more = {} if job is None else job.examples()
@@ -195,6 +202,26 @@ def explain_schedule(
     return paging.link(answer(page), request, following)
 
 
+@router.post(
+    "/{uuid:schedule_id}/run",
+    auth=Bearer("schedules"),
+    response={202: OccurrenceDocument},
+    summary="Run a schedule now",
+)
+def run_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
+    """Sends once, now, in any state; next run and count stay. `id` is the batch of what is sent."""
+    with changing(request, schedule_id) as schedule:
+        batch_id = uuid7()
+        try:
+            editing.run_now(schedule_id, fire.read_clock().now, request.auth.user, batch_id)
+        except InvalidRule as error:
+            raise conflict(f"The rule of this schedule cannot be read: {error} Change it first.") from None
+        if (recorded := schedule.occurrences.filter(id=batch_id).first()) is None:
+            raise conflict("This very instant has been recorded already. Try again.")
+        check = results.of_batches(schedule.user_id, [batch_id]).get(batch_id)
+        return answer(occurrence(recorded, check), 202)
+
+
 def occurrence(row: Occurrence, check: Check | None) -> dict[str, Any]:
     return fields_of(
         OccurrenceDocument, row, slot=row.scheduled_for, recorded=row.fired_at, check=check_document(check)
@@ -217,4 +244,50 @@ def _slot(slot: ExplainedSlot, notification: Notification | None) -> dict[str, A
         notification_id=notification and notification.id,
         notification_outcome=notification and notification.outcome,
         check=check_document(slot.check),
+    )
+
+
+class Line(Body):
+    text: str = Field(description="What and when, in English.", json_schema_extra={"maxLength": LONGEST})
+    time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")
+
+
+class QuickDraft(BaseModel):
+    """A body of “Create a schedule”, without channels; `description` and `next_run` are for people to check."""
+
+    title: str
+    body: str
+    timing: Timing
+    time_zone: str
+    starts_at: str | None
+    ends_at: str | None
+    max_count: int | None
+    description: str
+    next_run: Instant | None
+
+
+@router.post("/quick-add", response=QuickDraft, summary="Read a schedule from one line")
+def quick_add_schedule(request: ApiRequest, body: Line) -> HttpResponse:
+    """Says what a line means. Nothing is saved: add `channels`, and create it."""
+    zone = request.auth.user.time_zone if body.time_zone is None else body.time_zone
+    try:
+        civil.zone(zone)
+    except InvalidRule as error:
+        raise invalid(FieldError("time_zone", str(error), error.code)) from None
+    reading = quick_add.read(body.text, zone, fire.read_clock().now, needs_title=True)
+    if reading.timetable is None:
+        raise invalid(FieldError("text", reading.refusal))
+    rule, found = reading.timetable.rule, reading.fields
+    return answer(
+        {
+            "title": found["title"],
+            "body": found.get("body", ""),
+            "timing": timing.document(rule),
+            "time_zone": rule.timezone,
+            "starts_at": found.get("starts_at") or None,
+            "ends_at": found.get("ends_at") or None,
+            "max_count": int(found.get("max_count") or 0) or None,
+            "description": rule.describe(),
+            "next_run": written(reading.next),
+        }
     )

@@ -21,11 +21,9 @@ from schedules.models import Holiday
 
 router = Router(tags=["holidays"], auth=Bearer("schedules"))
 
-_EXAMPLE: Any = {"first": "2026-08-03", "last": "2026-08-17", "tags": ["home"], "note": "Italy"}
-
 
 class HolidayBody(Body):
-    model_config = limited(HolidayForm, _EXAMPLE)
+    model_config = limited(HolidayForm)
 
     first: str = Field(description="The first day, on the clock of your time zone.")
     last: str = Field(description="The last day.")

@@ -16,13 +16,6 @@ from jobs.models.job import OnError
 from schedules.inputs.job_form import PREFIX, JobForm, initial_of
 from schedules.models import Schedule
 
-_EXAMPLE: Any = {
-    "kind": "web_value",
-    "payload": {"url": "https://example.org/price"},
-    "connection_id": None,
-    "on_error": "daily",
-    "errors_allowed": 3,
-}
 # Fields of the form, by what they are called in a body.
 _PATHS = {
     "job_kind": "kind",
@@ -36,7 +29,7 @@ _PATHS = {
 class JobBody(Body):
     """`GET /job-kinds` lists the kinds, and the fields of the `payload` of each."""
 
-    model_config = limited(JobForm, _EXAMPLE)
+    model_config = limited(JobForm)
 
     kind: str = Field(min_length=1, max_length=40)
     payload: Annotated[dict[str, Any], FewNames] = Field({}, description="What is not given gets its default.")

@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from api.protocol import words
 from api.protocol.fields import Instant
 from api.protocol.problems import FieldError, errors, invalid, require_valid
-from api.resources.channels.body import provider_of
-from api.resources.events.inbound import InboundBody, form_of as inbound_form
-from api.resources.rules import body as rule_bodies
-from api.resources.rules.body import RuleBody
-from api.resources.schedules import body as schedule_bodies, holidays
-from api.resources.schedules.body import ScheduleBody
+from api.resources import rules as rule_bodies
+from api.resources.channels.documents import provider_of
+from api.resources.inbound import InboundBody, form_of as inbound_form
+from api.resources.rules import RuleBody
+from api.resources.schedules import documents as schedule_bodies, holidays
+from api.resources.schedules.documents import ScheduleBody
 from api.resources.topics import TopicBody
 from api.resources.transfer import export
 from events.inbound import addresses

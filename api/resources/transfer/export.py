@@ -17,13 +17,11 @@ from pydantic import BaseModel
 
 from api.protocol.answers import fields_of, to_json
 from api.protocol.fields import written
-from api.resources import connections
-from api.resources.channels import document as channels
-from api.resources.events.inbound import document as inbound_document
-from api.resources.rules import document as rules
-from api.resources.rules.body import RuleBody
-from api.resources.schedules import document as schedules
-from api.resources.schedules.body import ScheduleBody
+from api.resources import connections, inbound, rules
+from api.resources.channels import documents as channels
+from api.resources.rules import RuleBody
+from api.resources.schedules import documents as schedules
+from api.resources.schedules.documents import ScheduleBody
 from api.resources.schedules.holidays import HolidayBody, document as holiday_document
 from api.resources.topics import TopicBody
 from events.models import InboundAddress, Rule, Subscription, Topic
@@ -120,7 +118,7 @@ SECTIONS = {
     ),
     "inbound": Section(
         gettext_lazy("Inbound addresses"), ("id", *_INBOUND, "enabled"), _INBOUND,
-        InboundAddress.objects.for_user, partial(map, inbound_document),
+        InboundAddress.objects.for_user, partial(map, inbound.document),
     ),
     "rules": Section(
         gettext_lazy("Rules"), ("id", "enabled", *_RULE), _RULE,

@@ -15,7 +15,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from api.resources.schedules import collection
+from api.resources.schedules import operations
 from people import tokens
 from people.models import User
 from people.user_lock import lock_in_transaction
@@ -56,7 +56,7 @@ def clock_at(instant: datetime) -> Iterator[None]:
 
     with (
         patch.object(fire, "read_clock", lambda: Clock(instant, None)),
-        patch.object(collection, "lock_in_transaction", lock),
+        patch.object(operations, "lock_in_transaction", lock),
     ):
         yield
 

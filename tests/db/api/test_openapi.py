@@ -12,8 +12,7 @@ from django.test import Client
 from pydantic import BaseModel, TypeAdapter
 
 from api.protocol.idempotency import WITHOUT_KEY
-from api.resources.schedules.body import ScheduleBody, SchedulePatch
-from api.resources.schedules.document import ScheduleDocument
+from api.resources.schedules.documents import ScheduleBody, ScheduleDocument, SchedulePatch
 from api.v1 import api as api_of_v1
 from people.models import User
 from tests.db.api.conftest import Api

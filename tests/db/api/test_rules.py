@@ -11,9 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from pydantic import TypeAdapter
 from pytest_django import Settings
 
-from api.resources.rules.body import RuleBody, RulePatch
-from api.resources.rules.document import RuleDocument
-from api.resources.rules.preview import PreviewBody
+from api.resources.rules import PreviewBody, RuleBody, RuleDocument, RulePatch
 from events.models import Rule
 from notifications.models import Delivery, Notification
 from people.models import User

@@ -11,8 +11,7 @@ from pydantic import TypeAdapter
 from pytest_django import Settings
 
 from api.protocol.fields import written
-from api.resources.schedules.body import ScheduleBody
-from api.resources.schedules.document import ScheduleDocument
+from api.resources.schedules.documents import ScheduleBody, ScheduleDocument
 from api.resources.schedules.history import Preview
 from demo.receivers import HTTPReceiver
 from notifications.models import Channel, Delivery, Notification

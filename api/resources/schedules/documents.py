@@ -1,18 +1,20 @@
-"""The body of a schedule: its shape here, its validity by the form that the pages use."""
+"""A schedule in bodies and answers: shaped here, checked by the form that the pages use."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from api.protocol.fields import Body, Data, Texts, limited
+from api.protocol.answers import fields_of
+from api.protocol.fields import Body, Data, Instant, Texts, limited
 from api.protocol.problems import FieldError, Problem, errors, invalid, require_valid
 from api.resources.schedules import job, timing
 from api.resources.schedules.job import JobBody
 from api.resources.schedules.timing import Timing, Typed
+from common.times.civil_time import local
 from jobs import kinds
 from jobs.batches import audiences
 from notifications.inputs.channels_form import IN_ORDER
@@ -24,15 +26,104 @@ from schedules.inputs.reminder_form import PLAIN, ReminderForm
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, civil
 
-_EXAMPLE: Any = {
-    "title": "Water the plants",
-    "body": "The ferns too, {name}.",
-    "timing": {"weeklyTime": {"dayOfWeek": 0, "hour": 18, "minute": 0}},
-    "time_zone": "Europe/Berlin",
-    "channels": ["01890a5d-ac96-774b-bcce-b302099a8057"],
-    "category": "plants",
-    "data": {"room": "kitchen"},
-}
+
+class AudienceDocument(BaseModel):
+    """`kind` is everybody, group, topic or connected; `key` says which group, topic or kind of connection."""
+
+    kind: str
+    key: str
+
+
+class ScheduleDocument(BaseModel):
+    """Civil times (`starts_at`, `ends_at`, those in `timing`) are in `time_zone`, all others are instants.
+
+    `timing` is one of our own kinds; null if it cannot be read any more (`state` is then broken, `error` says why).
+    """
+
+    id: UUID
+    type: Literal["reminder"]
+    state: Literal["active", "paused", "finished", "broken", "archived"]
+    active: bool
+    version: int = Field(description="As in `ETag`.")
+    title: str
+    body: str
+    schedule_type: str = Field(description="The kind in `timing`.")
+    cron_expression: str | None
+    timing: Timing | None
+    description: str = Field(description="The timing in words.")
+    time_zone: str | None
+    next_run: Instant | None
+    last_run: Instant | None
+    fired_count: int
+    snoozed_until: Instant | None
+    channels: list[UUID]
+    job: JobBody | None
+    checks: str = Field(description="The question of `job` in words.")
+    audience: AudienceDocument | None = Field(description="Who is told; null: you.")
+    local_time: bool = Field(
+        description="At this time on each reader's clock: `time_zone` is null, and `next_run` is when the first clock "
+        "on Earth shows it."
+    )
+    in_order: bool
+    escalate_after: int | None
+    urgent: bool
+    starts_at: str | None
+    ends_at: str | None
+    excluded: list[str]
+    max_count: int | None
+    misfire: str
+    grace: int
+    spread: int
+    stale_after: int | None
+    category: str
+    tags: list[str]
+    data: dict[str, Any] | None
+    error: str
+    created: Instant
+    updated: Instant
+
+
+def document(schedule: Schedule, channels: Sequence[UUID] | None = None, *, in_words: bool = True) -> dict[str, Any]:
+    """`channels` are the ids of its channels, in order (None: read here). Words take as long as all else of it."""
+    if channels is None:
+        channels = [channel.id for channel in schedule.ordered_channels()]
+    return fields_of(
+        ScheduleDocument,
+        schedule,
+        type="reminder",
+        active=schedule.state == Schedule.State.ACTIVE,
+        schedule_type=schedule.kind,
+        description=schedule.when if in_words else "",
+        time_zone=None if schedule.local_time else schedule.time_zone,
+        next_run=schedule.next_fire_at,
+        last_run=schedule.last_fired_at,
+        channels=[str(channel) for channel in channels],
+        job=job.document(schedule),
+        audience={"kind": schedule.audience, "key": schedule.audience_key} if schedule.audience else None,
+        in_order=bool(schedule.channel_order),
+        excluded=[day.isoformat() for day in schedule.excluded],
+        created=schedule.created_at,
+        updated=schedule.updated_at,
+        **_timing(schedule),
+    )
+
+
+def _timing(schedule: Schedule) -> dict[str, Any]:
+    """The fields that need a readable rule."""
+    try:
+        rule = schedule.timetable().rule
+    except InvalidRule:
+        return {"timing": None, "cron_expression": None, "starts_at": None, "ends_at": None}
+
+    def civil(moment: datetime | None) -> str | None:
+        return None if moment is None else local(rule.zone, moment).isoformat()
+
+    return {
+        "timing": timing.document(rule),
+        "cron_expression": getattr(rule, "expression", None),
+        "starts_at": civil(schedule.starts_at),
+        "ends_at": civil(schedule.ends_at),
+    }
 
 
 def may_not_announce() -> Problem:
@@ -43,15 +134,13 @@ def may_not_announce() -> Problem:
 class AudienceBody(Body):
     """For staff with the permission to add batches."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "everybody"}, {"kind": "group", "key": "3"}]})
-
     kind: str = Field(description="everybody, group, topic or connected.", min_length=1, max_length=20)
     key: str = Field("", description="Id of the group or topic, or the kind of connection.", max_length=64)
     confirmed: bool = Field(False, description="Needed once, for more than 100 people. It is not stored.")
 
 
 class ScheduleBody(Body):
-    model_config = limited(ReminderForm, _EXAMPLE)
+    model_config = limited(ReminderForm)
 
     title: str = Field(description="Placeholders as in `body`.", json_schema_extra={"minLength": 1})
     body: str = Field(
@@ -106,7 +195,7 @@ class CheckBody(Body):
 class SchedulePatch(ScheduleBody):
     """Fields that are not given stay as they are."""
 
-    model_config = limited(ReminderForm, {"timing": {"dailyTime": {"hour": 8, "minute": 30}}})
+    model_config = limited(ReminderForm)
 
     title: str = Field(None)  # type: ignore[assignment]  # absent, never null
     timing: Timing = Field(None)  # type: ignore[assignment]

@@ -7,31 +7,19 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from ninja import Router
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, secret_answer
 from api.protocol.fields import Body, Instant
 from api.protocol.problems import conflict, require_valid
-from api.resources.events.collection import Taken
-from api.resources.notifications.document import ReasonDocument, reason_of
+from api.resources.events import Taken
+from api.resources.notifications import ReasonDocument, reason_of
 from events.inbound import addresses, receive
 from events.inbound.forms import InboundForm
 from events.models import InboundAddress, InboundRequest
 
 router = Router(tags=["events"], auth=Bearer("events"))
-
-_EXAMPLE: Any = {"label": "Shop", "scheme": "github", "secret": "It's a Secret to Everybody"}
-_DOCUMENT: Any = {
-    "id": "01890a5d-ac96-774b-bcce-b302099a8057",
-    "label": "Shop",
-    "scheme": "github",
-    "signature": {},
-    "event": {"type": "join('.', ['shop', body.action])"},
-    "enabled": True,
-    "needs_secret": False,
-    "created": "2026-03-29T16:00:00Z",
-}
 
 
 class SignatureBody(Body):
@@ -54,8 +42,6 @@ class ExpressionsBody(Body):
 
 
 class InboundBody(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
-
     label: str
     scheme: Literal["none", "github", "stripe", "standard", "hmac"] = "none"
     secret: str = Field("", description="As the sender shows it. Never shown again; empty keeps the one that is there.")
@@ -66,8 +52,6 @@ class InboundBody(Body):
 
 class InboundDocument(BaseModel):
     """Without its secrets."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_DOCUMENT]})
 
     id: UUID
     label: str
@@ -81,10 +65,6 @@ class InboundDocument(BaseModel):
 
 class NewInboundDocument(InboundDocument):
     """`url` is the secret address. It is shown once; its page shows it again."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [_DOCUMENT | {"url": "https://carillon.example.org/in/6f1c2b…"}]}
-    )
 
     url: str
 

@@ -1,0 +1,334 @@
+"""Events: publish them, list and read them, see what followed, and the trace of a chain."""
+
+import json
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.db.models import Prefetch, QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+from ninja import Router
+from pydantic import AfterValidator, BaseModel, Discriminator, Field, RootModel, Tag
+
+from api.protocol import paging
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import CHOICES, Body, Instant, Search
+from api.protocol.problems import FieldError, Problem, invalid
+from api.resources.notifications import ReasonDocument, reason_of
+from api.resources.schedules.documents import AudienceBody, AudienceDocument, may_not_announce
+from events.intake import ledger, usage
+from events.intake.trace import trace
+from events.models import Digest, Effect, Event, Topic
+from events.pure import matching, types
+from events.pure.envelope import LARGEST_DATA, LONGEST_DELAY, MOST_AT_ONCE, Envelope
+from jobs.batches import audiences
+from schedules.inputs.audience_form import MOST_UNCONFIRMED
+
+router = Router(tags=["events"], auth=Bearer("events"))
+trace_router = Router(tags=["events"], auth=Bearer("events"))
+
+
+def _known_shape(name: str) -> str:
+    if len(name) > 100 or not matching.TYPE.fullmatch(name):
+        raise ValueError("Write a type as a noun and what happened to it, in small letters: order.paid")
+    return name
+
+
+def _not_reserved(name: str) -> str:
+    if types.is_reserved(name):
+        raise ValueError("Carillon itself emits this type. Choose another name for yours.")
+    return name
+
+
+def _small(data: dict[str, Any]) -> dict[str, Any]:
+    size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
+    if size > LARGEST_DATA:
+        raise ValueError(f"This is {size:,} bytes long as JSON; at most {LARGEST_DATA:,} are taken. Send ids instead.")
+    return data
+
+
+Type = Annotated[
+    str,
+    AfterValidator(_known_shape),
+    Field(json_schema_extra={"pattern": f"^{matching.TYPE.pattern}$", "maxLength": 100}),
+]
+Data = Annotated[dict[str, Any], AfterValidator(_small)]
+
+
+class EventBody(Body):
+    type: Annotated[Type, AfterValidator(_not_reserved)] = Field(description="A noun and what happened: `order.paid`.")
+    id: UUID | None = Field(
+        None, strict=False, description="Yours. The same id again is the same event, and has no further effect."
+    )
+    source: str = Field("", max_length=200, description="What it comes from.")
+    time: Instant | None = Field(None, description="When it happened. Without it, now.")
+    correlation_id: UUID | None = Field(
+        None, strict=False, description="The same through a chain of events. Without it, this event begins one."
+    )
+    hops: int = Field(0, ge=0, le=1_000, description="How many steps it is behind the first event of its chain.")
+    data: Data = Field(default_factory=dict, description="At most 128 KiB. Ids rather than whole objects.")
+    delay: int = Field(0, ge=0, le=LONGEST_DELAY, description="Seconds after which it is handled.")
+    topic: str | None = Field(
+        None, max_length=50, description="The slug of a topic of yours, whose subscribers get it."
+    )
+
+    to: AudienceBody | None = Field(
+        None, description="Staff only: announce it to these people, with `data.title` and `data.body` as its text."
+    )
+
+    def envelope(self, topic_id: UUID | None) -> Envelope:
+        given = {"key": self.id} if self.id is not None else {}
+        return Envelope(
+            type=self.type,
+            data=self.data,
+            source=self.source,
+            occurred_at=self.time,
+            correlation_id=self.correlation_id,
+            hops=self.hops,
+            delay=self.delay,
+            topic_id=topic_id,
+            audience=self.to.kind if self.to else "",
+            audience_key=self.to.key if self.to else "",
+            **given,
+        )
+
+
+_ONE, _LIST = CHOICES
+_Events = Annotated[list[EventBody], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class EventsBody(
+    RootModel[
+        Annotated[
+            Annotated[EventBody, Tag(_ONE)] | Annotated[_Events, Tag(_LIST)],
+            Discriminator(lambda given: _LIST if isinstance(given, list) else _ONE),
+        ]
+    ]
+):
+    """One event, or a list of up to 100."""
+
+    @property
+    def all(self) -> list[EventBody]:
+        return self.root if isinstance(self.root, list) else [self.root]
+
+    def place(self, number: int) -> str:
+        """The prefix of this event's fields in an error."""
+        return f"{number}." if isinstance(self.root, list) else ""
+
+
+_EFFECT: Any = {
+    "rule": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "rule_name": "Orders above 100",
+    "outcome": "notified",
+    "reason": {"code": "", "params": {}, "text": ""},
+    "notification_id": "01890a5f-2c10-7c44-9d02-0b8a7c6d5e4f",
+    "digest": None,
+}
+
+
+class DigestDocument(BaseModel):
+    """The digest in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
+
+    state: str = Field(description="pending, sending, sent, dead, unknown or cancelled.")
+    due: Instant
+    count: int = Field(description="How many events it has.")
+    reason: ReasonDocument
+
+
+class EffectDocument(BaseModel):
+    """The effect of a rule on it; `reason` says why, where it stayed silent."""
+
+    rule: UUID
+    rule_name: str
+    outcome: str = Field(description="notified, digested or silent.")
+    reason: ReasonDocument
+    notification_id: UUID | None = Field(description="What told of it, also in a digest; null if nothing did yet.")
+    digest: DigestDocument | None
+
+
+class EventDocument(BaseModel):
+    """`effects` is empty for one that no rule is for."""
+
+    id: UUID
+    type: str
+    source: str
+    time: Instant
+    correlation_id: UUID
+    hops: int
+    data: dict[str, Any]
+    topic: str | None = Field(description="The slug of the topic whose subscribers get it.")
+    to: AudienceDocument | None = Field(description="The audience to which staff announced it.")
+    audience: int | None = Field(description="How many were subscribed; null until telling them begins.")
+    told: int = Field(description="How many of these have been dealt with.")
+    state: str = Field(description="pending, handling, handled, dead, unknown, cancelled or expired.")
+    reason: ReasonDocument
+    tries: int
+    received: Instant
+    effects: list[EffectDocument]
+
+
+def document(event: Event) -> dict[str, Any]:
+    """Its effects must be prefetched with their rules and digests, its topic and its batch be selected."""
+    return fields_of(
+        EventDocument,
+        event,
+        id=event.key,
+        time=event.occurred_at,
+        topic=event.topic and event.topic.slug,
+        to={"kind": event.audience, "key": event.audience_key} if event.audience else None,
+        audience=event.batch and event.batch.size,
+        told=event.batch.told if event.batch else 0,
+        reason=reason_of(event),
+        received=event.created_at,
+        effects=[_effect(one) for one in event.effects.all()],
+    )
+
+
+def _effect(effect: Effect) -> dict[str, Any]:
+    return fields_of(
+        EffectDocument,
+        effect,
+        rule=effect.rule_id,
+        rule_name=effect.rule.name,
+        reason=reason_of(effect),
+        notification_id=effect.told_in,
+        digest=effect.digest and _digest(effect.digest),
+    )
+
+
+def _digest(digest: Digest) -> dict[str, Any]:
+    return fields_of(DigestDocument, digest, due=digest.available_at, count=digest.gathered, reason=reason_of(digest))
+
+
+class Taken(BaseModel):
+    """The ids, in the order of the request: yours, or ours where you gave none."""
+
+    ids: list[UUID]
+
+
+@router.post("", response={202: Taken}, summary="Publish events")
+def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
+    """They are stored when this answers, and your rules are applied to them at once. Publish again if no answer comes:
+    an event with an `id` is taken once."""
+    topics = _topics(request, body)
+    _check_audiences(request, body)
+    envelopes = [one.envelope(topics.get(one.topic or "")) for one in body.all]
+    try:
+        ledger.record(request.auth.user.pk, envelopes)
+    except usage.QuotaReached as reached:
+        raise _quota(reached) from None
+    return answer({"ids": [str(one.key) for one in envelopes]}, 202)
+
+
+def _topics(request: ApiRequest, body: EventsBody) -> dict[str, UUID]:
+    """The ids of the named topics. Raises a 422 problem for one that is not the caller's."""
+    named = [one.topic for one in body.all if one.topic is not None]
+    if not named:
+        return {}
+    found = dict(Topic.objects.for_user(request.auth.user).filter(slug__in=named).values_list("slug", "id"))
+    for number, one in enumerate(body.all):
+        if one.topic is not None and one.topic not in found:
+            problem = f"You have no topic “{one.topic}”. Make it first, or correct its name."
+            raise invalid(FieldError(f"{body.place(number)}topic", problem, "unknown_topic"))
+    return found
+
+
+def _check_audiences(request: ApiRequest, body: EventsBody) -> None:
+    """Raises a problem: 403 where the caller may not announce, 422 for what is not an audience, or is not confirmed."""
+    for number, one in enumerate(body.all):
+        if one.to is None:
+            continue
+        if not audiences.may_announce(request.auth.user):
+            raise may_not_announce()
+        field = f"{body.place(number)}to"
+        if one.topic is not None:
+            raise invalid(FieldError(field, "Name either a topic or an audience.", "topic_and_audience"))
+        if f"{one.to.kind}:{one.to.key}" not in audiences.named(request.auth.user):
+            kinds = "everybody, group (key: its id), topic (key: its id) or connected (key: a kind of connection)"
+            raise invalid(FieldError(field, f"There is no such audience. The kind is {kinds}.", "unknown_audience"))
+        if not one.to.confirmed and (people := audiences.count(one.to.kind, one.to.key)) > MOST_UNCONFIRMED:
+            raise invalid(FieldError(f"{field}.confirmed", f"This tells {people:,} people. Confirm it.", "unconfirmed"))
+
+
+def with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
+    effects = Effect.objects.select_related("rule", "digest")
+    return found.select_related("topic", "batch").prefetch_related(Prefetch("effects", effects))
+
+
+@router.get("", response=paging.Page[EventDocument], summary="List events")
+def list_events(
+    request: ApiRequest, type: Search | None = None, cursor: str | None = None, limit: paging.Limit = paging.SIZE
+) -> HttpResponse:
+    """Newest first, with what followed from each."""
+    found = Event.objects.for_user(request.auth.user)
+    if type is not None:
+        found = found.filter(type=type)
+    return paging.answer_page(with_effects(found), request, cursor, limit, document)
+
+
+@router.get("/{uuid:event_id}", response=EventDocument, summary="Read an event")
+def read_event(request: ApiRequest, event_id: UUID) -> HttpResponse:
+    """By your id of it: its state, and what each of your rules made of it."""
+    return answer(document(get_object_or_404(with_effects(Event.objects.for_user(request.auth.user)), key=event_id)))
+
+
+@router.post("/{uuid:event_id}/replay", response={202: Taken}, summary="Handle an event again")
+def replay_event(request: ApiRequest, event_id: UUID) -> HttpResponse:
+    """As a new event of the same chain with the same data, whose id this answers; your rules ring again. A dead event
+    is handled again itself, and keeps its id."""
+    found = get_object_or_404(Event.objects.for_user(request.auth.user), key=event_id)
+    try:
+        return answer({"ids": [str(ledger.replay(found, request.auth.user))]}, 202)
+    except usage.QuotaReached as reached:
+        raise _quota(reached) from None
+
+
+def _quota(reached: usage.QuotaReached) -> Problem:
+    headers = {"Retry-After": str(reached.wait)}
+    return Problem(429, str(reached.reason.code), "Your quota of events is used up.", str(reached), headers=headers)
+
+
+class TryDocument(BaseModel):
+    """One attempt; `ended` is null while it is under way."""
+
+    number: int
+    seconds: float
+    ended: float | None
+    worker: str
+    outcome: str
+    reason: str
+
+
+class RowDocument(BaseModel):
+    """An event or a delivery. Seconds are since the first row."""
+
+    kind: str = Field(description="event or delivery.")
+    id: UUID
+    at: Instant
+    seconds: float
+    queue: str
+    type: str = Field(description="The type of an event, or the title of what was delivered.")
+    source: str = Field(description="What the producer said, or the rule or reminder.")
+    consumers: list[str] = Field(description="The rules that an event reached, or the channel of a delivery.")
+    state: str
+    reason: str
+    tries: list[TryDocument]
+    notification_id: UUID | None
+    told: int | None = Field(description="How many people of its topic an event has reached; null without a topic.")
+
+
+class TraceDocument(BaseModel):
+    correlation_id: UUID
+    rows: list[RowDocument] = Field(description="Oldest first.")
+    more: bool = Field(description="Whether the chain has more than is shown.")
+
+
+@trace_router.get("/{uuid:correlation_id}", response=TraceDocument, summary="Read the trace of a chain")
+def read_trace(request: ApiRequest, correlation_id: UUID) -> HttpResponse:
+    """Every event, delivery and attempt of yours with this correlation id, or of the batch with this id."""
+    found = trace(correlation_id, request.auth.user)
+    if not found.rows:
+        raise Http404
+    rows = [fields_of(RowDocument, row, tries=[fields_of(TryDocument, one) for one in row.tries]) for row in found.rows]
+    return answer({"correlation_id": str(correlation_id), "rows": rows, "more": found.more})

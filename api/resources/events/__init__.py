@@ -1,1 +1,0 @@
-"""Events: publish them, and see what followed."""

@@ -1,0 +1,298 @@
+"""Notifications: messages, and what became of them; send one, list, read and cancel."""
+
+import json
+from datetime import timedelta
+from typing import Any, Literal, cast
+from uuid import UUID
+
+from django import forms
+from django.db.models import Prefetch, Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils import timezone
+from ninja import Router
+from pydantic import BaseModel, Field
+
+from api.protocol import paging
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import Body, Data, Instant, Texts
+from api.protocol.problems import FieldError, Problem, invalid, require_valid
+from common.web.paging import LAST_ID, Span
+from notifications.channels.text_preview import Reading
+from notifications.deliveries import send, withdrawal
+from notifications.deliveries.history import Period, candidates, with_delivery
+from notifications.inputs.channels_form import ChannelsField
+from notifications.messages import text
+from notifications.models import Attempt, Channel, Delivery, Notification
+from notifications.models.channel import verified
+from people.models import User
+from schedules.inputs.reminder_form import ReminderForm
+from work.reasons import sentence
+
+router = Router(tags=["notifications"], auth=Bearer("notifications"))
+
+
+class ReasonDocument(BaseModel):
+    """`code` and `params` are for programs, `text` is for people. All are empty where nothing needs a reason."""
+
+    code: str
+    params: dict[str, Any]
+    text: str
+
+
+class AttemptDocument(BaseModel):
+    """One try; `number` counts since the last replay. `outcome` is empty while it is under way."""
+
+    number: int
+    replay: int
+    started: Instant
+    finished: Instant | None
+    outcome: str
+    reason: ReasonDocument
+
+
+class DeliveryDocument(BaseModel):
+    """`id` is the idempotency key that the receiver gets."""
+
+    id: UUID
+    notification_id: UUID
+    channel: UUID
+    channel_label: str
+    kind: str
+    state: str = Field(description="pending, sending, delivered, dead, unknown, cancelled or expired.")
+    reason: ReasonDocument
+    cause: str = Field(description="The group of a dead letter; empty for others.")
+    tries: int
+    replays: int
+    available: Instant = Field(description="Not sent before this.")
+    expires: Instant | None
+    settled: Instant | None
+
+
+class DeliveryWithAttempts(DeliveryDocument):
+    attempts: list[AttemptDocument]
+
+
+class Length(BaseModel):
+    """The length of the text on a channel; `limit` is null without one, `cut` if the text does not fit."""
+
+    channel: UUID
+    length: int
+    limit: int | None
+    unit: str
+    cut: bool
+
+
+class NotificationBase(BaseModel):
+    id: UUID
+    batch_id: UUID
+    origin: str = Field(
+        description="schedule, announcement, api (by this API), event (by a rule), topic, test, code or notice."
+    )
+    schedule_id: UUID | None = Field(description="Of your own schedule; null for announcements.")
+    slot: Instant | None
+    title: str
+    body: str
+    urgent: bool
+    category: str
+    data: Any
+    outcome: str = Field(description="open, full, partial, failed or dropped.")
+    acknowledged: Instant | None
+    created: Instant
+
+
+class NotificationDocument(NotificationBase):
+    deliveries: list[DeliveryDocument]
+
+
+class NotificationWithAttempts(NotificationBase):
+    deliveries: list[DeliveryWithAttempts]
+
+
+def document(notification: Notification, *, attempts: bool = False) -> dict[str, Any]:
+    """Its deliveries must be prefetched with their channels, and with their attempts (`history`) if those are shown."""
+    schedule_id = notification.origin_id if notification.origin == Notification.Origin.SCHEDULE else None
+    return fields_of(
+        NotificationDocument,
+        notification,
+        schedule_id=schedule_id,
+        title=notification.subject,
+        acknowledged=notification.acknowledged_at,
+        created=notification.created_at,
+        deliveries=[
+            delivery_document(one) | ({"attempts": [_attempt(each) for each in one.history.all()]} if attempts else {})
+            for one in notification.ordered_deliveries()
+        ],
+    )
+
+
+def delivery_document(delivery: Delivery) -> dict[str, Any]:
+    return fields_of(
+        DeliveryDocument,
+        delivery,
+        channel=delivery.channel_id,
+        channel_label=delivery.channel.label,
+        kind=delivery.provider,
+        reason=reason_of(delivery),
+        available=delivery.available_at,
+        expires=delivery.expires_at,
+        settled=delivery.settled_at,
+    )
+
+
+def lengths(reading: Reading) -> list[dict[str, Any]]:
+    return [fields_of(Length, one, channel=one.channel_id) for one in reading.lengths]
+
+
+def reason(code: str, params: Any) -> dict[str, Any]:
+    return {"code": code, "params": params if isinstance(params, dict) else {}, "text": sentence(code, params)}
+
+
+def reason_of(row: Any) -> dict[str, Any]:
+    return reason(row.reason_code, row.reason_params)
+
+
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    return fields_of(
+        AttemptDocument, attempt, started=attempt.started_at, finished=attempt.finished_at, reason=reason_of(attempt)
+    )
+
+
+_FURTHEST = timedelta(days=366)
+
+
+class MessageBody(Body):
+    title: str = Field(description="Sent as it is.", json_schema_extra={"minLength": 1, "maxLength": text.MAX_SUBJECT})
+    body: str = Field("", description="Sent as it is.", json_schema_extra={"maxLength": text.MAX_BODY})
+    channels: Texts = Field(
+        description="Ids of your channels. Each gets the message.", json_schema_extra={"minItems": 1}
+    )
+    send_at: Instant | None = Field(None, description="Not before this; at most a year ahead. Without it, now.")
+    urgent: bool = Field(False, description="Also sent during your quiet hours.")
+    category: str = Field(
+        "",
+        description="A word of yours. Webhooks get it.",
+        json_schema_extra={"pattern": "^[-a-zA-Z0-9_]*$", "maxLength": 50},
+    )
+    data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
+
+
+class Accepted(BaseModel):
+    """`id` is the notification's. Each delivery is one channel's."""
+
+    id: UUID
+    batch_id: UUID
+    deliveries: list[UUID]
+
+
+class MessageForm(forms.Form):
+    """Texts and channels with the limits and the words of the reminder's form, without its placeholders."""
+
+    title = forms.CharField(
+        max_length=text.MAX_SUBJECT, error_messages=ReminderForm.base_fields["title"].error_messages
+    )
+    body = forms.CharField(
+        required=False,
+        max_length=text.MAX_BODY,
+        error_messages={"max_length": "This text is %(show_value)d characters long; at most %(limit_value)d are sent."},
+    )
+    channels = ChannelsField()
+    category = forms.SlugField(
+        required=False, max_length=50, error_messages=ReminderForm.base_fields["category"].error_messages
+    )
+
+    def __init__(self, data: dict[str, Any], user: User) -> None:
+        super().__init__(data)
+        own = Channel.objects.for_messages().filter(verified(), user=user)
+        cast(ChannelsField, self.fields["channels"]).own = list(own)
+
+    def clean_title(self) -> str:
+        """A subject is one line."""
+        return " ".join(self.cleaned_data["title"].split())
+
+
+@router.post("", response={202: Accepted}, summary="Send a message")
+def send_message(request: ApiRequest, body: MessageBody) -> HttpResponse:
+    """To verified channels of yours. Waits for the end of your quiet hours, unless it is urgent."""
+    user, now = request.auth.user, timezone.now()
+    form = MessageForm(body.model_dump(include={"title", "body", "channels", "category"}), user)
+    if body.send_at is not None and not now <= body.send_at <= now + _FURTHEST:
+        passed = "This time has passed. Leave it out to send now."
+        raise invalid(FieldError("send_at", passed if body.send_at < now else "Choose a time within a year."))
+    require_valid(form)
+    data = None if body.data is None else json.dumps(body.data)
+    try:
+        sent = send.send(user, now, **form.cleaned_data, send_at=body.send_at, urgent=body.urgent, data=data)
+    except send.TooMany as refusal:
+        raise Problem(429, "too-many-messages", "This message was not sent.", str(refusal)) from None
+    accepted = {
+        "id": str(sent.notification_id),
+        "batch_id": str(sent.batch_id),
+        "deliveries": [str(key) for key in sent.deliveries],
+    }
+    return answer(accepted, 202, Location=reverse("api:read_notification", args=[sent.notification_id]))
+
+
+def with_deliveries(found: QuerySet[Notification], *also: str) -> QuerySet[Notification]:
+    deliveries = Delivery.objects.select_related("channel").prefetch_related(*also).order_by("channel_id")
+    return found.prefetch_related(Prefetch("deliveries", deliveries))
+
+
+@router.get("", response=paging.Page[NotificationDocument], summary="List notifications")
+def list_notifications(
+    request: ApiRequest,
+    outcome: Literal["open", "full", "partial", "failed", "dropped"] | None = None,
+    state: Literal["pending", "sending", "delivered", "dead", "unknown", "cancelled", "expired"] | None = None,
+    channel: UUID | None = None,
+    since: Instant | None = None,
+    until: Instant | None = None,
+    tests: bool | None = None,
+    schedule: UUID | None = None,
+    cursor: str | None = None,
+    limit: paging.Limit = paging.SIZE,
+) -> HttpResponse:
+    """Newest first, with the state of each delivery. Reading one shows its attempts too.
+
+    `state` and `channel` keep those with a delivery in this state, on this channel of yours, removed or not. `until` is
+    not included. `tests` keeps the codes and tests of channels, or leaves them out.
+    """
+    period = Period(since, until)
+    found = period.of(Notification.objects.for_user(request.auth.user))
+    if outcome is not None:
+        found = found.filter(outcome=outcome)
+    if schedule is not None:
+        found = found.filter(origin_id=schedule)
+    if tests is not None:
+        of_channels = Q(origin__in=Notification.OF_CHANNELS)
+        found = found.filter(of_channels if tests else ~of_channels)
+    if state is not None or channel is not None:
+        mine = Channel.objects.filter(user=request.auth.user)
+        channels = list((mine.filter(id=channel) if channel else mine).values_list("id", flat=True))
+        states = Delivery.State.values if state is None else [state]
+        if tests or outcome is not None or schedule is not None:
+            found = with_delivery(found, channels, states)
+        else:
+            below = LAST_ID if cursor is None else UUID(paging.read(cursor, request))
+            without = Notification.OF_CHANNELS if tests is False else ()
+            found = found.filter(id__in=candidates(channels, states, period, Span(limit + 1, below=below), without))
+    return paging.answer_page(with_deliveries(found), request, cursor, limit, document)
+
+
+@router.get("/{uuid:notification_id}", response=NotificationWithAttempts, summary="Read a notification")
+def read_notification(request: ApiRequest, notification_id: UUID) -> HttpResponse:
+    """With each delivery and each attempt, and why it failed or waits."""
+    return answer(document(_read(request, notification_id), attempts=True))
+
+
+@router.post("/{uuid:notification_id}/cancel", response=NotificationWithAttempts, summary="Cancel a notification")
+def cancel_notification(request: ApiRequest, notification_id: UUID) -> HttpResponse:
+    """Cancels what has not gone out. What is being sent may arrive; if it fails, it is not tried again."""
+    withdrawal.cancel(Notification.objects.for_user(request.auth.user).filter(id=notification_id))
+    return answer(document(_read(request, notification_id), attempts=True))
+
+
+def _read(request: ApiRequest, notification_id: UUID) -> Notification:
+    mine = Notification.objects.for_user(request.auth.user)
+    return get_object_or_404(with_deliveries(mine, "history"), id=notification_id)

@@ -1,1 +1,0 @@
-"""Notifications: messages, and what became of them."""

@@ -1,0 +1,343 @@
+"""Rules, which ring when something happens: list, create, read, try, change, switch, delete and restore them."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Self
+from uuid import UUID
+
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from ninja import Router
+from pydantic import BaseModel, FailFast, Field, model_validator
+
+from api.protocol import paging, versions
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import Body, Instant, Texts, limited
+from api.protocol.problems import FieldError, errors, invalid
+from api.resources.events import Data, Type
+from api.resources.notifications import Length, ReasonDocument, lengths, reason
+from events.inputs.conditions_field import LONGEST_VALUE, MOST_CONDITIONS
+from events.inputs.rule_form import RuleForm
+from events.models import Event, Rule
+from events.pure import matching
+from events.pure.envelope import as_sent
+from events.pure.matching import Condition
+from events.reasons import OPERATORS
+from events.rules import changes, preview, words
+from events.rules.changes import PLAIN
+from notifications.channels import text_preview
+from notifications.inputs.channels_form import IN_ORDER
+from notifications.messages import text
+from notifications.models import Channel
+from people.models import User
+from people.user_lock import lock_user
+from work.reasons import Reason
+
+router = Router(tags=["rules"], auth=Bearer("events"))
+
+
+class ConditionDocument(BaseModel):
+    field: str
+    operator: str
+    value: str
+
+
+class RuleDocument(BaseModel):
+    """`digest_at` is a time of day in your time zone."""
+
+    id: UUID
+    enabled: bool
+    version: int = Field(description="As in `ETag`.")
+    name: str
+    type_pattern: str
+    source: str
+    conditions: list[ConditionDocument] = Field(description="Empty if they are damaged; then the rule does not ring.")
+    title: str
+    body: str
+    channels: list[UUID]
+    in_order: bool
+    escalate_after: int | None
+    urgent: bool
+    throttle_count: int | None
+    throttle_seconds: int | None
+    digest_seconds: int | None
+    digest_at: str | None
+    digest_count: int | None
+    digest_key: str
+    series: str
+    series_ends_on: str
+    series_key: str
+    created: Instant
+    updated: Instant
+
+
+def document(rule: Rule) -> dict[str, Any]:
+    return fields_of(
+        RuleDocument,
+        rule,
+        conditions=conditions(rule),
+        channels=[str(channel.id) for channel in rule.ordered_channels()],
+        in_order=bool(rule.channel_order),
+        created=rule.created_at,
+        updated=rule.updated_at,
+    )
+
+
+def conditions(rule: Rule) -> list[dict[str, str]]:
+    """None if they are damaged."""
+    try:
+        found = matching.read_conditions(rule.conditions)
+    except ValueError:
+        return []
+    return [{"field": one.field, "operator": one.operator, "value": matching.shown(one.value)} for one in found]
+
+
+class ConditionBody(Body):
+    field: str = Field(
+        description=f"A path such as `data.amount`, or one of {', '.join(matching.PLACES)}.",
+        json_schema_extra={"pattern": f"^({'|'.join(matching.PLACES)}|{matching.PATH.pattern})$"},
+    )
+    operator: str = Field(json_schema_extra={"enum": [*OPERATORS]})
+    value: str | int | float | bool | None = Field(
+        "", description=f"Kept as text of at most {LONGEST_VALUE} characters, and compared by what it says."
+    )
+
+
+class RuleBody(Body):
+    model_config = limited(RuleForm)
+
+    name: str = Field(json_schema_extra={"minLength": 1})
+    type_pattern: str = Field(
+        description="`order.paid`, `order.*` for what begins so, or `*` for every event.",
+        json_schema_extra={"pattern": f"^({matching.PATTERN.pattern})$"},
+    )
+    source: str = Field("", description="Only events from this source; empty: from anywhere.")
+    conditions: Annotated[list[ConditionBody], FailFast()] = Field(
+        [], description="All must hold.", json_schema_extra={"maxItems": MOST_CONDITIONS}
+    )
+    title: str = Field(description="Placeholders as in `body`.", json_schema_extra={"minLength": 1})
+    body: str = Field(
+        "",
+        description="Placeholders: {type}, {source}, {time}, {id}, and {data.…} for a field.",
+        json_schema_extra={"maxLength": text.MAX_BODY},
+    )
+    channels: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
+    in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
+    escalate_after: int | None = Field(
+        None, description="With in_order: minutes without an acknowledgement until the next channel is tried."
+    )
+    urgent: bool = Field(False, description="Also sent during your quiet hours.")
+    throttle_count: int | None = Field(None, description="Ring at most so often in `throttle_seconds`.")
+    throttle_seconds: int | None = Field(None)
+    digest_seconds: int | None = Field(None, description="One message for all events of so long.")
+    digest_at: str | None = Field(None, description="One message a day, at this time in your time zone: `09:00`.")
+    digest_count: int | None = Field(None, description="With one of these: not more events in a message.")
+    digest_key: str = Field("", description="With one of these: a message for each value of this field.")
+    series: str = Field(
+        "",
+        description="Steps that follow the message, one a line, each `when | title | text`: "
+        "`3 days | Still open? | Pay {data.order_id}.`",
+    )
+    series_ends_on: str = Field("", description="The type of the event that ends them.")
+    series_key: str = Field("", description="A field of which that event has the same value.")
+
+
+class RulePatch(RuleBody):
+    """Fields that are not given stay as they are."""
+
+    model_config = limited(RuleForm)
+
+    name: str = Field(None)  # type: ignore[assignment]  # absent, never null
+    type_pattern: str = Field(None)  # type: ignore[assignment]
+    title: str = Field(None)  # type: ignore[assignment]
+    channels: Texts = Field(None)  # type: ignore[arg-type]
+
+
+def described(
+    body: RuleBody, user: User, rule: Rule | None = None, place: str = "", also: Iterable[UUID] = ()
+) -> tuple[Rule, list[Channel]]:
+    """The rule, not saved, and its channels: a new one, or what `body` makes of `rule`. Raises a 422 problem.
+
+    What a patch does not give stays. `place` stands before the names of fields in errors; channels in `also` may be
+    used before they are confirmed.
+    """
+    is_patch = isinstance(body, RulePatch)
+    given = body.model_fields_set if is_patch else RuleBody.model_fields.keys()
+    fields: dict[str, Any] = {"version": rule.version} if rule else {}
+    if rule and is_patch:
+        fields |= {name: getattr(rule, name) for name in PLAIN} | {"conditions": conditions(rule)}
+    fields |= body.model_dump(include={*PLAIN, "channels"} & given)
+    in_order = body.in_order if "in_order" in given else bool(rule and rule.channel_order)
+    fields |= {"one_by_one": IN_ORDER} if in_order else {}
+    form = RuleForm(fields, user=user, rule=rule, also=also)
+    fields.setdefault("channels", form.initial["channels"])  # the form has read those that stay
+    if not form.is_valid():
+        raise invalid(*_errors(form, place))
+    return form.as_rule(), form.ordered()
+
+
+def _errors(form: RuleForm, place: str) -> list[FieldError]:
+    found = []
+    for one in errors(form, called=lambda name: {"one_by_one": "in_order", "__all__": ""}.get(name, name)):
+        path, code = one.field, one.code
+        if "." in code:  # of a row of the conditions
+            row, code = code.rsplit(".", 1)
+            path = f"conditions.{row}"
+        found.append(FieldError(place + path, one.detail, code))
+    return found
+
+
+@contextmanager
+def _changing(request: ApiRequest, rule_id: UUID) -> Iterator[Rule]:
+    """Lock the rule in a transaction, if it is at the version of `If-Match`. Raises problems 404 and 412."""
+    with transaction.atomic():
+        yield versions.locked(request, Rule.objects.for_user(request.auth.user), document, id=rule_id)
+
+
+def _show(rule: Rule, status: int = 200, **headers: str) -> HttpResponse:
+    return answer(document(rule), status, ETag=versions.etag(rule.version), **headers)
+
+
+@router.get("", response=paging.Page[RuleDocument], summary="List rules")
+def list_rules(request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE) -> HttpResponse:
+    """Newest first."""
+    found = Rule.objects.for_user(request.auth.user).prefetch_related("channels")
+    return paging.answer_page(found, request, cursor, limit, document)
+
+
+@router.post("", response={201: RuleDocument}, summary="Create a rule")
+def create_rule(request: ApiRequest, body: RuleBody) -> HttpResponse:
+    """It rings for events from now on. Send an `Idempotency-Key`, so that a repeated request creates one."""
+    with lock_user(request.auth.user):
+        rule = changes.create(*described(body, request.auth.user))
+    return _show(rule, 201, Location=reverse("api:read_rule", args=[rule.id]))
+
+
+@router.get("/{uuid:rule_id}", response=RuleDocument, summary="Read a rule")
+def read_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
+    """`ETag` is its version: send it as `If-Match` with a change."""
+    return _show(get_object_or_404(Rule.objects.for_user(request.auth.user), id=rule_id))
+
+
+@router.put("/{uuid:rule_id}", response=RuleDocument, summary="Replace a rule")
+def replace_rule(request: ApiRequest, rule_id: UUID, body: RuleBody) -> HttpResponse:
+    """Fields that are not given get their defaults."""
+    with _changing(request, rule_id) as rule:
+        return _show(changes.change(*described(body, request.auth.user, rule)))
+
+
+@router.patch("/{uuid:rule_id}", response=RuleDocument, summary="Change some fields of a rule")
+def change_rule(request: ApiRequest, rule_id: UUID, body: RulePatch) -> HttpResponse:
+    """Fields that are not given stay as they are."""
+    with _changing(request, rule_id) as rule:
+        return _show(changes.change(*described(body, request.auth.user, rule)))
+
+
+@router.delete("/{uuid:rule_id}", response={204: None}, summary="Delete a rule")
+def delete_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
+    """Cancels what is not sent yet. What it did stays, and `restore` undoes it."""
+    with _changing(request, rule_id) as rule:
+        changes.delete(rule.id)
+    return HttpResponse(status=204)
+
+
+@router.post("/{uuid:rule_id}/restore", response=RuleDocument, summary="Restore a deleted rule")
+def restore_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
+    """Events that came while it was deleted do not ring."""
+    with lock_user(request.auth.user):
+        mine = Rule.objects.filter(user=request.auth.user, deleted_at__isnull=False)
+        deleted = versions.locked(request, mine, document, id=rule_id)
+        if changes.limit_reached(request.auth.user):
+            raise invalid(FieldError("(body)", words.limit_reached(), "limit_reached"))
+        return _show(changes.restore(deleted.id))
+
+
+@router.post("/{uuid:rule_id}/enable", response=RuleDocument, summary="Switch a rule on")
+def enable_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
+    """Events that came while it was off do not ring."""
+    with _changing(request, rule_id):
+        return _show(changes.switch(rule_id, True))
+
+
+@router.post("/{uuid:rule_id}/disable", response=RuleDocument, summary="Switch a rule off")
+def disable_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
+    """It rings no more, and what it caused and is not sent yet is cancelled."""
+    with _changing(request, rule_id):
+        return _show(changes.switch(rule_id, False))
+
+
+class Sample(Body):
+    type: Type
+    source: str = Field("", max_length=200)
+    data: Data = Field(default_factory=dict)
+
+
+class PreviewBody(Body):
+    """A rule, and an event of yours by its id or one that is given here."""
+
+    rule: RuleBody
+    event_id: UUID | None = Field(None, strict=False)
+    event: Sample | None = None
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        if (self.event_id is None) == (self.event is None):
+            raise ValueError("Give either event_id or event.")
+        return self
+
+
+class CheckedCondition(ConditionDocument):
+    """`reason` says why it does not hold."""
+
+    holds: bool
+    reason: ReasonDocument
+
+
+class RulePreview(BaseModel):
+    """Its limit and digest aside. `missing` are the fields that the texts name and the event does not have."""
+
+    rings: bool
+    fits_type: bool
+    fits_source: bool
+    conditions: list[CheckedCondition]
+    title: str
+    body: str
+    missing: list[str]
+    lengths: list[Length]
+
+
+@router.post("/preview", auth=Bearer("read"), response=RulePreview, summary="Preview a rule")
+def preview_rule(request: ApiRequest, body: PreviewBody) -> HttpResponse:
+    """Checks a rule and says what it would make of an event. Nothing is saved or sent."""
+    user = request.auth.user
+    rule, channels = described(body.rule, user, place="rule.")
+    conditions = [Condition(**one) for one in rule.conditions]
+    found = preview.outcome(rule.type_pattern, rule.source, conditions, rule.title, rule.body, _envelope(body, user))
+    reading = text_preview.read(user, found.said, channels, None)
+    return answer(
+        fields_of(
+            RulePreview,
+            found,
+            conditions=[_checked(*one) for one in found.conditions],
+            title=reading.subject,
+            body=reading.body,
+            lengths=lengths(reading),
+        )
+    )
+
+
+def _envelope(body: PreviewBody, user: User) -> dict[str, Any]:
+    if body.event is not None:
+        return body.event.model_dump()
+    assert body.event_id is not None  # noqa: S101 - `_has_one`
+    if (event := Event.objects.for_user(user).filter(key=body.event_id).first()) is None:
+        raise invalid(FieldError("event_id", "You have no event with this id. Correct it, or give the event itself."))
+    return as_sent(event)
+
+
+def _checked(condition: Condition, unmet: Reason | None) -> dict[str, Any]:
+    why = reason("", {}) if unmet is None else reason(unmet.code, unmet.params)
+    return fields_of(CheckedCondition, condition, holds=unmet is None, reason=why)

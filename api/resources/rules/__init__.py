@@ -1,1 +1,0 @@
-"""Rules: what rings when something happens."""
