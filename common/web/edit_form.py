@@ -24,6 +24,15 @@ def refuse(form: forms.Form, field: str | None, code: str, said: StrOrPromise) -
     form.add_error(field, forms.ValidationError(said, code))
 
 
+class WholeNumberField(forms.IntegerField):
+    """An optional whole number. `said` is the error of every other value, or the errors by their codes."""
+
+    def __init__(self, label: StrOrPromise, least: int, most: int, said: Any, **options: Any) -> None:
+        errors = said if isinstance(said, dict) else dict.fromkeys(("invalid", "min_value", "max_value"), said)
+        options = {"widget": forms.NumberInput(attrs={"inputmode": "numeric"}), "error_messages": errors} | options
+        super().__init__(label=label, required=False, min_value=least, max_value=most, **options)
+
+
 class EditForm(forms.Form):
     """`is_new`: it creates a row, with the id `made_as`; otherwise it edits the row at `version`."""
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.texts.numbers import grouped_lazy
 from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
-from common.web.edit_form import EditForm, refuse
+from common.web.edit_form import EditForm, WholeNumberField, refuse
 from events.inputs.conditions_field import MOST_CONDITIONS, ConditionsField, check_field
 from events.inputs.differences import differences
 from events.inputs.seconds_field import SecondsField
@@ -48,21 +48,13 @@ def _check_steps(written: str) -> None:
     steps.read(written, matching.check)
 
 
-def _count(label: StrOrPromise, least: int, most: int, help_text: StrOrPromise) -> forms.IntegerField:
+def _count(label: StrOrPromise, least: int, most: int, help_text: StrOrPromise) -> WholeNumberField:
     number = format_lazy(
         gettext_lazy("Enter a whole number from {least} to {most}, or leave it empty."),
         least=least,
         most=grouped_lazy(most),
     )
-    return forms.IntegerField(
-        label=label,
-        required=False,
-        min_value=least,
-        max_value=most,
-        widget=forms.NumberInput(attrs={"min": least, "inputmode": "numeric"}),
-        help_text=help_text,
-        error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), number),
-    )
+    return WholeNumberField(label, least, most, number, help_text=help_text)
 
 
 def _text(label: StrOrPromise, most: int, attrs: Mapping[str, Any], **options: Any) -> forms.CharField:

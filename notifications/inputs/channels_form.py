@@ -14,7 +14,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
-from common.web.edit_form import refuse
+from common.web.edit_form import WholeNumberField, refuse
 from notifications.messages.change_types import STATUS
 from notifications.models import Channel, sort_channels
 from notifications.models.channel import VERIFIED_SQL
@@ -105,18 +105,16 @@ class ChannelsForm(forms.Form):
         widget=forms.RadioSelect,
         error_messages={"invalid_choice": gettext_lazy("Choose “All at once” or “In order”.")},
     )
-    escalate_after = forms.IntegerField(
-        label=gettext_lazy("Minutes to wait for an acknowledgement"),
-        required=False,
-        min_value=1,
-        max_value=LONGEST_WAIT,
-        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
-        help_text=gettext_lazy("Then the next channel is tried. Empty: only after a failure."),
-        error_messages={
+    escalate_after = WholeNumberField(
+        gettext_lazy("Minutes to wait for an acknowledgement"),
+        1,
+        LONGEST_WAIT,
+        {
             "invalid": format_lazy(_NUMBER, example=10),
             "min_value": gettext_lazy("Enter at least 1 minute, or leave it empty."),
             "max_value": gettext_lazy("Enter at most %(limit_value)d minutes (a week), or leave it empty."),
         },
+        help_text=gettext_lazy("Then the next channel is tried. Empty: only after a failure."),
     )
 
     def offer_channels(
@@ -144,14 +142,13 @@ class ChannelsForm(forms.Form):
 
     def _add_positions(self, own: Sequence[Channel], order: Sequence[UUID]) -> None:
         for channel in own:
-            self.fields[_name(channel)] = forms.IntegerField(
-                label=_("Position of %(label)s") % {"label": channel.label},
-                required=False,
+            self.fields[_name(channel)] = WholeNumberField(
+                _("Position of %(label)s") % {"label": channel.label},
+                1,
+                _LAST - 1,
+                format_lazy(_NUMBER, example=1),
                 initial=list(order).index(channel.id) + 1 if channel.id in order else None,
-                min_value=1,
-                max_value=_LAST - 1,
                 widget=forms.NumberInput(attrs={"inputmode": "numeric", "class": "position"}),
-                error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), format_lazy(_NUMBER, example=1)),
             )
 
     def positions(self) -> Iterator[BoundField]:

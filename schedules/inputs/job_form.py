@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from common.web.edit_form import EditForm, refuse
+from common.web.edit_form import EditForm, WholeNumberField, refuse
 from jobs import kinds
 from jobs.kinds.base import JobKind
 from jobs.models import Connection
@@ -62,17 +62,12 @@ class JobForm(EditForm):
         widget=forms.RadioSelect,
         error_messages={"invalid_choice": gettext_lazy("Choose “daily”, “after” or “send”.")},
     )
-    errors_allowed = forms.IntegerField(
-        label=gettext_lazy("Failures in a row"),
-        required=False,
+    errors_allowed = WholeNumberField(
+        gettext_lazy("Failures in a row"),
+        1,
+        MOST_ERRORS_ALLOWED,
+        format_lazy(gettext_lazy("Enter a whole number from 1 to {most}, such as 3."), most=MOST_ERRORS_ALLOWED),
         initial=3,
-        min_value=1,
-        max_value=MOST_ERRORS_ALLOWED,
-        widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
-        error_messages=dict.fromkeys(
-            ("invalid", "min_value", "max_value"),
-            format_lazy(gettext_lazy("Enter a whole number from 1 to {most}, such as 3."), most=MOST_ERRORS_ALLOWED),
-        ),
     )
 
     job: JobKind | None

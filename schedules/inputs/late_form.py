@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common.texts.numbers import grouped, grouped_lazy
 from common.texts.types import StrOrPromise
-from common.web.edit_form import refuse
+from common.web.edit_form import WholeNumberField, refuse
 from schedules.models import Schedule
 
 LONGEST_GRACE = 7 * 24 * 3600  # seconds
@@ -16,22 +16,13 @@ LONGEST_SPREAD = 24 * 3600  # seconds
 LONGEST_STALE = 30 * 24 * 3600  # seconds
 
 
-def _seconds(label: StrOrPromise, initial: int, most: int, help_text: StrOrPromise) -> forms.IntegerField:
+def _seconds(label: StrOrPromise, initial: int, most: int, help_text: StrOrPromise) -> WholeNumberField:
     number = format_lazy(
         gettext_lazy("Enter a whole number of seconds from 0 to {most}, such as {initial}."),
         most=grouped_lazy(most),
         initial=initial,
     )
-    return forms.IntegerField(
-        label=label,
-        required=False,
-        initial=initial,
-        min_value=0,
-        max_value=most,
-        widget=forms.NumberInput(attrs={"min": 0, "inputmode": "numeric"}),
-        help_text=help_text,
-        error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), number),
-    )
+    return WholeNumberField(label, 0, most, number, help_text=help_text, initial=initial)
 
 
 class LateForm(forms.Form):
@@ -55,20 +46,15 @@ class LateForm(forms.Form):
         gettext_lazy("Maximum delay in seconds, so that not everything is sent at once."),
     )
 
-    stale_after = forms.IntegerField(
-        label=gettext_lazy("Do not send if older than"),
-        required=False,
-        min_value=1,
-        max_value=LONGEST_STALE,
-        widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
-        help_text=gettext_lazy("Seconds after it was due. One-time reminders are dropped too. Empty: no limit."),
-        error_messages=dict.fromkeys(
-            ("invalid", "min_value", "max_value"),
-            format_lazy(
-                gettext_lazy("Enter a whole number of seconds from 1 to {most}, such as 3600, or leave it empty."),
-                most=grouped_lazy(LONGEST_STALE),
-            ),
+    stale_after = WholeNumberField(
+        gettext_lazy("Do not send if older than"),
+        1,
+        LONGEST_STALE,
+        format_lazy(
+            gettext_lazy("Enter a whole number of seconds from 1 to {most}, such as 3600, or leave it empty."),
+            most=grouped_lazy(LONGEST_STALE),
         ),
+        help_text=gettext_lazy("Seconds after it was due. One-time reminders are dropped too. Empty: no limit."),
     )
 
     def clean(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.texts.types import StrOrPromise
-from common.web.edit_form import refuse
+from common.web.edit_form import WholeNumberField, refuse
 from schedules import rules
 from schedules.firing.forecast import Coming, Forecast, Silent
 from schedules.inputs import repeat_form
@@ -123,18 +123,16 @@ class TimingForm(RepeatForm):
         widget=forms.TextInput(attrs={"placeholder": "2026-12-25, 2027-01-01", "autocomplete": "off"}),
         help_text=gettext_lazy("Dates on which nothing is sent, separated by commas."),
     )
-    max_count = forms.IntegerField(
-        label=gettext_lazy("At most"),
-        required=False,
-        min_value=1,
-        max_value=_MAX_COUNT,
-        widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
-        help_text=gettext_lazy("How often it rings in total."),
-        error_messages={
+    max_count = WholeNumberField(
+        gettext_lazy("At most"),
+        1,
+        _MAX_COUNT,
+        {
             "invalid": gettext_lazy("Enter a whole number, such as 10, or leave this empty."),
             "min_value": gettext_lazy("Enter 1 or more, or leave this empty."),
             "max_value": gettext_lazy("At most %(limit_value)d times. Leave this empty for no limit."),
         },
+        help_text=gettext_lazy("How often it rings in total."),
     )
 
     def __init__(
