@@ -157,7 +157,7 @@ def check_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
 def document(connection: Connection) -> dict[str, Any]:
     kind = connections.find(connection.kind)
     fields = kind.form_initial(Destination(connection.address)) if kind else {}
-    return fields_of(ConnectionDocument, connection, fields=fields, created=connection.created_at)
+    return fields_of(ConnectionDocument, connection, fields=fields)
 
 
 def _show(connection: Connection, status: int = 200, **headers: str) -> HttpResponse:

@@ -18,6 +18,7 @@ from api.resources.notifications import ReasonDocument, reason_of
 from events.inbound import addresses, receive
 from events.inbound.forms import InboundForm
 from events.models import InboundAddress, InboundRequest
+from people.models import User
 
 router = Router(tags=["events"], auth=Bearer("events"))
 
@@ -99,11 +100,7 @@ def list_inbound(request: ApiRequest) -> HttpResponse:
 @router.post("", response={201: NewInboundDocument}, summary="Make an inbound address")
 def create_inbound(request: ApiRequest, body: InboundBody) -> HttpResponse:
     """Posts to its `url` become your events."""
-    try:
-        made = addresses.create(request.auth.user, form_of(body, None))
-    except addresses.TooMany as refusal:
-        raise conflict(str(refusal)) from None
-    return _with_url(made, 201)
+    return _with_url(make(request.auth.user, body), 201)
 
 
 @router.get("/{uuid:address_id}", response=InboundDocument, summary="Read an inbound address")
@@ -116,7 +113,7 @@ def read_inbound(request: ApiRequest, address_id: UUID) -> HttpResponse:
 def replace_inbound(request: ApiRequest, address_id: UUID, body: InboundBody) -> HttpResponse:
     """Its `url` stays, and its secret where the body has none."""
     address = _own(request, address_id)
-    addresses.change(address, form_of(body, address))
+    addresses.change(address, _form(body, address))
     return answer(document(address))
 
 
@@ -157,7 +154,15 @@ def _own(request: ApiRequest, address_id: UUID) -> InboundAddress:
     return get_object_or_404(InboundAddress.objects.for_user(request.auth.user), id=address_id)
 
 
-def form_of(body: InboundBody, address: InboundAddress | None) -> InboundForm:
+def make(user: User, body: InboundBody, like: InboundAddress | None = None) -> InboundAddress:
+    """`like` has a secret already, so that none is required. Raises problems 409 and 422."""
+    try:
+        return addresses.create(user, _form(body, like))
+    except addresses.TooMany as refusal:
+        raise conflict(str(refusal)) from None
+
+
+def _form(body: InboundBody, address: InboundAddress | None) -> InboundForm:
     """The page's form of a body. Raises a 422 problem."""
     given = body.model_dump(include={"label", "scheme", "secret", "enabled"})
     given |= {f"signature_{name}": value for name, value in body.signature.model_dump().items()}
@@ -173,9 +178,7 @@ def _field(name: str) -> str:
 
 
 def document(address: InboundAddress) -> dict[str, Any]:
-    return fields_of(
-        InboundDocument, address, signature=address.options, event=address.fields, created=address.created_at
-    )
+    return fields_of(InboundDocument, address, signature=address.options, event=address.fields)
 
 
 def _with_url(address: InboundAddress, status: int) -> HttpResponse:

@@ -78,6 +78,4 @@ def revoke_token(request: ApiRequest, token_id: UUID) -> HttpResponse:
 
 
 def _document(token: ApiToken) -> dict[str, Any]:
-    return fields_of(
-        TokenDocument, token, created=token.created_at, expires=token.expires_at, last_used=token.last_used_at
-    )
+    return fields_of(TokenDocument, token)

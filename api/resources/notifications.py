@@ -119,8 +119,6 @@ def document(notification: Notification, *, attempts: bool = False) -> dict[str,
         notification,
         schedule_id=schedule_id,
         title=notification.subject,
-        acknowledged=notification.acknowledged_at,
-        created=notification.created_at,
         deliveries=[
             delivery_document(one) | ({"attempts": [_attempt(each) for each in one.history.all()]} if attempts else {})
             for one in notification.ordered_deliveries()
@@ -136,9 +134,6 @@ def delivery_document(delivery: Delivery) -> dict[str, Any]:
         channel_label=delivery.channel.label,
         kind=delivery.provider,
         reason=reason_of(delivery),
-        available=delivery.available_at,
-        expires=delivery.expires_at,
-        settled=delivery.settled_at,
     )
 
 
@@ -155,9 +150,7 @@ def reason_of(row: Any) -> dict[str, Any]:
 
 
 def _attempt(attempt: Attempt) -> dict[str, Any]:
-    return fields_of(
-        AttemptDocument, attempt, started=attempt.started_at, finished=attempt.finished_at, reason=reason_of(attempt)
-    )
+    return fields_of(AttemptDocument, attempt, reason=reason_of(attempt))
 
 
 _FURTHEST = timedelta(days=366)

@@ -81,8 +81,6 @@ def document(rule: Rule) -> dict[str, Any]:
         conditions=conditions(rule),
         channels=[str(channel.id) for channel in rule.ordered_channels()],
         in_order=bool(rule.channel_order),
-        created=rule.created_at,
-        updated=rule.updated_at,
     )
 
 

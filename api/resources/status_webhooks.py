@@ -208,7 +208,6 @@ def document(channel: Channel) -> dict[str, Any]:
         types=types if isinstance(types, list) else [],
         everybody=channel.address.get("everybody") is True,
         state="enabled" if channel.state == "verified" else channel.state,
-        created=channel.created_at,
     )
 
 

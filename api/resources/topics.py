@@ -22,6 +22,7 @@ from events.models import Event, Subscription, Topic
 from events.topics import changes, subscriptions
 from events.topics.changes import COUNTED, AddressForm, TopicForm
 from events.topics.subscriptions import ChannelsForm
+from people.models import User
 
 router = Router(tags=["topics"], auth=Bearer("events"))
 subscriptions_router = Router(tags=["subscriptions"], auth=Bearer("events"))
@@ -91,13 +92,18 @@ def list_topics(request: ApiRequest, cursor: str | None = None, limit: paging.Li
 @router.post("", response={201: TopicDocument}, summary="Make a topic")
 def create_topic(request: ApiRequest, body: TopicBody) -> HttpResponse:
     """Then publish events with its slug as their `topic`."""
-    form = TopicForm(body.model_dump(), request.auth.user)
+    topic = make(request.auth.user, body)
+    return _show(_find(request, topic.slug), 201, Location=reverse("api:read_topic", args=[topic.slug]))
+
+
+def make(user: User, body: TopicBody) -> Topic:
+    """Raises problems 409 and 422."""
+    form = TopicForm(body.model_dump(), user)
     require_valid(form)
     try:
-        topic = changes.create(form)
+        return changes.create(form)
     except changes.TopicRefused as refusal:
         raise conflict(str(refusal)) from None
-    return _show(_find(request, topic.slug), 201, Location=reverse("api:read_topic", args=[topic.slug]))
 
 
 @router.get("/{slug:slug}", response=TopicDocument, summary="Read a topic")
@@ -178,7 +184,7 @@ def remove_person(request: ApiRequest, slug: str, subscription_id: UUID) -> Http
 
 def document(topic: Topic) -> dict[str, Any]:
     """It must have `subscribers`."""
-    return fields_of(TopicDocument, topic, created=topic.created_at)
+    return fields_of(TopicDocument, topic)
 
 
 def _told(event: Event) -> dict[str, Any]:
@@ -284,7 +290,6 @@ def subscription_document(subscription: Subscription) -> dict[str, Any]:
         subscription,
         topic=_open_topic(subscription.topic),
         channels=[str(key) for key in subscription.channel_ids],
-        joined=subscription.joined_at,
     )
 
 

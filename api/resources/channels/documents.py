@@ -79,10 +79,7 @@ def document(channel: Channel) -> dict[str, Any]:
         kind=channel.provider,
         fields=_fields(channel),
         state="ready" if channel.state == "verified" else channel.state,
-        verified=channel.verified_at,
-        disabled=channel.disabled_at,
         may_enable=channel.is_owners_to_enable,
-        created=channel.created_at,
     )
 
 

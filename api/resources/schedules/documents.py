@@ -102,8 +102,6 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None, *, in_w
         audience={"kind": schedule.audience, "key": schedule.audience_key} if schedule.audience else None,
         in_order=bool(schedule.channel_order),
         excluded=[day.isoformat() for day in schedule.excluded],
-        created=schedule.created_at,
-        updated=schedule.updated_at,
         **_timing(schedule),
     )
 

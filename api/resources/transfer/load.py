@@ -5,30 +5,25 @@ An entry's new id follows from the person and its id in the file, so that a file
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from api.protocol.problems import FieldError, Problem, invalid
-from api.resources.schedules import holidays
+from api.protocol.problems import FieldError, Problem, errors, invalid
+from api.resources.schedules.holidays import HolidayBody
 from api.resources.transfer import export
-from api.resources.transfer.additions import ROOM, Additions, Entry, read
-from api.resources.transfer.export import SECTIONS
+from api.resources.transfer.sections import SECTIONS, Entry, Taker, read
 from common.parsing.budget import Budget, OverBudget
 from common.texts.numbers import grouped
-from events.inbound import addresses
-from events.rules import changes as rules
-from events.topics import changes as topics
 from jobs.changes import connections as connection_changes
 from notifications.channels import changes, verification
+from people.account.settings_form import SettingsForm
 from people.models import User
-from people.user_lock import Busy, dry_run
-from schedules.changes import editing
+from people.user_lock import Busy, dry_run, is_dry_run, lock_in_transaction
 from schedules.firing import fire
 
 MOST = 2_000
@@ -39,13 +34,7 @@ MOST_WAITS = 20
 _SECONDS = 60
 _NAMESPACE = UUID("0d1f2b64-52a8-5c0f-8a0e-6f0f7b6b6c21")
 # What operations refuse; the message is for the person.
-_REFUSALS = (
-    changes.ChannelRefused,
-    verification.CodeRefused,
-    connection_changes.TooMany,
-    addresses.TooMany,
-    topics.TopicRefused,
-)
+_REFUSALS = (changes.ChannelRefused, verification.CodeRefused, connection_changes.TooMany)
 
 
 class Unreadable(Exception):
@@ -102,7 +91,7 @@ def load(user: User, file: Mapping[str, Any]) -> Outcome:
     It stops after `MOST_TROUBLES`, and after `_SECONDS` of computing. What it has taken stays, and is there already
     when the file is read again.
     """
-    loading, budget = _Loading(user, fire.read_clock().now), Budget(seconds=_SECONDS)
+    loading, budget = _Loading(user), Budget(seconds=_SECONDS)
     outcome = loading.outcome
     settings = [("settings", file["settings"])] if "settings" in file else []
     for section, entry in [*settings, *((name, entry) for name in SECTIONS for entry in file.get(name, []))]:
@@ -121,9 +110,9 @@ def load(user: User, file: Mapping[str, Any]) -> Outcome:
 class _Loading:
     """`ids` are what the ids of the file stand for, by section; `waits` is how often it may wait for other changes."""
 
-    def __init__(self, user: User, now: datetime) -> None:
-        self.user, self.now, self.additions = user, now, Additions(user, now)
-        self.outcome = Outcome(to_confirm=self.additions.to_confirm)
+    def __init__(self, user: User) -> None:
+        self.user, self.taker = user, Taker(user, fire.read_clock().now)
+        self.outcome = Outcome(to_confirm=self.taker.to_confirm)
         self.ids = defaultdict[str, dict[str, str]](dict)
         self.waits = MOST_WAITS
         self._deleted: dict[str, dict[str, bool]] = {}
@@ -152,34 +141,43 @@ class _Loading:
         while True:
             try:
                 with transaction.atomic():
-                    return self.additions.settings(entry) if section == "settings" else self._entry(section, entry)
+                    return self._settings(entry) if section == "settings" else self._entry(section, entry)
             except Busy:
                 self.user.refresh_from_db()  # it may have new settings that were not saved
                 if not self.waits:
                     raise
                 self.waits -= 1
 
+    def _settings(self, entry: Entry) -> bool:
+        stored = export.settings_of(self.user)
+        wanted = read(export.Settings, stored | entry).model_dump()
+        if wanted == stored:
+            return False
+        form = SettingsForm(wanted, instance=self.user)
+        if not form.is_valid():
+            self.user.refresh_from_db()
+            raise invalid(*errors(form))
+        lock_in_transaction(self.user)
+        if not is_dry_run():  # what follows is checked with these settings, but nobody waits for the person's row
+            form.save()
+        return True
+
     def _entry(self, section: str, entry: Entry) -> bool:
         """Whether it is added or restored; else it is there already."""
-        id_in_file, deleted = str(entry.get("id")), self._own_ids(section)
-        key = str(uuid5(_NAMESPACE, f"{self.user.pk}:{entry.get('id') or _canonical(entry)}"))
-        existing = next((one for one in (id_in_file, key) if one in deleted), None)
+        kind, id_in_file, deleted = SECTIONS[section], str(entry.get("id")), self._own_ids(section)
+        key = uuid5(_NAMESPACE, f"{self.user.pk}:{entry.get('id') or _canonical(entry)}")
+        existing = next((one for one in (id_in_file, str(key)) if one in deleted), None)
         if existing is None:
             entry = self._with_own_ids(section, entry)
             existing = self._own_contents(section).get(_compared(section, entry))
-        is_new = existing is None
-        if existing is None:
-            add: Callable[[Entry, str], UUID] = getattr(self.additions, f"add_{section}")
-            existing = str(add(entry, key))
-            if section not in ROOM:
+        if is_new := existing is None:
+            existing = str(kind.add(self.taker, entry, key))
+            if kind.restore is None:
                 self._same.pop(section)
-        elif was_deleted := deleted.get(existing, False):
-            self.additions.lock(section)
-            if section == "rules":
-                rules.restore(UUID(existing))
-            else:
-                editing.restore(UUID(existing), self.now, self.user)
-            is_new = was_deleted
+        elif kind.restore is not None and deleted.get(existing):
+            kind.lock(self.user)
+            kind.restore(self.taker, UUID(existing))
+            is_new = True
         deleted[existing] = False
         self.ids[section][id_in_file] = existing
         return is_new
@@ -189,7 +187,7 @@ class _Loading:
         if section not in self._deleted:
             rows = SECTIONS[section].rows(self.user)
             self._deleted[section] = {str(key): False for key in rows.values_list("pk", flat=True)}
-            if section in ROOM:
+            if SECTIONS[section].restore is not None:
                 gone = rows.model._default_manager.filter(user=self.user, deleted_at__isnull=False)
                 self._deleted[section] |= {str(key): True for key in gone.values_list("pk", flat=True)}
         return self._deleted[section]
@@ -204,12 +202,12 @@ class _Loading:
     def _with_own_ids(self, section: str, entry: Entry) -> Entry:
         """The entry with ids of this person in place of those of the file. Raises a problem if no channel is left."""
         if section == "holidays":
-            return read(holidays.HolidayBody, entry).model_dump()
+            return read(HolidayBody, entry).model_dump()
         if section == "subscriptions":
             entry = entry | {"topic": self.ids["topics"].get(str(entry.get("topic")), entry.get("topic"))}
         if isinstance(job := entry.get("job"), dict) and job.get("connection_id"):
             entry = entry | {"job": job | {"connection_id": self.ids["connections"].get(str(job["connection_id"]))}}
-        if "channels" not in SECTIONS[section].fields:
+        if "channels" not in SECTIONS[section].body.model_fields:
             return entry
         named = entry.get("channels") or []
         if not isinstance(named, list):

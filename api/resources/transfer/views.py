@@ -19,6 +19,7 @@ from psycopg.errors import UniqueViolation
 
 from api.resources.transfer import export, load
 from api.resources.transfer.load import Outcome, Unreadable
+from api.resources.transfer.sections import SECTIONS
 from common.parsing import strict_json
 from common.parsing.budget import OverBudget
 from common.parsing.pool import ParsingUnavailable, parsed
@@ -128,7 +129,7 @@ def _report(request: PersonRequest, outcome: Outcome) -> None:
 
 
 def _shown(outcome: Outcome) -> dict[str, Any]:
-    names = {"settings": _("Settings")} | {name: str(section.name) for name, section in export.SECTIONS.items()}
+    names = {"settings": _("Settings")} | {name: str(section.name) for name, section in SECTIONS.items()}
     rows = [
         {"name": name, "added": outcome.added[section], "known": outcome.known[section]}
         for section, name in names.items()

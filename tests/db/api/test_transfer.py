@@ -17,7 +17,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from api.resources.transfer import additions, export, load, views
+from api.resources.transfer import export, load, sections, views
 from api.resources.transfer.load import Outcome
 from common.redis import request_slots
 from common.redis.cache import Cache
@@ -322,7 +322,7 @@ def test_a_wrong_type_in_an_entry_is_told_in_the_language_of_the_page(
 def test_a_file_is_read_in_pieces_and_whole_at_the_last_one_only(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(ada)
     whole = exported(ada)
-    monkeypatch.setattr(export, "_BATCH", 2)
+    monkeypatch.setattr(sections, "_BATCH", 2)
     monkeypatch.setattr(export, "_LINES", 3)
     assert exported(ada) == whole
     pieces = list(export.pieces(ada, NOW))
@@ -335,7 +335,7 @@ def test_a_file_is_read_in_pieces_and_whole_at_the_last_one_only(ada: User, monk
 def test_what_is_deleted_while_the_file_is_read_is_left_out(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     inbox = make_channel(ada)
     made = [make_schedule(ada, [inbox]) for _ in range(3)]
-    monkeypatch.setattr(export, "_BATCH", 1)
+    monkeypatch.setattr(sections, "_BATCH", 1)
     monkeypatch.setattr(export, "_LINES", 1)
     pieces = export.pieces(ada, NOW)
     read = [next(piece for piece in pieces if str(made[0].id) in piece)]
@@ -387,19 +387,19 @@ def test_an_import_checks_without_a_lock_and_may_be_repeated(
 ) -> None:
     fill(ada)
     file = exported(ada)
-    described = additions.schedule_bodies.described
+    described = sections.schedules.described
 
     def check(*given: Any, **options: Any) -> Any:
         with ThreadPoolExecutor(1) as pool:
             pool.submit(free, newcomer).result()
         return described(*given, **options)
 
-    monkeypatch.setattr(additions.schedule_bodies, "described", check)
+    monkeypatch.setattr(sections.schedules, "described", check)
     load.preview(newcomer, file)
     with locked("people_user", newcomer.pk):
         load.preview(newcomer, file)
     with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(additions.editing, "pause", Mock(side_effect=SystemExit))  # the process ends in the middle
+        patch.setattr(sections.editing, "pause", Mock(side_effect=SystemExit))  # the process ends in the middle
         load.load(newcomer, file)
     made = Schedule.objects.filter(user=newcomer).count()
     assert 0 < made < Schedule.objects.for_user(ada).count()
@@ -418,7 +418,7 @@ def test_an_entry_waits_for_another_change_of_its_person(
     entry = {"title": "Rent", "channels": ["1"], "timing": {"daily": {"time": "09:00"}}, "time_zone": "UTC"}
     content = {"settings": {"name": "Bob", "time_zone": "UTC"}, "reminders": [entry]}
     file = {"format": export.FORMAT, "version": export.VERSION, "channels": [inbox], section: content[section]}
-    lock, tries = additions.lock_in_transaction, []
+    lock, tries = sections.lock_in_transaction, []
     with locked("people_user", newcomer.pk) as other:
 
         def lock_at_the_second_try(user: User) -> datetime:
@@ -427,7 +427,8 @@ def test_an_entry_waits_for_another_change_of_its_person(
                 other.rollback()
             return lock(user)
 
-        monkeypatch.setattr(additions, "lock_in_transaction", lock_at_the_second_try)
+        for module in (sections, load):
+            monkeypatch.setattr(module, "lock_in_transaction", lock_at_the_second_try)
         outcome = load.load(newcomer, file)
     assert (outcome.added[section], outcome.troubles, len(tries)) == (1, [], 2)
     newcomer.refresh_from_db()
@@ -494,11 +495,11 @@ def test_the_second_of_two_imports_at_once_is_told_to_wait_also_without_redis(
 ) -> None:
     fill(ada)
     file = exported(ada)
-    described = additions.schedule_bodies.described
+    described = sections.schedules.described
 
     def meanwhile(*given: Any, **options: Any) -> Any:
         """The other one takes over the whole file, in a process that counts alone."""
-        monkeypatch.setattr(additions.schedule_bodies, "described", described)
+        monkeypatch.setattr(sections.schedules, "described", described)
         with ThreadPoolExecutor(1) as pool:
             pool.submit(take_over).result()
         return described(*given, **options)
@@ -510,7 +511,7 @@ def test_the_second_of_two_imports_at_once_is_told_to_wait_also_without_redis(
             connection.close()
 
     monkeypatch.setattr(Cache, "add", lambda *given, **options: True)
-    monkeypatch.setattr(additions.schedule_bodies, "described", meanwhile)
+    monkeypatch.setattr(sections.schedules, "described", meanwhile)
     client = signed_in(newcomer)
     client.raise_request_exception = False
     answer = client.post("/settings/import/", {"content": json.dumps(file)})

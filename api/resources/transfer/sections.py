@@ -1,0 +1,310 @@
+"""The lists of the file: which of a person's rows they hold, and how an entry, an input with an id, is added.
+
+No file holds secrets. The documents have them not, and what is added without one is to be confirmed.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _, gettext_lazy
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from api.protocol import words
+from api.protocol.answers import fields_of
+from api.protocol.fields import Instant
+from api.protocol.problems import FieldError, errors, invalid, require_valid
+from api.resources import connections, inbound, rules, topics
+from api.resources.channels import documents as channels
+from api.resources.inbound import InboundBody
+from api.resources.rules import RuleBody
+from api.resources.schedules import documents as schedules, holidays
+from api.resources.schedules.documents import ScheduleBody
+from api.resources.schedules.holidays import HolidayBody
+from api.resources.topics import SubscriptionBody, TopicBody
+from events.models import InboundAddress, Rule, Subscription, Topic
+from events.rules import changes as rule_changes, words as rule_words
+from events.topics import subscriptions
+from events.topics.subscriptions import ChannelsForm
+from jobs import connections as connection_kinds
+from jobs.changes import connections as connection_changes
+from jobs.models import Connection
+from notifications.channels import changes
+from notifications.channels.forms import ChannelForm, LabelForm
+from notifications.deliveries.outbox import NOT_IN_ORDER
+from notifications.messages.message import Destination
+from notifications.models import Channel
+from notifications.models.channel import sort_channels
+from notifications.net import address_checks
+from notifications.providers.base import HasForm
+from people.models import User
+from people.user_lock import lock_in_transaction
+from schedules.changes import editing
+from schedules.models import Holiday, Schedule
+from schedules.parts import words as schedule_words
+
+_BATCH = 500  # reminders that are read at once
+# A finished reminder has no time to come, and is valid as it was then.
+_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+
+Entry = dict[str, Any]
+Documents = Iterable[Mapping[str, Any]]
+Body = TypeVar("Body", bound=BaseModel)
+BodyOfChannels = TypeVar("BodyOfChannels", RuleBody, ScheduleBody)
+
+
+@dataclass(slots=True)
+class Taker:
+    """Whose file it is, and the labels of channels, connections and inbound addresses that came without a secret."""
+
+    user: User
+    now: datetime
+    to_confirm: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A list of the file. An entry has an id and the fields of `body`; those in `same` recognise it.
+
+    `add` adds an entry whose ids are the person's, and returns the id of its row: the key, where it can be restored.
+    `refusal` says why there is no room for one more.
+    """
+
+    name: Promise
+    body: type[BaseModel]
+    same: Iterable[str]
+    rows: Callable[[User], QuerySet[Any]]
+    documents: Callable[[QuerySet[Any]], Documents]
+    add: Callable[[Taker, Entry, UUID], UUID]
+    restore: Callable[[Taker, UUID], object] | None = None
+    refusal: Callable[[User], str] = lambda user: ""
+
+    def entries(self, rows: QuerySet[Any]) -> Iterator[Entry]:
+        names = ("id", *self.body.model_fields)
+        return ({name: one[name] for name in names if name in one} for one in self.documents(rows.order_by("id")))
+
+    def lock(self, user: User) -> None:
+        """Lock the person in the transaction. Raises a 422 problem if there is no room for one more."""
+        lock_in_transaction(user)
+        if said := self.refusal(user):
+            raise invalid(FieldError("", said))
+
+
+class _Address(BaseModel):
+    """A connection, without the fields that hold secrets."""
+
+    model_config = ConfigDict(strict=True)
+
+    kind: str = ""
+    label: str = ""
+    fields: dict[str, Any] = {}
+
+
+class _Channel(_Address):
+    use_for_new: bool = False
+    on_unknown: str = ""
+    give_up_after: int | None = None
+
+
+class _Subscription(SubscriptionBody):
+    topic: UUID = Field(strict=False)
+    name: str = ""
+
+
+class _Rule(RuleBody):
+    enabled: bool = True
+
+
+class _Reminder(ScheduleBody):
+    state: str = Schedule.State.ACTIVE
+    fired_count: int = 0
+    snoozed_until: Instant | None = None
+
+
+def read(model: type[Body], entry: Entry) -> Body:
+    """The fields of the entry that the model has. Raises a 422 problem."""
+    try:
+        return model.model_validate({name: entry[name] for name in model.model_fields if name in entry})
+    except ValidationError as error:
+        found = error.errors()
+        raise invalid(
+            *(FieldError(".".join(map(str, one["loc"])), words.detail({**one}), one["type"]) for one in found)
+        ) from None
+
+
+def _topic(topic: Topic) -> Entry:
+    return {"id": str(topic.id)} | fields_of(TopicBody, topic)
+
+
+def _subscription(one: Subscription) -> Entry:
+    chosen = [str(key) for key in one.channel_ids]
+    return {"id": str(one.id), "topic": str(one.topic_id), "name": one.topic.name, "channels": chosen}
+
+
+def _reminders(rows: QuerySet[Schedule]) -> Documents:
+    """One statement, and two for each batch."""
+    ids = list(rows.values_list("id", flat=True))
+    for first in range(0, len(ids), _BATCH):
+        batch = ids[first : first + _BATCH]
+        # Not by prefetch_related, which makes an instance of each channel for each reminder.
+        links = Schedule.channels.through.objects.filter(schedule__in=batch, channel__removed_at=None)
+        found = defaultdict[UUID, list[UUID]](list)
+        for schedule_id, channel_id in links.order_by("channel").values_list("schedule_id", "channel_id"):
+            found[schedule_id].append(channel_id)
+        for one in rows.filter(id__in=batch):
+            order = sort_channels(one.channel_order, found[one.id], lambda key: key)
+            yield schedules.document(one, order, in_words=False)
+
+
+def _add_channel(taker: Taker, entry: Entry, key: UUID) -> UUID:
+    given = read(_Channel, entry)
+    provider = channels.provider_of(given.kind)
+    if provider.from_browser:
+        raise invalid(FieldError("kind", _("Add this channel again in the browser that it is for.")))
+    destination, is_whole = _destination(taker.user, provider, given)
+    channel = changes.add_at(taker.user, given.kind, destination, given.label)
+    form = ChannelForm(given.model_dump() | {"label": channel.label}, channel, provider)
+    require_valid(form)
+    changes.change_settings(channel, **form.cleaned_data)
+    if channel.verified_at is None or not is_whole:
+        Channel.objects.filter(id=channel.id).update(verified_at=None)
+        taker.to_confirm.append(channel.label)
+    return channel.id
+
+
+def _add_connection(taker: Taker, entry: Entry, key: UUID) -> UUID:
+    given = read(_Address, entry)
+    if (kind := connection_kinds.find(given.kind)) is None:
+        raise invalid(FieldError("kind", _("This installation has no such kind of connection.")))
+    destination, _is_whole = _destination(taker.user, kind, given)
+    connection = connection_changes.add(taker.user, kind, destination, given.label, checked=False)
+    taker.to_confirm.append(connection.label)
+    return connection.id
+
+
+def _destination(user: User, kind: HasForm, given: _Address) -> tuple[Destination, bool]:
+    """Return the destination of the fields, without secrets that the file lacks, and whether none is missing."""
+    form, label_form = kind.form(given.fields), LabelForm({"label": given.label})
+    address_checks.are_valid(user.pk, form, label_form, visits=False)
+    missing = [
+        name for name, found in form.errors.as_data().items()
+        if name not in given.fields and all(one.code == "required" for one in found)
+    ]  # fmt: skip
+    if wrong := [one for one in errors(form, "fields") if one.field.removeprefix("fields.") not in missing]:
+        raise invalid(*wrong)
+    require_valid(label_form)
+    try:
+        found = kind.destination(form.cleaned_data | dict.fromkeys(missing, ""))
+    except (ValueError, TypeError, LookupError):  # the secret is all that it is made of
+        return Destination({}), False
+    return Destination(found.address, {name: one for name, one in found.secrets.items() if one}), not missing
+
+
+def _add_subscription(taker: Taker, entry: Entry, key: UUID) -> UUID:
+    given = read(_Subscription, entry)
+    if (topic := Topic.objects.to_join(taker.user).filter(id=given.topic).first()) is None:
+        raise invalid(FieldError("topic", _("There is no such topic here that you may subscribe to.")))
+    form = ChannelsForm({"channels": given.channels}, taker.user)
+    require_valid(form)
+    return subscriptions.join(taker.user, topic, form.chosen).id
+
+
+def _add_inbound(taker: Taker, entry: Entry, key: UUID) -> UUID:
+    """Its address is a new one. Where requests are signed, it takes none before the secret is entered again."""
+    body = read(InboundBody, entry)
+    address = inbound.make(taker.user, body, InboundAddress(label=body.label, scheme=body.scheme))
+    if body.scheme != "none":
+        taker.to_confirm.append(body.label)
+    return address.id
+
+
+def _add_rule(taker: Taker, entry: Entry, key: UUID) -> UUID:
+    body = _in_order(read(_Rule, entry))
+    rule, chosen = rules.described(body, taker.user, also=map(UUID, body.channels))
+    SECTIONS["rules"].lock(taker.user)
+    rule.id = key
+    rule_changes.create(rule, chosen)
+    if not body.enabled:
+        rule_changes.switch(rule.id, False)
+    return rule.id
+
+
+def _add_holiday(taker: Taker, entry: Entry, key: UUID) -> UUID:
+    lock_in_transaction(taker.user)
+    return holidays.make(taker.user, read(HolidayBody, entry)).id
+
+
+def _add_reminder(taker: Taker, entry: Entry, key: UUID) -> UUID:
+    body, state = _in_order(read(_Reminder, entry)), Schedule.State
+    if body.audience is not None:
+        said = _("Announcements are not imported, because they would be sent to others. Make it again.")
+        raise invalid(FieldError("audience", said))
+    if body.max_count is not None and body.state != state.FINISHED:
+        body.max_count = max(1, body.max_count - max(0, body.fired_count))  # it rings as often as is left
+    finished = body.state in (state.FINISHED, state.ARCHIVED)
+    since = _LONG_AGO if finished else taker.now
+    made, chosen = schedules.described(body, taker.user, since, also=map(UUID, body.channels))
+    SECTIONS["reminders"].lock(taker.user)
+    made.id = key
+    editing.create(made, chosen, taker.now)
+    if body.state == state.ARCHIVED:
+        editing.archive(made.id, taker.now, taker.user)
+    elif body.state == state.PAUSED or (finished and made.state == state.ACTIVE):
+        editing.pause(made.id, taker.now, taker.user)
+    elif body.snoozed_until is not None and body.snoozed_until > taker.now and made.next_fire_at:
+        editing.snooze(made.id, body.snoozed_until, taker.now, taker.user)
+    return made.id
+
+
+def _in_order(body: BodyOfChannels) -> BodyOfChannels:
+    """A single channel that is left has no order."""
+    return body if len(body.channels) > 1 else body.model_copy(update=NOT_IN_ORDER)
+
+
+SECTIONS = {
+    "channels": Section(
+        gettext_lazy("Channels"), _Channel, _Address.model_fields,
+        Channel.objects.for_user, partial(map, channels.document), _add_channel,
+    ),
+    "connections": Section(
+        gettext_lazy("Connections"), _Address, _Address.model_fields,
+        Connection.objects.for_user, partial(map, connections.document), _add_connection,
+    ),
+    "topics": Section(
+        gettext_lazy("Topics"), TopicBody, ("slug",), Topic.objects.for_user, partial(map, _topic),
+        lambda taker, entry, key: topics.make(taker.user, read(TopicBody, entry)).id,
+    ),
+    "subscriptions": Section(
+        gettext_lazy("Subscriptions"), _Subscription, ("topic",),
+        lambda user: Subscription.objects.for_user(user).current().select_related("topic"), partial(map, _subscription),
+        _add_subscription,
+    ),
+    "inbound": Section(
+        gettext_lazy("Inbound addresses"), InboundBody, ("label", "scheme", "signature", "event"),
+        InboundAddress.objects.for_user, partial(map, inbound.document), _add_inbound,
+    ),
+    "rules": Section(
+        gettext_lazy("Rules"), _Rule, RuleBody.model_fields,
+        lambda user: Rule.objects.for_user(user).prefetch_related("channels"), partial(map, rules.document), _add_rule,
+        restore=lambda taker, key: rule_changes.restore(key),
+        refusal=lambda user: rule_words.limit_reached() if rule_changes.limit_reached(user) else "",
+    ),
+    "reminders": Section(
+        gettext_lazy("Reminders"), _Reminder, ScheduleBody.model_fields,
+        Schedule.objects.for_user, _reminders, _add_reminder,
+        restore=lambda taker, key: editing.restore(key, taker.now, taker.user),
+        refusal=lambda user: schedule_words.limit_reached() if editing.limit_reached(user) else "",
+    ),
+    # They name tags of reminders.
+    "holidays": Section(
+        gettext_lazy("Holidays"), HolidayBody, HolidayBody.model_fields,
+        lambda user: Holiday.objects.filter(user=user, ended_at=None), partial(map, holidays.document), _add_holiday,
+    ),
+}  # fmt: skip
+"""In the order of the file, after the settings."""
