@@ -29,7 +29,7 @@ _MOST_DATES = 2_000
 _MOST_ALARMS = 10
 _LONGEST_TEXT = 20_000
 _ZONE = re.compile(r';\s*TZID=(?:"([^"]*)"|([^;]*))', re.IGNORECASE)
-_ESCAPED = re.compile(r"\\([\\;,nN])")
+_ESCAPED = re.compile(r"(?:\\r)?\\([\\;,nN])")
 # Some write texts as HTML has them.
 _ENTITY = re.compile(r"&(?:#\d{1,6}|#[xX][0-9a-fA-F]{1,5}|[A-Za-z]{2,8});")
 _IS_DATE = re.compile(r';\s*VALUE="?DATE"?(?:;|$)', re.IGNORECASE)
@@ -276,7 +276,9 @@ def _day(component: Component, start: Moment, end: Moment | None) -> str:
         return f"{start.civil + timedelta(hours=12):%Y%m%d}" if is_marked and start.zone == "UTC" else ""
     if is_marked or (end and end.at.endswith(("T235959", "T235900"))):
         return start.at[:8]
-    days, rest = divmod(_seconds(start, end) if end else _duration(component.value("DURATION")) or 0, 86_400)
+    # On the clock: a day on which it changes has 23 hours, or 25.
+    length = (end.civil - start.civil).total_seconds() if end else _duration(component.value("DURATION")) or 0
+    days, rest = divmod(length, 86_400)
     is_long = (end is None or end.at.endswith("T000000")) and days > 0 and rest in (0, 3_600, 82_800)
     return start.at[:8] if is_long and not marks & {"FALSE", "0"} else ""
 

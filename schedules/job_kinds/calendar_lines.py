@@ -9,7 +9,7 @@ from common.texts.refusal import Refusal, noop as _
 from jobs.reading import charset
 
 TIMES = {"DTSTART", "DTEND", "DUE", "RECURRENCE-ID", "EXDATE", "RDATE"}
-_NAME = re.compile(r"[A-Za-z0-9-]+(?=[;:])")
+_NAME = re.compile(r"[A-Za-z0-9-]+(?=\s?[;:])")
 _LINE = re.compile(r'[^;:]+((?:;(?:[^";:]|"[^"]*")*)*):(.*)', re.DOTALL)
 # The name of a zone may have a colon, also without quotes, and a time may.
 _TIME_LINE = re.compile(r"[^;:]+(.*?):([0-9-]{8,10}(?:T[0-9:]+.*)?)", re.DOTALL)
@@ -73,9 +73,10 @@ def read(raw: bytes, content_type: str) -> Component:
             kind = line.partition(":")[2].strip().upper()
             if len(begun) > 1 and (begun[-1].kind == kind or any(one.kind == kind for one in begun[1:])):
                 ended.add(kind)
-                while (one := begun.pop()).kind != kind:
-                    pass
-                one.is_whole = True
+                one = None
+                while one is None or one.kind != kind:  # what is inside ends with it
+                    one = begun.pop()
+                    one.is_whole = True
         elif found := (_TIME_LINE.fullmatch(line) if name in TIMES else None) or _LINE.fullmatch(line):
             begun[-1].properties.setdefault(name, []).append((found[1], found[2]))
     still_open = {one.kind for one in begun[1:]}
@@ -92,7 +93,7 @@ def _unfolded(raw: bytes, content_type: str) -> str:
             raw = _SOFT.sub(lambda match: re.sub(rb"=\r?\n", b"", match[0]), raw)
         whole = re.sub(rb"(?:\r{0,2}\n|\r)[ \t]", b"", raw)
         try:
-            return whole.decode("utf-8-sig")
+            return charset.storable(whole.decode("utf-8-sig"))
         except UnicodeDecodeError:
             return charset.decode(whole, content_type)
     return _FOLD.sub("", charset.decode(raw, content_type))

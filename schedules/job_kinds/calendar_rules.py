@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
 from zoneinfo import ZoneInfo
 
@@ -14,6 +14,7 @@ _AHEAD = timedelta(days=5 * 366)
 _SHORTEST = 28
 _OF_THE_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
 _MOST_COUNTED = 10_000
+_ENDS = ("COUNT", "UNTIL")
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 
 
@@ -39,22 +40,31 @@ def plain(
 
 def _parts(rule: str, is_date: bool, where: ZoneInfo | None) -> dict[str, str]:
     pairs = (part.partition("=") for part in rule.upper().replace(" ", "").split(";") if part)
-    parts = {name: value for name, _, value in pairs if not name.startswith("X-")}
+    parts = {name: value for name, _, value in pairs if not name.startswith("X-") and (value or name not in _ENDS)}
     if parts.get("RSCALE") == "GREGORIAN":
         del parts["RSCALE"]
     if parts.get("COUNT", "").startswith("-") or (parts.get("COUNT", "").isdigit() and _is_endless(parts)):
         del parts["COUNT"]
+    if "UNTIL" in parts:
+        parts["UNTIL"] = _until(parts["UNTIL"])
     if is_date:
         parts = {name: value for name, value in parts.items() if name not in _OF_THE_DAY}
         if "UNTIL" in parts:
             parts["UNTIL"] = _day(parts["UNTIL"], where)
-    elif "T" in parts.get("UNTIL", ""):
-        day, _, at = parts["UNTIL"].partition("T")
-        if len(at.rstrip("Z")) == 4:
-            parts["UNTIL"] = f"{day}T{at[:4]}00{at[4:]}"
     if parts.get("INTERVAL") == "0":
         parts["INTERVAL"] = "1"
     return parts
+
+
+def _until(written: str) -> str:
+    """The same in the only notation of RFC 5545; what is none stays."""
+    try:
+        at = datetime.fromisoformat(written)
+    except ValueError:
+        return written
+    if "T" not in written:
+        return f"{at:%Y%m%d}"
+    return f"{at.astimezone(UTC):%Y%m%dT%H%M%S}Z" if at.tzinfo else f"{at:%Y%m%dT%H%M%S}"
 
 
 def _day(until: str, where: ZoneInfo | None) -> str:

@@ -62,8 +62,8 @@ class Zones:
 
 
 def _exact(written: str) -> str | None:
-    plain = written.strip().strip("/").replace(" ", "_")
-    return _lower().get(plain.lower()) or _of_tzdata(WINDOWS_TO_OLSON.get(written.strip(), ""))
+    plain = written.strip(' "/')
+    return _lower().get(plain.replace(" ", "_").lower()) or _of_tzdata(WINDOWS_TO_OLSON.get(plain, ""))
 
 
 def _resembling(written: str) -> str | None:

@@ -77,6 +77,12 @@ SERIES = {
     "COUNT=-1 beside UNTIL": ([one(Z, "RRULE:FREQ=DAILY;COUNT=-1;UNTIL=20260106T090000Z")], "01-05 09:00 01-06 09:00"),
     "COUNT and UNTIL, whichever is first": ([one(Z, "RRULE:FREQ=DAILY;COUNT=2;UNTIL=20260108T090000Z")], "01-05 09:00 01-06 09:00"),
     "UNTIL as a day of a series with times": ([one(Z, "RRULE:FREQ=DAILY;UNTIL=20260106")], "01-05 09:00 01-06 09:00"),
+    "UNTIL as ISO 8601 with marks": ([one(Z, "RRULE:FREQ=DAILY;UNTIL=2026-01-06T09:00:00Z")], "01-05 09:00 01-06 09:00"),
+    "UNTIL as a day with marks": ([one(BERLIN_9, "RRULE:FREQ=DAILY;UNTIL=2026-01-06")], "01-05 08:00 01-06 08:00"),
+    "UNTIL with an offset": ([one(BERLIN_9, "RRULE:FREQ=DAILY;UNTIL=20260106T090000+0100")], "01-05 08:00 01-06 08:00"),
+    "UNTIL with a fraction": ([one(Z, "RRULE:FREQ=DAILY;UNTIL=20260106T090000.000Z")], "01-05 09:00 01-06 09:00"),
+    "UNTIL without seconds": ([one(Z, "RRULE:FREQ=DAILY;UNTIL=20260106T0900Z")], "01-05 09:00 01-06 09:00"),
+    "an empty UNTIL beside COUNT": ([one(Z, "RRULE:FREQ=DAILY;UNTIL=;COUNT=2")], "01-05 09:00 01-06 09:00"),
     "UNTIL with a time of a series of days": ([one(DAYS, "RRULE:FREQ=DAILY;UNTIL=20260106T000000Z")], "01-05 08:00 01-06 08:00"),
     "UNTIL in UTC of a series with a zone": ([one(BERLIN_9, "RRULE:FREQ=DAILY;UNTIL=20260106T080000Z")], "01-05 08:00 01-06 08:00"),
     "RSCALE=GREGORIAN;SKIP=BACKWARD": ([one("DTSTART:20260131T090000Z", "RRULE:RSCALE=GREGORIAN;FREQ=MONTHLY;SKIP=BACKWARD;COUNT=3")], "01-31 09:00 02-28 09:00 03-31 09:00"),
@@ -244,6 +250,8 @@ TITLE = "SUMMARY:Dentist"
         (file(one(Z)).replace("Dentist", "a\\, b\\; c\\\\d").encode(), "a, b; c\\d"),
         (file(one(Z)).replace("SUMMARY:", "SUMMARY;LANGUAGE=de;X-A=\"b:c\":").encode(), "Dentist"),
         (file(one(Z)).replace("SUMMARY:", "summary:").encode(), "Dentist"),
+        (file(one(Z)).replace("SUMMARY:", "SUMMARY :").encode(), "Dentist"),
+        (file(one(Z)).replace("END:VEVENT\r\n", "").encode(), "Dentist"),
         (file(one(Z)).replace("\r\n", "\n").encode(), "Dentist"),
         (file(one(Z)).replace("\r\n", "\r").encode(), "Dentist"),
         ((file(one(Z)) + "\r\n\r\n<!-- cached -->\r\nThank you").encode(), "Dentist"),
@@ -251,7 +259,7 @@ TITLE = "SUMMARY:Dentist"
         ((file(one(Z)) + file()).encode(), "Dentist"),
         (file(one(Z)).partition("VERSION:2.0\r\n")[2].partition("END:VCALENDAR")[0].encode(), "Dentist"),
     ],
-    ids=range(16),
+    ids=range(18),
 )  # fmt: skip
 def test_text_is_read_whatever_its_bytes(raw: bytes, title: str) -> None:
     [entry] = found(raw).entries

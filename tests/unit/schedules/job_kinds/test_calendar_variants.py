@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from tests.unit.schedules.job_kinds.test_calendar import file
+from tests.unit.schedules.job_kinds.test_calendar import file, read
 from tests.unit.schedules.job_kinds.test_calendar_cases import (
     BERLIN_9,
     DAILY,
@@ -39,6 +41,8 @@ SERIES = {
     "DATE-TIME at midnight": ([one("DTSTART;VALUE=DATE-TIME:20260105T000000Z")], "01-05 00:00"),
     "a day by Outlook's property, in UTC, east": ([one("DTSTART:20260104T230000Z", "DTEND:20260105T230000Z", ALL_DAY)], "01-05 08:00"),
     "a day by Outlook's property, in UTC, west": ([one("DTSTART:20260105T050000Z", "DTEND:20260106T050000Z", ALL_DAY)], "01-05 08:00"),
+    "a day of 23 hours": ([one("DTSTART;TZID=Europe/Berlin:20260329T000000", "DTEND;TZID=Europe/Berlin:20260330T000000")], "03-29 07:00"),
+    "a day of 25 hours": ([one("DTSTART;TZID=Europe/Berlin:20261025T000000", "DTEND;TZID=Europe/Berlin:20261026T000000")], "10-25 08:00"),
     "24 hours that are no day to Outlook": ([one("DTSTART:20260105T000000Z", "DTEND:20260106T000000Z", ALL_DAY.replace("TRUE", "FALSE"))], "01-05 00:00"),
     "a day to its last second": ([one("DTSTART:20260105T000000", "DTEND:20260105T235959")], "01-05 08:00"),
     "days to the last minute": ([one("DTSTART;TZID=Europe/Berlin:20260105T000000", "DTEND;TZID=Europe/Berlin:20260106T2359")], "01-05 08:00"),
@@ -82,6 +86,7 @@ def fixed(name: str, offset: str) -> str:
     ("head", "expected"),
     [
         ("X-WR-TIMEZONE:Eastern Standard Time\r\n", "01-05 14:00"),
+        ('X-WR-TIMEZONE;VALUE=TEXT:"America/New_York"\r\n', "01-05 14:00"),
         (f"X-WR-TIMEZONE:Mine\r\n{fixed('Mine', '-0500')}", "01-05 14:00"),
         (f"X-WR-TIMEZONE:Mine\r\n{fixed('Mine', '+0513')}", "01-05 03:47"),
         ("X-WR-TIMEZONE:\r\n", "01-05 08:00"),
@@ -136,11 +141,12 @@ WHOLE = file(one(Z, "DESCRIPTION:größer äöü @"))
         (file(one(Z)).replace("Dentist", "Fish &amp; Chips &#8211; now"), "Fish & Chips – now", ""),
         (file(one(Z)).replace("Dentist", "R&D; a&b"), "R&D; a&b", ""),
         (file(one(Z, "DESCRIPTION:Fish &amp; Chips&nbsp;now")), "Dentist", "Fish & Chips now"),
+        (file(one(Z, "DESCRIPTION:a\\r\\nb\\nc\\\\r")), "Dentist", "a\nb\nc\\r"),
         (file(one(Z, "DESCRIPTION:&lt;p&gt;Hello &lt;b&gt;you&lt;/b&gt;&lt;/p&gt;")), "Dentist", "Hello you"),
         (WHOLE.encode().replace(b"@", b"\xe4"), "Dentist", "größer äöü \N{REPLACEMENT CHARACTER}"),
         (WHOLE.encode("latin-1"), "Dentist", "größer äöü @"),
     ],
-    ids=range(7),
+    ids=range(8),
 )
 def test_text_is_read_as_it_is_meant(raw: str | bytes, title: str, body: str) -> None:
     [entry] = found(raw).entries
@@ -168,3 +174,14 @@ def test_quoted_printable_text_is_read_as_vcalendar_1_writes_it(lines: list[str]
     event = "\n".join(("UID:1", Z, *lines))
     [entry] = found(file(event).replace("VERSION:2.0", "VERSION:1.0")).entries
     assert (entry.title, entry.body) == (title, f"At 09:00{body}")
+
+
+def test_an_event_that_does_not_end_counts_where_the_calendar_does() -> None:
+    text = file(one(Z), "UID:2\nDTSTART:20260106T090000Z").replace("END:VEVENT\r\n", "", 1)
+    assert said(found(text).entries) == "01-05 09:00 01-06 09:00"
+
+
+def test_no_value_of_an_event_has_a_character_that_a_database_cannot_hold() -> None:
+    lines = ("SUMMARY:a\0", "LOCATION;ENCODING=QUOTED-PRINTABLE:a=00", "RRULE:FREQ=DAILY;B\0=1", "RDATE:2026\0")
+    events = read(file(one(f"DESCRIPTION:{'x' * 200}", Z, *lines)))
+    assert "\\u0000" not in json.dumps([event.as_json() for event in events])
