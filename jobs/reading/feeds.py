@@ -20,7 +20,7 @@ from feedparser.mixin import _FeedParserMixin
 
 from common.texts.refusal import Refusal, noop as _
 from jobs.reading import plain
-from jobs.reading.charset import decode
+from jobs.reading.charset import decode, storable
 
 MOST = 200
 """Entries of one feed that count, at most: the newest."""
@@ -84,6 +84,11 @@ class _Item:
     excerpt: str
     date: str
 
+    def __post_init__(self) -> None:
+        """References and escapes may name what no database holds."""
+        for name in ("identity", "link", "name", "excerpt"):
+            setattr(self, name, storable(getattr(self, name)))
+
 
 def read(body: bytes, content_type: str, url: str) -> Feed:
     """Return the feed, whose relative links begin at `url`. Raises NotAFeed."""
@@ -91,7 +96,7 @@ def read(body: bytes, content_type: str, url: str) -> Feed:
     title, items = _of_json(text) if text.startswith("{") else _of_xml(text, url)
     shared = _shared(items)
     entries = _newest([(item.date, _entry(item, url, shared)) for item in items])
-    return Feed(title, entries[:MOST], len(entries[MOST:]))
+    return Feed(storable(title), entries[:MOST], len(entries[MOST:]))
 
 
 def _of_xml(text: str, url: str) -> tuple[str, list[_Item]]:
@@ -238,7 +243,7 @@ def _entry(item: _Item, url: str, shared: set[str]) -> Entry:
 
 def _absolute(url: str, link: str) -> str:
     try:
-        absolute = urljoin(url, link) if link else ""
+        absolute = urljoin(url, link).replace(" ", "%20") if link else ""
     except ValueError:
         return ""
     return absolute if absolute.startswith(("http://", "https://")) and len(absolute) <= _LONGEST_LINK else ""

@@ -198,6 +198,18 @@ def test_an_entry_that_was_cut_off_within_a_part_waits_until_it_is_whole(rest: s
         assert [entry.title for entry in read(f"{whole}{item}{rest}", URL).entries] == ["one", "two"]
 
 
+@pytest.mark.parametrize("character", ["&#0;", "&amp;#0;", "&#x0;"])
+def test_no_text_has_a_character_that_a_database_cannot_hold(character: str) -> None:
+    item = "".join(f"<{name}>a{character}b</{name}>" for name in ("title", "link", "guid", "description"))
+    assert "\0" not in str(
+        read(f"<rss version='2.0'><channel><title>{character}</title><item>{item}</item></channel></rss>", URL)
+    )
+    escapes = r"\u0000 \ud83d"
+    fields = ", ".join(f'"{name}": "a {escapes}"' for name in ("id", "url", "title", "summary"))
+    feed = read(f'{{"version": "https://jsonfeed.org/version/1", "title": "{escapes}", "items": [{{{fields}}}]}}', URL)
+    assert str(feed).isprintable() and str(feed).encode()
+
+
 def atom(inner: str, head: str = "") -> str:
     return f'<feed xmlns="http://www.w3.org/2005/Atom"{head}><title>A</title><entry><id>1</id>{inner}</entry></feed>'
 
@@ -279,6 +291,8 @@ KINDS = {
         "a",
         "https://example.org/x",
     ),
+    "a space in a link": (rss("<title>a</title><link>https://e.org/a b</link>"), "a", "https://e.org/a%20b"),
+    "a line end in a link": (rss("<title>a</title><link>https://e.org/\na</link>"), "a", "https://e.org/a"),
     "white space around": (
         rss("<title>\n  a\n  b </title><link>\n https://e.org/1 \n</link>"),
         "a b",
