@@ -30,12 +30,18 @@ def _city(pieces: list[Piece]) -> str | None:
 
 def _unclear_zone(pieces: list[Piece]) -> None:
     if pieces[0].text.isupper():
-        raise NotUnderstood("zone")
+        _refuse("zone")
+
+
+def _refuse(code: str) -> None:
+    raise NotUnderstood(code)
 
 
 def _step(number: float, unit: str, scale: float = 1, plus: float = 0) -> Step | None:
     """Whole units: 1.5 hours are 90 minutes."""
     number = number * scale + plus
+    if unit == "quarters" and number == int(number):
+        return int(3 * number), "months"
     smaller, factor = (unit, 1) if number == int(number) else _SMALLER.get(unit, ("", 0))
     return (int(number * factor), smaller) if smaller else None
 
@@ -183,6 +189,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "zone": _zone,
     "city": _city,
     "unclear_zone": _unclear_zone,
+    "refuse": _refuse,
     # Lengths.
     "step": _step,
     "steps": lambda pieces: [piece.kinds["step"] for piece in pieces if "step" in piece.kinds],

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from calendar import monthrange
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from dateutil.easter import EASTER_ORTHODOX, EASTER_WESTERN, easter
-from dateutil.relativedelta import relativedelta
+from dateutil.relativedelta import relativedelta, weekday
 
+from schedules.rules.civil import TICK
 from schedules.rules.repetition import Repetition
 
 Step = tuple[int, str]
+FREQUENCIES = {"days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY", "years": "YEARLY"}
+LAST_MINUTE = time(23, 59)
 # The hour of a reminder in each part of the day, the hours that belong to it (from 24 on, of the next day), and the
 # last hour that it gets by itself.
-_PARTS = {
+PARTS = {
     "": (9, 0, 24, 23),
     "morning": (9, 0, 12, 11),
     "afternoon": (15, 12, 19, 16),
@@ -48,23 +49,13 @@ class Clock:
 
     def within(self, part: str) -> Clock | None:
         """The time of day in that part; its hour is 24 or more on the next day."""
-        _default, first, last, _own = _PARTS[part]
+        _default, first, last, _own = PARTS[part]
         hours = {self.hour % 12 + add for add in (0, 12, 24)} if self.is_open else {self.hour, self.hour + 24}
         found = [hour for hour in sorted(hours) if first <= hour < last]
         return replace(self, hour=found[0], is_open=False) if len(found) == 1 else None
 
 
 Times = tuple[Clock, ...]
-
-
-def default_clock(part: str) -> Clock:
-    return Clock(_PARTS[part][0])
-
-
-def soon(part: str, now: datetime) -> datetime | None:
-    """A full hour, 15 to 75 minutes ahead, for a part of the day that has begun; None if it is over then."""
-    found = (now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
-    return found if found.date() == now.date() and found.hour <= _PARTS[part][3] else None
 
 
 @dataclass
@@ -82,7 +73,7 @@ class Piece:
 class Day:
     """One of: `exact`, `weekdays`, `nth` of `weekday`, `day` (-1: the last) of a month, a `month` alone, or `movable`.
 
-    `month` and `year` narrow it; `movable` is as in movable_day; `shift` counts from the day. `every` is a repetition
+    `month` and `year` narrow it; `movable` is as in data/*.toml; `shift` counts from the day. `every` is a repetition
     that is part of it, as in "the 15th of every month". `part` is a part of the day, as in "tonight"; `until` is the
     end of a span, and `said` the weekday that was named beside a date.
     """
@@ -102,6 +93,34 @@ class Day:
     is_of: bool = False
     until: Day | None = None
     said: int | None = None
+
+    @property
+    def is_month(self) -> bool:
+        return self.month > 0 and not (self.day or self.nth)
+
+    @property
+    def unit(self) -> str:
+        """The unit in which it comes again."""
+        return "weeks" if self.weekdays else "years" if self.month else "months"
+
+    def repetition(self, unit: str, number: int, at: time) -> Repetition:
+        of = {"days": self.weekdays, "nth": self.nth, "weekday": self.weekday, "day": self.day or 1}
+        return Repetition(FREQUENCIES[unit], number, at, **of, month=self.month or 1)
+
+    def next(self, since: datetime, at: time = LAST_MINUTE) -> date:
+        """The next such day, today included until `at`; the one of its year, if that is said."""
+        if self.shift:
+            first = replace(self, shift=()).next(since, at)
+            return later(datetime.combine(first, at), self.shift).date()
+        if self.exact is not None:
+            return self.exact
+        if self.movable:
+            found = [_movable(self.movable, self.year or since.year + ahead) for ahead in (0, 1)]
+            return found[found[0] < since.date()]
+        if self.year:
+            since = datetime(self.year, 1, 1)  # noqa: DTZ001 - civil
+        repetition = replace(self, weekdays=self.weekdays[:1]).repetition(self.unit, 1, at)
+        return replace(repetition, short="skip").first(since + TICK).date()
 
 
 def checked(day: Day) -> Day:
@@ -124,35 +143,16 @@ def feast(text: str, year: int | None = None) -> Day:
     return Day(day=int(rest), month=month, year=year or 0)
 
 
-def movable_day(day: Day, since: date) -> date:
-    """The next one from `since` on, or that of its year.
-
-    "easter-2" and "orthodox+1" count the days from Easter; "12-24<6" is the last Sunday (6) until 24 December.
-    """
-    years = [day.year] if day.year else [since.year, since.year + 1]
-    latest, _, weekday = day.movable.partition("<")
-    if weekday:
-        ends = [date(year, int(latest[:2]), int(latest[3:])) for year in years]
-        found = [end - timedelta(days=(end.weekday() - int(weekday)) % 7) for end in ends]
-    else:
-        church = EASTER_WESTERN if latest.startswith("easter") else EASTER_ORTHODOX
-        found = [easter(year, church) + timedelta(days=int(latest.lstrip("eastrhodx"))) for year in years]
-    return next((one for one in found if one >= since), found[-1])
+def _movable(text: str, year: int) -> date:
+    """ "easter-2" and "orthodox+1" count the days from Easter; "12-24<6" is the last Sunday (6) until 24 December."""
+    latest, _, day = text.partition("<")
+    if day:
+        return date(year, int(latest[:2]), int(latest[3:])) + relativedelta(weekday=weekday(int(day), -1))
+    church = EASTER_WESTERN if latest.startswith("easter") else EASTER_ORTHODOX
+    return easter(year, church) + timedelta(days=int(latest.lstrip("eastrhodx")))
 
 
-def next_dates(days: list[Day], today: date) -> list[date]:
-    """The next date of each day of a month that has one, in order."""
-    found: set[date] = set()
-    for day in days:
-        for year in (day.year,) if day.year else (today.year, today.year + 1):
-            with suppress(ValueError):
-                if (at := date(year, day.month, day.day)) >= today:
-                    found.add(at)
-                    break
-    return sorted(found)
-
-
-def later(moment: datetime, steps: list[Step]) -> datetime:
+def later(moment: datetime, steps: Iterable[Step]) -> datetime:
     """By the calendar: "2 weeks and 3 days", "4 working days". A shorter month gives its last day."""
     for number, unit in steps:
         if unit == "workdays":
@@ -160,21 +160,13 @@ def later(moment: datetime, steps: list[Step]) -> datetime:
             while number:
                 moment += timedelta(days=sign)
                 number -= sign * (moment.weekday() < 5)
-        elif unit == "quarters":
-            moment += relativedelta(months=3 * number)
         else:
             moment += relativedelta(**{unit: number})
     return moment
 
 
-def in_year(day: Day) -> date:
-    """A day with a year."""
-    month = day.month or 1
-    return date(day.year, month, monthrange(day.year, month)[1] if day.day == -1 else day.day or 1)
-
-
-def this_week(today: date, weekday: int = 0, weeks: int = 0) -> date:
-    return today + timedelta(days=7 * weeks + weekday - today.weekday())
+def this_week(today: date, day: int = 0, weeks: int = 0) -> date:
+    return today + timedelta(days=7 * weeks + day - today.weekday())
 
 
 @dataclass(frozen=True)

@@ -2,31 +2,18 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from django.utils.translation import gettext as _
 
-from schedules.inputs.sentences.days import (
-    Clock,
-    Day,
-    Interval,
-    Piece,
-    Understood,
-    default_clock,
-    in_year,
-    later,
-    movable_day,
-    soon,
-)
+from schedules.inputs.sentences.days import LAST_MINUTE, PARTS, Clock, Day, Interval, Times, Understood, later
 from schedules.inputs.sentences.hints import NotUnderstood
-from schedules.inputs.sentences.reader import ELAPSED, Said, said
+from schedules.inputs.sentences.reader import ELAPSED, Said
 from schedules.rules import InvalidRule, civil, words
 from schedules.rules.repetition import Repetition
 from schedules.rules.words import DAYS
 
 LONGEST = 300
-_LAST_MINUTE = time(23, 59)
-_FREQUENCIES = {"days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY", "years": "YEARLY"}
 _MINUTE = timedelta(minutes=1)
 _DAY = timedelta(days=1)
 _MORNING_BEGINS = "05:00"
@@ -42,12 +29,11 @@ def read(line: str, instant: datetime, zone: str, language: str = "en") -> Under
     if len(line) > LONGEST:
         raise NotUnderstood("long", f"{LONGEST}")
     try:
-        found = said(line, civil.local(civil.zone(zone), instant).date(), language)
-        if found.zone and found.zone != zone:
+        found = _Meaning(line, instant, zone, language)
+        if found.said.zone not in ("", zone):
             # Which day it is there may differ.
-            zone = found.zone
-            found = said(line, civil.local(civil.zone(zone), instant).date(), language)
-        return replace(_Meaning(found, instant, zone).understood(), body=found.body)
+            found = _Meaning(line, instant, found.said.zone, language)
+        return replace(found.understood(), body=found.said.body)
     except (NotUnderstood, InvalidRule):
         raise
     except (OverflowError, ValueError):  # beyond the years of datetime
@@ -55,28 +41,29 @@ def read(line: str, instant: datetime, zone: str, language: str = "en") -> Under
 
 
 class _Meaning:
-    def __init__(self, said: Said, instant: datetime, zone: str) -> None:
-        self.said, self.instant, self.zone = said, instant, zone
+    def __init__(self, line: str, instant: datetime, zone: str, language: str) -> None:
+        self.instant, self.zone = instant, zone
         self.now = civil.local(civil.zone(zone), instant)
-        if said.offset is not None:
-            self.now = instant.astimezone(UTC).replace(tzinfo=None) + timedelta(minutes=said.offset)
+        self.said = Said(line, self.now, language)
+        if self.said.offset is not None:
+            self.now = instant.astimezone(UTC).replace(tzinfo=None) + timedelta(minutes=self.said.offset)
 
     def understood(self) -> Understood:
         said = self.said
         if said.wait:
-            self._fits(not (said.repeats or said.every or said.shorthand or said.ends or said.starts))
+            self._fits(not (said.day or said.every or said.shorthand or said.ends or said.starts))
             return self._waited()
         if said.shorthand:
             self._fits(not (said.every or said.day or said.times or said.part or said.hours))
             return self._in_window(said.shorthand)
-        if said.every or said.repeats:
+        if said.every:
             if said.offset:
                 raise NotUnderstood("zone", said.timing)
-            return self._in_window(self._repeating())
-        if said.day is None and not said.times and not said.part:
-            raise NotUnderstood("until-once" if said.ends or said.starts else "nothing", said.timing or said.line)
-        if said.ends is not None or said.starts is not None:
+            return self._in_window(self._repeating(*said.every))
+        if said.ends or said.starts:
             raise NotUnderstood("until-once", said.timing)
+        if not (said.day or said.times or said.part):
+            raise NotUnderstood("nothing", said.timing or said.line)
         return self._once()
 
     def _fits(self, fits: bool) -> None:
@@ -87,90 +74,80 @@ class _Meaning:
 
     def _waited(self) -> Understood:
         said = self.said
-        self._fits(said.day is None)
-        elapsed = {unit: number for number, unit in said.wait if unit in ELAPSED}
+        elapsed = [step for step in said.wait if step[1] in ELAPSED]
         day = later(self.now, [step for step in said.wait if step[1] not in ELAPSED])
-        if elapsed:
-            self._fits(not said.times and not said.part)
-            since = self.instant if len(elapsed) == len(said.wait) else civil.first_instant(civil.zone(self.zone), day)
-            return self._at_instant(since + timedelta(**elapsed), set(elapsed))
-        return self._at(datetime.combine(day.date(), self._time().time))
-
-    def _at_instant(self, instant: datetime, units: set[str]) -> Understood:
-        instant = instant.astimezone(UTC).replace(microsecond=0)
-        if "seconds" not in units and instant.second:
-            instant += _MINUTE - timedelta(seconds=instant.second)
-        zone = civil.zone(self.zone)
-        at = civil.local(zone, instant)
-        if civil.first_instant(zone, at) != instant:
-            # The clock shows this time twice, and a reminder fires the first time.
-            return Understood(self.said.title, civil.local(civil.zone("UTC"), instant), "UTC")
-        return Understood(self.said.title, at, self.zone)
+        if not elapsed:
+            return self._at(datetime.combine(day.date(), self._time().time))
+        self._fits(not said.times and not said.part)
+        is_plain = len(elapsed) == len(said.wait)
+        since = self.instant if is_plain else civil.first_instant(civil.zone(self.zone), day)
+        return self._at_instant(later(since.astimezone(UTC), elapsed), any(unit == "seconds" for _, unit in elapsed))
 
     def _at(self, found: datetime) -> Understood:
         if self.said.offset is None:
             return Understood(self.said.title, found, self.zone)
-        instant = found.replace(tzinfo=UTC) - timedelta(minutes=self.said.offset)
-        return self._at_instant(instant, {"seconds"})
+        return self._at_instant(found.replace(tzinfo=UTC) - timedelta(minutes=self.said.offset), True)
+
+    def _at_instant(self, instant: datetime, is_exact: bool) -> Understood:
+        instant, zone = instant.replace(microsecond=0), civil.zone(self.zone)
+        if instant.second and not is_exact:
+            instant += _MINUTE - timedelta(seconds=instant.second)
+        at = civil.local(zone, instant)
+        if civil.first_instant(zone, at) != instant:
+            # The clock shows this time twice, and a reminder fires the first time.
+            return Understood(self.said.title, instant.replace(tzinfo=None), "UTC")
+        return Understood(self.said.title, at, self.zone)
 
     def _once(self) -> Understood:
-        said = self.said
+        said, day = self.said, self.said.day
         if len(said.times) > 1:
             raise NotUnderstood("two-times")
         clock = self._time()
-        found = self._moment(clock.time, clock.hour >= 24)
-        until = said.day.until if said.day is not None else None
-        since = found if said.day is not None and said.day.exact and not said.day.shift else self.now
-        if found <= self.now or (until is not None and self._date(until, since=since) < found.date()):
+        found = self._moment(day, clock) if day else self._first(clock.time)
+        since = found if day and day.exact and not day.shift else self.now
+        if found <= self.now or (day and day.until and day.until.next(since) < found.date()):
             raise NotUnderstood("passed", said.timing)
         return self._at(found)
 
-    def _moment(self, at: time, is_after_midnight: bool) -> datetime:
-        said, day = self.said, self.said.day
-        if day is None:
-            return self._first(Repetition("DAILY", 1, at))
-        if is_after_midnight:
+    def _moment(self, day: Day, clock: Clock) -> datetime:
+        said, at = self.said, clock.time
+        if clock.hour >= 24:
             self._fits(day.exact is not None and (day.part == "night" or not at.hour))
-            found = self._first(Repetition("DAILY", 1, at))
-            return found if day.exact == self.now.date() else datetime.combine(day.exact or found, at) + _DAY
+            is_today = day.exact == self.now.date()
+            return self._first(at) if is_today else datetime.combine(day.next(self.now), at) + _DAY
         if len(day.weekdays) > 1:
             raise NotUnderstood("two-days", said.timing)
         if day.nth and not day.is_of:
             name = words.weekday(day.weekday % 7)
             raise NotUnderstood("past" if day.nth == -1 else "which-weekday", said.spans["day"].text, day=name)
         if day == Day(day=-1):
-            day = Day(exact=self._date(day))  # of this month, even on its last evening
-        found = datetime.combine(self._date(day, at), at)
+            day = Day(exact=day.next(self.now))  # of this month, even on its last evening
+        found = datetime.combine(day.next(self.now, at), at)
         if (day.month, day.day) == (2, 29) and not day.year and found - self.now > timedelta(days=366):
             raise NotUnderstood("date", said.spans["day"].text)
-        if day.said is not None and found.weekday() != day.said:
+        return self._certain(day, found)
+
+    def _certain(self, day: Day, found: datetime) -> datetime:
+        """Asks if another day may be meant. A day that has begun means a later hour, if none is said."""
+        if day.said is not None and day.said != found.weekday():
             near = found + timedelta(days=(day.said - found.weekday() + 3) % 7 - 3)
-            raise self._which("which-day", found, near)
-        if found <= self.now and day.exact == self.now.date() and not (said.times or day.shift):
-            return soon(said.part, self.now) or found
-        is_plain = day == Day(weekdays=day.weekdays) and not said.times and not said.part
-        if is_plain and found.date() == self.now.date():
-            raise self._which("which-week", found, found + 7 * _DAY)
+            raise self._which_day("which-day", found, near)
+        is_today = found.date() == self.now.date()
+        if not is_today or self.said.times:
+            return found
+        if day == Day(weekdays=day.weekdays) and not self.said.part:
+            raise self._which_day("which-week", found, found + 7 * _DAY)
+        if day.exact and not day.shift and found <= self.now:
+            soon = (self.now + timedelta(minutes=75)).replace(minute=0, second=0, microsecond=0)
+            return soon if soon.date() == self.now.date() and soon.hour <= PARTS[self.said.part][3] else found
         return found
 
-    def _which(self, code: str, *days: datetime) -> NotUnderstood:
-        """Asks which of the days is meant."""
-        span = self.said.spans["day"]
-        dates = [one.date() for one in days if one > self.now]
-        choices = [
-            (f"{words.weekday(one.weekday())}, {words.day(one)}", self._with(span, one.isoformat())) for one in dates
-        ]
-        return NotUnderstood(code, span.text, choices)
-
-    def _with(self, piece: Piece, text: str) -> str:
-        return self.said.line[: piece.start] + text + self.said.line[piece.end :]
-
-    def _first(self, repetition: Repetition) -> datetime:
-        return repetition.first(self.now + civil.TICK)
+    def _first(self, at: time, since: datetime | None = None) -> datetime:
+        return Repetition("DAILY", 1, at).first(since or self.now + civil.TICK)
 
     def _time(self) -> Clock:
         """The only time that was said, or that of the part of the day."""
-        return self._times()[0] if self.said.times else default_clock(self.said.part)
+        return self._times()[0] if self.said.times else Clock(PARTS[self.said.part][0])
 
     def _times(self) -> list[Clock]:
         """The times, each in the part of the day. Asks for the half of the day where it is not clear."""
@@ -179,63 +156,67 @@ class _Meaning:
             found = [one.within(said.part) for one in said.times]
             self._fits(all(found))
             return [one for one in found if one is not None]
-        if any(one.is_unclear for one in said.times):
-            is_span = said.hours is not None and said.times[0] in said.hours
-            raise self._which_time("time", (said.hours or ()) if is_span else said.times)
+        is_span = said.hours is not None and said.times[0] in said.hours
+        self._check_half("time", said.times, (said.hours if is_span else None) or said.times)
         return list(said.times)
 
-    def _which_time(self, kind: str, times: tuple[Clock, ...]) -> NotUnderstood:
+    # Questions back.
+
+    def _which_day(self, code: str, *days: datetime) -> NotUnderstood:
+        dates = [one.date() for one in days if one > self.now]
+        choices = [(f"{words.weekday(one.weekday())}, {words.day(one)}", f"{one}") for one in dates]
+        return self.said.which(code, self.said.spans["day"], choices)
+
+    def _check_half(self, kind: str, times: Times, shown: Times) -> None:
+        """Asks for the half of the day, if one of these times may be in both."""
+        if not any(one.is_unclear for one in times):
+            return
         piece = self.said.spans[kind]
         before = "" if kind == "time" else f"{piece.text.split()[0]} "  # "until 5", without the time
         separator = "-" if self.said.hours else ", "
-        texts = [
-            separator.join(f"{one.hour % 12 + half if one.is_open else one.hour:02}:{one.minute:02}" for one in times)
+        night, day = (
+            separator.join(f"{one.hour % 12 + half if one.is_open else one.hour:02}:{one.minute:02}" for one in shown)
             for half in (0, 12)
-        ]
-        name = _("%(time)s at night") if texts[0] < _MORNING_BEGINS else _("%(time)s in the morning")
-        names = (name % {"time": texts[0]}, texts[1])
-        choices = [(name, self._with(piece, before + text)) for name, text in zip(names, texts, strict=True)]
-        return NotUnderstood("which-time", piece.text, choices)
+        )
+        name = _("%(time)s at night") if night < _MORNING_BEGINS else _("%(time)s in the morning")
+        raise self.said.which("which-time", piece, [(name % {"time": night}, before + night), (day, before + day)])
 
     # Repeating.
 
-    def _repeating(self) -> Interval | Repetition | str:
+    def _repeating(self, number: int, unit: str) -> Interval | Repetition | str:
         said, day = self.said, self.said.day
-        implied = "days" if day is None else "weeks" if day.weekdays else "years" if day.month else "months"
-        number, unit = said.every or (1, implied)
-        if number < 1 or (day is not None and (day.movable or day.shift)):
+        if number < 1 or (day and (day.movable or day.shift)):
             raise NotUnderstood("every", said.timing)
         if unit == "seconds":
             raise NotUnderstood("seconds")
         if unit in ELAPSED:
             return self._within_day(number, unit)
-        if said.hours is not None:
+        if said.hours:
             raise NotUnderstood("range", said.spans["clocks"].text)
         if len(said.times) > 1:
             return self._at_times(number, unit)
+        if day and (day.exact or day.year):
+            raise NotUnderstood("two-days", said.timing)
         return self._repetition(number, unit, self._time().time)
 
     def _repetition(self, number: int, unit: str, at: time) -> Repetition:
-        said, day = self.said, self.said.day
-        if day is not None and (day.exact is not None or day.year):
-            raise NotUnderstood("two-days", said.timing)
-        begins = self._begin() or self.now
-        if unit == "days" and number == 1 and day is None and said.without:
-            return Repetition("WEEKLY", 1, at, days=self._weekdays(range(7)))
+        said, begins = self.said, self._begin() or self.now
+        day = said.day or Day(day=begins.day, month=begins.month, weekdays=(begins.weekday(),))
+        if said.without and not said.day and (number, unit) == (1, "days"):
+            day, unit = Day(weekdays=tuple(range(7))), "weeks"
         if unit == "weeks":
-            weekdays = self._weekdays(day.weekdays if day is not None else [begins.weekday()])
-            return Repetition("WEEKLY", number, at, days=weekdays)
+            return Day(weekdays=self._weekdays(day.weekdays)).repetition(unit, number, at)
         self._fits(not said.without)
-        if day is None:
-            return Repetition(_FREQUENCIES[unit], number, at, day=begins.day, month=begins.month)
+        if not said.day:
+            return replace(day, weekdays=()).repetition(unit, number, at)
         if unit != "days" and day.weekdays:
             raise NotUnderstood("which-weekday", day=words.weekday(day.weekdays[0]))
         if day.month and unit == "months":
             # "every year" may be said as "of March".
-            self._fits(number % 12 == 0 or said.every is None)
-            number, unit = max(1, number // 12), "years"
-        self._fits(unit == "months" or (unit == "years" and bool(day.month)))
-        return self._monthly(day, at, _FREQUENCIES[unit], number)
+            self._fits(number % 12 == 0)
+            number, unit = number // 12, "years"
+        self._fits(unit == day.unit)
+        return day.repetition(unit, number, at)
 
     def _weekdays(self, weekdays: Iterable[int]) -> tuple[int, ...]:
         """Those that are not left out."""
@@ -243,48 +224,36 @@ class _Meaning:
         self._fits(bool(found))
         return found
 
-    def _monthly(self, day: Day, at: time, frequency: str, number: int) -> Repetition:
-        month = day.month or 1
-        if day.nth:
-            return Repetition(frequency, number, at, nth=day.nth, weekday=day.weekday, month=month)
-        return Repetition(frequency, number, at, day=day.day or 1, month=month)
-
     def _within_day(self, number: int, unit: str) -> Interval | str:
         said, day = self.said, self.said.day
         self._fits(not said.times and not said.part)
-        if day is None and said.hours is None and not said.without:
+        if not (day or said.hours or said.without):
             return Interval(number, unit)
-        self._fits(day is None or bool(day.weekdays))
+        self._fits(not day or bool(day.weekdays))
         if (60 if unit == "minutes" else 24) % number:
             raise NotUnderstood("small-unit", said.timing)
-        step = f"/{number}" if number > 1 else ""
-        days = self._cron_days(day)
-        if said.hours is None:
-            return f"*{step} * * * {days}" if unit == "minutes" else f"0 *{step} * * {days}"
-        return self._cron_hours(unit, step, days, *said.hours)
+        step, days = f"/{number}" if number > 1 else "", self._cron_days(day)
+        minute, hours = self._cron_hours(unit, *said.hours) if said.hours else (0, "*")
+        return f"*{step} {hours} * * {days}" if unit == "minutes" else f"{minute} {hours}{step} * * {days}"
 
-    def _cron_hours(self, unit: str, step: str, days: str, first: Clock, last: Clock) -> str:
+    def _cron_hours(self, unit: str, first: Clock, last: Clock) -> tuple[int, str]:
         if first.is_unclear or last.time <= first.time:
             raise NotUnderstood("range", self.said.spans["clocks"].text)
         if first.minute != last.minute or (unit == "minutes" and first.minute):
             raise NotUnderstood("small-unit", self.said.timing)
-        if unit == "minutes":
-            # Not later than the end of the span: 9 to 17 in minutes ends before 17:00.
-            return f"*{step} {first.hour}-{last.hour - 1} * * {days}"
-        return f"{first.minute} {first.hour}-{last.hour}{step} * * {days}"
+        # Not later than the end of the span: 9 to 17 in minutes ends before 17:00.
+        return first.minute, f"{first.hour}-{last.hour - (unit == 'minutes')}"
 
     def _at_times(self, number: int, unit: str) -> str:
         times = sorted({one.time for one in self._times()})
         if number != 1 or unit not in ("days", "weeks") or len({one.minute for one in times}) > 1:
             raise NotUnderstood("two-times")
-        day = self.said.day
-        if unit == "weeks" and day is None:
-            day = Day(weekdays=(self.now.weekday(),))
+        today = Day(weekdays=(self.now.weekday(),)) if unit == "weeks" else None
         hours = ",".join(str(one.hour) for one in times)
-        return f"{times[0].minute} {hours} * * {self._cron_days(day)}"
+        return f"{times[0].minute} {hours} * * {self._cron_days(self.said.day or today)}"
 
     def _cron_days(self, day: Day | None) -> str:
-        weekdays = self._weekdays(range(7) if day is None else day.weekdays)
+        weekdays = self._weekdays(day.weekdays if day else range(7))
         return "*" if len(weekdays) == 7 else ",".join(DAYS[one][:3].lower() for one in weekdays)
 
     # The window.
@@ -292,17 +261,16 @@ class _Meaning:
     def _in_window(self, timing: Interval | Repetition | str) -> Understood:
         said = self.said
         starts, ends = self._begin(timing), None
-        if said.within is not None:
-            first = in_year(replace(said.within, year=self._date(replace(said.within, day=-1)).year))
-            starts = max(starts or self.now, datetime.combine(first, time()))
-            ends = later(datetime.combine(first, time()), [(1, "months")]) - _MINUTE
-        if said.ends is not None:
+        if said.within:
+            first = datetime.combine(said.within.next(self.now.replace(day=1)), time())
+            starts, ends = max(starts or self.now, first), later(first, [(1, "months")]) - _MINUTE
+        if said.ends:
             ends = self._end(said.ends, starts or self.now)
-        if said.lasts is not None:
-            if ends is not None:
+        if said.lasts:
+            if ends:
                 raise NotUnderstood("two-ends", said.timing)
             ends = later(starts or self.now.replace(second=0, microsecond=0), [said.lasts]) - _MINUTE
-        if ends is not None and ends < (starts or self.now):
+        if ends and ends < (starts or self.now):
             raise NotUnderstood("passed", said.timing)
         return Understood(said.title, timing, self.zone, starts, ends, said.count)
 
@@ -310,41 +278,18 @@ class _Meaning:
         """When the repetition starts. Without a day, steps of months or years begin one step from now."""
         said = self.said
         if isinstance(said.starts, Clock):
-            return self._first(Repetition("DAILY", 1, self._clear(said.starts, "begins")))
-        if said.starts is not None:
-            return datetime.combine(self._date(said.starts), time())
+            self._check_half("begins", (said.starts,), (said.starts,))
+            return self._first(said.starts.time)
+        if said.starts:
+            return datetime.combine(said.starts.next(self.now), time())
         is_long = isinstance(timing, Repetition) and timing.interval > 1 and timing.frequency in ("MONTHLY", "YEARLY")
-        if is_long and said.every is not None and said.day is None:
+        if is_long and said.every and not said.day:
             return datetime.combine(later(self.now, [said.every]).date(), time())
         return None
 
-    def _clear(self, clock: Clock, kind: str) -> time:
-        if clock.is_unclear:
-            raise self._which_time(kind, (clock,))
-        return clock.time
-
     def _end(self, ends: Day | Clock, since: datetime) -> datetime:
         if isinstance(ends, Clock):
-            return Repetition("DAILY", 1, self._clear(ends, "ends")).first(since)
-        is_month = bool(ends.month) and not ends.day and not ends.nth
-        last = self._date(ends, since=since) - timedelta(days=is_month)
-        return datetime.combine(last, _LAST_MINUTE)
-
-    def _date(self, day: Day, at: time = _LAST_MINUTE, since: datetime | None = None) -> date:
-        """The next such day, today included until `at`."""
-        since = since or self.now
-        if day.shift:
-            first = self._date(replace(day, shift=()), at, since)
-            return later(datetime.combine(first, time()), list(day.shift)).date()
-        if day.movable:
-            return movable_day(day, since.date())
-        if day.exact is not None:
-            return day.exact
-        if day.year and not day.nth:
-            return in_year(day)
-        if day.weekdays:
-            repetition = Repetition("WEEKLY", 1, at, days=day.weekdays[:1])
-        else:
-            repetition = replace(self._monthly(day, at, "YEARLY" if day.month else "MONTHLY", 1), short="skip")
-            since = datetime(day.year, 1, 1) if day.year else since  # noqa: DTZ001 - civil
-        return repetition.first(since + civil.TICK).date()
+            self._check_half("ends", (ends,), (ends,))
+            return self._first(ends.time, since)
+        last = ends.next(since) - timedelta(days=ends.is_month)
+        return datetime.combine(last, LAST_MINUTE)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from schedules.inputs.sentences.days import Piece, next_dates
+from schedules.inputs.sentences.days import Piece
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.pieces import Lexicon, definitions, fold
 from schedules.rules import words
@@ -23,8 +24,9 @@ _SHORTEST = 5
 _NOTHING = Piece({}, 0, 0)
 
 
-def check(pieces: list[Piece], said: Said, known: Lexicon) -> None:
+def check(said: Said, known: Lexicon) -> None:
     """Raises NotUnderstood where a piece that is not used may be a part of the time."""
+    pieces = said.pieces
     for at, piece in enumerate(pieces):
         if piece.is_used or piece.text.startswith(_QUOTES):
             continue
@@ -32,7 +34,9 @@ def check(pieces: list[Piece], said: Said, known: Lexicon) -> None:
             end = piece.end
             if piece.kinds.keys() & {"every", "near"} and at + 1 < len(pieces):
                 end = pieces[at + 1].end
-            raise NotUnderstood(code, said.line[piece.start : end], _dates(piece, said) if code == "slashes" else ())
+            dates = sorted({day.next(said.now) for day in piece.kinds["slashed"]}) if code == "slashes" else []
+            choices = [(words.day(one), one) for one in dates if one >= said.now.date()]
+            raise said.which(code, replace(piece, end=end, text=said.line[piece.start : end]), choices)
         if not piece.kinds and fold(piece.text) in known.foreign:
             raise NotUnderstood("rest", piece.text)
         if not piece.kinds and (meant := _misspelt(fold(piece.text), known)):
@@ -64,25 +68,19 @@ def _kinds(piece: Piece, said: Said) -> set[str]:
     """The kinds of left.txt."""
     kinds = set(piece.kinds)
     if piece.is_used:
-        return {"used", "usedtime" if kinds & {"time", "clocks"} else "usedother", "repeated" if said.repeats else ""}
+        return {"used", "usedtime" if kinds & {"time", "clocks"} else "usedother", "repeated" if said.every else ""}
     if not kinds:
         is_mixed = piece.text[:1].isdigit() and piece.text[-1:].isalpha()
         kinds = {"plain", "mixed" if is_mixed else "", "" if piece.text else "end"}
     if not kinds - {"plain", "", "label"} and len(piece.text) > 2 and piece.text.isalpha():
         kinds.add("ordinary")
-    if said.repeats and piece.text.replace(" ", "") in ("1/2", "1/3", "2/3", "1/4", "3/4"):
+    if said.every and piece.text.replace(" ", "") in ("1/2", "1/3", "2/3", "1/4", "3/4"):
         kinds.add("share")
     if said.times and "part" in kinds and all(one.within(piece.kinds["part"]) for one in said.times):
         kinds.add("fit")
     if said.day is not None and said.day.exact is not None and kinds & {"am", "weakday", "weakmonth"}:
         kinds.add("exact")
     return kinds
-
-
-def _dates(piece: Piece, said: Said) -> list[tuple[str, str]]:
-    """What a date with slashes may mean, each with the line that says it."""
-    dates = next_dates(piece.kinds["slashed"], said.today)
-    return [(words.day(one), f"{said.line[: piece.start]}{one}{said.line[piece.end :]}") for one in dates]
 
 
 def _misspelt(word: str, known: Lexicon) -> str:
