@@ -24,7 +24,6 @@ settings.configure(USE_TZ=True)
 django.setup()
 
 from schedules.inputs.sentences import NotUnderstood, read  # noqa: E402 - once there are settings
-from schedules.inputs.sentences.days import Interval  # noqa: E402
 from schedules.rules import InvalidRule, civil  # noqa: E402
 from schedules.rules.repetition import Repetition  # noqa: E402
 
@@ -254,8 +253,8 @@ def _is_same(at: datetime, value: Value, case: Case) -> bool:
 
 
 def _repeats(timex: str, timing: Any) -> bool:
-    if isinstance(timing, Interval):
-        return timex == f"PT{timing.number}{timing.unit[0].upper()}"
+    if isinstance(timing, tuple):
+        return timex == f"PT{timing[0]}{timing[1][0].upper()}"
     if not isinstance(timing, Repetition):
         return False
     at = timing.time.isoformat()

@@ -10,7 +10,6 @@ from django.utils.translation import get_language, gettext_lazy as _
 
 from schedules.inputs import repeat_form, sentences
 from schedules.inputs.sentences import NotUnderstood, Understood
-from schedules.inputs.sentences.days import Interval
 from schedules.inputs.timing_form import TimingForm
 from schedules.rules import InvalidRule, Timetable, civil
 
@@ -64,8 +63,8 @@ def fields(understood: Understood) -> dict[str, Any]:
         return found | {"kind": "once", "at": timing.isoformat()}
     starts = _written(understood.starts)
     found |= {"starts_at": starts, "ends_at": _written(understood.ends), "max_count": str(understood.count or "")}
-    if isinstance(timing, Interval):
-        return found | {"kind": "interval", "every": str(timing.number), "unit": timing.unit, "anchor": starts}
+    if isinstance(timing, tuple):
+        return found | {"kind": "interval", "every": str(timing[0]), "unit": timing[1], "anchor": starts}
     if isinstance(timing, str):
         return found | {"kind": "cron", "expression": timing}
     return found | repeat_form.shown(timing) | {"anchor": starts if timing.interval > 1 else ""}

@@ -8,7 +8,7 @@ from typing import Any
 from dateutil.relativedelta import relativedelta
 
 from common import zones
-from schedules.inputs.sentences.days import Clock, Day, Piece, Step, Times, checked, feast, this_week
+from schedules.inputs.sentences.days import Clock, Day, Piece, Step, Times
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.rules import words
 
@@ -28,31 +28,38 @@ def _city(pieces: list[Piece]) -> str | None:
     return next((name for name in sorted(zones.known()) if name.lower().endswith(f"/{city}")), None)
 
 
-def _unclear_zone(pieces: list[Piece]) -> None:
-    if pieces[0].text.isupper():
-        _refuse("zone")
-
-
-def _refuse(code: str) -> None:
-    raise NotUnderstood(code)
+def _refuse(code: str, pieces: list[Piece]) -> None:
+    if code != "zone" or pieces[0].text.isupper():
+        raise NotUnderstood(code)
 
 
 def _step(number: float, unit: str, scale: float = 1, plus: float = 0) -> Step | None:
     """Whole units: 1.5 hours are 90 minutes."""
+    number, unit = (3 * number, "months") if unit == "quarters" else (number, unit)
     number = number * scale + plus
-    if unit == "quarters" and number == int(number):
-        return int(3 * number), "months"
     smaller, factor = (unit, 1) if number == int(number) else _SMALLER.get(unit, ("", 0))
     return (int(number * factor), smaller) if smaller else None
 
 
 def _day(of: Day | None = None, **fields: Any) -> Day:
-    """The day `of`, or a new one, with the fields that are said."""
+    """The day `of`, or a new one, with the fields that are said. Raises ValueError if it is not in the calendar."""
     if fields.get("nth", 1) not in (1, 2, 3, 4, -1):
         raise NotUnderstood("every")
-    if fields.get("day") == 0:
+    day = replace(of or Day(), **{name: value for name, value in fields.items() if value is not None})
+    if fields.get("day") == 0 or day.day > 31:
         raise ValueError
-    return checked(replace(of or Day(), **{name: value for name, value in fields.items() if value is not None}))
+    if day.month and day.day > 0:
+        date(day.year or 2000, day.month, day.day)
+    return day
+
+
+def _feast(text: str, year: int | None = None) -> Day:
+    """ "12-25", "11-4-3" (the fourth Thursday, 3, in November), "05--1-0" (the last Monday in May), or movable."""
+    if not text[0].isdigit() or "<" in text:
+        return Day(movable=text, year=year or 0)
+    nth, dash, weekday = text[3:].rpartition("-")
+    day = Day(nth=int(nth), weekday=int(weekday), is_of=True) if dash else Day(day=int(weekday))
+    return replace(day, month=int(text[:2]), year=year or 0)
 
 
 def _span(first: int, last: Day | int, **fields: Any) -> Day | None:
@@ -65,7 +72,9 @@ def _days_span(first: Day, last: Day) -> Day | None:
     return replace(first, year=first.year or last.year, until=last) if has_dates and not first.until else None
 
 
-def _of_unit(unit: str, repeats: int = 0, number: int = 1) -> Day | None:
+def _of(of: str | Step | list[Step], repeats: int = 0) -> Day | None:
+    """ "of the month", "of every second month" """
+    number, unit = (1, of) if isinstance(of, str) else of[0] if isinstance(of, list) else of
     months = _MONTHS.get(unit, 0) * number
     return Day(every=(months, "months"), repeats=bool(repeats), is_of=True) if months else None
 
@@ -94,15 +103,19 @@ def _weekday_to(first: int, last: int) -> Day:
     return _from_to(0, 4) if (first, last) == (0, 4) else Day(weekdays=(first,), until=Day(weekdays=(last,)))
 
 
+def _in_week(weekday: int, today: date, weeks: int) -> Day:
+    return Day(exact=today + timedelta(days=7 * weeks + weekday - today.weekday()))
+
+
 def _coming(number: int, weekday: int, today: date) -> Day:
-    return Day(exact=this_week(today, weekday, number - (weekday > today.weekday())))
+    return _in_week(weekday, today, number - (weekday > today.weekday()))
 
 
 def _next_unit(unit: str, today: date) -> Day | None:
     first = today.replace(day=1)
     found = {
         "days": today + timedelta(days=1),
-        "weeks": this_week(today, 0, 1),
+        "weeks": today + timedelta(days=7 - today.weekday()),
         "months": first + relativedelta(months=1),
         "quarters": first + relativedelta(months=3 - (today.month - 1) % 3),
         "years": date(today.year + 1, 1, 1),
@@ -155,7 +168,7 @@ def _minutes(times: Times, minute: int | None = None, half: int | None = None) -
     """An hour with its minutes, and with the half of the day if `half` is 0 or 1."""
     at = times[0] if minute is None else replace(times[0], minute=minute)
     if half is not None:
-        at = replace(at, hour=at.hour % 12 + 12 * half, is_open=False, has_half=True)
+        at = at.in_half(half == 1)
     return (at,) if at.minute < 60 and (half is None or 1 <= times[0].hour <= 12) else None
 
 
@@ -188,21 +201,18 @@ def _hours(begin: Times, end: Times) -> tuple[Clock, Clock]:
 ACTIONS: Mapping[str, Callable[..., Any]] = {
     "zone": _zone,
     "city": _city,
-    "unclear_zone": _unclear_zone,
     "refuse": _refuse,
     # Lengths.
     "step": _step,
     "steps": lambda pieces: [piece.kinds["step"] for piece in pieces if "step" in piece.kinds],
     # Days of a month or year.
     "day": _day,
-    "feast": feast,
-    "feast_in": lambda text, today, ahead: feast(text, today.year + ahead),
+    "feast": _feast,
+    "feast_in": lambda text, today, ahead: _feast(text, today.year + ahead),
     "quarter": lambda number, year=None: _day(day=1, month=3 * number - 2, year=year),
     "span": _span,
     "days_span": _days_span,
-    "of_unit": _of_unit,
-    "of_step": lambda step: _of_unit(step[1], 1, step[0]),
-    "of_steps": lambda steps: _of_unit(steps[0][1], 1, steps[0][0]),
+    "of": _of,
     "month_from_now": _month_from_now,
     "last_day": _last_day,
     # Weekdays, and days from today.
@@ -212,7 +222,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "weekend": lambda: Day(weekdays=(5,), weekday=5),
     "from_to": _from_to,
     "weekday_to": _weekday_to,
-    "in_week": lambda weekday, today, weeks: Day(exact=this_week(today, weekday, weeks)),
+    "in_week": _in_week,
     "coming": _coming,
     # Before that weekday, "el viernes que viene" may be the one of this week.
     "of_next_week": lambda weekday, today: _coming(1, weekday, today) if weekday <= today.weekday() else None,

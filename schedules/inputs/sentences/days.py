@@ -8,12 +8,13 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from dateutil.easter import EASTER_ORTHODOX, EASTER_WESTERN, easter
-from dateutil.relativedelta import relativedelta, weekday
+from dateutil.relativedelta import relativedelta
 
 from schedules.rules.civil import TICK
 from schedules.rules.repetition import Repetition
 
 Step = tuple[int, str]
+Timing = Step | Repetition | str
 FREQUENCIES = {"days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY", "years": "YEARLY"}
 LAST_MINUTE = time(23, 59)
 # The hour of a reminder in each part of the day, the hours that belong to it (from 24 on, of the next day), and the
@@ -46,6 +47,10 @@ class Clock:
     @property
     def is_unclear(self) -> bool:
         return self.is_open and 1 <= self.hour <= 6
+
+    def in_half(self, is_second: bool) -> Clock:
+        """In the first or second half of the day."""
+        return replace(self, hour=self.hour % 12 + 12 * is_second, is_open=False, has_half=True)
 
     def within(self, part: str) -> Clock | None:
         """The time of day in that part; its hour is 24 or more on the next day."""
@@ -104,8 +109,8 @@ class Day:
         return "weeks" if self.weekdays else "years" if self.month else "months"
 
     def repetition(self, unit: str, number: int, at: time) -> Repetition:
-        of = {"days": self.weekdays, "nth": self.nth, "weekday": self.weekday, "day": self.day or 1}
-        return Repetition(FREQUENCIES[unit], number, at, **of, month=self.month or 1)
+        day, month = self.day or 1, self.month or 1
+        return Repetition(FREQUENCIES[unit], number, at, self.weekdays, self.nth, self.weekday, day=day, month=month)
 
     def next(self, since: datetime, at: time = LAST_MINUTE) -> date:
         """The next such day, today included until `at`; the one of its year, if that is said."""
@@ -123,33 +128,15 @@ class Day:
         return replace(repetition, short="skip").first(since + TICK).date()
 
 
-def checked(day: Day) -> Day:
-    """The day, if it is in the calendar. Otherwise raises ValueError."""
-    if day.day > 31:
-        raise ValueError
-    if day.month and day.day > 0:
-        date(day.year or 2000, day.month, day.day)
-    return day
-
-
-def feast(text: str, year: int | None = None) -> Day:
-    """ "12-25", "11-4-3" (the fourth Thursday, 3, in November), "05--1-0" (the last Monday in May), or movable."""
-    if not text[0].isdigit() or "<" in text:
-        return Day(movable=text, year=year or 0)
-    month, rest = int(text[:2]), text[3:]
-    nth, dash, weekday = rest.rpartition("-")
-    if dash:
-        return Day(nth=int(nth), weekday=int(weekday), month=month, year=year or 0, is_of=True)
-    return Day(day=int(rest), month=month, year=year or 0)
-
-
 def _movable(text: str, year: int) -> date:
     """ "easter-2" and "orthodox+1" count the days from Easter; "12-24<6" is the last Sunday (6) until 24 December."""
     latest, _, day = text.partition("<")
     if day:
-        return date(year, int(latest[:2]), int(latest[3:])) + relativedelta(weekday=weekday(int(day), -1))
+        end = date(year, int(latest[:2]), int(latest[3:]))
+        return end - timedelta(days=(end.weekday() - int(day)) % 7)
     church = EASTER_WESTERN if latest.startswith("easter") else EASTER_ORTHODOX
-    return easter(year, church) + timedelta(days=int(latest.lstrip("eastrhodx")))
+    sunday: date = easter(year, church)
+    return sunday + timedelta(days=int(latest.lstrip("eastrhodx")))
 
 
 def later(moment: datetime, steps: Iterable[Step]) -> datetime:
@@ -165,27 +152,16 @@ def later(moment: datetime, steps: Iterable[Step]) -> datetime:
     return moment
 
 
-def this_week(today: date, day: int = 0, weeks: int = 0) -> date:
-    return today + timedelta(days=7 * weeks + day - today.weekday())
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Every `number` "minutes" or "hours"."""
-
-    number: int
-    unit: str
-
-
 @dataclass(frozen=True)
 class Understood:
-    """`timing` is a civil time (once), an interval, a repetition or a cron expression; the window is civil.
+    """`timing` is a civil time (once), a step of minutes or hours, a repetition or a cron expression.
 
-    `title` is what is left of the line; it may be empty. `body` are the words of a span, whose start is the time.
+    The window is civil. `title` is what is left of the line; it may be empty. `body` are the words of a span, whose
+    start is the time.
     """
 
     title: str
-    timing: datetime | Interval | Repetition | str
+    timing: datetime | Timing
     zone: str
     starts: datetime | None = None
     ends: datetime | None = None

@@ -9,7 +9,7 @@ from typing import Any
 from schedules.inputs.sentences.actions import ACTIONS
 from schedules.inputs.sentences.days import Piece
 from schedules.inputs.sentences.hints import NotUnderstood
-from schedules.inputs.sentences.pieces import KIND_SETS, definitions, lexicon
+from schedules.inputs.sentences.pieces import definitions, lexicon, value
 
 _NAMED = re.compile(r"(?:([a-z]):)?([a-z]+(?:/[a-z]+)*)")
 
@@ -33,20 +33,16 @@ class Rule:
             known[name] = next((of[kind] for kind in kinds if kind in of), None)
         if not self.action:
             return next((known[name] for name in self.names), True)
-        values = [(name, known[one] if one in known else _literal(one)) for name, one in self.arguments]
+        values = [(name, known[one] if one in known else value(one)) for name, one in self.arguments]
         text = line[pieces[begin].start : pieces[end - 1].end]
         try:
             return ACTIONS[self.action](
-                *(value for name, value in values if not name), **{name: value for name, value in values if name}
+                *(of for name, of in values if not name), **{name: of for name, of in values if name}
             )
         except NotUnderstood as error:
             raise NotUnderstood(error.code, text, (), **error.named) from None
         except (ValueError, OverflowError):
             raise NotUnderstood("date", text) from None
-
-
-def _literal(text: str) -> Any:
-    return float(text) if "." in text else int(text) if text.lstrip("-").isdigit() else text
 
 
 @cache
@@ -56,7 +52,7 @@ def rules() -> list[Rule]:
         pattern, _, action = rest.partition(" -> ")
         names = {name: kinds.split("/") for name, kinds in _NAMED.findall(pattern) if name}
         name, *arguments = action.split() or [""]
-        split = [(of, value) for of, _, value in (one.rpartition("=") for one in arguments)]
+        split = [(of, text) for of, _, text in (one.rpartition("=") for one in arguments)]
         found.append(Rule(kind, pattern, names, name, split))
     return found
 
@@ -65,8 +61,7 @@ class Grammar:
     """The rules of a language. Each set of kinds is one character, so that a rule is a regular expression."""
 
     def __init__(self, language: str) -> None:
-        sets = {frozenset(kinds) for kinds in [*KIND_SETS, *lexicon(language).phrases.values()]}
-        sets |= {frozenset({rule.kind}) for rule in rules()}
+        sets = {*lexicon(language).kind_sets(), *(frozenset({rule.kind}) for rule in rules())}
         self._characters = {kinds: chr(0xE000 + at) for at, kinds in enumerate(sorted(sets, key=sorted))}
         self._rules = [(rule, self._compiled(rule.pattern)) for rule in rules()]
 
@@ -86,11 +81,11 @@ class Grammar:
             at = 0
             while found := pattern.search(signs, at):
                 begin, end = found.span()
-                if (value := rule.value(found, pieces, line, today)) is None:
+                if (of := rule.value(found, pieces, line, today)) is None:
                     at = begin + 1
                     continue
                 start, stop = pieces[begin].start, pieces[end - 1].end
-                made = [Piece({rule.kind: value}, start, stop, line[start:stop])]
+                made = [Piece({rule.kind: of}, start, stop, line[start:stop])]
                 zones += made if rule.kind == "zone" else []
                 pieces = [*pieces[:begin], *([] if rule.kind == "zone" else made), *pieces[end:]]
                 signs = self._signs(pieces)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 
 from django.utils.translation import gettext as _
 
-from schedules.inputs.sentences.days import LAST_MINUTE, PARTS, Clock, Day, Interval, Times, Understood, later
+from schedules.inputs.sentences.days import LAST_MINUTE, PARTS, Clock, Day, Step, Times, Timing, Understood, later
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.reader import ELAPSED, Said
 from schedules.rules import InvalidRule, civil, words
@@ -183,7 +183,7 @@ class _Meaning:
 
     # Repeating.
 
-    def _repeating(self, number: int, unit: str) -> Interval | Repetition | str:
+    def _repeating(self, number: int, unit: str) -> Timing:
         said, day = self.said, self.said.day
         if number < 1 or (day and (day.movable or day.shift)):
             raise NotUnderstood("every", said.timing)
@@ -224,11 +224,11 @@ class _Meaning:
         self._fits(bool(found))
         return found
 
-    def _within_day(self, number: int, unit: str) -> Interval | str:
+    def _within_day(self, number: int, unit: str) -> Step | str:
         said, day = self.said, self.said.day
         self._fits(not said.times and not said.part)
         if not (day or said.hours or said.without):
-            return Interval(number, unit)
+            return number, unit
         self._fits(not day or bool(day.weekdays))
         if (60 if unit == "minutes" else 24) % number:
             raise NotUnderstood("small-unit", said.timing)
@@ -258,7 +258,7 @@ class _Meaning:
 
     # The window.
 
-    def _in_window(self, timing: Interval | Repetition | str) -> Understood:
+    def _in_window(self, timing: Timing) -> Understood:
         said = self.said
         starts, ends = self._begin(timing), None
         if said.within:
@@ -274,7 +274,7 @@ class _Meaning:
             raise NotUnderstood("passed", said.timing)
         return Understood(said.title, timing, self.zone, starts, ends, said.count)
 
-    def _begin(self, timing: Interval | Repetition | str | None = None) -> datetime | None:
+    def _begin(self, timing: Timing | None = None) -> datetime | None:
         """When the repetition starts. Without a day, steps of months or years begin one step from now."""
         said = self.said
         if isinstance(said.starts, Clock):

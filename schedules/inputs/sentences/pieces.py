@@ -24,8 +24,10 @@ _YEARS = range(1900, 2200)
 _TELLING = {"weekday", "plural", "every", "adverb", "workdays"}
 # From here on, a year of two digits may be of the last century.
 _NEXT_CENTURY = 40
-_UNIT_OF = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _FRACTIONS = {"1/2": 0.5, "1/4": 0.25, "3/4": 0.75}
+# They have every set of kinds that a token can have besides those of the words.
+_SAMPLES = """@daily Asia/Tokyo UTC+1 2026-12-24 10/12 13/13 1/2 31.12.2026 24.12. 9am 9:00 9h30 9.10 23.13 31.12
+31.99 1.5 3rd 5x 0 1 10 13 24 32 60 130 2026 2060"""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,12 @@ class Lexicon:
     ordinary: frozenset[str]
     foreign: frozenset[str]
     token: re.Pattern[str]
+
+    def kind_sets(self) -> Iterator[frozenset[str]]:
+        """Every set of kinds that a piece can have by itself."""
+        yield from map(frozenset, self.phrases.values())
+        yield from (frozenset(_of_token(token)) for token in self.token.finditer(_SAMPLES))
+        yield frozenset()
 
 
 def fold(word: str) -> str:
@@ -51,24 +59,34 @@ def languages() -> list[str]:
 @cache
 def lexicon(language: str) -> Lexicon:
     phrases: dict[tuple[str, ...], dict[str, Any]] = {}
-    preambles: list[str] = []
-    ordinary: list[str] = []
-    spoken = ["en", language] if language in languages() else ["en"]
+    spoken = [name for name in dict.fromkeys(("en", language)) if name in languages()]
+    data = {name: tomllib.loads((DATA / f"{name}.toml").read_text(encoding="utf-8")) for name in languages()}
     for name in spoken:
-        data = _data(name)
         own: dict[tuple[str, ...], dict[str, Any]] = {}
-        for kind, value, phrase in _entries(data):
+        for kind, value, phrase in _entries(data[name]):
             own.setdefault(tuple(fold(phrase).split("_")), {}).update(_kinds(kind, value, phrase))
         for key, kinds in own.items():
             # "am" of German is not that of "9 am".
             phrases[key] = kinds | {kind: of for kind, of in phrases.get(key, {}).items() if kind != "am"}
-        preambles += data["preambles"]
-        ordinary += fold(data["ordinary"]).split()
+    foreign = (entry for name in data if name not in spoken for entry in _entries(data[name]))
+    return Lexicon(
+        phrases,
+        tuple(preamble for name in spoken for preamble in data[name]["preambles"]),
+        frozenset(fold(" ".join(data[name]["ordinary"] for name in spoken)).split()),
+        frozenset(fold(phrase) for kind, _, phrase in foreign if kind in _TELLING and len(phrase) > 3),
+        _token(r"\s?" if "am" in phrases["am",] else "", data[spoken[-1]]),
+    )
+
+
+def _token(gap: str, data: Mapping[str, Any]) -> re.Pattern[str]:
+    """`gap` may be between a number and "am"; a weekday and a part of the day may be joined to one word."""
+    days, parts = (
+        "|".join(word for words in data.get(kind, {}).values() for word in f"{words} {fold(words)}".split())
+        for kind in ("weekday", "joined")
+    )
+    joined = rf"(?:{days})(?=(?:{parts})\b)" if parts else "(?!)"
     pattern = "|".join(f"(?P<{kind}>{text})" for kind, text in definitions("tokens"))
-    token = re.compile(pattern.replace("GAP", r"\s?" if "am" in phrases[("am",)] else ""), re.IGNORECASE)
-    others = (entry for name in languages() if name not in spoken for entry in _entries(_data(name)))
-    foreign = {fold(phrase) for kind, _, phrase in others if kind in _TELLING and len(phrase) > 3}
-    return Lexicon(phrases, tuple(preambles), frozenset(ordinary), frozenset(foreign), token)
+    return re.compile(pattern.replace("GAP", gap).replace("JOINED", joined), re.IGNORECASE)
 
 
 def definitions(name: str) -> Iterator[tuple[str, str]]:
@@ -83,44 +101,29 @@ def definitions(name: str) -> Iterator[tuple[str, str]]:
             yield kind, text
 
 
-def _data(language: str) -> Mapping[str, Any]:
-    return tomllib.loads((DATA / f"{language}.toml").read_text(encoding="utf-8"))
-
-
 def _entries(data: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
     tables: dict[str, dict[str, str]] = {kind: {"": words} for kind, words in data["words"].items()}
-    tables |= {kind: of for kind, of in data.items() if isinstance(of, dict) and kind != "words"}
-    joined = tables.pop("joined", {})
+    tables |= {kind: of for kind, of in data.items() if isinstance(of, dict) and kind not in ("words", "joined")}
     for kind, table in tables.items():
-        for value, words in table.items():
+        for key, words in table.items():
             for word in words.split():
                 endings = data["endings"].split() if word[1:].endswith("~") else ["~"]
-                yield from ((kind, _value(value), word[:-1] + end if end != "~" else word) for end in endings)
-    yield from _compounds(data["compounds"].split(), tables["num"], tables["ord"])
-    for words in joined.values():
-        for names in tables["weekday"].values():
-            yield from (("joined", len(name), name + word) for name in names.split() for word in words.split())
+                yield from ((kind, value(key), word[:-1] + end if end != "~" else word) for end in endings)
+    # The numbers over twenty that are made of two words.
+    numbers, ordinals = ({int(key): words.split() for key, words in tables[kind].items()} for kind in ("num", "ord"))
+    for pattern, ten, unit in itertools.product(data["compounds"].split(), range(20, 100, 10), range(1, 10)):
+        for tens in numbers.get(ten, [])[:1]:
+            yield from (("num", ten + unit, pattern.format(ten=tens, unit=one)) for one in numbers.get(unit, []))
+            if pattern.startswith("{ten}") and unit in ordinals:
+                yield "ord", ten + unit, pattern.format(ten=tens, unit=ordinals[unit][0])
 
 
-def _compounds(
-    patterns: list[str], numbers: dict[str, str], ordinals: dict[str, str]
-) -> Iterator[tuple[str, int, str]]:
-    """The numbers over twenty that are made of two words."""
-    for ten, unit in itertools.product(range(20, 100, 10), range(1, 10)):
-        tens, units = numbers.get(str(ten), ""), numbers.get(str(unit), "")
-        for pattern in patterns if tens and units else ():
-            yield from (("num", ten + unit, pattern.format(ten=tens.split()[0], unit=one)) for one in units.split())
-            if pattern.startswith("{ten}") and (last := ordinals.get(str(unit))):
-                yield "ord", ten + unit, pattern.format(ten=tens.split()[0], unit=last.split()[0])
-
-
-def _value(key: str) -> Any:
-    """The value of a word, as its table says: "3", "1.5", "2 weeks" or a name."""
-    if not re.match(r"-?\d", key) or key[2:3] == "-":
+def value(key: str) -> Any:
+    """What a key of a table or an argument of a rule says: "3", "1.5", "2 weeks" or a name."""
+    if not (found := re.fullmatch(r"(-?\d+)(\.\d+)?(?: (\w+))?", key)):
         return key or True
-    number, _, unit = key.partition(" ")
-    value = float(number) if "." in number else int(number)
-    return (value, unit) if unit else value
+    number = float(found[1] + found[2]) if found[2] else int(found[1])
+    return (number, found[3]) if found[3] else number
 
 
 def _kinds(kind: str, value: Any, phrase: str) -> Mapping[str, Any]:
@@ -138,9 +141,9 @@ def _number(number: int, written: str) -> dict[str, Any]:
     found |= {"late": number} if 13 <= number <= 31 else {}
     found |= {"mins": number} if 10 <= number < 60 else {}
     found |= {"hod": (Clock(number, is_open=1 <= number <= 12),)} if number < 24 else {}
-    if written == "spelt":
-        found |= {f"spelt{kind}": found[kind] for kind in ("hod", "mins") if kind in found}
-    return found
+    return found | (
+        {f"spelt{kind}": found[kind] for kind in found.keys() & {"hod", "mins"}} if written == "spelt" else {}
+    )
 
 
 def pieces(line: str, language: str) -> list[Piece]:
@@ -151,35 +154,21 @@ def pieces(line: str, language: str) -> list[Piece]:
     found: list[Piece] = []
     at = 0
     while at < len(tokens):
-        for length in range(min(_LONGEST, len(tokens) - at), 0, -1):
-            kinds = known.phrases.get(tuple(folded[at : at + length]))
-            if kinds is not None or length == 1:
-                break
-        token, last = tokens[at], tokens[at + length - 1]
-        touches = bool(found) and found[-1].end == token.start() and "num" in found[-1].kinds
+        lengths = range(min(_LONGEST, len(tokens) - at), 0, -1)
+        length = next((one for one in lengths if tuple(folded[at : at + one]) in known.phrases), 1)
+        kinds = known.phrases.get(tuple(folded[at : at + length]))
+        token, end = tokens[at], tokens[at + length - 1].end()
         if kinds is None or (length == 1 and token.lastgroup not in ("word", "symbol")):
             kinds = _of_token(token)
-        if touches and length == 1 and token.lastgroup == "word":
-            if not kinds.keys() & {"unit", "oclock", "month"} and folded[at] not in _UNIT_OF:
-                # Both are one word, such as "4k".
-                found[-1] = Piece({}, found[-1].start, token.end(), line[found[-1].start : token.end()])
-                at += 1
-                continue
-            kinds = SHORT_UNITS.get(folded[at], kinds)
         at += length
-        start, end = token.start(), last.end()
-        cut = start + kinds.get("joined", 0)
-        for part in (line[start:cut], line[cut:end]) if cut > start else ():
-            found.append(Piece(known.phrases[fold(part),], start, start + len(part), part))
-            start = cut
-        if cut == token.start():
-            found.append(Piece(kinds, start, end, line[start:end]))
+        start, touches = token.start(), bool(found) and found[-1].end == token.start() and "num" in found[-1].kinds
+        if touches and length == 1 and token.lastgroup == "word":
+            if unit := kinds.get("short"):
+                kinds = {"unit": unit, unit: unit}
+            elif not kinds.keys() & {"unit", "oclock", "month", "hmark"}:
+                start, kinds = found.pop().start, {}  # Both are one word, such as "4k".
+        found.append(Piece(kinds, start, end, line[start:end]))
     return found
-
-
-SHORT_UNITS: Mapping[str, Mapping[str, Any]] = {
-    short: {"hmark": unit} if short == "h" else {"unit": unit, unit: unit} for short, unit in _UNIT_OF.items()
-}
 
 
 def _of_token(token: re.Match[str]) -> Mapping[str, Any]:
@@ -199,23 +188,19 @@ def _digits(text: str) -> dict[str, Any]:
     return found | (_clock(f"{text[:-2]}:{text[-2:]}", "hhmm") if is_time else {})
 
 
-def _hms(text: str) -> tuple[int, int, int]:
-    hour, minute, second, *_rest = [*(int(one) for one in re.findall(r"\d{1,2}(?=(?:\d\d)?(?!\d))", text)), 0, 0]
+def _clock(text: str, kind: str = "clock") -> dict[str, Any]:
+    numbers = (int(one) for one in re.findall(r"\d{1,2}(?=(?:\d\d)?(?!\d))", text))
+    hour, minute, second, *_rest = [*numbers, 0, 0]
     time(hour, minute, second)
-    return hour, minute, second
+    clock = Clock(hour, minute, second, is_open=1 <= hour <= 12 and text[0] != "0")
+    return {kind: (clock,)} | ({"hm": hour * 60 + minute} if "h" in text else {})
 
 
 def _half(text: str) -> Mapping[str, Any]:
-    hour, minute, second = _hms(text)
-    if not 1 <= hour <= 12:
+    (clock,) = _clock(text, "clock")["clock"]
+    if not 1 <= clock.hour <= 12:
         raise ValueError
-    return {"clock": (Clock(hour % 12 + 12 * ("p" in text.lower()), minute, second, has_half=True),)}
-
-
-def _clock(text: str, kind: str = "clock") -> dict[str, Any]:
-    hour, minute, second = _hms(text)
-    clock = Clock(hour, minute, second, is_open=1 <= hour <= 12 and text[0] != "0")
-    return {kind: (clock,)} | ({"hm": hour * 60 + minute} if "h" in text else {})
+    return {"clock": (clock.in_half("p" in text.lower()),)}
 
 
 def _dot(text: str) -> Mapping[str, Any]:
@@ -237,18 +222,17 @@ def _offset(text: str) -> Mapping[str, Any]:
 
 def _slashed(text: str) -> Mapping[str, Any]:
     """A date that can be read in one way only, or else one to ask about."""
-    numbers = [int(one) for one in re.findall(r"\d+", text)]
-    if len(numbers) == 2 and max(numbers) in _YEARS:
-        month, year = sorted(numbers)
+    first, second, *rest = (int(one) for one in re.findall(r"\d+", text))
+    if not rest and max(first, second) in _YEARS:
+        month, year = sorted((first, second))
         return {"ymd": Day(month=month, year=year)} if 1 <= month <= 12 else {"slashed": []}
-    if numbers[0] > 31:
-        return _ymd(numbers[0], *numbers[1:]) if len(numbers) == 3 else {"slashed": []}
+    if first > 31:
+        return _ymd(first, second, *rest) if rest else {"slashed": []}
     found = []
-    for month, day in (numbers[:2], numbers[1::-1]):
+    for month, day in ((first, second), (second, first)):
         with suppress(ValueError):
-            found.append(_ymd(sum(numbers[2:]), month, day))
-    is_last_century = len(numbers) == 3 and _NEXT_CENTURY <= numbers[2] < 100
-    if found and found[0] == found[-1] and not is_last_century:
+            found.append(_ymd(sum(rest), month, day))
+    if found and found[0] == found[-1] and not _NEXT_CENTURY <= sum(rest) < 100:
         return found[0]
     days = [one["ymd"] for one in found]
     return {"slashed": days} | ({"fraction": _FRACTIONS[text]} if text in _FRACTIONS else {})
@@ -275,11 +259,3 @@ _READERS: Mapping[str | None, Any] = {
     "count": lambda text: {"count": int(text[:-1])},
     "number": _digits,
 }
-# Every set of kinds that a token can have besides those of the words.
-_ALONE = ("shorthand", "zonename", "offset", "ymd", "slashed", "clock", "dot", "amount", "decimal", "nth", "count")
-KIND_SETS: list[set[str]] = [
-    set(), *({kind} for kind in _ALONE), {"clock", "hm"}, {"slashed", "fraction"},
-    {"dot", "dotdate"}, {"amount", "dotdate"},
-    *(set(of) for of in SHORT_UNITS.values()),
-    *(set(_digits(text)) for text in ("0", "1", "10", "13", "24", "32", "60", "130", "2026", "2060")),
-]  # fmt: skip

@@ -110,6 +110,19 @@ def test_each_action_of_the_grammar_is_used_and_known() -> None:
     assert {rule.action for rule in grammar.rules()} - {""} == grammar.ACTIONS.keys()
 
 
+@pytest.mark.parametrize("language", pieces.languages())
+def test_the_grammar_knows_what_each_number_can_be(language: str) -> None:
+    known = set(pieces.lexicon(language).kind_sets())
+    numbers = [f"{first}{sign}{second}" for first in range(0, 61, 3) for second in range(100) for sign in ":.,h/-"]
+    numbers += [f"{number}{end}" for number in range(0, 61) for end in ["am", "p", "x", "m", "h", "º", "th", ".12."]]
+    for text in [*numbers, *map(str, range(0, 10_100)), "1/4", "3/4/2031", "UTC-3", "@weekly", "Europe/Rome"]:
+        try:
+            found = pieces.pieces(text, language)
+        except NotUnderstood:
+            continue
+        assert {frozenset(piece.kinds) for piece in found} <= known, text
+
+
 HOSTILE = [
     "every " * 60,
     "1 " * 150,
