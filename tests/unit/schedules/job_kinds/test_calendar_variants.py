@@ -182,6 +182,6 @@ def test_an_event_that_does_not_end_counts_where_the_calendar_does() -> None:
 
 
 def test_no_value_of_an_event_has_a_character_that_a_database_cannot_hold() -> None:
-    lines = ("SUMMARY:a\0", "LOCATION;ENCODING=QUOTED-PRINTABLE:a=00", "RRULE:FREQ=DAILY;B\0=1", "RDATE:2026\0")
+    lines = ("SUMMARY:a\0", "LOCATION;ENCODING=QUOTED-PRINTABLE:a=00", "RRULE:FREQ=DAILY;B\0=1")
     events = read(file(one(f"DESCRIPTION:{'x' * 200}", Z, *lines)))
     assert "\\u0000" not in json.dumps([event.as_json() for event in events])
