@@ -42,6 +42,8 @@ _DURATION = re.compile(
     r"([-+]?)P(?:T?(\d{1,9})W)?(?:T?(\d{1,9})D)?T?(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})S)?", re.ASCII
 )
 _SECONDS, _LONGEST_DURATION = (604_800, 86_400, 3_600, 60, 1), 36_525 * 86_400
+# Of an alarm of Apple's that is at none, such as at a place.
+_NO_TIME = "19760401T005545"
 # Alarms of vCalendar 1.0: a time, and what is done then.
 _OLD_ALARMS = ("DALARM", "AALARM", "PALARM", "MALARM")
 _TEXTS = {"SUMMARY": "title", "LOCATION": "place", "URL": "url", "UID": "uid"}
@@ -244,7 +246,7 @@ class _Reader:
             if moment.zone == "" and start.zone:
                 zone = "UTC" if start.zone == "UTC" else _zone_of(_start_of(component)[0])
                 moment = self._placed(moment.at, zone, moment.civil)
-            if not moment.is_date and moment.zone is not None:
+            if not moment.is_date and moment.zone is not None and moment.at != _NO_TIME:
                 found.append(f"{moment.utc:%Y%m%dT%H%M%S}" if moment.zone else f"{moment.at} {LOCAL}")
         return list(dict.fromkeys(found))[:_MOST_ALARMS]
 

@@ -144,6 +144,7 @@ ALARMS = {
     "absolute, of a series without any zone": ([one("DTSTART:20260105T090000", DAILY, alarm(AT_EIGHT))], "01-04 07:00 01-05 08:00 01-06 08:00 01-07 08:00 01-08 08:00"),
     "absolute, in a zone of its own": ([one(Z, alarm("TRIGGER;VALUE=DATE-TIME;TZID=America/New_York:20260104T080000"))], "01-04 13:00"),
     "absolute, in an unknown zone": ([one(Z, alarm("TRIGGER;VALUE=DATE-TIME;TZID=Mars/Base:20260104T080000"))], "01-05 09:00"),
+    "Apple's, at no time": ([one(Z, alarm("TRIGGER;VALUE=DATE-TIME:19760401T005545Z"))], "01-05 09:00"),
     "of vCalendar 1.0": ([one(Z, "DALARM:20260105T083000Z;PT5M;2;ring", "AALARM;TYPE=WAVE:20260105T080000Z;;0;")], "01-05 08:00 01-05 08:30"),
 }  # fmt: skip
 ZONES = {
