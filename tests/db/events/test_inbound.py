@@ -285,6 +285,8 @@ PHOTO = (
         (FORM, b"name=%81", {"name": "\x81"}),
         (f"{FORM}; charset=shift_jis", b"name=%93%8C", {"name": "東"}),
         (FORM, b"payload=hello", {"payload": "hello"}),
+        (FORM, b' {"a": "x&y=1", "b": [1]}', {"a": "x&y=1", "b": [1]}),
+        (FORM, b"[a]=1", {"[a]": "1"}),
         ("multipart/form-data; boundary=x", PHOTO, {"a": "ä", "f": {"name": "a", "type": "image/png", "bytes": 6}}),
         (
             "multipart/form-data; boundary=x; charset=iso-8859-1",
