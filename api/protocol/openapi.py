@@ -1,10 +1,12 @@
 """The OpenAPI document: ninja's, with the headers and the problems that follow from the kind of an operation."""
 
 import json
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
@@ -66,6 +68,41 @@ _MATCH = {
 _WITH_VERSION = {"schedules", "channels", "rules", "topics"}
 # Except for these: a subscription has no version.
 _WITHOUT_VERSION = {"subscribe", "unsubscribe"}
+_VERSIONED = {f"#/components/schemas/{name}Document" for name in ("Schedule", "Channel", "NewChannel", "Rule", "Topic")}
+_TAGS = {
+    "me": "Your account, and its tokens",
+    "schedules": "Reminders: when they fire, what they send, and what came of it",
+    "holidays": "Days on which reminders may be skipped or moved",
+    "jobs": "What a reminder can look up before it speaks",
+    "channels": "Where messages go",
+    "connections": "Accounts and addresses that jobs read",
+    "notifications": "Messages, and the deliveries of each",
+    "events": "Events, how they came in, and what followed from them",
+    "rules": "Which events become which messages",
+    "topics": "Events for people who subscribe",
+    "subscriptions": "What you subscribe to, and who subscribes to yours",
+    "dead letters": "Deliveries that ended without success",
+    "batches": "Messages to many people",
+    "queues": "Messages that your programs pull",
+    "changes": "All changes of your account, in one order",
+}
+
+
+def _header(description: str, kind: str = "string", *, required: bool = False) -> dict[str, Any]:
+    return {"description": description, "required": required, "schema": {"type": kind}}
+
+
+_HEADERS = {
+    "RateLimit-Limit": _header("How many requests this token may make in a minute", "integer"),
+    "RateLimit-Remaining": _header("How many more it may make now", "integer"),
+    "RateLimit-Reset": _header("After how many seconds it may make more", "integer"),
+    "X-Request-ID": _header("The id of this request, which the log names too", required=True),
+    "ETag": _header("The version of this document, for `If-Match`", required=True),
+    "Location": _header("Where it can be read", required=True),
+    "Link": _header('The next page, with `rel="next"`; absent on the last one'),
+    "Idempotency-Replayed": _header("`true`: the answer of an earlier request with this key"),
+    "Retry-After": _header("Seconds after which to try again", "integer"),
+}
 _REASONS = {
     "400": "The body is not JSON that can be read, or Idempotency-Key or If-Match is not valid",
     "401": "The token is missing or not valid",
@@ -98,6 +135,9 @@ class Api(NinjaAPI):
         for name, examples in _EXAMPLES.items():
             schemas[name]["examples"] = [_example(schemas[name], given) for given in examples]
         schemas["Problem"] = _PROBLEM
+        schema["components"]["headers"] = _HEADERS
+        schema["servers"] = [{"url": settings.BASE_URL}]
+        schema["tags"] = [{"name": name, "description": description} for name, description in _TAGS.items()]
         for template, methods in schema["paths"].items():
             for method, operation in methods.items():
                 _complete(operation, method, is_one="{" in template)
@@ -129,5 +169,25 @@ def _complete(operation: dict[str, Any], method: str, *, is_one: bool) -> None:
         operation["parameters"].append(_MATCH)
         statuses |= {"400", "412"}
     content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    for status, response in operation["responses"].items():
+        response["headers"] = _headers(*_of_success(operation, str(status), response))
     for status in sorted(statuses):
-        operation["responses"][status] = {"description": _REASONS[status], "content": content}
+        headers = _headers(*(("Retry-After",) if status in ("409", "429", "503") else ()))
+        operation["responses"][status] = {"description": _REASONS[status], "headers": headers, "content": content}
+
+
+def _headers(*names: str) -> dict[str, Any]:
+    everywhere = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "X-Request-ID")
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in (*everywhere, *names)}
+
+
+def _of_success(operation: dict[str, Any], status: str, response: dict[str, Any]) -> Iterator[str]:
+    shown = response.get("content", {}).get("application/json", {}).get("schema", {}).get("$ref", "")
+    if shown in _VERSIONED:
+        yield "ETag"
+    if status == "201":
+        yield "Location"
+    if shown.startswith("#/components/schemas/Page_"):
+        yield "Link"
+    if _KEY in operation["parameters"]:
+        yield "Idempotency-Replayed"

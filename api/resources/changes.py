@@ -52,7 +52,7 @@ def list_changes(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     types: Annotated[
         str | None,
-        Query(description="Types, with commas between them.", examples=["delivery.*,schedule.fired"], max_length=1_000),
+        Query(description="Types with commas between them: `delivery.*,schedule.fired`.", max_length=1_000),
     ] = None,
 ) -> HttpResponse:
     """The oldest first. Recorded while you have a token or a status webhook, and kept for 7 days."""

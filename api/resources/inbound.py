@@ -46,8 +46,8 @@ class InboundBody(Body):
     label: str
     scheme: Literal["none", "github", "stripe", "standard", "hmac"] = "none"
     secret: str = Field("", description="As the sender shows it. Never shown again; empty keeps the one that is there.")
-    signature: SignatureBody = SignatureBody()
-    event: ExpressionsBody = ExpressionsBody()
+    signature: SignatureBody = Field(default_factory=SignatureBody)
+    event: ExpressionsBody = Field(default_factory=ExpressionsBody)
     enabled: bool = True
 
 

@@ -156,7 +156,7 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
 _FURTHEST = timedelta(days=366)
 
 
-class MessageBody(Body):
+class NotificationBody(Body):
     title: str = Field(description="Sent as it is.", json_schema_extra={"minLength": 1, "maxLength": text.MAX_SUBJECT})
     body: str = Field("", description="Sent as it is.", json_schema_extra={"maxLength": text.MAX_BODY})
     channels: Texts = Field(
@@ -207,7 +207,7 @@ class MessageForm(forms.Form):
 
 
 @router.post("", response={202: Accepted}, summary="Send a message")
-def send_message(request: ApiRequest, body: MessageBody) -> HttpResponse:
+def send_message(request: ApiRequest, body: NotificationBody) -> HttpResponse:
     """To verified channels of yours. Waits for the end of your quiet hours, unless it is urgent."""
     user, now = request.auth.user, timezone.now()
     form = MessageForm(body.model_dump(include={"title", "body", "channels", "category"}), user)
