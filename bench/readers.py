@@ -2,11 +2,13 @@
 
 DIR holds the unpacked sources of icalendar, recurring-ical-events and feedparser. For each calendar the slots of its
 events within two years from its first one are compared, for each feed its number of entries, their titles and links.
-It prints what differs or is refused, with its reason where it is known, and how many are the same.
+It prints what differs or is refused, with its reason where it is known, and how many are the same. Where DIR holds
+price-parser too, it prints how many of its examples of prices our reader reads, and it itself, if it is installed.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import sys
@@ -14,6 +16,7 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -35,11 +38,14 @@ REASONS = {
     "end_before_start": "the start as written counts; the library exchanges start and end",
     "issue_28": "its last day stands as the midnight of London in UTC: that day belongs to the series",
     "issue_132": "the start as written counts; the library exchanges start and end",
+    "issue_201_test_matrix": "its tasks end as VTOOD: they are read where the calendar ends",
     "issue_97_todo": "tasks are read, which the library leaves out unless asked",
     "timezone_same_start": "its last line says END:VCALENDARD: it may be cut off",
     "rfc_7529": "SKIP is followed, which the library does not know",
     "entry_title_crazy": "the head of a page that stands in a title is not shown",
-    "entry_title": "what stands escaped in a title is text",
+    "entry_title_base64": "what stands escaped in a title is text",
+    "entry_title_inline_markup_2": "what stands escaped in a title is text",
+    "entry_title_text_plain_brackets": "what stands escaped in a title is text",
 }
 
 
@@ -56,6 +62,8 @@ def main() -> int:
             _count(verdicts, "feed", path, verdict)
     for name, count in sorted(verdicts.items()):
         print(f"{count:6}  {name}")
+    for path in folder.rglob("test_price_parsing.py"):
+        print(_prices(path))
     return 1 if any("differs" in name and "reason" not in name for name in verdicts) else 0
 
 
@@ -161,6 +169,35 @@ def _feed(path: Path) -> str | None:
     if {"".join(title.split()) for title in titles if title} - said:
         return f"differs: {titles} {[entry.title for entry in ours.entries]}"
     return "same"
+
+
+def _prices(path: Path) -> str:
+    """Of each Example(currency, text, currency, amount as text, amount, decimal mark), whether its amount is read."""
+    from jobs.reading import numbers
+
+    try:
+        from price_parser import Price
+    except ImportError:
+        Price = None
+    names = ("currency_raw", "price_raw", "currency", "amount_text", "amount_float", "decimal_separator")
+    count = ours = theirs = 0
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "Example":
+            continue
+        given = dict(zip(names, node.args, strict=False)) | {one.arg or "": one.value for one in node.keywords}
+        values = {name: _literal(value) for name, value in given.items()}
+        text, amount = values["price_raw"] or "", values["amount_float"]
+        mark = values.get("decimal_separator")
+        amount = None if amount is None else Decimal(str(amount))
+        count += 1
+        ours += numbers.number(text, mark if mark in (".", ",") else "") == amount
+        theirs += Price is not None and Price.fromstring(text, values["currency_raw"], mark).amount == amount
+    return f"prices: of {count} examples ours reads {ours}" + (f", price-parser {theirs}" if Price else "")
+
+
+def _literal(node: ast.expr) -> object:
+    """A constant, or that in Decimal("…")."""
+    return ast.literal_eval(node.args[0] if isinstance(node, ast.Call) else node)
 
 
 if __name__ == "__main__":
