@@ -87,13 +87,18 @@ def duplicate(schedule_id: UUID, now: datetime, by: User | None = None) -> Sched
 
 @transaction.atomic
 def reschedule(
-    wanted: Schedule, now: datetime, channels: Sequence[Channel] | None = None, by: User | None = None
+    wanted: Schedule,
+    now: datetime,
+    channels: Sequence[Channel] | None = None,
+    by: User | None = None,
+    locked: Schedule | None = None,
 ) -> Schedule:
     """Give the stored schedule the editable values of `wanted`, and these channels; without them, they stay.
 
-    Raises `ScheduleConflict` if its version is not that of `wanted`.
+    `locked` is the stored one, if the caller has locked it. Raises `ScheduleConflict` if its version is not that of
+    `wanted`.
     """
-    schedule = _lock(wanted.id, now)
+    schedule = _lock(wanted.id, now) if locked is None or state_changes.is_due(locked, now) else locked
     if schedule.version != wanted.version:
         raise ScheduleConflict(schedule)
     was = {name: getattr(schedule, name) for name in _TIMING}

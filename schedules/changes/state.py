@@ -30,12 +30,16 @@ def lock(found: QuerySet[Schedule], now: datetime) -> list[Schedule]:
     """Lock schedules, and fire what is due of them under their present rules, so that no slot is lost."""
     locked = found.select_for_update(of=("self",), no_key=True).order_by("id")
     schedules = list(locked)
-    due = [one.id for one in schedules if one.next_fire_at is not None and one.next_fire_at <= now]
+    due = [one.id for one in schedules if is_due(one, now)]
     if not due:
         return schedules
     while fire.fire_due(now, due):
         pass
     return list(locked.all())
+
+
+def is_due(schedule: Schedule, now: datetime) -> bool:
+    return schedule.next_fire_at is not None and schedule.next_fire_at <= now
 
 
 def pause(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:

@@ -89,12 +89,15 @@ def without_channel(schedule_id: UUID, user_id: int, title: str, version: int, l
     return _notice(user_id, f"{schedule_id} no channel {version}", said)
 
 
+# Not by a queryset, which writes its SQL for each edit.
+_NOTICES_OF = "SELECT id FROM notifications_notification WHERE batch_id = ANY(%(batches)s)"
+
+
 def drop_notices(schedule_id: UUID, version: int) -> None:
     """Cancel what is not sent yet of the notices about this version, because an edit has mended it."""
     batches = [uuid5(_NOTICES, f"{schedule_id} {cause} {version}") for cause in ("broken", "no channel")]
-    told = Notification.objects.filter(batch_id__in=batches)
-    if told.exists():
-        withdrawal.drop(told, DeliveryCode.MENDED)
+    if query(_NOTICES_OF, {"batches": batches}):
+        withdrawal.drop(Notification.objects.filter(batch_id__in=batches), DeliveryCode.MENDED)
 
 
 def damaged_zone(user_id: int, zone: str, language: str) -> Notice:

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q
 from django.http import Http404, HttpResponse
-from ninja import Router
+from ninja import Query, Router
 from pydantic import BaseModel, FailFast, Field, Strict
 
 from api.protocol import paging, versions
@@ -94,8 +94,8 @@ def list_schedules(
     tag: Search | None = None,
     search: Search | None = None,
     due_before: Instant | None = None,
-    cursor: str | None = None,
-    limit: paging.Limit = paging.SIZE,
+    *,
+    page: Query[paging.Place],
 ) -> HttpResponse:
     """Newest first, without the archived ones. `search` looks into titles and texts, `due_before` at the next run."""
     found = Schedule.objects.for_user(request.auth.user)
@@ -108,7 +108,7 @@ def list_schedules(
         found = found.filter(Q(title__icontains=search) | Q(body__icontains=search))
     if due_before is not None:
         found = found.filter(next_fire_at__lt=due_before)
-    return paging.answer_page(found.prefetch_related("channels"), request, cursor, limit, document)
+    return paging.answer_page(found.prefetch_related("channels"), request, page, document)
 
 
 @router.post("", response={201: ScheduleDocument}, summary="Create a schedule")
@@ -131,20 +131,20 @@ def read_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
 @router.put("/{uuid:schedule_id}", response=ScheduleDocument, summary="Replace a schedule")
 def replace_schedule(request: ApiRequest, schedule_id: UUID, body: ScheduleBody) -> HttpResponse:
     """Fields that are not given get their defaults. The next run is computed afresh."""
-    with changing(request, schedule_id) as schedule:
-        now = fire.read_clock().now
-        wanted, channels = documents.described(body, request.auth.user, now, schedule)
-        changed = editing.reschedule(wanted, now, channels, request.auth.user)
-    return show(changed, [channel.id for channel in channels])
+    return _reschedule(request, schedule_id, body)
 
 
 @router.patch("/{uuid:schedule_id}", response=ScheduleDocument, summary="Change some fields of a schedule")
 def change_schedule(request: ApiRequest, schedule_id: UUID, body: SchedulePatch) -> HttpResponse:
     """Fields that are not given stay as they are. The next run is computed afresh."""
+    return _reschedule(request, schedule_id, body)
+
+
+def _reschedule(request: ApiRequest, schedule_id: UUID, body: ScheduleBody) -> HttpResponse:
     with changing(request, schedule_id) as schedule:
         now = fire.read_clock().now
         wanted, channels = documents.described(body, request.auth.user, now, schedule)
-        changed = editing.reschedule(wanted, now, channels, request.auth.user)
+        changed = editing.reschedule(wanted, now, channels, request.auth.user, locked=schedule)
     return show(changed, [channel.id for channel in channels])
 
 
