@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.core import signing
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
-from ninja import Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from api.protocol.answers import to_json
 from api.protocol.problems import FieldError, invalid
@@ -19,9 +18,15 @@ Row = TypeVar("Row", bound=Model)
 
 SIZE = 50
 LARGEST = 200
-Limit = Annotated[int, Query(ge=1, le=LARGEST)]
 _LONG_PAGE = 1024 * 1024
 _SALT = "api.cursor"
+
+
+class Place(BaseModel):
+    """The parameters of a list: which page of it, and how long."""
+
+    cursor: str | None = None
+    limit: int = Field(SIZE, ge=1, le=LARGEST)
 
 
 class Page(BaseModel, Generic[T]):
@@ -34,23 +39,22 @@ class Page(BaseModel, Generic[T]):
 def answer_page(
     rows: QuerySet[Row],
     request: HttpRequest,
-    cursor: str | None,
-    limit: int,
+    page: Place,
     show: Callable[[Row], Any],
     key: str = "pk",
     beside: Callable[[Sequence[Row]], object] | None = None,
 ) -> HttpResponse:
-    """The readable rows after `cursor`, the greatest `key` first, which is unique among them; with the `Link` header.
+    """The readable rows after its cursor, the greatest `key` first, which is unique among them; with the `Link` header.
 
     They are read in chunks; `beside` reads what `show` needs beside the rows of one. No further one is read once the
     page has `_LONG_PAGE` characters: an item can have 128 KiB.
     """
-    last = None if cursor is None else read(cursor, request)
+    last = None if page.cursor is None else read(page.cursor, request)
     items: list[str] = []
     more = True
-    while more and len(items) < limit and sum(map(len, items)) < _LONG_PAGE:
+    while more and len(items) < page.limit and sum(map(len, items)) < _LONG_PAGE:
         behind = rows if last is None else rows.filter(**{f"{key}__lt": last})
-        chunk = min(SIZE, limit - len(items))
+        chunk = min(SIZE, page.limit - len(items))
         found, damaged = readable(behind.order_by(f"-{key}")[: chunk + 1])
         more = bool(found) and len(found) + len(damaged) > chunk
         if beside is not None:
@@ -60,8 +64,8 @@ def answer_page(
     following = None
     if more:
         following = make(request, last.isoformat() if isinstance(last, datetime) else str(last))
-    page = f'{{"items": [{", ".join(items)}], "next": {to_json(following)}}}'
-    return link(HttpResponse(page, content_type="application/json"), request, following)
+    answer = f'{{"items": [{", ".join(items)}], "next": {to_json(following)}}}'
+    return link(HttpResponse(answer, content_type="application/json"), request, following)
 
 
 def make(request: HttpRequest, key: str) -> str:

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Count, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
-from ninja import Router
+from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from api.protocol import paging
@@ -65,14 +65,12 @@ class ReplayedBatch(BaseModel):
 
 
 @router.get("", response=paging.Page[BatchDocument], summary="List batches for audiences")
-def list_batches(
-    request: ApiRequest, origin: UUID | None = None, cursor: str | None = None, limit: paging.Limit = paging.SIZE
-) -> HttpResponse:
+def list_batches(request: ApiRequest, origin: UUID | None = None, *, page: Query[paging.Place]) -> HttpResponse:
     """Those that you have caused, newest first; with `origin`, of this schedule or topic."""
     found = _all_caused(request)
     if origin is not None:
         found = found.filter(origin_id=origin)
-    return paging.answer_page(found, request, cursor, limit, _document)
+    return paging.answer_page(found, request, page, _document)
 
 
 @router.get("/{uuid:batch_id}", response=BatchDocument, summary="Read the progress of a batch")

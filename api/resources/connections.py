@@ -6,7 +6,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from ninja import Router
+from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from api.protocol import paging, versions
@@ -79,14 +79,12 @@ class ConnectionKinds(BaseModel):
 
 
 @router.get("", response=paging.Page[ConnectionDocument], summary="List connections")
-def list_connections(
-    request: ApiRequest, kind: Search | None = None, cursor: str | None = None, limit: paging.Limit = paging.SIZE
-) -> HttpResponse:
+def list_connections(request: ApiRequest, kind: Search | None = None, *, page: Query[paging.Place]) -> HttpResponse:
     """Newest first, without their secrets."""
     found = Connection.objects.for_user(request.auth.user)
     if kind is not None:
         found = found.filter(kind=kind)
-    return paging.answer_page(found, request, cursor, limit, document)
+    return paging.answer_page(found, request, page, document)
 
 
 @router.get("/kinds", response=ConnectionKinds, summary="List the kinds of connection")

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from ninja import Router
+from ninja import Query, Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.protocol import paging
@@ -72,15 +72,11 @@ class Note(Body):
 
 @router.get("", response=paging.Page[DeliveryDocument], summary="List dead letters")
 def list_dead_letters(
-    request: ApiRequest,
-    cause: Search | None = None,
-    channel: UUID | None = None,
-    cursor: str | None = None,
-    limit: paging.Limit = paging.SIZE,
+    request: ApiRequest, cause: Search | None = None, channel: UUID | None = None, *, page: Query[paging.Place]
 ) -> HttpResponse:
     """Deliveries that failed for good, or may have arrived (`unknown`). Newest first."""
     found = dead_letters.own(request.auth.user, cause or "", channel).select_related("channel")
-    return paging.answer_page(found, request, cursor, limit, delivery_document)
+    return paging.answer_page(found, request, page, delivery_document)
 
 
 @router.get("/causes", response=Groups, summary="List the causes of dead letters")

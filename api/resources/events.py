@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Prefetch, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
-from ninja import Router
+from ninja import Query, Router
 from pydantic import AfterValidator, BaseModel, Discriminator, Field, RootModel, Tag
 
 from api.protocol import paging
@@ -257,14 +257,12 @@ def with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
 
 
 @router.get("", response=paging.Page[EventDocument], summary="List events")
-def list_events(
-    request: ApiRequest, type: Search | None = None, cursor: str | None = None, limit: paging.Limit = paging.SIZE
-) -> HttpResponse:
+def list_events(request: ApiRequest, type: Search | None = None, *, page: Query[paging.Place]) -> HttpResponse:
     """Newest first, with what followed from each."""
     found = Event.objects.for_user(request.auth.user)
     if type is not None:
         found = found.filter(type=type)
-    return paging.answer_page(with_effects(found), request, cursor, limit, document)
+    return paging.answer_page(with_effects(found), request, page, document)
 
 
 @router.get("/{uuid:event_id}", response=EventDocument, summary="Read an event")

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
-from ninja import Router
+from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from api.protocol import paging
@@ -243,8 +243,8 @@ def list_notifications(
     until: Instant | None = None,
     tests: bool | None = None,
     schedule: UUID | None = None,
-    cursor: str | None = None,
-    limit: paging.Limit = paging.SIZE,
+    *,
+    page: Query[paging.Place],
 ) -> HttpResponse:
     """Newest first, with the state of each delivery. Reading one shows its attempts too.
 
@@ -267,10 +267,11 @@ def list_notifications(
         if tests or outcome is not None or schedule is not None:
             found = with_delivery(found, channels, states)
         else:
-            below = LAST_ID if cursor is None else UUID(paging.read(cursor, request))
+            below = LAST_ID if page.cursor is None else UUID(paging.read(page.cursor, request))
             without = Notification.OF_CHANNELS if tests is False else ()
-            found = found.filter(id__in=candidates(channels, states, period, Span(limit + 1, below=below), without))
-    return paging.answer_page(with_deliveries(found), request, cursor, limit, document)
+            span = Span(page.limit + 1, below=below)
+            found = found.filter(id__in=candidates(channels, states, period, span, without))
+    return paging.answer_page(with_deliveries(found), request, page, document)
 
 
 @router.get("/{uuid:notification_id}", response=NotificationWithAttempts, summary="Read a notification")

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from ninja import Router
+from ninja import Query, Router
 from pydantic import BaseModel, FailFast, Field, model_validator
 
 from api.protocol import paging, versions
@@ -200,10 +200,10 @@ def _show(rule: Rule, status: int = 200, **headers: str) -> HttpResponse:
 
 
 @router.get("", response=paging.Page[RuleDocument], summary="List rules")
-def list_rules(request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE) -> HttpResponse:
+def list_rules(request: ApiRequest, page: Query[paging.Place]) -> HttpResponse:
     """Newest first."""
     found = Rule.objects.for_user(request.auth.user).prefetch_related("channels")
-    return paging.answer_page(found, request, cursor, limit, document)
+    return paging.answer_page(found, request, page, document)
 
 
 @router.post("", response={201: RuleDocument}, summary="Create a rule")

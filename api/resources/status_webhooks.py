@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
-from ninja import Router
+from ninja import Query, Router
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema as Shown
 
 from api.protocol import paging, versions
@@ -97,11 +97,9 @@ class Test(BaseModel):
 
 
 @router.get("", response=paging.Page[StatusWebhook], summary="List status webhooks")
-def list_status_webhooks(
-    request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE
-) -> HttpResponse:
+def list_status_webhooks(request: ApiRequest, page: Query[paging.Place]) -> HttpResponse:
     """Newest first."""
-    return paging.answer_page(_own(request), request, cursor, limit, document)
+    return paging.answer_page(_own(request), request, page, document)
 
 
 @router.post("", response={201: NewStatusWebhook}, summary="Add a status webhook")

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from ninja import Router
+from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from api.protocol import paging, versions
@@ -84,9 +84,9 @@ class Added(BaseModel):
 
 
 @router.get("", response=paging.Page[TopicDocument], summary="List your topics")
-def list_topics(request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE) -> HttpResponse:
+def list_topics(request: ApiRequest, page: Query[paging.Place]) -> HttpResponse:
     """Newest first."""
-    return paging.answer_page(_own(request), request, cursor, limit, document)
+    return paging.answer_page(_own(request), request, page, document)
 
 
 @router.post("", response={201: TopicDocument}, summary="Make a topic")
@@ -131,12 +131,10 @@ def delete_topic(request: ApiRequest, slug: str) -> HttpResponse:
 
 
 @router.get("/{slug:slug}/events", response=paging.Page[TopicEvent], summary="List the events of a topic")
-def list_topic_events(
-    request: ApiRequest, slug: str, cursor: str | None = None, limit: paging.Limit = paging.SIZE
-) -> HttpResponse:
+def list_topic_events(request: ApiRequest, slug: str, page: Query[paging.Place]) -> HttpResponse:
     """Newest first, with how many subscribers each has been told to."""
     found = _find(request, slug).events.select_related("batch").defer("data", "batch__message", "batch__job_payload")
-    return paging.answer_page(found, request, cursor, limit, _told)
+    return paging.answer_page(found, request, page, _told)
 
 
 @router.get(
@@ -145,12 +143,10 @@ def list_topic_events(
     summary="List whom you have added",
     tags=["subscriptions"],
 )
-def list_added(
-    request: ApiRequest, slug: str, cursor: str | None = None, limit: paging.Limit = paging.SIZE
-) -> HttpResponse:
+def list_added(request: ApiRequest, slug: str, page: Query[paging.Place]) -> HttpResponse:
     """Newest first. Who subscribed by themselves is not among them."""
     found = Subscription.objects.filter(topic=_find(request, slug)).exclude(address="")
-    return paging.answer_page(found, request, cursor, limit, _added)
+    return paging.answer_page(found, request, page, _added)
 
 
 @router.post(
@@ -251,19 +247,17 @@ class SubscriptionDocument(BaseModel):
 
 
 @subscriptions_router.get("", response=paging.Page[SubscriptionDocument], summary="List your subscriptions")
-def list_subscriptions(
-    request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE
-) -> HttpResponse:
+def list_subscriptions(request: ApiRequest, page: Query[paging.Place]) -> HttpResponse:
     """Newest first, with those to which somebody else has added you."""
     found = Subscription.objects.for_user(request.auth.user).current().select_related("topic__user")
-    return paging.answer_page(found, request, cursor, limit, subscription_document)
+    return paging.answer_page(found, request, page, subscription_document)
 
 
 @subscriptions_router.get("/topics", response=paging.Page[OpenTopic], summary="List topics to subscribe to")
-def list_open_topics(request: ApiRequest, cursor: str | None = None, limit: paging.Limit = paging.SIZE) -> HttpResponse:
+def list_open_topics(request: ApiRequest, page: Query[paging.Place]) -> HttpResponse:
     """Newest first: open ones, your own, and those to which you were added."""
     found = Topic.objects.to_join(request.auth.user).select_related("user")
-    return paging.answer_page(found, request, cursor, limit, _open_topic)
+    return paging.answer_page(found, request, page, _open_topic)
 
 
 @subscriptions_router.put("/{uuid:topic_id}", response=SubscriptionDocument, summary="Subscribe to a topic")

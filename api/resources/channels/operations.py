@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
-from ninja import Router
+from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from api.protocol import paging, versions
@@ -64,14 +64,12 @@ def show(channel: Channel, status: int = 200) -> HttpResponse:
 
 
 @router.get("", response=paging.Page[ChannelDocument], summary="List channels")
-def list_channels(
-    request: ApiRequest, kind: Search | None = None, cursor: str | None = None, limit: paging.Limit = paging.SIZE
-) -> HttpResponse:
+def list_channels(request: ApiRequest, kind: Search | None = None, *, page: Query[paging.Place]) -> HttpResponse:
     """Newest first, without their secrets."""
     found = Channel.objects.for_user(request.auth.user)
     if kind is not None:
         found = found.filter(provider=kind)
-    return paging.answer_page(found, request, cursor, limit, document)
+    return paging.answer_page(found, request, page, document)
 
 
 @router.get("/kinds", response=Kinds, summary="List the kinds of channel")

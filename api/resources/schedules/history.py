@@ -170,9 +170,7 @@ def list_upcoming(request: ApiRequest, schedule_id: UUID, count: Count = _COMING
 @router.get(
     "/{uuid:schedule_id}/occurrences", response=paging.Page[OccurrenceDocument], summary="List what was recorded"
 )
-def list_occurrences(
-    request: ApiRequest, schedule_id: UUID, cursor: str | None = None, limit: paging.Limit = paging.SIZE
-) -> HttpResponse:
+def list_occurrences(request: ApiRequest, schedule_id: UUID, page: Query[paging.Place]) -> HttpResponse:
     """The latest slot first. What never got a record, such as a slot during a pause, is in `explain`."""
     schedule = own(request, schedule_id)
     found: dict[UUID, Check] = {}
@@ -183,7 +181,7 @@ def list_occurrences(
     def show(row: Occurrence) -> dict[str, Any]:
         return occurrence(row, found.get(row.id))
 
-    return paging.answer_page(schedule.occurrences.all(), request, cursor, limit, show, "scheduled_for", check)
+    return paging.answer_page(schedule.occurrences.all(), request, page, show, "scheduled_for", check)
 
 
 @router.get("/{uuid:schedule_id}/explain", response=Explanation, summary="Explain a schedule")

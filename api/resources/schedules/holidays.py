@@ -46,7 +46,7 @@ class HolidayDocument(BaseModel):
 def list_holidays(request: ApiRequest, cursor: str | None = None) -> HttpResponse:
     """Newest first."""
     mine = Holiday.objects.filter(user=request.auth.user)
-    return paging.answer_page(mine, request, cursor, paging.SIZE, document)
+    return paging.answer_page(mine, request, paging.Place(cursor=cursor), document)
 
 
 @router.post("", response={201: HolidayDocument}, summary="Plan a holiday")
