@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
+from inspect import isfunction
 from typing import Any
 
 from dateutil.relativedelta import relativedelta
@@ -136,11 +137,6 @@ def _shifted(lengths: list[Step], since: Day, sign: int, today: date) -> Day | N
     return replace(since, shift=tuple((number * sign, unit) for number, unit in lengths))
 
 
-def _next_month(month: int, today: date) -> Day | None:
-    """Later in this year, "next December" may be that of next year."""
-    return Day(month=month) if month <= today.month else None
-
-
 def _every(value: Day, number: int | None = None) -> Day | None:
     """A repetition of the day, as in "every Friday" or "every 2nd Tuesday of the month"."""
     number = 1 if number is None else number
@@ -186,64 +182,39 @@ def _hour_after(times: Times, before: Piece) -> Times | None:
 def _hours(begin: Times, end: Times) -> tuple[Clock, Clock]:
     """A span of the day: "2 to 4pm" begins at 14:00, "11-1pm" at 11:00."""
     first, last = begin[0], end[0]
-    if first.is_open and not last.is_open:
-        morning = replace(first, hour=first.hour % 12, is_open=False)
-        afternoon = replace(morning, hour=morning.hour + 12)
-        if not last.has_half:
-            first = replace(first, is_open=False)  # on a clock of 24 hours
-        elif last.hour >= 12:
-            first = afternoon if afternoon.time < last.time else morning
-        else:
-            first = afternoon if morning.time > last.time else morning
+    if first.is_open and last.has_half:
+        halves = (first.in_half(True), first.in_half(False))
+        first = next((one for one in halves if one.time < last.time), halves[0])
+    elif first.is_open and not last.is_open:
+        first = replace(first, is_open=False)  # on a clock of 24 hours
     return first, last
 
 
+# The functions above by their names, and the shorter ones.
 ACTIONS: Mapping[str, Callable[..., Any]] = {
-    "zone": _zone,
-    "city": _city,
-    "refuse": _refuse,
+    name[1:]: function for name, function in globals().items() if name[0] == "_" and isfunction(function)
+} | {
     # Lengths.
-    "step": _step,
     "steps": lambda pieces: [piece.kinds["step"] for piece in pieces if "step" in piece.kinds],
     # Days of a month or year.
-    "day": _day,
-    "feast": _feast,
     "feast_in": lambda text, today, ahead: _feast(text, today.year + ahead),
     "quarter": lambda number, year=None: _day(day=1, month=3 * number - 2, year=year),
-    "span": _span,
-    "days_span": _days_span,
-    "of": _of,
-    "month_from_now": _month_from_now,
-    "last_day": _last_day,
     # Weekdays, and days from today.
-    "weekday": lambda number, repeats=0: Day(weekdays=(number,), repeats=bool(repeats)),
-    "weekdays": _weekdays,
     "weekdays_of": lambda day: day.weekdays or None,
     "weekend": lambda: Day(weekdays=(5,), weekday=5),
-    "from_to": _from_to,
-    "weekday_to": _weekday_to,
-    "in_week": _in_week,
-    "coming": _coming,
     # Before that weekday, "el viernes que viene" may be the one of this week.
     "of_next_week": lambda weekday, today: _coming(1, weekday, today) if weekday <= today.weekday() else None,
-    "next_unit": _next_unit,
     "next_date": lambda day: day if day.month or day.movable else None,
     "days_later": lambda number, today, part="": Day(exact=today + timedelta(days=number), part=part),
     "with_part": lambda day, part: None if day.part else replace(day, part=part),
-    "shifted": _shifted,
-    "next_month": _next_month,
+    # Later in this year, "next December" may be that of next year.
+    "next_month": lambda month, today: Day(month=month) if month <= today.month else None,
     "this_month": lambda month, today: Day(month=month, year=today.year) if month > today.month else None,
     "months_span": lambda first, last, year=0: Day(month=first, year=year, until=Day(day=-1, month=last, year=year)),
     "thousands": lambda thousand, rest=None: 2000 + (rest or 0) if thousand == 2 and (rest or 0) < 100 else None,
     "before_year": lambda year: Day(exact=date(year - 1, 12, 31)),
-    "every": _every,
     "each_part": lambda part, number: Day(every=(1 if number is None else number, "days"), part=part, repeats=True),
     # Times of day.
-    "past": _past,
-    "minutes": _minutes,
     "named": lambda times, number: times if number in (None, 12) else None,
     "first": lambda times: times[0],
-    "times": _times,
-    "hour_after": _hour_after,
-    "hours": _hours,
 }
