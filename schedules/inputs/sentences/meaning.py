@@ -1,6 +1,5 @@
 """What a line means: a time, an interval, a repetition or a cron expression, within a window."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 
@@ -156,8 +155,7 @@ class _Meaning:
             found = [one.within(said.part) for one in said.times]
             self._fits(all(found))
             return [one for one in found if one is not None]
-        is_span = said.hours is not None and said.times[0] in said.hours
-        self._check_half("time", said.times, (said.hours if is_span else None) or said.times)
+        self._check_half("time", said.times, said.hours if said.hours and said.times[0] in said.hours else ())
         return list(said.times)
 
     # Questions back.
@@ -167,7 +165,7 @@ class _Meaning:
         choices = [(f"{words.weekday(one.weekday())}, {words.day(one)}", f"{one}") for one in dates]
         return self.said.which(code, self.said.spans["day"], choices)
 
-    def _check_half(self, kind: str, times: Times, shown: Times) -> None:
+    def _check_half(self, kind: str, times: Times, shown: Times = ()) -> None:
         """Asks for the half of the day, if one of these times may be in both."""
         if not any(one.is_unclear for one in times):
             return
@@ -175,7 +173,9 @@ class _Meaning:
         before = "" if kind == "time" else f"{piece.text.split()[0]} "  # "until 5", without the time
         separator = "-" if self.said.hours else ", "
         night, day = (
-            separator.join(f"{one.hour % 12 + half if one.is_open else one.hour:02}:{one.minute:02}" for one in shown)
+            separator.join(
+                f"{one.hour % 12 + half if one.is_open else one.hour:02}:{one.minute:02}" for one in shown or times
+            )
             for half in (0, 12)
         )
         name = _("%(time)s at night") if night < _MORNING_BEGINS else _("%(time)s in the morning")
@@ -189,6 +189,11 @@ class _Meaning:
             raise NotUnderstood("every", said.timing)
         if unit == "seconds":
             raise NotUnderstood("seconds")
+        if said.without:
+            self._fits(bool(day) or unit in ELAPSED or (number, unit) == (1, "days"))
+            unit = "weeks" if unit == "days" and not day else unit
+            weekdays = tuple(one for one in (day.weekdays if day else range(7)) if one not in said.without)
+            said.day = day = replace(day or Day(), weekdays=weekdays)
         if unit in ELAPSED:
             return self._within_day(number, unit)
         if said.hours:
@@ -200,16 +205,11 @@ class _Meaning:
         return self._repetition(number, unit, self._time().time)
 
     def _repetition(self, number: int, unit: str, at: time) -> Repetition:
-        said, begins = self.said, self._begin() or self.now
-        day = said.day or Day(day=begins.day, month=begins.month, weekdays=(begins.weekday(),))
-        if said.without and not said.day and (number, unit) == (1, "days"):
-            day, unit = Day(weekdays=tuple(range(7))), "weeks"
-        if unit == "weeks":
-            return Day(weekdays=self._weekdays(day.weekdays)).repetition(unit, number, at)
-        self._fits(not said.without)
-        if not said.day:
-            return replace(day, weekdays=()).repetition(unit, number, at)
-        if unit != "days" and day.weekdays:
+        if (day := self.said.day) is None:
+            begins = self._begin() or self.now
+            weekdays = (begins.weekday(),) if unit == "weeks" else ()
+            return Day(day=begins.day, month=begins.month, weekdays=weekdays).repetition(unit, number, at)
+        if unit in ("months", "years") and day.weekdays:
             raise NotUnderstood("which-weekday", day=words.weekday(day.weekdays[0]))
         if day.month and unit == "months":
             # "every year" may be said as "of March".
@@ -218,21 +218,14 @@ class _Meaning:
         self._fits(unit == day.unit)
         return day.repetition(unit, number, at)
 
-    def _weekdays(self, weekdays: Iterable[int]) -> tuple[int, ...]:
-        """Those that are not left out."""
-        found = tuple(one for one in weekdays if one not in self.said.without)
-        self._fits(bool(found))
-        return found
-
     def _within_day(self, number: int, unit: str) -> Step | str:
         said, day = self.said, self.said.day
         self._fits(not said.times and not said.part)
-        if not (day or said.hours or said.without):
+        if not (day or said.hours):
             return number, unit
-        self._fits(not day or bool(day.weekdays))
+        step, days = f"/{number}" if number > 1 else "", self._cron_days(day)
         if (60 if unit == "minutes" else 24) % number:
             raise NotUnderstood("small-unit", said.timing)
-        step, days = f"/{number}" if number > 1 else "", self._cron_days(day)
         minute, hours = self._cron_hours(unit, *said.hours) if said.hours else (0, "*")
         return f"*{step} {hours} * * {days}" if unit == "minutes" else f"{minute} {hours}{step} * * {days}"
 
@@ -253,14 +246,19 @@ class _Meaning:
         return f"{times[0].minute} {hours} * * {self._cron_days(self.said.day or today)}"
 
     def _cron_days(self, day: Day | None) -> str:
-        weekdays = self._weekdays(day.weekdays if day else range(7))
+        weekdays = day.weekdays if day else range(7)
+        self._fits(bool(weekdays))
         return "*" if len(weekdays) == 7 else ",".join(DAYS[one][:3].lower() for one in weekdays)
 
     # The window.
 
     def _in_window(self, timing: Timing) -> Understood:
+        """Without a day, steps of months or years begin one step from now."""
         said = self.said
-        starts, ends = self._begin(timing), None
+        starts, ends = self._begin(), None
+        number, unit = said.every or (1, "")
+        if not (starts or said.day) and number > 1 and unit in ("months", "years"):
+            starts = datetime.combine(later(self.now, [(number, unit)]).date(), time())
         if said.within:
             first = datetime.combine(said.within.next(self.now.replace(day=1)), time())
             starts, ends = max(starts or self.now, first), later(first, [(1, "months")]) - _MINUTE
@@ -274,22 +272,16 @@ class _Meaning:
             raise NotUnderstood("passed", said.timing)
         return Understood(said.title, timing, self.zone, starts, ends, said.count)
 
-    def _begin(self, timing: Timing | None = None) -> datetime | None:
-        """When the repetition starts. Without a day, steps of months or years begin one step from now."""
-        said = self.said
-        if isinstance(said.starts, Clock):
-            self._check_half("begins", (said.starts,), (said.starts,))
-            return self._first(said.starts.time)
-        if said.starts:
-            return datetime.combine(said.starts.next(self.now), time())
-        is_long = isinstance(timing, Repetition) and timing.interval > 1 and timing.frequency in ("MONTHLY", "YEARLY")
-        if is_long and said.every and not said.day:
-            return datetime.combine(later(self.now, [said.every]).date(), time())
-        return None
+    def _begin(self) -> datetime | None:
+        starts = self.said.starts
+        if isinstance(starts, Clock):
+            self._check_half("begins", (starts,))
+            return self._first(starts.time)
+        return datetime.combine(starts.next(self.now), time()) if starts else None
 
     def _end(self, ends: Day | Clock, since: datetime) -> datetime:
         if isinstance(ends, Clock):
-            self._check_half("ends", (ends,), (ends,))
+            self._check_half("ends", (ends,))
             return self._first(ends.time, since)
         last = ends.next(since) - timedelta(days=ends.is_month)
         return datetime.combine(last, LAST_MINUTE)

@@ -55,7 +55,7 @@ class Said:
         self.line, self.now, known = line, now, lexicon(language)
         self.spans: dict[str, Piece] = {}
         self.pieces, zones = grammar(language).reduced(pieces(line, language), line, now.date())
-        for zone in (piece.kinds["zone"] for piece in zones):
+        for zone in (piece.kinds["zone"] or "UTC" for piece in zones):
             if (self.zone or self.offset) not in (None, zone):
                 raise NotUnderstood("zone", zones[-1].text)
             self.zone, self.offset = (zone, None) if isinstance(zone, str) else ("", zone)

@@ -26,61 +26,56 @@ _NOTHING = Piece({}, 0, 0)
 
 def check(said: Said, known: Lexicon) -> None:
     """Raises NotUnderstood where a piece that is not used may be a part of the time."""
-    pieces = said.pieces
-    for at, piece in enumerate(pieces):
+    for at, piece in enumerate(said.pieces):
         if piece.is_used or piece.text.startswith(_QUOTES):
             continue
-        if (code := _code(pieces, at, said)) != "title":
-            end = piece.end
-            if piece.kinds.keys() & {"every", "near"} and at + 1 < len(pieces):
-                end = pieces[at + 1].end
+        if (code := _code(at, said)) != "title":
+            last = said.pieces[at : at + 2][-1] if piece.kinds.keys() & {"every", "near"} else piece
             dates = sorted({day.next(said.now) for day in piece.kinds["slashed"]}) if code == "slashes" else []
             choices = [(words.day(one), one) for one in dates if one >= said.now.date()]
-            raise said.which(code, replace(piece, end=end, text=said.line[piece.start : end]), choices)
-        if not piece.kinds and fold(piece.text) in known.foreign:
+            text = said.line[piece.start : last.end]
+            raise said.which(code, replace(piece, end=last.end, text=text), choices)
+        word = "" if piece.kinds else fold(piece.text)
+        if word in known.foreign:
             raise NotUnderstood("rest", piece.text)
-        if not piece.kinds and (meant := _misspelt(fold(piece.text), known)):
+        if meant := _misspelt(word, known):
             raise NotUnderstood("typo", piece.text, day=meant)
 
 
 @cache
-def _rules() -> list[tuple[str, dict[str, set[str]]]]:
+def _rules() -> list[tuple[str, list[tuple[str, set[str]]]]]:
     """The lines of left.txt: a code, with the kinds at each place."""
-    found = [(code, re.split(r" (<|>>?) ", text)) for code, text in definitions("left")]
-    return [
-        (code, {place: set(kinds.split("/")) for place, kinds in zip(["", *parts[1::2]], parts[::2], strict=True)})
-        for code, parts in found
-    ]
+    found = ((code, re.findall(r"(<|>>?|) ?([a-z/]+)", text)) for code, text in definitions("left"))
+    return [(code, [(place, set(kinds.split("/"))) for place, kinds in places]) for code, places in found]
 
 
-def _code(pieces: list[Piece], at: int, said: Said) -> str:
+def _code(at: int, said: Said) -> str:
     """The code of a hint for a piece that is not used, or "title"."""
-    piece, before, after = pieces[at], pieces[at - 1] if at else _NOTHING, [*pieces, _NOTHING][at + 1]
-    ahead = (one for one in pieces[at + 1 :] if one.is_used or not one.kinds.keys() & _SKIPPED)
-    sides = {"<": before, ">": after, ">>": next(ahead, _NOTHING)}
-    kinds = {place: _kinds(one, said) for place, one in sides.items()} | {"": _kinds(piece, said)}
-    if piece.text[0].isupper() and any("zoneword" in one.kinds for one in pieces[at + 1 : at + 3]):
+    before, piece, *after = [_NOTHING, *said.pieces, _NOTHING][at:]
+    ahead = (one for one in after if one.is_used or not one.kinds.keys() & _SKIPPED)
+    places = {"": piece, "<": before, ">": after[0], ">>": next(ahead, _NOTHING)}
+    kinds = {place: _kinds(one, said) for place, one in places.items()}
+    if piece.text[0].isupper() and any("zoneword" in one.kinds for one in after[:2]):
         kinds[""].add("city")
-    return next((code for code, rule in _rules() if all(kinds[place] & of for place, of in rule.items())), "title")
+    return next((code for code, rule in _rules() if all(kinds[place] & of for place, of in rule)), "title")
 
 
 def _kinds(piece: Piece, said: Said) -> set[str]:
     """The kinds of left.txt."""
-    kinds = set(piece.kinds)
+    kinds, text = set(piece.kinds), piece.text
     if piece.is_used:
         return {"used", "usedtime" if kinds & {"time", "clocks"} else "usedother", "repeated" if said.every else ""}
-    if not kinds:
-        is_mixed = piece.text[:1].isdigit() and piece.text[-1:].isalpha()
-        kinds = {"plain", "mixed" if is_mixed else "", "" if piece.text else "end"}
-    if not kinds - {"plain", "", "label"} and len(piece.text) > 2 and piece.text.isalpha():
-        kinds.add("ordinary")
-    if said.every and piece.text.replace(" ", "") in ("1/2", "1/3", "2/3", "1/4", "3/4"):
-        kinds.add("share")
-    if said.times and "part" in kinds and all(one.within(piece.kinds["part"]) for one in said.times):
-        kinds.add("fit")
-    if said.day is not None and said.day.exact is not None and kinds & {"am", "weakday", "weakmonth"}:
-        kinds.add("exact")
-    return kinds
+    day = said.day
+    flags = {
+        "plain": not kinds,
+        "end": not text,
+        "mixed": not kinds and text[:1].isdigit() and text[-1:].isalpha(),
+        "ordinary": not kinds - {"label"} and len(text) > 2 and text.isalpha(),
+        "share": said.every and text.replace(" ", "") in ("1/2", "1/3", "2/3", "1/4", "3/4"),
+        "fit": said.times and "part" in kinds and all(one.within(piece.kinds["part"]) for one in said.times),
+        "exact": day and day.exact and kinds & {"am", "weakday", "weakmonth"},
+    }
+    return kinds | {flag for flag, is_so in flags.items() if is_so}
 
 
 def _misspelt(word: str, known: Lexicon) -> str:
