@@ -29,12 +29,17 @@ class Invalid(Refusal):
     """The expression cannot be used. The message is for its author."""
 
 
-def compiled(expression: str) -> ParsedResult:
-    """Raises Invalid."""
+def check_length(expression: str) -> None:
+    """Of any kind of expression. Raises Invalid."""
     if len(expression) > LONGEST:
         raise Invalid(
             _("This is %(count)s characters long; at most %(longest)s fit."), count=len(expression), longest=LONGEST
         )
+
+
+def compiled(expression: str) -> ParsedResult:
+    """Raises Invalid."""
+    check_length(expression)
     return _compiled(expression)
 
 

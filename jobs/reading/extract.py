@@ -13,20 +13,11 @@ from jobs.reading.charset import storable
 
 LONGEST = 20_000
 """Characters of what may be found."""
-_LONGEST_PATTERN = 500
 # RE2 takes linear time and this much memory at most. Larger programs could need minutes for 2 MB.
 _LARGEST_PROGRAM = 800
 _OPTIONS = re2.Options()
 _OPTIONS.max_mem = 1024 * 1024
 _OPTIONS.log_errors = False
-
-
-class Invalid(Refusal):
-    """The expression cannot be used. The message is for its author."""
-
-
-class Unreadable(Refusal):
-    """The page cannot be read in this way. The message says why."""
 
 
 def check(how: str, expression: str) -> None:
@@ -48,7 +39,7 @@ def find(how: str, expression: str, page: str, budget: Budget) -> str | None:
     else:
         found = _in_text(expression, page)
     if found is not None and len(found) > LONGEST:
-        raise Unreadable(
+        raise Refusal(
             _("%(count)s characters were found, and at most %(longest)s are kept: choose a smaller part."),
             count=len(found),
             longest=LONGEST,
@@ -61,7 +52,7 @@ def _in_json(expression: str, page: str, budget: Budget) -> str | None:
     try:
         document = json.loads(page, parse_constant=_no_number)
     except ValueError:
-        raise Unreadable(_("It is not JSON.")) from None
+        raise Refusal(_("It is not JSON.")) from None
     found: Any = expressions.find(expression, document, budget)
     if found is None or isinstance(found, str):
         return found
@@ -82,21 +73,16 @@ def _in_text(expression: str, page: str) -> str | None:
 
 
 def _pattern(expression: str) -> Any:
-    if len(expression) > _LONGEST_PATTERN:
-        raise Invalid(
-            _("This is %(count)s characters long; at most %(longest)s fit."),
-            count=len(expression),
-            longest=_LONGEST_PATTERN,
-        )
+    expressions.check_length(expression)
     try:
         pattern = re2.compile(expression, _OPTIONS)
     except re2.error as error:
         said = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else "?"
-        raise Invalid(
+        raise expressions.Invalid(
             _("This is not a pattern of RE2 (github.com/google/re2/wiki/Syntax): %(said)s."), said=said
         ) from None
     if pattern.groups > 1:
-        raise Invalid(_("Use one group, around what you want; write (?:…) for the others."))
+        raise expressions.Invalid(_("Use one group, around what you want; write (?:…) for the others."))
     if pattern.programsize > _LARGEST_PROGRAM:
-        raise Invalid(_("This pattern is too complex. Make it shorter, with fewer repetitions."))
+        raise expressions.Invalid(_("This pattern is too complex. Make it shorter, with fewer repetitions."))
     return pattern

@@ -161,7 +161,7 @@ def _words(holder: Mapping[str, Any], name: str, version: str) -> str:
         text = plain.of_html(text, links=False)
     elif not version.startswith("atom"):
         text = html.unescape(text)
-    return " ".join(text.split())[:LONGEST]
+    return _line(text)
 
 
 def _excerpt(text: str, is_text: bool = False) -> str:
@@ -185,14 +185,8 @@ def _of_json(text: str) -> tuple[str, list[_Item]]:
 
 
 def _json_item(item: Mapping[str, Any]) -> _Item:
-    said = next(
-        (
-            name
-            for name in ("summary", "content_text", "content_html")
-            if isinstance(item.get(name), str) and item[name]
-        ),
-        "",
-    )
+    texts = ("summary", "content_text", "content_html")
+    said = next((name for name in texts if isinstance(item.get(name), str) and item[name]), "")
     identity = str(item["id"]) if isinstance(item.get("id"), str | int) else ""
     link = item.get("url") or item.get("external_url") or _address(identity)
     try:

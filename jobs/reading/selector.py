@@ -7,14 +7,9 @@ from cssselect import ExpressionError, HTMLTranslator, SelectorError, parse
 from cssselect.parser import FunctionalPseudoElement, parse_series
 from lxml import etree
 
-from common.texts.refusal import Refusal, noop as _
+from common.parsing.expressions import Invalid, check_length
+from common.texts.refusal import noop as _
 from jobs.reading import plain
-
-LONGEST = 500
-
-
-class Invalid(Refusal):
-    """The selector cannot be used. The message is for its author."""
 
 
 def _of_type(context: Any) -> float:
@@ -45,10 +40,7 @@ class _Translator(HTMLTranslator):
 @lru_cache(maxsize=1_000)
 def compiled(selector: str) -> tuple[etree.XPath, str]:
     """The path to the first element, and the attribute whose value is wanted instead of the text. Raises Invalid."""
-    if len(selector) > LONGEST:
-        raise Invalid(
-            _("This is %(count)s characters long; at most %(longest)s fit."), count=len(selector), longest=LONGEST
-        )
+    check_length(selector)
     try:
         found = parse(selector)
         attributes = {_attribute(one.pseudo_element) for one in found}

@@ -14,7 +14,7 @@ _LINE = re.compile(r'[^;:]+((?:;(?:[^";:]|"[^"]*")*)*):(.*)', re.DOTALL)
 # The name of a zone may have a colon, also without quotes, and a time may.
 _TIME_LINE = re.compile(r"[^;:]+(.*?):([0-9-]{8,10}(?:T[0-9:]+.*)?)", re.DOTALL)
 # Some write "\r\r\n".
-_FOLD = re.compile(r"(?:\r{0,2}\n|\r)[ \t]")
+_FOLD = re.compile(rb"(?:\r{0,2}\n|\r)[ \t]")
 # Lines of quoted-printable text, which an "=" at their end continues.
 _SOFT = re.compile(
     rb"^[^:\r\n]{0,300}QUOTED-PRINTABLE[^:\r\n]{0,300}:(?:[^\r\n]*=\r?\n)+", re.IGNORECASE | re.MULTILINE
@@ -88,12 +88,12 @@ def read(raw: bytes, content_type: str) -> Component:
 
 def _unfolded(raw: bytes, content_type: str) -> str:
     """Long lines in one piece. They may be folded within a character: then its bytes go together first."""
-    if not raw.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" not in raw[:200]:
-        if b"QUOTED-PRINTABLE" in raw.upper():
-            raw = _SOFT.sub(lambda match: re.sub(rb"=\r?\n", b"", match[0]), raw)
-        whole = re.sub(rb"(?:\r{0,2}\n|\r)[ \t]", b"", raw)
-        try:
-            return charset.storable(whole.decode("utf-8-sig"))
-        except UnicodeDecodeError:
-            return charset.decode(whole, content_type)
-    return _FOLD.sub("", charset.decode(raw, content_type))
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in raw[:200]:
+        raw = charset.decode(raw, content_type).encode()
+    if b"QUOTED-PRINTABLE" in raw.upper():
+        raw = _SOFT.sub(lambda match: re.sub(rb"=\r?\n", b"", match[0]), raw)
+    whole = _FOLD.sub(b"", raw)
+    try:
+        return charset.storable(whole.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return charset.decode(whole, content_type)

@@ -5,7 +5,7 @@ Reminders are stored with a zone of the IANA database, so one is looked for whos
 
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from itertools import pairwise
@@ -63,7 +63,8 @@ class Zones:
 
 def _exact(written: str) -> str | None:
     plain = written.strip(' "/')
-    return _lower().get(plain.replace(" ", "_").lower()) or _of_tzdata(WINDOWS_TO_OLSON.get(plain, ""))
+    names = _lower()
+    return names.get(plain.replace(" ", "_").lower()) or names.get(WINDOWS_TO_OLSON.get(plain, "").lower())
 
 
 def _resembling(written: str) -> str | None:
@@ -85,10 +86,6 @@ def _resembling(written: str) -> str | None:
 
 def _key(name: str) -> str:
     return name.strip(' "').replace(" ", "_").lower()
-
-
-def _of_tzdata(name: str) -> str | None:
-    return name if name in known() else None
 
 
 @cache
@@ -147,7 +144,10 @@ def _shows(zone: ZoneInfo, probes: Iterable[tuple[datetime, timedelta]]) -> bool
 
 def _probes(own: tzinfo, now: datetime) -> list[tuple[datetime, timedelta]]:
     """Instants and their offsets: the middle of each month, and both sides of each change between them."""
-    offset = _offset_at(own)
+
+    def offset(instant: datetime) -> timedelta:
+        return instant.astimezone(own).utcoffset() or timedelta(0)
+
     months = [datetime(now.year + year, month, 15, tzinfo=UTC) for year in _SPAN for month in range(1, 13)]
     instants = []
     for first, last in pairwise(months):
@@ -159,7 +159,3 @@ def _probes(own: tzinfo, now: datetime) -> list[tuple[datetime, timedelta]]:
                 low, high = (middle, high) if offset(middle) == offset(first) else (low, middle)
             instants += [low, high]
     return [(instant, offset(instant)) for instant in sorted(instants, key=lambda one: abs(one - now))]
-
-
-def _offset_at(own: tzinfo) -> Callable[[datetime], timedelta]:
-    return lambda instant: instant.astimezone(own).utcoffset() or timedelta(0)
