@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import django
@@ -176,7 +177,7 @@ def _prices(path: Path) -> str:
     from jobs.reading import numbers
 
     try:
-        from price_parser import Price
+        from price_parser import Price  # type: ignore[import-not-found]
     except ImportError:
         Price = None
     names = ("currency_raw", "price_raw", "currency", "amount_text", "amount_float", "decimal_separator")
@@ -195,7 +196,7 @@ def _prices(path: Path) -> str:
     return f"prices: of {count} examples ours reads {ours}" + (f", price-parser {theirs}" if Price else "")
 
 
-def _literal(node: ast.expr) -> object:
+def _literal(node: ast.expr) -> Any:
     """A constant, or that in Decimal("…")."""
     return ast.literal_eval(node.args[0] if isinstance(node, ast.Call) else node)
 
