@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from schedules.job_kinds.calendar_lines import Component
@@ -76,6 +76,7 @@ def _names(moment: Moment) -> tuple[str | datetime, ...]:
 
 def _stamp(component: Component) -> datetime:
     try:
-        return datetime.fromisoformat(component.value("DTSTAMP")[:15])
-    except ValueError:
+        at = datetime.fromisoformat(component.value("DTSTAMP"))
+        return at.astimezone(UTC).replace(tzinfo=None) if at.tzinfo else at
+    except (ValueError, OverflowError):
         return _NEVER

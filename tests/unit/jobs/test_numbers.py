@@ -1,5 +1,6 @@
 """The numbers of pages."""
 
+import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -134,6 +135,13 @@ def test_what_is_no_number_is_not_guessed(text: str) -> None:
 )
 def test_a_known_decimal_mark_leaves_nothing_to_guess(text: str, mark: str, read: Decimal | None) -> None:
     assert number(text, mark) == read
+
+
+@pytest.mark.parametrize("part", ["9", "½", "1 ", "1'", "1 234 ", "€1 234", "19 99 ", "1-", "¢"])
+def test_no_text_makes_the_search_slow(part: str) -> None:
+    start = time.process_time()
+    read((part * 20_000)[:20_000])
+    assert time.process_time() - start < 1
 
 
 def test_a_number_is_shown_without_needless_zeros() -> None:
