@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from allauth.account.authentication import get_authentication_records
 from allauth.account.signals import authentication_step_completed, email_changed
 from allauth.core.internal.httpkit import get_client_ip
 from allauth.mfa.signals import authenticator_added, authenticator_removed, authenticator_reset
-from django.contrib.auth import SESSION_KEY
+from django.contrib.auth import SESSION_KEY, user_logged_in
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore as StockStore
 from django.dispatch import receiver
@@ -131,3 +132,11 @@ def _renew_key(request: HttpRequest, reauthenticated: bool = False, **_: object)
     """A key that was read before somebody confirmed who they are opens nothing afterwards."""
     if reauthenticated:
         request.session.cycle_key()
+
+
+@receiver(user_logged_in)
+def _count_as_confirmed(request: HttpRequest, user: User, **_: object) -> None:
+    """Whoever has just signed in need not confirm who they are: allauth counts only what is shown afterwards."""
+    if records := get_authentication_records(request, user):
+        records[-1]["reauthenticated"] = True
+        request.session.modified = True

@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import re
+import time
 import zipfile
 from contextlib import suppress
 from typing import Any
@@ -62,7 +63,6 @@ def client_of(person: User) -> Client:
     """Signed in with the password just now, so that it is not asked for again."""
     client = Client()
     client.post("/account/login/", {"login": person.email, "password": PASSWORD})
-    client.post("/account/reauthenticate/", {"password": PASSWORD})
     return client
 
 
@@ -249,6 +249,18 @@ def test_whoever_has_not_just_signed_in_confirms_that_it_is_them(path: str, pers
     for answer in (somebody.get(path), somebody.post(path, {"email": person.email})):
         assert answer["Location"].startswith("/account/reauthenticate/")
     assert User.objects.get(pk=person.pk).is_active
+
+
+@pytest.mark.parametrize("path", ["/settings/delete/", "/settings/download/", "/settings/export/"])
+def test_a_sign_in_confirms_for_five_minutes_who_it_is(
+    path: str, person: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Client()
+    client.post("/account/login/", {"login": person.email, "password": PASSWORD})
+    assert client.get(path).status_code == 200
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 301)
+    assert client.get(path)["Location"].startswith("/account/reauthenticate/")
 
 
 @pytest.mark.parametrize("path", ["/settings/delete/", "/settings/download/"])
