@@ -29,6 +29,7 @@ _PURPOSES = {
     "account/email/email_changed": Purpose.CHANGED,
 }
 _SAYS_SENT = "account/messages/email_confirmation_sent.txt"
+_SAYS_CHANGED, _RESET = "account/messages/password_changed.txt", "account_reset_password_from_key"
 
 log = logging.getLogger(__name__)
 
@@ -93,8 +94,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     ) -> None:
         """Omit "link sent" if no email was sent, and at sign-up, where it would reveal whether an account exists.
 
-        Who signs up without a mail server could not read the link.
+        Who signs up without a mail server could not read the link. After a reset, the next page says that the
+        password is saved.
         """
+        if message_template == _SAYS_CHANGED and request.resolver_match.url_name == _RESET:  # type: ignore[union-attr]
+            return
         if message_template == _SAYS_SENT and (
             getattr(request, "mail_held_back", False)
             or (settings.EMAIL_BACKEND.endswith("filebased.EmailBackend") and request.path == reverse("account_signup"))

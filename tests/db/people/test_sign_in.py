@@ -120,6 +120,7 @@ def test_a_forgotten_passwords_link_works_once_within_an_hour(anna: User, monkey
     client, new = Client(), {"password1": "harbour-crane-77", "password2": "harbour-crane-77"}
     saved = client.post(client.get(found[1])["Location"], new, follow=True)
     assert b'class="button primary" href="/account/login/"' in saved.content
+    assert b"successfully changed" not in saved.content  # its heading says so
     assert b'href="/account/password/reset/"' in Client().get(found[1]).content  # it leads on, too
     assert client.post(found[1].replace(found[1].split("-", 1)[1], "set-password/"), new).status_code == 200
     anna.refresh_from_db()
