@@ -4,6 +4,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
+from common.database.triggers import refuse_unreadable
+
 
 class StoredAnswer(models.Model):
     """The answer to a POST with an `Idempotency-Key`, written in the transaction of its effect. See `idempotency`."""
@@ -21,6 +23,7 @@ class StoredAnswer(models.Model):
         constraints = [models.UniqueConstraint(fields=["user", "key"], name="api_answer_once")]
         # the hourly deletion of those older than a day
         indexes = [models.Index(fields=["created_at"], name="api_answer_old")]
+        triggers = [refuse_unreadable("created_at", json=["headers"])]
 
     def __str__(self) -> str:
         return self.key

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from common import zones
 from common.database import checks
-from common.database.triggers import changed, update_of
+from common.database.triggers import changed, refuse_unreadable, update_of
 from common.uuid7 import uuid7
 
 MOST_OF_AGENT = 200  # characters of what a browser says of itself
@@ -201,6 +201,7 @@ class ApiToken(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        triggers = [refuse_unreadable("created_at", "expires_at", "revoked_at", "last_used_at")]
 
     def __str__(self) -> str:
         return f"{self.label} ({self.prefix}…)"
@@ -222,6 +223,9 @@ class CalendarFeed(models.Model):
     sealed_secrets = models.TextField(editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
+    class Meta:
+        triggers = [refuse_unreadable("created_at")]
+
     def __str__(self) -> str:
         return f"Calendar of {self.user_id}"
 
@@ -235,6 +239,9 @@ class Session(AbstractBaseSession):
     seen_at = models.DateTimeField()
     address = models.GenericIPAddressField(null=True)
     agent = models.CharField(max_length=MOST_OF_AGENT, blank=True)
+
+    class Meta(AbstractBaseSession.Meta):
+        triggers = [refuse_unreadable("started_at", "seen_at", "expire_date")]
 
     @classmethod
     def get_session_store_class(cls) -> Any:
@@ -250,6 +257,9 @@ class AddressChange(models.Model):
     new_email = models.EmailField()
     at = models.DateTimeField(db_default=Now(), editable=False)
     undone_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        triggers = [refuse_unreadable("at", "undone_at")]
 
     def __str__(self) -> str:
         return f"{self.old_email}, {self.new_email}"
@@ -303,6 +313,7 @@ class SecurityEvent(models.Model):
         verbose_name_plural = gettext_lazy("security events")
         ordering = ["-id"]
         indexes = [models.Index(fields=["user", "-id"], name="security_event_of_person")]
+        triggers = [refuse_unreadable("at", objects=["detail"])]
 
     def __str__(self) -> str:
         return str(self.get_type_display())

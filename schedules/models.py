@@ -17,7 +17,7 @@ from django_celery_beat.models import PeriodicTask
 
 from common.database import checks
 from common.database.storage import BUSY
-from common.database.triggers import update_of
+from common.database.triggers import refuse_unreadable, update_of
 from common.uuid7 import uuid7
 from jobs import kinds
 from jobs.models import Connection
@@ -331,7 +331,8 @@ class Occurrence(models.Model):
                     'schedule_id', s.id, 'correlation_id', o.id, 'reason', o.reason, 'slot',
                     replace(to_char(o.scheduled_for AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
                             '.000000', ''))""",
-            )
+            ),
+            refuse_unreadable("scheduled_for", "fired_at"),
         ]
 
     def __str__(self) -> str:
@@ -380,7 +381,8 @@ class ScheduleEvent(models.Model):
                 user="s.user_id",
                 type="'schedule.' || NEW.what",
                 data="jsonb_build_object('schedule_id', s.id, 'version', NEW.version)",
-            )
+            ),
+            refuse_unreadable("at", objects=["detail"]),
         ]
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
+from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
 from events.models.digest import Digest
 from events.models.rule import Rule
@@ -77,7 +78,7 @@ class Event(Work):
             models.UniqueConstraint(fields=["user", "key"], name="event_once"),
             models.CheckConstraint(condition=checks.instants("occurred_at"), name="event_readable_time"),
         ]
-        triggers = WORDS.triggers()
+        triggers = WORDS.triggers(json=["data"])
 
     def __str__(self) -> str:
         return self.type
@@ -144,6 +145,7 @@ class Effect(models.Model):
                 name="effect_in_one_digest",
             ),
         ]
+        triggers = [refuse_unreadable("at", json=["reason_params"])]
 
     def __str__(self) -> str:
         return self.outcome

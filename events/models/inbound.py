@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from common.database import encryption
+from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
 from events.pure import schemes
 from people.models import User
@@ -48,6 +49,7 @@ class InboundAddress(models.Model):
         verbose_name_plural = _("inbound addresses")
         ordering = ["-id"]
         indexes = [models.Index(fields=["user", "-id"], name="inbound_of_person")]
+        triggers = [refuse_unreadable("created_at", objects=["options", "fields"])]
 
     def __str__(self) -> str:
         return self.label
@@ -90,6 +92,7 @@ class InboundRequest(models.Model):
         verbose_name_plural = _("inbound requests")
         ordering = ["-id"]
         indexes = [models.Index(fields=["address", "-id"], name="inbound_request_of_address")]
+        triggers = [refuse_unreadable("at", arrays=["event_keys"], json=["headers", "reason_params"])]
 
     def __str__(self) -> str:
         return f"{self.status} at {self.at}"

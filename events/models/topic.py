@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
+from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
 from people.models import User
 
@@ -113,6 +114,7 @@ class Subscription(models.Model):
                 name="subscription_readable_instants",
             ),
         ]
+        triggers = [refuse_unreadable("asked_at")]
 
     def __str__(self) -> str:
         return self.address or str(self.user)

@@ -77,7 +77,7 @@ class Batch(Work):
             models.Index(fields=["created_at"], condition=Q(ended_at=None), name="batch_open"),
         ]
         constraints = WORDS.constraints()
-        triggers = WORDS.triggers()
+        triggers = WORDS.triggers("as_of", "slot", "cancelled_at", "ended_at", json=["message", "job_payload"])
 
     def __str__(self) -> str:
         title = self.message.get("title") if isinstance(self.message, dict) else ""  # SQL can write anything

@@ -10,6 +10,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Now
 from django.utils.translation import gettext_lazy as _
 
+from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
 from jobs import connections
 from notifications.models.channel import Sealed
@@ -81,6 +82,13 @@ class Connection(Sealed):
             # a person's list, and who has connected a kind of source
             models.Index(fields=["user", "kind"], condition=Q(removed_at=None), name="connection_of_person"),
             models.Index(fields=["kind", "user"], condition=Q(removed_at=None), name="connection_of_kind"),
+        ]
+        triggers = [
+            refuse_unreadable(
+                *("verified_at", "working_since", "failing_since", "disabled_at", "removed_at", "created_at"),
+                objects=["address"],
+                json=["failing_params"],
+            )
         ]
 
     def __str__(self) -> str:

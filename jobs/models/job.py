@@ -6,6 +6,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
 from jobs.models.connection import Connection
 from work.models import DEAD_LETTERS, Attempt, Words, Work
@@ -73,7 +74,7 @@ class Job(Work):
             *WORDS.constraints(),
             models.UniqueConstraint(fields=["batch_id", "user"], name="job_once_per_person"),
         ]
-        triggers = WORDS.triggers()
+        triggers = WORDS.triggers("slot", json=["payload", "message", "preview"])
 
     def __str__(self) -> str:
         return self.kind
@@ -118,6 +119,7 @@ class Memory(models.Model):
     class Meta:
         verbose_name_plural = "memories"
         constraints = [models.UniqueConstraint(fields=["origin_id", "user"], name="memory_once")]
+        triggers = [refuse_unreadable("failing_since", "told_at", "changed_at", json=["state"])]
 
     def __str__(self) -> str:
         return str(self.origin_id)

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_lazy as _
 
 from common.database import checks, encryption
+from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
 from notifications import providers
 from notifications.messages.change_types import STATUS
@@ -166,7 +167,7 @@ class Channel(Sealed):
                 fields=["id"], condition=_STATUS & Q(address__contains={"everybody": True}), name="channel_everybody"
             ),
         ]
-        triggers = change.of_channels()
+        triggers = [*change.of_channels(), refuse_unreadable(json=["disabled_params"])]
         constraints = [
             # A person has one inbox: two would show the same message twice.
             models.UniqueConstraint(

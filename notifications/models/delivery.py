@@ -119,7 +119,7 @@ class Delivery(work.Work):
             *WORDS.constraints(),
         ]
         triggers = [
-            *WORDS.triggers(),
+            *WORDS.triggers("read_at", json=["because_params"]),
             # Marks a notification whose newest delivery has failed, in the statement that ends it. Where it names no
             # order of channels, this is one look at a primary key. See `deliveries.fallback`.
             pgtrigger.Trigger(

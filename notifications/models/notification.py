@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from common.database.storage import BUSY
+from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
 from notifications.messages.change_types import STATUS
 from notifications.messages.text import as_html
@@ -136,6 +137,9 @@ class Notification(models.Model):
             ),
         ]
         constraints = [models.UniqueConstraint(fields=["batch_id", "user"], name="notification_once_per_person")]
+        triggers = [
+            refuse_unreadable("slot", "advance_at", "acknowledged_at", "snoozed_until", "created_at", json=["data"])
+        ]
 
     def __str__(self) -> str:
         return self.subject

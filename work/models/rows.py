@@ -3,7 +3,7 @@
 Every change of a state is a verb of this app; nothing else writes `state`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
 from common.database.storage import BUSY
-from common.database.triggers import changed, refuse, update_of
+from common.database.triggers import changed, refuse, refuse_unreadable, update_of
 from common.texts.state_words import lazy_state_word
 from common.uuid7 import uuid7
 from work.reasons import sentence
@@ -112,8 +112,10 @@ class Words:
             _check("readable_instants", checks.instants("created_at", nullable=("settled_at", "lease_until"))),
         ]
 
-    def triggers(self) -> list[pgtrigger.Trigger]:
+    def triggers(self, *instants: str, json: Sequence[str] = ()) -> list[pgtrigger.Trigger]:
+        """`instants` and `json` are columns of the kind: see `refuse_unreadable`."""
         return [
+            refuse_unreadable(*instants, json=["reason_params", *json]),
             refuse(
                 "begins_pending",
                 pgtrigger.Insert,
@@ -161,6 +163,7 @@ class Words:
 
     def attempt_triggers(self) -> list[pgtrigger.Trigger]:
         return [
+            refuse_unreadable("started_at", "finished_at", json=["reason_params"]),
             refuse(
                 "closed_once",
                 pgtrigger.Update,

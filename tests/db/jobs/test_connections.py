@@ -17,7 +17,7 @@ from jobs.connections.calendar import CalendarField
 from jobs.models import Connection
 from notifications.messages.message import Destination
 from people.models import User
-from tests.make import make_connection, make_job_schedule, make_user
+from tests.make import make_connection, make_job_schedule, make_user, without_triggers
 from tests.network import served
 
 ICS = b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nEND:VCALENDAR\r\n"
@@ -217,7 +217,8 @@ def test_a_damaged_connection_does_not_break_the_pages(browser: Client, ada: Use
     make_connection(ada)
     gone = make_connection(ada, "gone", label="Gone")
     damaged = make_connection(ada, label="Damaged")
-    Connection.objects.filter(id=damaged.id).update(sealed_secrets="x", address=[1])
+    with without_triggers():
+        Connection.objects.filter(id=damaged.id).update(sealed_secrets="x", address=[1])
     page = browser.get("/connections/").content.decode()
     assert page.count('class="row"') == 3
     for one in (gone, damaged):
