@@ -27,7 +27,8 @@ new MutationObserver(nameParts).observe(document, { childList: true, subtree: tr
 
 // As in live.js: nothing of a session that has ended stays on the screen.
 async function leaveOnceOver() {
-  if (!document.querySelector('form[action$="/logout/"]')) return; // nobody was signed in
+  // Where nobody was signed in, there is nothing to leave. A popup has no button to sign out.
+  if (!document.querySelector('form[action$="/logout/"], body.popup')) return;
   const answer = await fetch("/inbox/state/", { redirect: "manual" }).catch(() => null);
   if (answer?.type !== "opaqueredirect") return;
   document.body.replaceChildren();

@@ -26,7 +26,7 @@ def test_recent_activity_lists_this_browser_and_its_sign_in(page: Page, site: In
     accessible(page)
 
 
-@pytest.mark.parametrize("path", ["/reminders/", "/admin/"])
+@pytest.mark.parametrize("path", ["/reminders/", "/admin/", "/admin/auth/group/add/?_popup=1"])
 def test_a_page_that_is_open_empties_itself_once_the_session_has_ended(
     page: Page, site: Installation, path: str
 ) -> None:
