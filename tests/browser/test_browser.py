@@ -112,10 +112,14 @@ def test_the_navigation_is_one_line_and_shows_each_entry_that_has_the_focus(page
     assert page.viewport_size is not None
     sign_up(page, site, f"navigation{page.viewport_size['width']}@example.org")
     page.goto(f"{site.url}/history/")
-    entries = page.get_by_role("navigation", name="Main").get_by_role("link")
+    navigation = page.get_by_role("navigation", name="Main")
+    entries = navigation.get_by_role("link")
     assert len({entry.bounding_box()["y"] for entry in entries.all()}) == 1  # type: ignore[index]
     expect(entries.filter(has_text="History")).to_be_in_viewport(ratio=0.9)
     for entry in entries.all():
         entry.focus()
         expect(entry).to_be_in_viewport(ratio=0.9)
+    scrolls = navigation.evaluate("nav => nav.scrollWidth > nav.clientWidth")
+    fades = navigation.evaluate("nav => getComputedStyle(nav).maskImage.startsWith('linear-gradient')")
+    assert scrolls == fades == (page.viewport_size["width"] == 360)  # no entry is cut off at an edge
     fits(page)
