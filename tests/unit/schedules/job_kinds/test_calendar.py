@@ -68,6 +68,12 @@ def test_an_event_has_its_reminder_before_it_in_whatever_zone(start: str, slot: 
     assert slots(event("1", start)) == [slot]
 
 
+@pytest.mark.parametrize("rule", ["RRULE:\0", "RRULE:FREQ=DAILY\0", "RRULE:FREQ=DAILY;\0X=1", "EXDATE:\x000260106"])
+def test_a_nul_in_a_rule_is_said_and_stops_no_other_event(rule: str) -> None:
+    result = found(event("1", "DTSTART:20260105T090000Z", rule), event("2"))
+    assert (len(result.entries), [title for title, _ in result.unfit]) == (1, ["Dentist"])
+
+
 def test_an_unknown_zone_is_said_and_not_guessed() -> None:
     result = found(event("1", "DTSTART;TZID=Mars/Base:20260105T090000"))
     assert (result.entries, result.unfit) == ([], [("Dentist", "Its time zone is not known.")])
