@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from django.test import TestCase
@@ -125,6 +125,21 @@ def test_what_waits_waits_for_the_new_end_when_quiet_hours_are_moved() -> None:
     delivery.refresh_from_db()
     assert (delivery.state, delivery.reason_code, delivery.tries) == ("pending", "quiet-hours", 0)
     assert f"{delivery.available_at:%H:%M:%S}" in {"23:59:58", "23:59:57"}
+
+
+def test_what_waits_goes_at_once_when_its_person_moves_to_a_zone_where_it_is_day() -> None:
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
+    around = {"quiet_from": (now - timedelta(hours=2)).time(), "quiet_until": (now + timedelta(hours=2)).time()}
+    user = make_user(time_zone="UTC", **around)
+    delivery = make_delivery(make_channel(user, "email"))
+    runner.run(DELIVERY, delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.reason_code) == ("pending", "quiet-hours")
+    user.time_zone = "Asia/Tokyo"
+    user.save(update_fields=["time_zone"])
+    runner.run(DELIVERY, delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert delivery.state == "delivered"
 
 
 def test_what_is_not_due_yet_does_not_come_early_when_quiet_hours_change() -> None:
