@@ -26,7 +26,7 @@ class Place(BaseModel):
     """The parameters of a list: which page of it, and how long."""
 
     cursor: str | None = None
-    limit: int = Field(SIZE, ge=1, le=LARGEST)
+    limit: int = Field(default=SIZE, ge=1, le=LARGEST)
 
 
 class Page(BaseModel, Generic[T]):

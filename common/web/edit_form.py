@@ -29,7 +29,8 @@ class WholeNumberField(forms.IntegerField):
 
     def __init__(self, label: StrOrPromise, least: int, most: int, said: Any, **options: Any) -> None:
         errors = said if isinstance(said, dict) else dict.fromkeys(("invalid", "min_value", "max_value"), said)
-        options = {"widget": forms.NumberInput(attrs={"inputmode": "numeric"}), "error_messages": errors} | options
+        options.setdefault("widget", forms.NumberInput(attrs={"inputmode": "numeric"}))
+        options.setdefault("error_messages", errors)
         super().__init__(label=label, required=False, min_value=least, max_value=most, **options)
 
 

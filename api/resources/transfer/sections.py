@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -56,7 +56,7 @@ _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 Entry = dict[str, Any]
 Documents = Iterable[Mapping[str, Any]]
 Body = TypeVar("Body", bound=BaseModel)
-BodyOfChannels = TypeVar("BodyOfChannels", RuleBody, ScheduleBody)
+BodyOfChannels = TypeVar("BodyOfChannels", bound=RuleBody | ScheduleBody)
 
 
 @dataclass(slots=True)
@@ -264,7 +264,7 @@ def _add_reminder(taker: Taker, entry: Entry, key: UUID) -> UUID:
 
 def _in_order(body: BodyOfChannels) -> BodyOfChannels:
     """A single channel that is left has no order."""
-    return body if len(body.channels) > 1 else body.model_copy(update=NOT_IN_ORDER)
+    return body if len(body.channels) > 1 else cast(BodyOfChannels, body.model_copy(update=NOT_IN_ORDER))
 
 
 SECTIONS = {
