@@ -1,5 +1,6 @@
 """The form of a rule: what it listens to, conditions, texts, channels, how often it rings."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,6 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.http import QueryDict
 from django.utils.text import format_lazy
@@ -37,11 +37,6 @@ _PATTERN = gettext_lazy(
 )
 _TOO_LONG = gettext_lazy("This is %(show_value)d characters long; at most %(limit_value)d fit.")
 _PLACED = 5
-
-
-def _check_pattern(pattern: str) -> None:
-    if matching.PATTERN.fullmatch(pattern) is None:
-        raise ValidationError(_PATTERN, "type_pattern")
 
 
 def _check_steps(written: str) -> None:
@@ -85,7 +80,7 @@ class RuleForm(EditForm, ChannelsForm):
         {"placeholder": "order.paid", "list": "types", "spellcheck": "false", "autocapitalize": "none"},
         empty=_PATTERN,
         help_text=gettext_lazy("Such as order.paid; order.* for all that begins so; * for every event."),
-        validators=[_check_pattern],
+        validators=[RegexValidator(rf"^(?:{matching.PATTERN.pattern})\Z", _PATTERN, "type_pattern", flags=re.ASCII)],
     )
     source = _text(
         gettext_lazy("Source"),
@@ -142,7 +137,13 @@ class RuleForm(EditForm, ChannelsForm):
         {"placeholder": "order.paid", "list": "types", "spellcheck": "false", "autocapitalize": "none"},
         required=False,
         help_text=gettext_lazy("The type of an event."),
-        validators=[RegexValidator(matching.TYPE, gettext_lazy("The type of an event is like order.paid."))],
+        validators=[
+            RegexValidator(
+                rf"^(?:{matching.TYPE.pattern})\Z",
+                gettext_lazy("The type of an event is like order.paid."),
+                flags=re.ASCII,
+            )
+        ],
     )
     series_key = _text(
         gettext_lazy("With the same"),

@@ -177,6 +177,7 @@ def test_the_rules_page_says_what_its_series_does() -> None:
         ({"series": "30 days | A", "series_ends_on": "order.paid"}, "series"),
         ({"series_ends_on": "order.paid"}, "series_ends_on"),
         ({"series": "1 day | A", "series_ends_on": "Order paid"}, "series_ends_on"),
+        ({"series": "1 day | A", "series_ends_on": "an order.paid"}, "series_ends_on"),
         ({"series": "1 day | A", "series_key": "data.x"}, "series_key"),
         ({"series": "1 day | A", "series_ends_on": "order.paid", "series_key": "x"}, "series_key"),
     ],
