@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -35,6 +34,15 @@ _CHANGES = {
 """The pages that change factors, with the type of the factor that is removed; a key has its `pk`."""
 _PASSWORD = re.compile(r"(?:old|new_)?password\d?")
 _SET_UP_AT = ("mfa_activate_totp", "mfa_add_webauthn")
+_GUARDED = {
+    *("security-keys", "account_email", "account_change_password", "transfer:export"),
+    *("people:token-new", "people:account-download", "people:account-delete", "people:sign-out-elsewhere"),
+}
+"""Pages that need the second factor, besides its own."""
+_ACCOUNTS_IN_ADMIN = tuple(
+    f"admin:{model}_"
+    for model in ("people_user", "auth_user", "account_emailaddress", "mfa_authenticator", "auth_group")
+)
 
 
 class ReadersZoneAndLanguage:
@@ -110,8 +118,9 @@ class FactorFirst(MiddlewareMixin):
     """
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
+        name = request.resolver_match.view_name if request.resolver_match else ""
         posts = request.method == "POST" and request.user.is_authenticated
-        in_admin = posts and request.path.startswith(_accounts_in_admin())
+        in_admin = posts and name.startswith(_ACCOUNTS_IN_ADMIN)
         if in_admin and is_reauthentication_required(request, app="allauth.account"):
             # A stolen session of staff would make itself an account, or take over its own.
             # The session keeps what was typed, but no password: the form asks for that again.
@@ -121,22 +130,22 @@ class FactorFirst(MiddlewareMixin):
             request.POST = typed  # type: ignore[assignment]
             asked: HttpResponse = suspend_request(request, reverse("account_reauthenticate"))
             return asked
-        guarded = request.path.startswith(_path("mfa_index")) or request.path in _guarded()
-        if not guarded or not request.user.is_authenticated or request.path in map(_path, _SHOWN_AT):
+        guarded = name.startswith("mfa_") or name in _GUARDED
+        if not guarded or not request.user.is_authenticated or name in _SHOWN_AT:
             return None
-        if request.path in map(_path, _SET_UP_AT) and second_factor.must_confirm_address(request.user):
+        if name in _SET_UP_AT and second_factor.must_confirm_address(request.user):
             # Before the password is asked for, which would be in vain.
             messages.warning(request, _("Confirm your email address first. Then set up the second factor."))
             return redirect("account_email")
         if not second_factor.is_set_up(request.user):
             return None
         if second_factor.was_shown(request, request.user):
-            return self._asks_for_factor(request, kwargs)
+            return self._asks_for_factor(request, name, kwargs)
         return redirect(f"{second_factor.where_to_show(request.user)}?{urlencode({'next': request.path})}")
 
-    def _asks_for_factor(self, request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse | None:
+    def _asks_for_factor(self, request: HttpRequest, name: str, kwargs: dict[str, Any]) -> HttpResponse | None:
         """A factor goes only with itself or a recovery code; another one and new codes come with any."""
-        user, name = cast(User, request.user), request.resolver_match.url_name if request.resolver_match else None
+        user = cast(User, request.user)
         if name not in _CHANGES or second_factor.was_shown_now(request, user, _CHANGES[name], kwargs.get("pk")):
             return None
         messages.info(request, _("Show the second factor that this is about, or enter a recovery code."))
@@ -144,21 +153,3 @@ class FactorFirst(MiddlewareMixin):
         if not _CHANGES[name] and "pk" not in kwargs:
             page = second_factor.where_to_show(user)
         return redirect(f"{page}?{urlencode({'next': request.path})}")
-
-
-@cache
-def _guarded() -> set[str]:
-    own = ("token-new", "account-download", "account-delete", "sign-out-elsewhere")
-    others = ("account_email", "account_change_password", "transfer:export")
-    return {reverse(name) for name in (*(f"people:{name}" for name in own), *others)}
-
-
-@cache
-def _accounts_in_admin() -> tuple[str, ...]:
-    models = ("people_user", "account_emailaddress", "mfa_authenticator", "auth_group")
-    return tuple(reverse(f"admin:{model}_changelist") for model in models)
-
-
-@cache
-def _path(name: str) -> str:
-    return reverse(name)

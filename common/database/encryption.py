@@ -88,7 +88,13 @@ def unseal_secrets(sealed: str, owner: UUID) -> dict[str, str]:
     return secrets
 
 
-def reseal_secrets(sealed: str, owner: UUID) -> str:
+def reseal(sealed: str) -> str:
     """Return `sealed` encrypted with the first key; unchanged if it already is. Raises Unreadable."""
-    secrets = unseal_secrets(sealed, owner)
-    return sealed if sealed_by_first_key(sealed) else seal_secrets(secrets, owner)
+    plain = unseal(sealed)
+    return sealed if sealed_by_first_key(sealed) else seal(plain)
+
+
+def reseal_secrets(sealed: str, owner: UUID) -> str:
+    """As `reseal`, of what `seal_secrets` encrypted for the row with the id `owner`."""
+    unseal_secrets(sealed, owner)
+    return reseal(sealed)

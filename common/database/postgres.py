@@ -19,7 +19,7 @@ from django.db import (
     connections,
 )
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import JSONField, Model
+from django.db.models import JSONField, Model, QuerySet
 from psycopg.rows import class_row, namedtuple_row
 from psycopg.types.datetime import TimestamptzLoader
 
@@ -75,6 +75,14 @@ def change(statement: str, values: Any) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return int(cursor.rowcount)
+
+
+def delete_in_chunks(rows: QuerySet[Any]) -> int:
+    """Delete rows that nothing refers to, 5,000 a statement. Returns how many."""
+    total = 0
+    while deleted := rows.model._default_manager.filter(pk__in=rows.values("pk")[:5_000]).delete()[0]:
+        total += deleted
+    return total
 
 
 # Statements that PostgreSQL plans once a connection, for those that every delivery pays for.

@@ -25,7 +25,7 @@ from config.embedded.var import CHECKOUT, close_var, kept_fernet_key, kept_secre
 __all__ = ["EngineFailed", "kept_fernet_key", "kept_secret", "leave", "look_after", "urls", "var_dir"]
 
 _READY_WITHIN = 120.0  # seconds: crash recovery of a large database is slow
-_used: dict[Engine, int] = {}  # descriptors that hold the locks `users`
+_used: dict[Path, tuple[Engine, int]] = {}  # by `home`, with the descriptors that hold the locks `users`
 
 
 def urls(database_url: str = "", redis_url: str = "") -> tuple[str, str]:
@@ -57,7 +57,7 @@ def urls(database_url: str = "", redis_url: str = "") -> tuple[str, str]:
 
 def look_after() -> None:
     """Start a new keeper for each engine in use whose keeper was killed."""
-    for engine in list(_used):
+    for engine, _users in list(_used.values()):
         _bring_up(engine)
 
 
@@ -65,7 +65,7 @@ def leave() -> None:
     """Stop using the engines. Stop those that nobody else uses, and wait up to 30 s for it."""
     stopping: list[tuple[Path, int]] = []
     while _used:
-        engine, users = _used.popitem()
+        _home, (engine, users) = _used.popitem()
         os.close(users)
         if (alone := exclusive(engine.home / "users")) is None:
             continue
@@ -85,9 +85,9 @@ def _bring_up(engine: Engine) -> bool:
     """Register this process as a user, and start a keeper if there is none; return whether one was started."""
     engine.locate()
     engine.home.mkdir(parents=True, exist_ok=True)
-    if engine not in _used:
+    if engine.home not in _used:
         # Waits only while a keeper stops the engine: it holds the lock until then.
-        _used[engine] = shared(engine.home / "users", within=60.0)
+        _used[engine.home] = engine, shared(engine.home / "users", within=60.0)
     if (lock := exclusive(engine.home / "keeper")) is None:
         return False
     try:

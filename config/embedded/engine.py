@@ -37,12 +37,6 @@ class Engine(ABC):
         self.log = self.home / "log"
         self.failure = self.home / "failed"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Engine) and other.home == self.home
-
-    def __hash__(self) -> int:
-        return hash(self.home)
-
     @abstractmethod
     def locate(self) -> Path:
         """The server's executable. Raises EngineFailed where it is not installed."""

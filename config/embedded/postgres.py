@@ -112,7 +112,10 @@ class Postgres(Engine):
             raise EngineFailed(f"{program} failed in {self.home}: {words}")
 
     def launch(self, log: int) -> Server:
-        self._remove_stale_locks()
+        if self.running_pid() is None:
+            # After a reboot, another process may have our old id; PostgreSQL would take it for a running server.
+            (self.data / "postmaster.pid").unlink(missing_ok=True)
+            (self.socket.with_name(f"{self.socket_name}.lock")).unlink(missing_ok=True)
         if not self._has_role.exists():
             account = account_for(self.data, lambda _: None)
             self._run([*_SINGLE, "-D", str(self.data), _DATABASE], self.data, account, _HAND_OVER)
@@ -151,12 +154,6 @@ class Postgres(Engine):
             return [line.strip() for line in (self.data / "postmaster.pid").read_text().splitlines()]
         except (FileNotFoundError, NotADirectoryError):
             return []
-
-    def _remove_stale_locks(self) -> None:
-        """After a reboot, another process may have our old id; PostgreSQL would take it for a running server."""
-        if self.running_pid() is None:
-            (self.data / "postmaster.pid").unlink(missing_ok=True)
-            (self.socket.with_name(f"{self.socket_name}.lock")).unlink(missing_ok=True)
 
 
 def _environment() -> dict[str, str]:

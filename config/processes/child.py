@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
 
 from config.environment import env
 
@@ -43,31 +44,30 @@ def threads_of(command: list[str]) -> bool:
     return "celery" in command[0] and "worker" in others and found.pool == "threads"
 
 
+def print_line(line: str, name: str = "carillon") -> None:
+    """Print a line, or several that stay together."""
+    with _print_lock:
+        sys.stdout.write("".join(f"{name:<8} | {one}\n" for one in line.split("\n")))
+        sys.stdout.flush()
+
+
+@dataclass(eq=False)
 class Child:
     """One program. Its output goes to `on_line` (line, name), by default to our output.
 
     It is ready once `ready_sign` appears in its output, or `ready_check` returns True.
     """
 
-    def __init__(
-        self,
-        name: str,
-        command: list[str],
-        *,
-        ready_sign: str | None = None,
-        ready_check: Callable[[], bool] | None = None,
-        environment: Mapping[str, str] | None = None,
-        on_line: Callable[[str, str], None] | None = None,
-    ) -> None:
-        self.name = name
-        self.command = command
-        self._environment = environment or {}
-        self._on_line = on_line or print_line
-        self._ready_sign = ready_sign
-        self._ready_check = ready_check
-        self._ready = threading.Event()
-        self._process: subprocess.Popen[str] | None = None
-        self._listener: threading.Thread | None = None
+    name: str
+    command: list[str]
+    _: KW_ONLY
+    ready_sign: str | None = None
+    ready_check: Callable[[], bool] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    on_line: Callable[[str, str], None] = print_line
+    _ready: threading.Event = field(default_factory=threading.Event, init=False)
+    _process: subprocess.Popen[str] | None = field(default=None, init=False)
+    _listener: threading.Thread | None = field(default=None, init=False)
 
     def start(self) -> None:
         """Start or restart it, in a new session: Ctrl-C reaches only us, and we stop the children in order."""
@@ -80,7 +80,7 @@ class Child:
             text=True,
             errors="replace",
             start_new_session=True,
-            env={**os.environ, **self._environment, "PYTHONUNBUFFERED": "1"},
+            env={**os.environ, **self.environment, "PYTHONUNBUFFERED": "1"},
             preexec_fn=_die_with_parent if _prctl else None,
         )
         self._listener = threading.Thread(target=self._listen, args=[self._process], daemon=True)
@@ -96,7 +96,7 @@ class Child:
         return self._process.poll() if self._process else 0
 
     def is_ready(self) -> bool:
-        if self._ready_check and not self._ready.is_set() and self._ready_check():
+        if self.ready_check and not self._ready.is_set() and self.ready_check():
             self._ready.set()
         return self._ready.is_set()
 
@@ -124,16 +124,9 @@ class Child:
         assert process.stdout is not None  # noqa: S101  # we asked for a pipe
         with process.stdout:
             for line in process.stdout:
-                self._on_line(line.rstrip("\n"), self.name)
-                if self._ready_sign and self._ready_sign in line:
+                self.on_line(line.rstrip("\n"), self.name)
+                if self.ready_sign and self.ready_sign in line:
                     self._ready.set()
-
-
-def print_line(line: str, name: str = "carillon") -> None:
-    """Print a line, or several that stay together."""
-    with _print_lock:
-        sys.stdout.write("".join(f"{name:<8} | {one}\n" for one in line.split("\n")))
-        sys.stdout.flush()
 
 
 def _die_with_parent() -> None:

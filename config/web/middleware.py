@@ -109,11 +109,8 @@ class Compression(GZipMiddleware):
     """Compress pages. Not streams, which are zips, nor what has an ETag: compressed, `If-Match` would never fit it."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        return (
-            response
-            if response.has_header("ETag") or response.streaming
-            else super().process_response(request, response)
-        )
+        is_kept = response.has_header("ETag") or response.streaming
+        return response if is_kept else super().process_response(request, response)
 
 
 class ContentSecurityPolicy(MiddlewareMixin):

@@ -1,12 +1,14 @@
-"""allauth's hooks: sign-up, messages and emails."""
+"""allauth's hooks: sign-up, messages and emails, and browsers that strangers do not lock out."""
 
 import logging
+import secrets
 from typing import Any
 from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
 from django.contrib import messages
+from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -18,7 +20,7 @@ from common.texts.mail import Mail
 from people import mailboxes
 from people.mailboxes import Purpose
 from people.models import SecurityEvent, User, validate_printable
-from people.sign_in import address_undo, devices, second_factor, security_log
+from people.sign_in import address_undo, second_factor, security_log
 
 _PURPOSES = {
     "account/email/email_confirmation": Purpose.CONFIRMATION,
@@ -30,6 +32,10 @@ _PURPOSES = {
 }
 _SAYS_SENT = "account/messages/email_confirmation_sent.txt"
 _SAYS_CHANGED, _RESET = "account/messages/password_changed.txt", "account_reset_password_from_key"
+# A signed cookie of browsers that have signed in before: wrong passwords of strangers do not lock them out.
+_DEVICE = f"{settings.COOKIE_PREFIX}device"
+_DEVICE_SALT = "people.devices"
+_DEVICE_SECONDS = 180 * 24 * 3600
 
 log = logging.getLogger(__name__)
 
@@ -73,11 +79,18 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         """Count the tries of a browser that has signed in before apart from those of strangers."""
         key = super()._get_login_attempts_cache_key(request, **credentials)
-        return f"{key}:{devices.find(request, str(credentials.get('email', '')))}"
+        return f"{key}:{_device(request, str(credentials.get('email', '')))}"
 
     def post_login(self, request: HttpRequest, user: User, **named: Any) -> HttpResponse:
         response: HttpResponse = super().post_login(request, user, **named)
-        devices.remember(request, response, user)
+        response.set_cookie(
+            _DEVICE,
+            signing.dumps([user.pk, _device(request, user.email) or secrets.token_urlsafe(12)], salt=_DEVICE_SALT),
+            max_age=_DEVICE_SECONDS,
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
         if second_factor.lacks_codes(user):
             messages.warning(request, _("You have no recovery codes left. Create new ones: Settings, Second factor."))
         return response
@@ -148,6 +161,16 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         self.request.mail_held_back = True
         if self.request.user.is_authenticated:
             messages.error(self.request, why)
+
+
+def _device(request: HttpRequest, email: str) -> str:
+    """The id of this browser if whose address it is has signed in with it; else empty."""
+    try:
+        user_id, device = signing.loads(request.COOKIES[_DEVICE], salt=_DEVICE_SALT, max_age=_DEVICE_SECONDS)
+    except (KeyError, ValueError, signing.BadSignature):
+        return ""
+    user = security_log.find_by_email(email)
+    return str(device) if user is not None and user.pk == user_id else ""
 
 
 def _at_base_url(url: str) -> str:

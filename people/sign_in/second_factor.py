@@ -9,11 +9,9 @@ removed opens nothing any more.
 import hashlib
 import secrets
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
-from itertools import groupby
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,7 +24,6 @@ from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authenticator_added, authenticator_reset
 from django.conf import settings
-from django.db import transaction
 from django.db.models.signals import pre_save
 from django.dispatch import receiver
 from django.http import HttpRequest
@@ -73,21 +70,13 @@ class Adapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth ships no type
         code = qrcode.QRCode(border=_QUIET_ZONE)
         code.add_data(url)
         rows = code.get_matrix()
-        path = "".join(f"M{x} {y}h{length}v1h-{length}z" for y, row in enumerate(rows) for x, length in _runs(row))
+        modules = ((x, y) for y, row in enumerate(rows) for x, is_dark in enumerate(row) if is_dark)
+        path = "".join(f"M{x} {y}h1v1h-1z" for x, y in modules)
         return (
-            f'<svg class="qr" viewBox="0 0 {len(rows)} {len(rows)}" role="img" aria-label="QR code">'
+            f'<svg class="qr" viewBox="0 0 {len(rows)} {len(rows)}" role="img" aria-label="QR code" '
+            'shape-rendering="crispEdges">'
             f'<path d="{path}"/></svg>'
         )
-
-
-def _runs(row: list[bool]) -> Iterator[tuple[int, int]]:
-    """(first, length) of each run of dark modules."""
-    x = 0
-    for dark, modules in groupby(row):
-        length = len(list(modules))
-        if dark:
-            yield x, length
-        x += length
 
 
 def key_origin() -> str:
@@ -194,25 +183,15 @@ class Rotated:
 def rotate() -> Rotated:
     """Re-encrypt every secret with the first key. Safe to interrupt and repeat."""
     sealed, sealed_before, unreadable = 0, 0, []
-    for pk in Authenticator.objects.filter(type=Authenticator.Type.TOTP).order_by("pk").values_list("pk", flat=True):
-        with transaction.atomic():
-            row = (
-                Authenticator.objects.select_for_update(of=("self",), no_key=True)
-                .select_related("user")
-                .filter(pk=pk)
-                .first()
-            )
-            if row is None:
-                continue
-            try:
-                plain = encryption.unseal(row.data["secret"])
-            except encryption.Unreadable:
-                unreadable.append(row.user.email)
-                continue
-            if encryption.sealed_by_first_key(row.data["secret"]):
-                sealed_before += 1
-                continue
-            row.data["secret"] = encryption.seal(plain)
-            row.save(update_fields=["data"])
-            sealed += 1
+    for row in Authenticator.objects.filter(type=Authenticator.Type.TOTP).select_related("user").order_by("pk"):
+        try:
+            secret = encryption.reseal(row.data["secret"])
+        except encryption.Unreadable:
+            unreadable.append(row.user.email)
+            continue
+        if secret == row.data["secret"]:
+            sealed_before += 1
+        else:  # unless it has changed meanwhile
+            same = Authenticator.objects.filter(pk=row.pk, data=row.data)
+            sealed += same.update(data=row.data | {"secret": secret})
     return Rotated(sealed, sealed_before, tuple(unreadable))

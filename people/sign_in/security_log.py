@@ -6,7 +6,6 @@ A source can cause only so many a minute, and so can all strangers together: mor
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
 from threading import Lock
@@ -20,9 +19,12 @@ from django.contrib.auth import signals as auth_signals
 from django.contrib.auth.models import Group
 from django.db import DatabaseError, models, transaction
 from django.dispatch import receiver
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.utils import timezone
+from django.utils.deprecation import MiddlewareMixin
 
+from common.database.postgres import delete_in_chunks
 from common.uuid7 import first_of
 from people.models import SecurityEvent, User
 from people.sign_in import sessions
@@ -39,7 +41,6 @@ _GRANTS = {
     User.user_permissions.through: "permissions",
     Group.permissions.through: "permissions_of_group",
 }
-_CHUNK = 5_000
 
 log = logging.getLogger(__name__)
 
@@ -99,13 +100,8 @@ def of_person(user: User, most: int) -> list[SecurityEvent]:
 
 
 def delete_old() -> int:
-    before, gone = first_of(timezone.now() - timedelta(days=KEPT_DAYS)), 0
-    while True:
-        chunk = SecurityEvent.objects.filter(pk__lt=before).order_by("pk").values("pk")[:_CHUNK]
-        deleted = SecurityEvent.objects.filter(pk__in=chunk).delete()[0]
-        gone += deleted
-        if deleted < _CHUNK:
-            return gone
+    before = first_of(timezone.now() - timedelta(days=KEPT_DAYS))
+    return delete_in_chunks(SecurityEvent.objects.filter(pk__lt=before).order_by("pk"))
 
 
 def find_by_email(email: str) -> User | None:
@@ -114,14 +110,10 @@ def find_by_email(email: str) -> User | None:
     return found[0] if found else None
 
 
-class Refusals:
+class Refusals(MiddlewareMixin):
     """Record answers that refuse access."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if response.status_code in (401, 403):
             token = getattr(request, "auth", None)
             user = getattr(token, "user", None) or (request.user if request.user.is_authenticated else None)

@@ -1,7 +1,7 @@
 """Django's session engine, with the person of each session in a column, an idle limit and an absolute one."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,10 +13,12 @@ from django.contrib.auth import SESSION_KEY, user_logged_in
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore as StockStore
 from django.dispatch import receiver
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.deprecation import MiddlewareMixin
 
+from common.database.postgres import delete_in_chunks
 from people.models import MOST_OF_AGENT, Session, User
 
 IDLE, ABSOLUTE = timedelta(days=14), timedelta(days=90)
@@ -24,7 +26,6 @@ STAFF_IDLE, STAFF_ABSOLUTE = timedelta(hours=12), timedelta(days=7)
 ANONYMOUS = timedelta(days=1)
 """Of a session in which nobody has signed in, such as of a sign-in that waits for its second factor."""
 _USE_WRITTEN = timedelta(minutes=5)
-_CHUNK = 5_000
 
 
 class SessionStore(StockStore):
@@ -59,29 +60,22 @@ class SessionStore(StockStore):
         )
 
 
-class SessionLimits:
+class SessionLimits(MiddlewareMixin):
     """End sessions that are idle or old, earlier for staff; note every few minutes that one is used."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def process_request(self, request: HttpRequest) -> None:
         request.session.client = client(request)  # type: ignore[attr-defined]  # our engine's
         if request.user.is_authenticated and (row := getattr(request.session, "row", None)) is not None:
             now = timezone.now()
             if request.user.is_staff and is_over_for_staff(row, now):
                 request.session.flush()
                 request.user = AnonymousUser()
-            elif now - row.seen_at > _USE_WRITTEN and not _is_poll(request):
+            # An open page asks by itself: nobody may be there.
+            elif now - row.seen_at > _USE_WRITTEN and not (
+                request.method == "GET"
+                and (request.path == reverse("notifications:state") or "HX-Request" in request.headers)
+            ):
                 request.session.modified = True
-        return self.get_response(request)
-
-
-def _is_poll(request: HttpRequest) -> bool:
-    """Whether an open page asks by itself: nobody may be there."""
-    return request.method == "GET" and (
-        request.path == reverse("notifications:state") or "HX-Request" in request.headers
-    )
 
 
 def is_over_for_staff(row: Session, now: datetime) -> bool:
@@ -112,13 +106,7 @@ def end_others(user: User, request: HttpRequest | None) -> int:
 
 
 def delete_expired() -> int:
-    gone = 0
-    while True:
-        chunk = Session.objects.filter(expire_date__lt=timezone.now()).values("pk")[:_CHUNK]
-        deleted = Session.objects.filter(pk__in=chunk).delete()[0]
-        gone += deleted
-        if deleted < _CHUNK:
-            return gone
+    return delete_in_chunks(Session.objects.filter(expire_date__lt=timezone.now()))
 
 
 # A new password ends sessions by a trigger of `User`.

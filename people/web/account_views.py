@@ -1,21 +1,25 @@
-"""Pages of an account: its recent activity and sessions, the download of everything that is stored, its deletion."""
+"""Pages of an account: its activity and sessions, the download of all that is stored, its deletion, its API tokens."""
 
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
 from tempfile import TemporaryFile
 from typing import IO, Any
+from uuid import UUID
 
 from allauth.account.adapter import get_adapter
 from django import forms
 from django.apps import apps
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
+from django.db import IntegrityError
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
@@ -24,10 +28,13 @@ from django.views.decorators.http import require_safe
 from common.admin.base import count_up_to
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Window
+from common.uuid7 import uuid7
+from people import tokens
 from people.access.requests import PersonRequest, sensitive
 from people.account import deletion, export
-from people.models import SecurityEvent, User
-from people.sign_in import security_log, sessions
+from people.models import ApiToken, SecurityEvent, User
+from people.sign_in import second_factor, security_log, sessions
+from people.web.forms import TokenForm
 
 _DOWNLOADS_AN_HOUR = 5
 _COUNTED = 10_000
@@ -183,3 +190,47 @@ def browser(agent: str) -> str:
     name = next((one for one in _BROWSERS if f"{one}/" in agent), "")
     system = match[0] if (match := _SYSTEMS.search(agent)) else ""
     return ", ".join(_NAMES.get(part, part) for part in (name, system) if part)
+
+
+@sensitive
+def create_token(request: PersonRequest) -> HttpResponse:
+    """The answer to the POST shows the token: nothing else holds it, so no other page could."""
+    if settings.SECOND_FACTOR_FOR_STAFF and request.user.is_staff and not second_factor.is_set_up(request.user):
+        messages.info(request, _("Staff need a second factor. Set one up to make a token."))
+        return redirect("mfa_index")
+    preset = list(tokens.SCOPES) if request.GET.get("preset") == "all" else ["read"]
+    posted = request.POST if request.method == "POST" else None
+    form = TokenForm(posted, initial={"scopes": preset, "made_as": uuid7()})
+    if form.is_valid():
+        made = form.cleaned_data
+        try:
+            row, token = tokens.create(
+                request.user, made["label"], made["scopes"], form.expires_at(timezone.now()), made["made_as"]
+            )
+        except tokens.TooMany as refusal:
+            form.add_error(None, str(refusal))
+        except IntegrityError:
+            messages.info(
+                request, _("This form was already sent. A token is shown once: if you lost it, make another.")
+            )
+            return redirect(_tokens())
+        else:
+            return render(request, "people/token_made.html", {"row": row, "token": token})
+    return render(request, "people/token_new.html", {"form": form, "most": tokens.MOST})
+
+
+@login_required
+def revoke_token(request: PersonRequest, token_id: UUID) -> HttpResponse:
+    token = get_object_or_404(ApiToken, user=request.user, id=token_id)
+    if request.method == "POST":
+        if tokens.revoke(request.user, token.id):
+            messages.success(
+                request,
+                _("“%(label)s” is revoked. Programs that use it are refused from now on.") % {"label": token.label},
+            )
+        return redirect(_tokens())
+    return render(request, "people/token_revoke.html", {"token": token})
+
+
+def _tokens() -> str:
+    return f"{reverse('people:settings')}#tokens"

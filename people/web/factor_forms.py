@@ -154,8 +154,8 @@ class RenameKeyForm(EditWebAuthnForm):  # type: ignore[misc]  # allauth ships no
     )
 
 
-class _CheckedKey:
-    cleaned_data: dict[str, Any]
+class _CheckedKey(forms.Form):
+    credential = _KeyField()
 
     def clean_credential(self) -> Authenticator:
         return _check_key(super().clean_credential, self.cleaned_data["credential"])  # type: ignore[misc]
@@ -164,10 +164,6 @@ class _CheckedKey:
 class KeyForm(_CheckedKey, AuthenticateWebAuthnForm):  # type: ignore[misc]  # allauth ships no types
     """At sign-in."""
 
-    credential = _KeyField()
-
 
 class KeyAgainForm(_CheckedKey, ReauthenticateWebAuthnForm):  # type: ignore[misc]  # allauth ships no types
     """Before sensitive changes, for somebody who is signed in."""
-
-    credential = _KeyField()

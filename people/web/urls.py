@@ -1,6 +1,6 @@
 from django.urls import path
 
-from people.web import account_views, token_views, views
+from people.web import account_views, views
 
 app_name = "people"
 urlpatterns = [
@@ -13,6 +13,6 @@ urlpatterns = [
     path("settings/delete/", account_views.delete, name="account-delete"),
     path("settings/activity/", account_views.activity, name="activity"),
     path("settings/activity/sign-out/", account_views.sign_out, name="sign-out-elsewhere"),
-    path("settings/tokens/new/", token_views.create, name="token-new"),
-    path("settings/tokens/<uuid:token_id>/revoke/", token_views.revoke, name="token-revoke"),
+    path("settings/tokens/new/", account_views.create_token, name="token-new"),
+    path("settings/tokens/<uuid:token_id>/revoke/", account_views.revoke_token, name="token-revoke"),
 ]

@@ -100,12 +100,12 @@ def refuse_address(request: HttpRequest, key: str) -> HttpResponse:
     if (confirmation := EmailConfirmationHMAC.from_key(key)) is None:
         return limit_page(by_address(request), lambda: render(request, "404.html", status=404))
     email = confirmation.email_address.email
-    return limit_page(f"refuse:{confirmation.email_address.pk}", lambda: _refuse(request, email))
 
+    def answer() -> HttpResponse:
+        if request.method == "POST":
+            mailboxes.allow(email) if request.POST.get("act") == "allow" else mailboxes.refuse(email)
+            return redirect(request.path)
+        context = {"email": email, "refused": mailboxes.is_refused(email)}
+        return render(request, "people/refuse_address.html", context)
 
-def _refuse(request: HttpRequest, email: str) -> HttpResponse:
-    if request.method == "POST":
-        mailboxes.allow(email) if request.POST.get("act") == "allow" else mailboxes.refuse(email)
-        return redirect(request.path)
-    context = {"email": email, "refused": mailboxes.is_refused(email)}
-    return render(request, "people/refuse_address.html", context)
+    return limit_page(f"refuse:{confirmation.email_address.pk}", answer)
