@@ -25,41 +25,25 @@ def form(request: HttpRequest) -> Reason:
     return Reason(request.POST if is_confirmed(request) else None)
 
 
-def page(
-    admin: Any,
-    request: HttpRequest,
-    *,
-    action: str,
-    title: str,
-    text: str,
-    button: str,
-    form: forms.Form | None = None,
-    key: str | None = None,
-    lines: Sequence[str] = (),
-    warnings: Sequence[str] = (),
-) -> TemplateResponse:
+def page(admin: Any, request: HttpRequest, *, action: str, key: str | None = None, **context: Any) -> TemplateResponse:
     """Confirm `action` for the selected rows, or for the one row `key`. The form posts to the list's own action.
 
-    `lines` are some of the rows in words, `warnings` what to mend before.
+    `context` has a `title`, a `text` and the word of the `button`; `form`, if it asks for something; `lines`, some of
+    the rows in words; and `warnings`, what to mend before.
     """
     pages = f"admin:{admin.opts.app_label}_{admin.opts.model_name}"
-    list_url = reverse(f"{pages}_changelist")
     selected: Sequence[str] = request.POST.getlist(helpers.ACTION_CHECKBOX_NAME) if key is None else [key]
     across = request.POST.get("select_across", "0") if key is None else "0"
-    hidden = [("action", action), ("select_across", across)]
-    return ask(
-        admin,
-        request,
-        title=title,
-        text=text,
-        button=button,
-        form=form,
-        to=request.get_full_path() if key is None else list_url,
-        back=request.get_full_path() if key is None else reverse(f"{pages}_change", args=[key]),
-        hidden=[*hidden, *((helpers.ACTION_CHECKBOX_NAME, one) for one in selected)],
-        lines=lines,
-        warnings=warnings,
-    )
+    context |= {
+        "to": request.get_full_path() if key is None else reverse(f"{pages}_changelist"),
+        "back": request.get_full_path() if key is None else reverse(f"{pages}_change", args=[key]),
+        "hidden": [
+            ("action", action),
+            ("select_across", across),
+            *((helpers.ACTION_CHECKBOX_NAME, one) for one in selected),
+        ],
+    }
+    return ask(admin, request, **context)
 
 
 def ask(admin: Any, request: HttpRequest, **context: Any) -> TemplateResponse:

@@ -28,14 +28,11 @@ def page(
         bound.field.widget = whole = deepcopy(bound.field.widget)
         # The classes of a MultiWidget would replace those of its parts.
         for widget in getattr(whole, "widgets", [whole]):
-            widget.attrs["class"] = " ".join(_classes_of(widget))
+            classes = next((classes for kind, classes in _CLASSES if isinstance(widget, kind)), [])
+            widget.attrs["class"] = " ".join(classes)
     context |= model_admin.admin_site.each_context(request) | {
         "opts": model_admin.opts,
         "input_classes": " ".join(widgets.INPUT_CLASSES),
         "select_classes": " ".join(widgets.SELECT_CLASSES),
     }
     return TemplateResponse(request, template, context, status=status)
-
-
-def _classes_of(widget: forms.Widget) -> list[str]:
-    return next((classes for kind, classes in _CLASSES if isinstance(widget, kind)), [])

@@ -39,8 +39,8 @@ def context(request: HttpRequest) -> dict[str, Any]:
     return {
         "dashboard": {
             "at": datetime.fromisoformat(counted["at"]),
-            "done": _last_hour_and_day([hour[0] for hour in hours]),
-            "failed": _last_hour_and_day([hour[1] for hour in hours]),
+            "done": {"hour": _said(hours[0][0]), "day": _said(sum(done for done, _failed in hours))},
+            "failed": {"hour": _said(hours[0][1]), "day": _said(sum(failed for _done, failed in hours))},
             "has_failed": hours[0][1] > 0,
             "waiting": _said(counted["waiting"][DELIVERY.name]["count"], health.MOST),
             "late": _said(counted["waiting"][DELIVERY.name]["late"], health.MOST),
@@ -96,10 +96,6 @@ def _count() -> dict[str, Any]:
 def _name(kind: str, count: int) -> str:
     options = KINDS[kind].model._meta
     return str(options.verbose_name if count == 1 else options.verbose_name_plural)
-
-
-def _last_hour_and_day(counts: list[int]) -> dict[str, str]:
-    return {"hour": _said(counts[0]), "day": _said(sum(counts))}
 
 
 def _said(count: int, most: int | None = None) -> str:

@@ -51,14 +51,6 @@ _PAGES = [
     (gettext_lazy("Periodic tasks"), "django_celery_beat.periodictask", "timer"),
     (gettext_lazy("Task results"), "django_celery_results.taskresult", "task_alt"),
 ]
-# Pages that are shown instead of the list of their model.
-_FIRST = {
-    "notifications.deadletter": "admin:notifications_deadletter_causes",
-    "events.deadletter": "admin:events_deadletter_causes",
-    "jobs.deadletter": "admin:jobs_deadletter_causes",
-    "jobs.deadbatch": "admin:jobs_deadbatch_causes",
-    "events.deaddigest": "admin:events_deaddigest_causes",
-}
 _MORE_PAGES = [
     (gettext_lazy("Email addresses"), "account.emailaddress", "alternate_email"),
     (gettext_lazy("Refused mailboxes"), "people.refusedmailbox", "unsubscribe"),
@@ -79,14 +71,22 @@ def protect(site: AdminSite) -> None:
 
     def login(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         if stock_permission(request) and _lacks_factor(request):
-            return _redirect_to_factor(request)
+            if second_factor.is_set_up(_staff(request)):
+                after = {"next": request.GET.get("next") or reverse("admin:index")}
+                return redirect(f"{second_factor.where_to_show(_staff(request))}?{urlencode(after)}")
+            messages.info(request, _("Staff need a second factor. Set one up to open the admin."))
+            return redirect("mfa_index")
         answer: HttpResponse = stock_login(request, extra_context)
         return answer
 
     def index(request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         if has_permission(request) and not second_factor.is_set_up(_staff(request)) and _OFFERED not in request.session:
             request.session[_OFFERED] = True
-            messages.info(request, _offer_text())
+            text = _(
+                'You signed in with your password only. <a class="text-link" href="{}">Set up a second factor</a>; '
+                "with an https address, staff must have one."
+            )
+            messages.info(request, format_html(text, reverse("mfa_index")))
         board = dashboard.context(request) if has_permission(request) else {}
         return stock_index(request, {"title": _("Dashboard"), **(extra_context or {}), **board})
 
@@ -102,24 +102,6 @@ def _staff(request: HttpRequest) -> User:
 
 def _lacks_factor(request: HttpRequest) -> bool:
     return settings.SECOND_FACTOR_FOR_STAFF and not second_factor.was_shown(request, _staff(request))
-
-
-def _redirect_to_factor(request: HttpRequest) -> HttpResponse:
-    if second_factor.is_set_up(_staff(request)):
-        after = {"next": request.GET.get("next") or reverse("admin:index")}
-        return redirect(f"{second_factor.where_to_show(_staff(request))}?{urlencode(after)}")
-    messages.info(request, _("Staff need a second factor. Set one up to open the admin."))
-    return redirect("mfa_index")
-
-
-def _offer_text() -> str:
-    return format_html(
-        _(
-            'You signed in with your password only. <a class="text-link" href="{}">Set up a second factor</a>; '
-            "with an https address, staff must have one."
-        ),
-        reverse("mfa_index"),
-    )
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
@@ -146,8 +128,9 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def _list(title: StrOrPromise, model: str, icon: str) -> dict[str, Any]:
-    name = _FIRST.get(model, f"admin:{model.replace('.', '_')}_changelist")
-    return _page(title, icon, name, rights.may_see(model))
+    """Of dead letters, the page of their causes is shown first."""
+    first = "causes" if ".dead" in model else "changelist"
+    return _page(title, icon, f"admin:{model.replace('.', '_')}_{first}", rights.may_see(model))
 
 
 def _page(

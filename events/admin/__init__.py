@@ -1,5 +1,5 @@
 """Admin pages of events."""
 
-from events.admin import digest, event, inbound, rule, topic
+from events.admin import event, inbound, rule, topic
 
-__all__ = ["digest", "event", "inbound", "rule", "topic"]
+__all__ = ["event", "inbound", "rule", "topic"]

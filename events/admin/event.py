@@ -1,4 +1,4 @@
-"""Events with their attempts and effects, and the dead letters among them."""
+"""Events with their attempts and effects, digests, and the dead letters among them."""
 
 from typing import Any
 
@@ -9,8 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
 from common.admin.base import ReadOnlyInline
+from events.kinds.digest import DIGEST
 from events.kinds.event import EVENT
-from events.models import DeadLetter, Effect, Event
+from events.models import DeadDigest, DeadLetter, Digest, Effect, Event
 from jobs.admin.owned import OwnedWorkAdmin, to_notification
 from work.admin.dead_letter import DeadLetterAdmin
 
@@ -61,3 +62,26 @@ class EventAdmin(EventRecord):
 class DeadEventAdmin(DeadLetterAdmin, EventRecord):
     list_display = ("type", "state_label", "why", "source", "person", "settled", "tries", "replays")
     newest = ("type", "person", "why", "settled")
+
+
+class DigestRecord(OwnedWorkAdmin):
+    kind = DIGEST
+    about = (("rule_name", "person"), ("type_pattern", "key_value"), "gathered")
+    technical = (("notification_id", "hops"), "cause")
+    related = ("user", "rule")
+    search_ids = ("notification_id",)
+    search_help_text = _("The id of a digest, or of its notification.")
+
+    rule_name = columns.column(_("rule"), "rule.name")
+
+
+@admin.register(Digest)
+class DigestAdmin(DigestRecord):
+    list_display = ("rule_name", "state_label", "why", "person", "gathered", "available", "settled")
+    empty_text = _("No rule has gathered events yet.")
+
+
+@admin.register(DeadDigest)
+class DeadDigestAdmin(DeadLetterAdmin, DigestRecord):
+    list_display = ("rule_name", "state_label", "why", "person", "gathered", "settled", "tries", "replays")
+    newest = ("rule_name", "person", "why", "settled")

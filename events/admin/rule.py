@@ -118,13 +118,14 @@ class RuleAdmin(OwnedAdmin):
     person = columns.column(gettext_lazy("owner"), "user", to_person)
     words = columns.column(gettext_lazy("listens to"), "", words.listens_to)
 
-    @admin.display(description=gettext_lazy("only if"))
-    def only_if(self, rule: Rule) -> str:
-        return "; ".join(words.conditions(rule)) or _("no conditions")
-
-    @admin.display(description=gettext_lazy("limit and digest"))
-    def how_often(self, rule: Rule) -> str:
-        return "; ".join(filter(None, (words.throttle(rule), words.digest(rule)))) or _("each event")
+    only_if = columns.column(
+        gettext_lazy("only if"), "", lambda rule: "; ".join(words.conditions(rule)) or _("no conditions")
+    )
+    how_often = columns.column(
+        gettext_lazy("limit and digest"),
+        "",
+        lambda rule: "; ".join(filter(None, (words.throttle(rule), words.digest(rule)))) or _("each event"),
+    )
 
     @badge(gettext_lazy("state"), {"on": "success", "off": "info", "deleted": "danger"})
     def state_label(self, rule: Rule) -> tuple[str, str]:
@@ -136,10 +137,7 @@ class RuleAdmin(OwnedAdmin):
     def rows(self, rule: Rule) -> SafeString:
         return columns.to_list("notifications.notification", "notifications", origin_id=rule.pk)
 
-    @admin.display(description=gettext_lazy("channels"))
-    def to_channels(self, rule: Rule) -> SafeString:
-        return columns.many(*(cells.channel(channel) for channel in rule.ordered_channels()))
-
+    to_channels = columns.column(gettext_lazy("channels"), "", cells.channels)
     how_many = columns.column(gettext_lazy("order"), "", cells.order)
     made = columns.instant_column(gettext_lazy("made"), "created_at")
     changed = columns.instant_column(gettext_lazy("changed"), "updated_at")

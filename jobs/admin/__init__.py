@@ -1,5 +1,5 @@
-"""The admin of jobs and connections."""
+"""The admin of jobs, batches and connections."""
 
-from jobs.admin import batch, connection, job
+from jobs.admin import connection, job
 
-__all__ = ["batch", "connection", "job"]
+__all__ = ["connection", "job"]

@@ -1,13 +1,23 @@
-"""Jobs with their attempts, and the dead letters among them."""
+"""Jobs with their attempts, batches with their progress, and the dead letters among them."""
+
+from typing import Any
 
 from django.contrib import admin
-from django.utils.translation import gettext_lazy as _
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_lazy as _
 
 from common.admin import columns
+from common.texts.numbers import grouped
+from common.texts.state_words import state_word
 from jobs import kinds
 from jobs.admin.owned import OwnedWorkAdmin, to_notification
+from jobs.batches import progress as batches
+from jobs.batches.kind import BATCH
 from jobs.checks.kind import JOB
-from jobs.models import DeadLetter, Job
+from jobs.models import Batch, DeadBatch, DeadLetter, Job
+from people.admin.user import to_person
 from work.admin.dead_letter import DeadLetterAdmin
 
 
@@ -39,3 +49,61 @@ class JobAdmin(JobRecord):
 class DeadJobAdmin(DeadLetterAdmin, JobRecord):
     list_display = ("kind_label", "state_label", "why", "person", "settled", "tries", "replays")
     newest = ("kind_label", "person", "why", "settled")
+
+
+class BatchRecord(OwnedWorkAdmin):
+    """The common part of batches and dead letters."""
+
+    kind = BATCH
+    about = (
+        ("title", "person"),
+        ("audience", "audience_key"),
+        ("size", "told"),
+        ("reached", "progress"),
+        ("recorded", "ended"),
+        "rows",
+    )
+    technical = (("job_kind", "origin_id"), "cause")
+    search_ids = ("origin_id",)
+    search_help_text = _("The id of a batch, or of its reminder or topic.")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        found: Any = super().get_queryset(request)
+        rows: QuerySet[Any] = found.with_counts()
+        return rows
+
+    person = columns.column(_("caused by"), "user", to_person)
+
+    title = columns.column(_("title"), "")
+
+    @admin.display(description=_("progress"))
+    def progress(self, batch: Batch) -> str:
+        counted = batches.progress_of(batch)
+        said = ", ".join(f"{grouped(count)} {state_word(name)}" for name, count in counted.parts.items() if count)
+        if not said:
+            return f"{counted.percent} %"
+        return gettext("%(percent)s %%: %(said)s of %(total)s") % {
+            "percent": counted.percent,
+            "said": said,
+            "total": grouped(counted.total),
+        }
+
+    @admin.display(description=_("rows"))
+    def rows(self, batch: Batch) -> SafeString:
+        return columns.many(columns.to_list("notifications.notification", "notifications", batch_id=batch.pk))
+
+    recorded = columns.instant_column(_("recorded"), "created_at")
+    ended = columns.instant_column(_("ended"), "ended_at")
+
+
+@admin.register(Batch)
+class BatchAdmin(BatchRecord):
+    list_display = ("title", "state_label", "person", "audience", "size", "told", "progress", "ended")
+    link_lookups = ("user__id__exact",)
+    empty_text = _("Nobody has told many people at once yet.")
+
+
+@admin.register(DeadBatch)
+class DeadBatchAdmin(DeadLetterAdmin, BatchRecord):
+    list_display = ("title", "state_label", "why", "person", "audience", "settled", "tries", "replays")
+    newest = ("title", "person", "why", "settled")

@@ -20,6 +20,11 @@ def channel(row: Channel) -> SafeString:
     return columns.to_row("notifications.channel", row.pk, row.label)
 
 
+def channels(row: Any) -> SafeString:
+    """Those of a reminder or a rule, in their order."""
+    return columns.many(*map(channel, row.ordered_channels()))
+
+
 def order(row: Any) -> str:
     """How the channels of a reminder or a rule are tried."""
     if not row.channel_order:

@@ -81,9 +81,7 @@ class OccurrenceAdmin(ReadOnlyAdmin):
     def outcome_label(self, occurrence: Occurrence) -> tuple[str, str]:
         return labelled(occurrence.outcome)
 
-    @admin.display(description=_("reason"))
-    def why(self, occurrence: Occurrence) -> str:
-        return words.reason(occurrence.reason) or columns.NONE
+    why = columns.column(_("reason"), "reason", lambda code: words.reason(code) or columns.NONE)
 
     @admin.display(description=_("led to"))
     def said(self, occurrence: Any) -> SafeString:

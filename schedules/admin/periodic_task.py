@@ -1,4 +1,4 @@
-"""Periodic tasks: the stock entries of beat, and one read-only row for each schedule.
+"""Periodic tasks: the stock entries of beat, and one read-only row for each schedule; their timings and results.
 
 The row of a schedule is a projection (see `mirror`), so this admin shows the schedule's own numbers and links
 to it. To stop it, pause the schedule.
@@ -8,24 +8,37 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.db.models import Model, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 from django_celery_beat import admin as stock
-from django_celery_beat.models import CrontabSchedule, PeriodicTask, cronexp
+from django_celery_beat.models import (
+    ClockedSchedule,
+    CrontabSchedule,
+    IntervalSchedule,
+    PeriodicTask,
+    SolarSchedule,
+    cronexp,
+)
+from django_celery_results import admin as stock_results
+from django_celery_results.models import GroupResult, TaskResult
 from kombu.exceptions import OperationalError
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from common import zones
 from common.admin import columns
-from common.admin.base import BaseAdmin, as_uuid
+from common.admin.base import BaseAdmin, ReadOnly, ReadOnlyAdmin, as_uuid
+from common.admin.damaged import SafeAdmin
 from schedules.beat import stock_entries
 from schedules.models import Schedule
 from schedules.parts import mirror
 
-admin.site.unregister(PeriodicTask)
+for model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule, TaskResult):
+    admin.site.unregister(model)
+admin.site.unregister(GroupResult)  # Carillon uses no groups
 
 
 class TaskSelect(UnfoldAdminSelectWidget, stock.TaskSelectWidget):  # type: ignore[misc]  # neither ships types
@@ -212,3 +225,76 @@ class PeriodicTaskAdmin(BaseAdmin):
 def _schedule(task: Any) -> Schedule | None:
     """The schedule that a periodic task is the row of; None for a stock entry."""
     return getattr(task, "mirrored_schedule", None)
+
+
+class TimingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
+    def _post_clean(self) -> None:
+        """Refuse a timing for which beat cannot compute the next run."""
+        super()._post_clean()  # type: ignore[misc]  # not in the stubs
+        if not self.errors:
+            try:
+                stock_entries.check_timing(self.instance, NON_FIELD_ERRORS)
+            except stock_entries.Damaged as damaged:
+                self.add_error(None, str(damaged))
+
+
+class Timing(ReadOnly, SafeAdmin):
+    """Periodic tasks share timings, so they are added and never changed.
+
+    Reached from the form of a periodic task, without the stock list of tasks, which can be very long.
+    """
+
+    owner = ""
+    form = TimingForm
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return False
+
+
+@admin.register(ClockedSchedule)
+class ClockedScheduleAdmin(Timing):
+    fields: Any = stock.ClockedScheduleAdmin.fields
+    search_fields = ("clocked_time",)
+
+
+@admin.register(CrontabSchedule)
+class CrontabScheduleAdmin(Timing):
+    fields: Any = stock.CrontabScheduleAdmin.fields
+    readonly_fields = ("human_readable",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Only rows with a known zone; an unknown one would fail the whole list."""
+        rows: QuerySet[Any] = super().get_queryset(request).filter(timezone__in=zones.known())
+        return rows
+
+    search_fields = ("minute", "hour", "day_of_week", "timezone")
+
+
+@admin.register(IntervalSchedule)
+class IntervalScheduleAdmin(Timing):
+    search_fields = ("every", "period")
+
+
+@admin.register(TaskResult)
+class TaskResultAdmin(ReadOnlyAdmin):
+    """Results of maintenance tasks. Deliveries record attempts instead."""
+
+    owner = ""
+    list_display = ("task_id", "task_name", "of_periodic_task", "status", "done", "worker")
+    list_filter = ("status",)
+    ordering = ("-date_done",)
+    link_lookups = ("periodic_task_name",)
+    fieldsets = stock_results.TaskResultAdmin.fieldsets
+    search_fields = ("task_id",)
+    search_help_text = gettext_lazy("A task's id or its whole name.")
+    empty_text = gettext_lazy("No results yet. Each run of a maintenance task records one.")
+
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        return rows.filter(task_id=term) | rows.filter(task_name=term)
+
+    @admin.display(description=gettext_lazy("periodic task"))
+    def of_periodic_task(self, result: Any) -> SafeString:
+        name = result.periodic_task_name
+        return columns.to_list("django_celery_beat.periodictask", name, q=name) if name else SafeString(columns.NONE)
+
+    done = columns.instant_column(gettext_lazy("done"), "date_done")

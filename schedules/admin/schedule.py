@@ -158,10 +158,7 @@ class ScheduleAdmin(ReadOnlyAdmin):
             columns.to_row("django_celery_beat.periodictask", schedule.periodic_task_id, _("periodic task")),
         )
 
-    @admin.display(description=gettext_lazy("channels"))
-    def to_channels(self, schedule: Schedule) -> SafeString:
-        return columns.many(*(cells.channel(channel) for channel in schedule.ordered_channels()))
-
+    to_channels = columns.column(gettext_lazy("channels"), "", cells.channels)
     how_many = columns.column(gettext_lazy("order"), "", cells.order)
     starts = columns.instant_column(gettext_lazy("starts"), "starts_at")
     ends = columns.instant_column(gettext_lazy("ends"), "ends_at")

@@ -37,7 +37,9 @@ class OwnerForm(forms.Form):
 
 def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
     """Choose the owner, then, with `?owner=<id>`, enter the schedule."""
-    if (owner := _owner(request)) is None:
+    key = request.GET.get("owner", "")
+    is_key = key.isascii() and key.isdigit() and len(key) < 10
+    if (owner := User.objects.filter(pk=key).first() if is_key else None) is None:
         owner_form = OwnerForm(request.GET if "email" in request.GET else None)
         if owner_form.is_valid():
             return redirect(f"{request.path}?owner={owner_form.cleaned_data['email'].pk}")
@@ -80,11 +82,6 @@ def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpRespon
         messages.error(request, _("This schedule was deleted. Its owner can restore it."))
         return _to(schedule)
     return _page(model_admin, request, "form", context, 409 if context.get("differences") else 200)
-
-
-def _owner(request: HttpRequest) -> User | None:
-    key = request.GET.get("owner", "")
-    return User.objects.filter(pk=key).first() if key.isascii() and key.isdigit() and len(key) < 10 else None
 
 
 def _operator(request: HttpRequest) -> User:

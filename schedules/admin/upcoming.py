@@ -46,10 +46,9 @@ def screen(request: HttpRequest) -> HttpResponse:
 
 def _row(one: Upcoming) -> list[object]:
     schedule = one.schedule
-    channels = columns.many(*map(cells.channel, schedule.ordered_channels())) or columns.NONE
     return [
         columns.instant(one.slot),
         columns.to_row("schedules.schedule", schedule.pk, columns.short(schedule.title)),
         to_person(schedule.user),
-        channels if one.holiday is None else words.holiday(one.holiday.first, one.holiday.last),
+        cells.channels(schedule) if one.holiday is None else words.holiday(one.holiday.first, one.holiday.last),
     ]

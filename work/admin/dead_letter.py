@@ -140,9 +140,8 @@ class DeadLetterAdmin(WorkAdmin):
         if (letter := self.get_object(request, object_id)) is None:
             return redirect(f"{self.kind.dead_letters}_change", object_id)
         letters = _("%(letter)s is") % {"letter": self.describe(letter)}
-        if action in _ENDS:
-            return self._ask(request, action, 1, letters, key=object_id, form=confirm.Reason())
-        return self._ask(request, action, 1, letters, key=object_id, warnings=causes.mends(self, [letter]))
+        told = {"form": confirm.Reason()} if action in _ENDS else {"warnings": causes.mends(self, [letter])}
+        return self._ask(request, action, 1, letters, key=object_id, **told)
 
     def ask_all(self, request: HttpRequest, rows: QuerySet[Any], action: str, form: Any = None) -> HttpResponse:
         """The page that asks before `action` is done to the selected letters."""
@@ -150,7 +149,7 @@ class DeadLetterAdmin(WorkAdmin):
         letters = ngettext("%(count)s dead letter is", "%(count)s dead letters are", count) % {"count": grouped(count)}
         told = causes.preview(self, rows, count)
         if form is not None:
-            return self._ask(request, action, count, letters, form=form, lines=told["lines"])
+            told = {"form": form, "lines": told["lines"]}
         return self._ask(request, action, count, letters, **told)
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
