@@ -171,8 +171,8 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "notifications.web.context.unread",
-                "notifications.web.context.mail_notice",
+                "notifications.web.live.unread",
+                "notifications.web.live.mail_notice",
                 "people.web.themes.context",
                 "schedules.web.context.pulse",
                 "schedules.web.context.attention",
@@ -263,7 +263,9 @@ API_REQUESTS_PER_MINUTE = env.integer("API_REQUESTS_PER_MINUTE", 60)  # for each
 SENDS_PER_PERSON_PER_DAY = env.integer("SENDS_PER_PERSON_PER_DAY", 1_000)  # without tests and inboxes
 
 # --- Retention -------------------------------------------------------------------------------------------------------
-EVENTS_KEPT_DAYS = env.integer("EVENTS_KEPT_DAYS", 7)
+CHANGES_KEPT_DAYS = 7
+# Events that changes became must be known at least as long: a restored backup has the changes read again.
+EVENTS_KEPT_DAYS = env.days("EVENTS_KEPT_DAYS", 7, CHANGES_KEPT_DAYS)
 JOBS_KEPT_DAYS = env.days("JOBS_KEPT_DAYS", 90)
 
 # --- Time and language -----------------------------------------------------------------------------------------------
@@ -330,7 +332,7 @@ CELERY_BEAT_SCHEDULER = "schedules.beat.scheduler:Scheduler"
 CELERY_TIMEZONE = "UTC"
 
 
-def _every(seconds: float, task: str, expires: int) -> dict[str, Any]:
+def _every(seconds: float | crontab, task: str, expires: int) -> dict[str, Any]:
     """A task that is due every so many seconds, and whose message is dropped if no worker takes it within `expires`."""
     return {"task": task, "schedule": seconds, "options": {"expire_seconds": expires}}
 
@@ -348,11 +350,7 @@ CELERY_BEAT_SCHEDULE = {
     "prune-changes": _every(3600.0, "notifications.prune_changes", expires=3600),
     "forget-answers": _every(3600.0, "api.forget_answers", expires=3600),
     "delete-accounts": _every(30.0, "people.delete_accounts", expires=30),
-    "celery.backend_cleanup": {
-        "task": "celery.backend_cleanup",
-        "schedule": crontab(hour="4", minute="0"),
-        "options": {"expire_seconds": 12 * 3600},
-    },
+    "celery.backend_cleanup": _every(crontab(hour="4", minute="0"), "celery.backend_cleanup", expires=12 * 3600),
     "prune-people": _every(3600.0, "people.prune", expires=3600),
     # For the stock scheduler; with our own it finds nothing to do.
     "sweep": _every(5.0, "schedules.sweep", expires=30),

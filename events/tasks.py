@@ -1,10 +1,12 @@
 """The Celery tasks. Their arguments are ids only, because they are logged."""
 
 from celery import shared_task
+from django.conf import settings
 
-from events.kinds import inside, retention
+from events.kinds import inside
 from events.kinds.digest import DIGEST
 from events.kinds.event import EVENT
+from work import retention
 from work.tasks import task_of
 
 handle = task_of(EVENT)
@@ -16,6 +18,18 @@ def record_changes() -> None:
     inside.record_changes()
 
 
+# What a digest needs stays.
+_NEEDED = """SELECT FROM events_effect f JOIN events_digest g ON g.id = f.digest_id
+              WHERE f.event_id = d.id AND g.state NOT IN ('sent', 'cancelled', 'expired')"""
+_EFFECTS = ", effects AS (DELETE FROM events_effect f USING old WHERE f.event_id = old.id)"
+
+
 @shared_task(name="events.prune")
 def prune() -> int:
-    return retention.prune()
+    """Delete events that were settled `EVENTS_KEPT_DAYS` ago, and their digests. Notifications stay.
+
+    Returns how many events.
+    """
+    pruned = retention.prune(EVENT, settings.EVENTS_KEPT_DAYS, _NEEDED, _EFFECTS)
+    retention.prune(DIGEST, settings.EVENTS_KEPT_DAYS, "SELECT FROM events_effect f WHERE f.digest_id = d.id")
+    return pruned

@@ -1,11 +1,17 @@
 """The Celery tasks. Their arguments are ids only, because they are logged."""
 
-from celery import shared_task
+from datetime import timedelta
 
-from jobs import retention
+from celery import shared_task
+from django.conf import settings
+from django.utils import timezone
+
 from jobs.batches import progress
 from jobs.batches.kind import BATCH
 from jobs.checks.kind import JOB
+from jobs.kinds.base import LONGEST_FRESH
+from jobs.models import Result
+from work import retention
 from work.tasks import task_of
 
 check = task_of(JOB)
@@ -19,6 +25,20 @@ def count() -> None:
     progress.count_open()
 
 
+# Each reminder's newest check stays, however seldom it checks.
+_NEWEST = """SELECT WHERE d.origin_id IS NOT NULL AND NOT EXISTS (
+                 SELECT FROM jobs_job later WHERE later.origin_id = d.origin_id AND later.id > d.id)"""
+_OPEN = "SELECT WHERE d.ended_at IS NULL OR d.ended_at >= %(since)s"
+_PARTS = ", parts AS (DELETE FROM jobs_part p USING old WHERE p.batch_id = old.id)"
+
+
 @shared_task(name="jobs.prune", ignore_result=True)
 def prune() -> int:
-    return retention.prune()
+    """Delete jobs and batches that ended `JOBS_KEPT_DAYS` ago, and answers that are too old for any question.
+
+    Returns how many jobs and batches.
+    """
+    Result.objects.filter(fetched_at__lt=timezone.now() - timedelta(seconds=LONGEST_FRESH)).delete()
+    return retention.prune(JOB, settings.JOBS_KEPT_DAYS, _NEWEST) + retention.prune(
+        BATCH, settings.JOBS_KEPT_DAYS, _OPEN, _PARTS
+    )

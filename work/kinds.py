@@ -90,7 +90,7 @@ class Kind(Generic[C]):
     read; `source` that of what it comes from, for operators.
     `follow` is the SQL of what else a settlement writes, as CTEs that see `asked` and `settled`; `follow_values` are
     the columns of `asked` that it needs beyond the engine's, with types, and `follow_locks` the foreign keys to the
-    rows that it writes to, which are locked first.
+    rows that it writes to, which are locked first. `retries` and `repeats`: see `policy` and `may_repeat`.
     """
 
     task: ClassVar[str]
@@ -111,6 +111,8 @@ class Kind(Generic[C]):
     follow: ClassVar[str] = ""
     follow_locks: ClassVar[tuple[str, ...]] = ()
     follow_values: ClassVar[Mapping[str, str]] = {}
+    retries: ClassVar[Policy]
+    repeats: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.words = self.model.words
@@ -167,11 +169,11 @@ class Kind(Generic[C]):
 
     def policy(self, handler: str) -> Policy:
         """Return the retry policy. Does not raise, whatever the row says."""
-        raise NotImplementedError
+        return self.retries
 
     def may_repeat(self, handler: str, on_unknown: str) -> bool:
         """Whether it may be run again where nobody knows how a try ended."""
-        return False
+        return self.repeats
 
     def keeps_receipt(self, receipt: Reason) -> bool:
         """Whether the row keeps this receipt of its success as its reason, and not only its attempt."""

@@ -124,7 +124,7 @@ def change_connection(request: ApiRequest, connection_id: UUID, body: Connection
         raise conflict("This installation has no such kind of connection.")
     fields = body.fields if "fields" in body.model_fields_set else {}
     refuse_unknown(fields, kind.form.base_fields)
-    typed: dict[str, Any] = kind.form_initial(changes.readable_destination(found))
+    typed: dict[str, Any] = kind.form_initial(found.readable_destination())
     for name, value in fields.items():
         # An empty secret is kept; a separate field deletes it.
         typed |= {name: "", f"drop_{name}": True} if value is None else {name: value}

@@ -129,7 +129,7 @@ def read_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
 def change_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWebhookPatch) -> HttpResponse:
     """Other types count from now on. A new `url` gets a code, and nothing else until it is verified."""
     read = get_object_or_404(_own(request), id=webhook_id)
-    provider, stored = providers.get(STATUS), changes.readable_destination(read)
+    provider, stored = providers.get(STATUS), read.readable_destination()
     given = body.model_dump(exclude_unset=True)
     typed = provider.form_initial(stored) | given | ({"types": " ".join(body.types)} if "types" in given else {})
     details, label = change_form(typed, provider, stored), LabelForm({"label": given.get("label", read.label)})

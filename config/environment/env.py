@@ -48,10 +48,10 @@ def integer(name: str, default: int) -> int:
 _MOST_DAYS = 3_650
 
 
-def days(name: str, default: int) -> int:
+def days(name: str, default: int, least: int = 1) -> int:
     found = integer(name, default)
-    if not 1 <= found <= _MOST_DAYS:
-        raise Misconfigured(name, f"is {found}, but must be from 1 to {_MOST_DAYS}", str(default))
+    if not least <= found <= _MOST_DAYS:
+        raise Misconfigured(name, f"is {found}, but must be from {least} to {_MOST_DAYS}", str(default))
     return found
 
 

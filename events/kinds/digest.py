@@ -27,7 +27,6 @@ from work.answers import Answer, Cancel, Defer, Done
 from work.broker.wakes import publish_after_commit
 from work.kinds import Kind, Loaded
 from work.reasons import Reason
-from work.retry import Policy
 
 # Further ones are only counted.
 MOST_LINES = 20
@@ -55,6 +54,8 @@ class DigestKind(Kind[DigestClaim]):
     language = "p.language"
     claim = DigestClaim
     joins = "JOIN people_user p ON p.id = d.user_id"
+    retries = POLICY
+    repeats = True  # its notification commits with the settlement, or not at all
     dead_letters = "admin:events_deaddigest"  # those of events have the usual name
 
     def origin(self, claim: DigestClaim) -> tuple[str, UUID | None]:
@@ -69,12 +70,6 @@ class DigestKind(Kind[DigestClaim]):
         if not rule.channels.all():
             return Cancel(Reason(EventCode.NO_CHANNEL))
         return Done(effect=partial(_record, claim.id, _notification(claim, rule)))
-
-    def policy(self, handler: str) -> Policy:
-        return POLICY
-
-    def may_repeat(self, handler: str, on_unknown: str) -> bool:
-        return True  # its notification commits with the settlement, or not at all
 
 
 DIGEST = DigestKind()
@@ -97,17 +92,13 @@ def compose(rule: Rule, envelopes: Sequence[Mapping[str, Any]], gathered: int) -
             else _("%(name)s: %(count)s events") % {"name": rule.name, "count": gathered}
         )
         parts = [rule.body or "{type}"] if counts else [rule.title, rule.body]
-        lines = [_line(parts, envelope) for envelope in counted]
+        filled = ([" ".join(matching.fill(part, envelope).split()) for part in parts] for envelope in counted)
+        lines = [text.fit("- " + ": ".join(filter(None, line)), LONGEST_LINE).text for line in filled]
         more = gathered - len(lines)
         body = "\n".join([*lines, _("and %(count)s more") % {"count": more}] if more > 0 else lines)
     return text.Text(
         text.fit(" ".join(subject.split()), text.MAX_SUBJECT).text or rule.name, text.fit(body, text.MAX_BODY).text
     )
-
-
-def _line(parts: Sequence[str], envelope: Mapping[str, Any]) -> str:
-    filled = [" ".join(matching.fill(part, envelope).split()) for part in parts]
-    return text.fit("- " + ": ".join(part for part in filled if part), LONGEST_LINE).text
 
 
 def _notification(claim: DigestClaim, rule: Rule) -> NewNotification:

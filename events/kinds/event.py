@@ -39,6 +39,8 @@ class EventKind(Kind[EventClaim]):
     cost = COST
     claim = EventClaim
     joins = "JOIN people_user p ON p.id = d.user_id"
+    retries = POLICY
+    repeats = True  # what handling does commits with the settlement, or not at all
 
     def origin(self, claim: EventClaim) -> tuple[str, UUID | None]:
         return claim.source, claim.correlation_id
@@ -54,14 +56,8 @@ class EventKind(Kind[EventClaim]):
         # Without an effect, events that are settled at the same moment share a commit.
         return Done(effect=partial(_handle, claim, rules, topic) if rules or topic or claim.audience else None)
 
-    def policy(self, handler: str) -> Policy:
-        return POLICY
-
     def rescue(self) -> int:
         return subscriptions.subscribe_added()
-
-    def may_repeat(self, handler: str, on_unknown: str) -> bool:
-        return True  # what handling does commits with the settlement, or not at all
 
 
 @signals.celeryd_after_setup.connect

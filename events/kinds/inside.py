@@ -1,7 +1,7 @@
 """Carillon's own events: the changes of states that a rule of their person is for."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -29,7 +29,9 @@ def record_changes() -> int:
 def _record(rows: Sequence[Any]) -> None:
     wanted = [(row, object_of(row.data)) for row in rows if row.wanted and types.is_reserved(row.type)]
     found = [(row, data) for row, data in wanted if _fits(row, data)]
-    hops = _hops(data["notification_id"] for _, data in found if "notification_id" in data)
+    causes = {data["notification_id"] for _, data in found if "notification_id" in data}
+    notifications = Notification.objects.filter(id__in=causes).values_list("id", "hops")
+    hops = {str(key): hops for key, hops in notifications}
     ledger.record_all([ledger.Happened(row.user_id, _envelope(row, data, hops)) for row, data in found])
 
 
@@ -52,9 +54,3 @@ def _envelope(row: Any, data: Mapping[str, Any], hops: Mapping[str, int]) -> Env
         correlation_id=None if correlation_id is None else UUID(correlation_id),
         hops=hops.get(data.get("notification_id", ""), 0),
     )
-
-
-def _hops(notification_ids: Iterable[str]) -> dict[str, int]:
-    """Return the number of steps from the first cause to events that follow from these notifications."""
-    found = Notification.objects.filter(id__in=set(notification_ids)).values_list("id", "hops")
-    return {str(key): hops for key, hops in found}

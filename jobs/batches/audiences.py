@@ -46,14 +46,6 @@ SELECT u.id AS user_id, '{{}}'::uuid[] AS channel_ids, NULL::uuid AS own_id
  WHERE u.is_active AND u.date_joined <= (SELECT as_of FROM held) AND {NOT_LEFT.format("u.id")}"""
 
 
-def _groups(user: User) -> Keys:
-    return [(str(key), name) for key, name in Group.objects.order_by("name").values_list("pk", "name")]
-
-
-def _sources(user: User) -> Keys:
-    return [(kind.name, str(kind.label)) for kind in connections.all()]
-
-
 AUDIENCES = {
     one.name: one
     for one in (
@@ -65,7 +57,7 @@ AUDIENCES = {
             + """
    AND EXISTS (SELECT FROM people_user_groups g
                 WHERE g.user_id = u.id AND g.group_id::text = (SELECT audience_key FROM held))""",
-            _groups,
+            lambda user: [(str(key), name) for key, name in Group.objects.order_by("name").values_list("pk", "name")],
         ),
         Audience(
             "connected",
@@ -75,7 +67,7 @@ AUDIENCES = {
    AND EXISTS (SELECT FROM jobs_connection c
                 WHERE c.user_id = u.id AND c.kind = (SELECT audience_key FROM held) AND c.removed_at IS NULL
                   AND c.disabled_at IS NULL AND c.created_at <= (SELECT as_of FROM held))""",
-            _sources,
+            lambda user: [(kind.name, str(kind.label)) for kind in connections.all()],
         ),
     )
 }

@@ -48,7 +48,6 @@ PART = 2_000
 PORTION = 5.0
 # An audience up to here is published at once; the deliveries of a larger one are bulk work.
 FEW = 200
-POLICY = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
 # Stands for the reader's name until the statement fills it in; nobody types it.
 _NAME = uuid4().hex
 # Each holds a connection and a thread of this process.
@@ -80,6 +79,8 @@ class BatchKind(Kind[BatchClaim]):
     language = "(SELECT language FROM people_user WHERE id = d.user_id)"
     claim = BatchClaim
     dead_letters = "admin:jobs_deadbatch"
+    retries = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
+    repeats = True  # each part commits with the cursor, or not at all
 
     def origin(self, claim: BatchClaim) -> tuple[str, UUID | None]:
         return claim.handler, claim.correlation_id
@@ -95,12 +96,6 @@ class BatchKind(Kind[BatchClaim]):
 
     def run(self, claim: BatchClaim) -> Answer | Defer:
         return tell(claim) or Done()
-
-    def policy(self, handler: str) -> Policy:
-        return POLICY
-
-    def may_repeat(self, handler: str, on_unknown: str) -> bool:
-        return True  # each part commits with the cursor, or not at all
 
 
 BATCH = BatchKind()

@@ -10,22 +10,14 @@ from jobs.changes import connections
 from jobs.connections.base import ConnectionKind
 from jobs.models import Connection
 from jobs.reading.fetch import Later
-from notifications.channels.forms import change_form
+from notifications.channels.forms import change_form, name_field
 from notifications.messages.message import Destination
 from notifications.net import address_checks
 from people.models import User
 
 
 class LabelForm(forms.Form):
-    label = forms.CharField(
-        label=gettext_lazy("Name"),
-        required=False,
-        max_length=80,
-        help_text=gettext_lazy("Empty: the name of its kind."),
-        error_messages={
-            "max_length": gettext_lazy("This name is %(show_value)d characters long; at most %(limit_value)d fit.")
-        },
-    )
+    label = name_field(required=False, help_text=gettext_lazy("Empty: the name of its kind."))
 
 
 class ConnectionForm:
@@ -38,7 +30,7 @@ class ConnectionForm:
         self, user: User, kind: ConnectionKind, posted: Mapping[str, Any] | None, connection: Connection | None = None
     ) -> None:
         self.user, self.kind, self.connection = user, kind, connection
-        self._stored = None if connection is None else connections.readable_destination(connection)
+        self._stored = None if connection is None else connection.readable_destination()
         self.details: forms.Form = (
             kind.form(posted) if self._stored is None else change_form(posted, kind, self._stored)
         )

@@ -65,14 +65,6 @@ def add(user: User, kind: ConnectionKind, destination: Destination, label: str, 
         return connection
 
 
-def readable_destination(connection: Connection) -> Destination:
-    """Its destination, without the secrets if the configured keys cannot read them."""
-    try:
-        return connection.destination()
-    except encryption.Unreadable:
-        return Destination(connection.address)
-
-
 def has_changed(kind: ConnectionKind, stored: Destination, after: Destination) -> bool:
     """Whether another address or secret was entered, so that the source must be asked again."""
     shown = kind.form_initial(stored) != kind.form_initial(after)

@@ -51,9 +51,12 @@ class JobClaim(kinds.Claim):
     preview: Annotated[Mapping[str, Any] | None, Loaded("d.preview::text", read=from_json)]
 
     def ask(self) -> Ask:
+        origin_id = self.origin_id
+        if self.preview is not None:
+            origin_id = UUID(self.preview["of"]) if self.preview.get("of") else None
         return Ask(
             user_id=self.user_id,
-            origin_id=self.origin_id if self.preview is None else _uuid(self.preview.get("of")),
+            origin_id=origin_id,
             zone=zones.read(self.time_zone),
             slot=self.slot,
             now=self.claimed_at,
@@ -62,7 +65,3 @@ class JobClaim(kinds.Claim):
             source=self.source,
             job_id=self.id if self.preview is None else None,
         )
-
-
-def _uuid(text: str | None) -> UUID | None:
-    return None if text is None else UUID(text)

@@ -40,6 +40,7 @@ class CheckKind(Kind[JobClaim]):
     source = "CASE WHEN d.connection_id IS NULL THEN '' ELSE 'connection' END"
     queue_of = "nullif(d.queue, 'jobs')"
     most_tries = "CASE WHEN d.preview IS NOT NULL THEN 1 END"
+    repeats = True  # a check changes nothing, and what it decides commits with the settlement, or not at all
     claim = JobClaim
     columns = f"d.connection_id, {postgres.columns(Connection, 'c')}"
     joins = """
@@ -87,7 +88,9 @@ class CheckKind(Kind[JobClaim]):
                 found = steps.check(kind, ask, **how)
         except ParsingUnavailable:
             busy = Reason(JobCode.PARSERS_BUSY)
-            return Defer(_wait(claim), busy) if claim.released < _MOST_RELEASED else deciding.failed(claim, busy)
+            if claim.released >= _MOST_RELEASED:
+                return deciding.failed(claim, busy)
+            return Defer(min(60.0, 2.0 ** min(claim.released, 6)) * (0.5 + random.random()), busy)  # noqa: S311
         if isinstance(found, Later):
             return found if claim.tries < (tries or kind.policy.tries) else deciding.failed(claim, found.reason)
         follows = steps.decide(kind, ask, found) if isinstance(found, Found) else found
@@ -99,16 +102,8 @@ class CheckKind(Kind[JobClaim]):
         kind = kinds.find(handler)
         return Policy(tries=1) if kind is None else kind.policy
 
-    def may_repeat(self, handler: str, on_unknown: str) -> bool:
-        return True  # a check changes nothing, and what it decides commits with the settlement, or not at all
-
     def rescue(self) -> int:
         return failures.note_missed(self)
-
-
-def _wait(claim: JobClaim) -> float:
-    """Seconds until a job comes again for which no child was free to parse."""
-    return min(60.0, 2.0 ** min(claim.released, 6)) * (0.5 + random.random())  # noqa: S311
 
 
 def _source(row: Any) -> tuple[Source | None, Reason | None]:

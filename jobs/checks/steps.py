@@ -42,7 +42,8 @@ def check(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool 
         assert known is not None  # noqa: S101 - nothing else has an ETag to send
         found = Found(known.value)
     if keep and isinstance(found, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
-        _keep(key, found, fetch)
+        values = {"value": found.value, "etag": fetch.etag, "modified": fetch.modified, "fetched_at": Now()}
+        persist(partial(Result.objects.update_or_create, key=key, defaults=values))
     return found
 
 
@@ -82,8 +83,3 @@ def _key(kind: JobKind, ask: Ask) -> str:
     through = f"{ask.source.id} {ask.source.version}" if ask.source else ""
     asked = [kind.name, through, kind.question(ask)]
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def _keep(key: str, found: Found, fetch: Fetch) -> None:
-    values = {"value": found.value, "etag": fetch.etag, "modified": fetch.modified, "fetched_at": Now()}
-    persist(partial(Result.objects.update_or_create, key=key, defaults=values))

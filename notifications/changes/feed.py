@@ -152,8 +152,6 @@ DELETE FROM notifications_change c
 def prune() -> int:
     """Delete what is older than `KEPT_DAYS`, in chunks of a transaction each. Returns how many."""
     pruned = 0
-    while True:
-        deleted = postgres.change(_PRUNE, [_CHUNK])
+    while deleted := postgres.change(_PRUNE, [_CHUNK]):
         pruned += deleted
-        if deleted < _CHUNK:
-            return pruned
+    return pruned

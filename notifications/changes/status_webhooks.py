@@ -29,11 +29,11 @@ _READERS = f"""
 
 def send_changes() -> int:
     """Record a notification for each new change and reader. Returns how many changes were read."""
-    return feed.process("status", _READERS, _send)
 
+    def send(rows: Sequence[Any]) -> None:
+        publish_after_commit(outbox.record(_notification(row) for row in rows if row.reader_id is not None))
 
-def _send(rows: Sequence[Any]) -> None:
-    publish_after_commit(outbox.record(_notification(row) for row in rows if row.reader_id is not None))
+    return feed.process("status", _READERS, send)
 
 
 def _notification(row: Any) -> outbox.NewNotification:

@@ -109,14 +109,6 @@ def fingerprint(channel: Channel) -> str:
     return hashlib.sha256(state.encode()).hexdigest()[:32]
 
 
-def readable_destination(channel: Channel) -> Destination:
-    """The channel's destination, without its secrets if the configured keys cannot read them."""
-    try:
-        return channel.destination()
-    except encryption.Unreadable:
-        return Destination(channel.address)
-
-
 def change(read: Channel, seen: str, after: Destination, label: str) -> Channel:
     """Give the channel a label and a destination; `seen` is the `fingerprint` that the person started from.
 
@@ -129,7 +121,7 @@ def change(read: Channel, seen: str, after: Destination, label: str) -> Channel:
         channel = Channel.objects.select_for_update(no_key=True).filter(id=read.id, removed_at=None).first()
         if channel is None:
             raise ChannelConflict
-        before = readable_destination(channel)
+        before = channel.readable_destination()
         if (channel.label, before) == (label, after):
             return channel
         if fingerprint(channel) != seen:

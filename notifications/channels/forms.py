@@ -15,7 +15,8 @@ from notifications.providers.base import HasForm, Provider
 _DROP = "drop_"
 
 
-def _name_field(**options: Any) -> forms.CharField:
+def name_field(**options: Any) -> forms.CharField:
+    """Of a channel or a connection."""
     errors = {
         "required": gettext_lazy("Give the channel a name, such as “Phone”."),
         "max_length": gettext_lazy("This name is %(show_value)d characters long; at most %(limit_value)d fit."),
@@ -24,11 +25,11 @@ def _name_field(**options: Any) -> forms.CharField:
 
 
 class LabelForm(forms.Form):
-    label = _name_field(required=False, help_text=gettext_lazy("For example “Phone” or “Team chat”."))
+    label = name_field(required=False, help_text=gettext_lazy("For example “Phone” or “Team chat”."))
 
 
 class RenameForm(forms.Form):
-    label = _name_field()
+    label = name_field()
 
 
 class ChannelForm(RenameForm):
@@ -135,15 +136,16 @@ class ChangeForm(forms.Form):
         for name in [name for name in self._kept if cleaned.get(_DROP + name)]:
             self._kept.remove(name)
             cleaned[name] = ""
-        if self._kept and not self.errors and self._server(cleaned) != self._stored.address.get("url"):
+        if (
+            self._kept
+            and not self.errors
+            and self._provider.destination(cleaned).address.get("url") != self._stored.address.get("url")
+        ):
             for name in self._kept:
                 again = _("Enter it again: the stored value belongs to another server.")
                 or_delete = _("Enter it again, or delete it: the stored value belongs to another server.")
                 self.add_error(name, or_delete if _DROP + name in self.fields else again)
         return cleaned
-
-    def _server(self, cleaned: Mapping[str, Any]) -> object:
-        return self._provider.destination(cleaned).address.get("url")
 
 
 def change_form(posted: Mapping[str, Any] | None, provider: HasForm, stored: Destination) -> ChangeForm:

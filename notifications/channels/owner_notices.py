@@ -6,7 +6,7 @@ What is not sent yet is dropped once its channel works again.
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID, uuid5
@@ -69,15 +69,13 @@ SELECT DISTINCT ON (c.id, d.cause, day)
 # other, a channel without one works again.
 _OWN = [
     *reasons.WorkCode,
-    *(
-        DeliveryCode.REMOVED,
-        DeliveryCode.UNVERIFIED,
-        DeliveryCode.DAMAGED,
-        DeliveryCode.NO_PROVIDER,
-        DeliveryCode.UNREADABLE,
-        DeliveryCode.RETURNED,
-        DeliveryCode.NOT_ACKED,
-    ),
+    DeliveryCode.REMOVED,
+    DeliveryCode.UNVERIFIED,
+    DeliveryCode.DAMAGED,
+    DeliveryCode.NO_PROVIDER,
+    DeliveryCode.UNREADABLE,
+    DeliveryCode.RETURNED,
+    DeliveryCode.NOT_ACKED,
 ]
 
 _DISABLED = """
@@ -118,7 +116,11 @@ def record(notices: Collection[Notice], now: datetime) -> list[Wake]:
 def _record(notices: Sequence[Notice], now: datetime) -> list[Wake]:
     try:
         with transaction.atomic():
-            working = _working_channels({notice.user_id for notice in notices})
+            people = {notice.user_id for notice in notices}
+            rows = Channel.objects.read_by_people().filter(user__in=people, failing_since=None)
+            working = defaultdict(list)
+            for channel in sorted(rows.select_related("user"), key=lambda one: (one.provider == "inbox", one.id)):
+                working[channel.user_id].append(channel)
             return outbox.record(
                 _notification(notice, chosen, now)
                 for notice in notices
@@ -135,6 +137,7 @@ def _record(notices: Sequence[Notice], now: datetime) -> list[Wake]:
 
 
 def _chosen(notice: Notice, working: Sequence[Channel]) -> list[Channel]:
+    """Of its person's working channels, the first, and the inbox, which is the last."""
     others = [channel for channel in working if channel.id != notice.about]
     return others[:1] + [channel for channel in others[1:] if channel.provider == "inbox"]
 
@@ -182,15 +185,6 @@ def _disabled() -> Iterable[Notice]:
             mends=True,
             reached_nobody=last.get(channel.id) == Notification.Outcome.FAILED,
         )
-
-
-def _working_channels(user_ids: Iterable[int]) -> Mapping[int, list[Channel]]:
-    """The working channels of each of these people, the inbox last."""
-    working = Channel.objects.read_by_people().filter(user__in=user_ids, failing_since=None)
-    found = defaultdict(list)
-    for channel in sorted(working.select_related("user"), key=lambda one: (one.provider == "inbox", one.id)):
-        found[channel.user_id].append(channel)
-    return found
 
 
 def _notification(notice: Notice, channels: Sequence[Channel], now: datetime) -> outbox.NewNotification:

@@ -6,7 +6,6 @@ from datetime import datetime
 from uuid import UUID
 
 from notifications import providers
-from notifications.channels import changes
 from notifications.messages.links import ANSWER
 from notifications.messages.message import Message
 from notifications.messages.text import Text
@@ -45,7 +44,7 @@ def read(user: User, said: Text, channels: Sequence[Channel], slot: datetime | N
 
 
 def _length(message: Message, channel: Channel) -> Length:
-    provider, there = providers.get(channel.provider), changes.readable_destination(channel)
+    provider, there = providers.get(channel.provider), channel.readable_destination()
     rendered, unit = provider.render(message, there), provider.limits_for(there).unit
     return Length(
         channel.id,

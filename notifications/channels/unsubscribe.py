@@ -22,7 +22,9 @@ def stop(channel_id: UUID) -> None:
     for channel in _locked(channel_id):
         if channel.verified_at is None:
             remove(channel_id)
-        elif channel.removed_at is None and channel.unsubscribed_at is None and _may_disable(channel):
+        elif (channel.removed_at, channel.unsubscribed_at) == (None, None) and (
+            channel.disabled_at is None or channel.is_owners_to_enable
+        ):
             Channel.objects.filter(id=channel_id).update(
                 disabled_at=Now(),
                 disabled_code=DeliveryCode.UNSUBSCRIBED,
@@ -62,7 +64,3 @@ def remove(channel_id: UUID) -> None:
 
 def _locked(channel_id: UUID) -> QuerySet[Channel]:
     return Channel.objects.select_for_update(no_key=True).filter(id=channel_id)
-
-
-def _may_disable(channel: Channel) -> bool:
-    return channel.disabled_at is None or channel.is_owners_to_enable

@@ -1,13 +1,17 @@
-"""Find a person's notifications by day, channel, state and words. A bounded part of a long history is read."""
+"""Find a person's notifications by day, channel, state and words; the last outcomes of schedules and channels.
+
+A bounded part of a long history is read.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Prefetch, QuerySet
 
-from common.database.postgres import query
+from common.database.postgres import column, query
 from common.uuid7 import first_of
 from common.web.paging import FIRST_ID, LAST_ID, Span
 from notifications.models import Delivery, Notification
@@ -82,3 +86,67 @@ def with_delivery(
     return rows.filter(
         Exists(Delivery.objects.filter(notification=OuterRef("pk"), channel__in=channels, state__in=states))
     )
+
+
+NEWEST = 20
+"""Of a schedule: behind more that are open or dropped, nothing is shown."""
+
+_LAST = """
+SELECT last.id
+  FROM unnest(%s::uuid[]) AS asked(origin_id),
+       LATERAL (
+           SELECT n.id, n.outcome
+             FROM (SELECT id, outcome FROM notifications_notification
+                    WHERE origin_id = asked.origin_id ORDER BY id DESC LIMIT %s) n
+            WHERE n.outcome IN ('full', 'partial', 'failed') ORDER BY n.id DESC LIMIT 1
+       ) last
+ WHERE last.outcome <> 'full'
+"""
+
+
+def last_troubles(origins: Sequence[UUID]) -> dict[UUID, Notification]:
+    """By schedule, the newest notification that arrived or failed, unless it arrived in full; with its deliveries."""
+    if not origins:
+        return {}
+    found = [row.id for row in query(_LAST, [column(origins), NEWEST])]
+    deliveries = Prefetch("deliveries", Delivery.objects.select_related("channel").order_by("channel_id"))
+    troubled = Notification.objects.filter(id__in=found).prefetch_related(deliveries)
+    return {said.origin_id: said for said in troubled if said.origin_id is not None}
+
+
+MOST_COUNTED = 1_000
+DAYS = 30
+
+# Read by the index `delivery_of_channel`; ids grow with time.
+_STATISTICS = """
+WITH newest AS (
+    SELECT state, created_at, available_at, settled_at FROM notifications_delivery
+     WHERE channel_id = %(channel)s ORDER BY id DESC LIMIT %(newest)s
+)
+SELECT count(*) AS counted,
+       count(*) FILTER (WHERE state = 'delivered') AS sent,
+       count(*) FILTER (WHERE state IN ('dead', 'unknown')) AS failed,
+       max(settled_at) FILTER (WHERE state = 'delivered') AS last,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY settled_at - available_at)
+           FILTER (WHERE state = 'delivered') AS median
+  FROM newest WHERE created_at > now() - %(days)s * interval '1 day'
+"""
+
+
+class Statistics(NamedTuple):
+    """Of the last `DAYS` days, at most `MOST_COUNTED` deliveries.
+
+    `median` is from when one may be sent to its acceptance.
+    """
+
+    counted: int
+    sent: int
+    failed: int
+    last: datetime | None
+    median: timedelta | None
+
+
+def statistics_of(channel_id: UUID) -> Statistics:
+    values = {"channel": channel_id, "newest": MOST_COUNTED, "days": DAYS}
+    [row] = query(_STATISTICS, values, Statistics)
+    return row

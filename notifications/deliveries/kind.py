@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache, partial
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -119,7 +119,12 @@ class DeliveryKind(Kind[DeliveryClaim]):
     follow, follow_values, follow_locks = channel_health.WRITE, channel_health.VALUES, ("channel",)
 
     def read(self, row: Any, **common: Any) -> DeliveryClaim:
-        own_wish = row.replays > 0 and persist(partial(_sent_again_by, row.id)) == row.person_id
+        # An owner's replay of the dead letter skips quiet hours, an operator's does not.
+        replayed_by = Intervention.objects.filter(items__work_id=row.id).values_list("by_id", flat=True)
+        own_wish = row.replays > 0 and persist(replayed_by.first) == row.person_id
+        withdrawn = None if row.is_active else Reason(DeliveryCode.SWITCHED_OFF)
+        if row.withdrawn and not own_wish:
+            withdrawn = withdrawn or Reason(row.withdrawn)
         return super().read(
             row,
             **common,
@@ -142,7 +147,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
             ),
             unusable=_unusable(row),
             quiet=None if own_wish else quiet.window(row.quiet_from, row.quiet_until, row.zone),
-            withdrawn=_withdrawn(row, own_wish),
+            withdrawn=withdrawn,
         )
 
     def prepare(self, claim: DeliveryClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
@@ -263,12 +268,6 @@ def _unusable(row: Any) -> Reason | None:
     return None if isinstance(json.loads(row.address), dict) else Reason(DeliveryCode.DAMAGED, part="address")
 
 
-def _withdrawn(row: Any, own_wish: bool) -> Reason | None:
-    if not row.is_active:
-        return Reason(DeliveryCode.SWITCHED_OFF)
-    return Reason(row.withdrawn) if row.withdrawn and not own_wish else None
-
-
 def _body(row: Any) -> str:
     """The text, with the code that verifies a channel (which no table holds) and an unsubscribe link."""
     body: str = row.body
@@ -284,12 +283,7 @@ def _open_url(row: Any) -> str:
     """The notification's page. None for a code, whose reader may be a stranger, or for a program."""
     if row.origin in (Notification.Origin.CODE, Notification.Origin.STATUS):
         return ""
-    return f"{settings.BASE_URL}{_history()}{row.notification_id}/"
-
-
-@cache
-def _history() -> str:
-    return reverse("notifications:history")
+    return f"{settings.BASE_URL}{reverse('notifications:notification', args=[row.notification_id])}"
 
 
 def _unsubscribe_url(row: Any) -> str:
@@ -298,8 +292,3 @@ def _unsubscribe_url(row: Any) -> str:
     if row.origin == Notification.Origin.ANNOUNCEMENT:
         return STOP.address(row.notification_id)
     return UNSUBSCRIBE.address(row.link_id) if providers.unsubscribes(row.handler) else ""
-
-
-def _sent_again_by(delivery_id: UUID) -> int | None:
-    """The account that replayed the dead letter: an owner's replay skips quiet hours, an operator's does not."""
-    return Intervention.objects.filter(items__work_id=delivery_id).values_list("by_id", flat=True).first()

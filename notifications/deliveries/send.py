@@ -62,17 +62,13 @@ def send(
         window = quiet.window(user.quiet_from, user.quiet_until, user.time_zone)
         new = replace(new, quiet_hours=quiet.wait(max(send_at or now, now), window))
     with lock_user(user):
-        _require_allowance(user, now)
+        most: int = settings.SENDS_PER_PERSON_PER_DAY
+        # By id, which the index of the person's history has: reads one day of it.
+        recent = Notification.objects.filter(user=user, id__gte=first_of(now - _DAY), origin=Notification.Origin.API)
+        if 0 < most <= recent.order_by()[:most].count():
+            raise TooMany(
+                _("You sent %(most)s messages within a day, which is the limit. Try again tomorrow.") % {"most": most}
+            )
         due = outbox.record([new])
         publish_after_commit(due)
     return Sent(new.id, new.batch_id, [wake.id for wake in due])
-
-
-def _require_allowance(user: User, now: datetime) -> None:
-    most: int = settings.SENDS_PER_PERSON_PER_DAY
-    # By id, which the index of the person's history has: reads one day of it.
-    recent = Notification.objects.filter(user=user, id__gte=first_of(now - _DAY), origin=Notification.Origin.API)
-    if 0 < most <= recent.order_by()[:most].count():
-        raise TooMany(
-            _("You sent %(most)s messages within a day, which is the limit. Try again tomorrow.") % {"most": most}
-        )

@@ -164,18 +164,15 @@ class ChannelsForm(forms.Form):
         if self.in_order():
             if len(chosen) == 1:
                 refuse(self, "one_by_one", "one_channel", _("Choose two or more channels, or “All at once”."))
-            self._refuse_duplicate_positions(chosen)
+            counts = Counter(cleaned.get(_name(channel)) for channel in chosen)
+            for channel in chosen:
+                if (position := cleaned.get(_name(channel))) and counts[position] > 1:
+                    said = _("Two channels have position %(position)s. Use each number once.") % {"position": position}
+                    refuse(self, _name(channel), "position_twice", said)
         elif cleaned.get("escalate_after"):
             said = _("This needs the option “In order”. Choose it, or leave this empty.")
             refuse(self, "escalate_after", "not_in_order", said)
         return cleaned
-
-    def _refuse_duplicate_positions(self, chosen: list[Channel]) -> None:
-        counts = Counter(self.cleaned_data.get(_name(channel)) for channel in chosen)
-        for channel in chosen:
-            if (position := self.cleaned_data.get(_name(channel))) and counts[position] > 1:
-                said = _("Two channels have position %(position)s. Use each number once.") % {"position": position}
-                refuse(self, _name(channel), "position_twice", said)
 
     def clear_order(self) -> None:
         self.cleaned_data["escalate_after"] = None

@@ -6,7 +6,6 @@ Tokens are hexadecimal, so that no service reads a part of one as markup.
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
-from functools import cache
 from uuid import UUID
 
 from django.conf import settings
@@ -38,19 +37,10 @@ class SignedLink:
             return None
 
     def address(self, row_id: UUID) -> str:
-        before, after = _path(self.view)
-        return f"{settings.BASE_URL}{before}{self.token(row_id)}{after}"
+        return f"{settings.BASE_URL}{reverse(self.view, args=[self.token(row_id)])}"
 
     def _signer(self) -> Signer:
         return Signer(salt=f"notifications.{self.purpose}")
-
-
-@cache
-def _path(view: str) -> tuple[str, str]:
-    """The path of a view before and after the token. Every delivery needs one, and `reverse` takes 17 µs."""
-    token = "0" * 96
-    before, _, after = reverse(view, args=[token]).partition(token)
-    return before, after
 
 
 ANSWER = SignedLink("answer", "notifications:answer")

@@ -8,7 +8,7 @@ from common.database.triggers import update_of
 from common.uuid7 import SQL as UUID7, uuid7
 from notifications.messages.change_types import STATUS
 
-KEPT_DAYS = 7
+KEPT_DAYS: int = settings.CHANGES_KEPT_DAYS
 
 
 class Change(models.Model):

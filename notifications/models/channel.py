@@ -94,6 +94,13 @@ class Sealed(models.Model):
         """The destination for its provider. Raises `encryption.Unreadable` without the key."""
         return Destination(self.address, encryption.unseal_secrets(self.sealed_secrets, self.id))
 
+    def readable_destination(self) -> Destination:
+        """The destination, without its secrets if the configured keys cannot read them."""
+        try:
+            return self.destination()
+        except encryption.Unreadable:
+            return Destination(self.address)
+
     @property
     def unreadable(self) -> str:
         """Why the secrets cannot be read, for the owner; empty where they can."""

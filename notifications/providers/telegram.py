@@ -27,6 +27,20 @@ _NAMED = re.compile(
     r"|(?:https://)?t\.me/(?:c/[0-9]{1,16}|[A-Za-z][A-Za-z0-9_]{3,31})(?:/[0-9]{1,10}){0,2}/?"
 )
 
+# By the status (None: any), and by a pattern in the description.
+_REFUSALS = (
+    (401, "", DeliveryCode.BOT_TOKEN),
+    (404, "", DeliveryCode.BOT_TOKEN),
+    (403, "initiate", DeliveryCode.NOT_WRITTEN_FIRST),
+    (403, "not enough rights", DeliveryCode.NO_RIGHTS),
+    (403, "deactivated", DeliveryCode.ACCOUNT_GONE),
+    (403, "", DeliveryCode.BLOCKED),
+    (None, "rights to send", DeliveryCode.NO_RIGHTS),
+    (None, "chat not found", DeliveryCode.NO_CHAT),
+    (None, "thread not found|TOPIC_(CLOSED|DELETED|ID_INVALID)", DeliveryCode.NO_TOPIC),
+)
+_GONE = (DeliveryCode.ACCOUNT_GONE, DeliveryCode.BLOCKED)
+
 
 class TelegramForm(forms.Form):
     token = PatternField(
@@ -151,21 +165,7 @@ def _judge(response: Response) -> Answer:
         return Delivered()
     if answer := post.retry_later("Telegram", response, _parameters(response).get("retry_after")):
         return answer
-    description = _description(response)
-    if response.status in (401, 404):
-        return Rejected(Reason(DeliveryCode.BOT_TOKEN))
-    if response.status == 403:
-        if "initiate" in description:
-            return Rejected(Reason(DeliveryCode.NOT_WRITTEN_FIRST))
-        if "not enough rights" in description:
-            return Rejected(Reason(DeliveryCode.NO_RIGHTS))
-        if "deactivated" in description:
-            return Rejected(Reason(DeliveryCode.ACCOUNT_GONE), gone=True)
-        return Rejected(Reason(DeliveryCode.BLOCKED), gone=True)
-    if "rights to send" in description:
-        return Rejected(Reason(DeliveryCode.NO_RIGHTS))
-    if "chat not found" in description:
-        return Rejected(Reason(DeliveryCode.NO_CHAT))
-    if re.search("thread not found|TOPIC_(CLOSED|DELETED|ID_INVALID)", description):
-        return Rejected(Reason(DeliveryCode.NO_TOPIC))
+    for status, pattern, code in _REFUSALS:
+        if status in (None, response.status) and re.search(pattern, _description(response)):
+            return Rejected(Reason(code), gone=code in _GONE)
     return post.refused("Telegram", response)

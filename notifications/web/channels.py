@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from notifications import providers
 from notifications.channels import changes, verification
 from notifications.channels.forms import ChannelForm, LabelForm, RenameForm, change_form
-from notifications.deliveries import pull, statistics
+from notifications.deliveries import history, pull
 from notifications.deliveries.channel_health import PATIENCE
 from notifications.models import Channel, Delivery, Notification
 from notifications.net import address_checks
@@ -37,12 +37,18 @@ _COUNTED = 1_000
 def channel_list(request: PersonRequest) -> HttpResponse:
     search = request.GET.get("q", "").strip()[:200]
     own = changes.with_last_delivery(request.user)
+    # A person has too few channels for a query; the search is in the text that the list shows.
+    rows = [
+        {"channel": one, "last": last}
+        for one, last in own
+        if search.casefold() in f"{one.label} {one.provider_label} {one.summary}".casefold()
+    ]
     own_address = any(channel.address.get("address") == request.user.email for channel, _ in own)
     return render(
         request,
         "notifications/channel_list.html",
         {
-            "rows": [{"channel": channel, "last": last} for channel, last in own if _matches(channel, search)],
+            "rows": rows,
             "search": search,
             "offer_email": not own_address,
             "push": _push(channel for channel, _ in own),
@@ -97,7 +103,7 @@ def change_settings(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         messages.success(request, _("“%(label)s” is saved.") % {"label": form.cleaned_data["label"]})
         return redirect("notifications:channels")
     context = {"channel": channel, "provider": provider, "form": form, "patience": PATIENCE}
-    context |= {"statistics": statistics.of_channel(channel.id), "most": statistics.NEWEST}
+    context |= {"statistics": history.statistics_of(channel.id), "most": history.MOST_COUNTED}
     if provider.is_pulled:
         context |= {"queue": pull.count(channel.id, _COUNTED + 1), "counted": _COUNTED, "base_url": settings.BASE_URL}
     return render(request, "notifications/channel_settings.html", context | _uses(channel))
@@ -111,7 +117,7 @@ def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     if provider.from_browser or not provider.form.base_fields:
         return redirect("notifications:channel", channel.id)
     posted = request.POST if request.method == "POST" else None
-    stored = changes.readable_destination(channel)
+    stored = channel.readable_destination()
     details = change_form(posted, provider, stored)
     label = RenameForm(posted, initial={"label": channel.label})
     if posted is not None and address_checks.are_valid(request.user.pk, details, label):
@@ -201,12 +207,6 @@ def _uses(channel: Channel) -> dict[str, Any]:
         more += max(0, found.count() - _USES)
         alone += found.filter(is_alone).count()
     return {"uses": uses, "more": more, "alone": alone}
-
-
-def _matches(channel: Channel, search: str) -> bool:
-    """Whether the text that the list shows contains the search; a person has too few channels for a query."""
-    shown = f"{channel.label} {channel.provider_label} {channel.summary}"
-    return search.casefold() in shown.casefold()
 
 
 def _push(own: Iterable[Channel]) -> dict[str, Any]:

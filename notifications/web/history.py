@@ -1,4 +1,4 @@
-"""History: the person's notifications and what happened to them."""
+"""History: the person's notifications, what happened to them, and what to do with those that failed."""
 
 from uuid import UUID
 
@@ -7,16 +7,25 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Prefetch
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
+from django.urls import reverse
+from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from common.web import paging
-from notifications.deliveries import withdrawal
+from notifications.deliveries import dead_letters, withdrawal
+from notifications.deliveries.dead_letters import What
 from notifications.deliveries.history import candidates, with_delivery
 from notifications.models import Channel, Delivery, Notification, sort_channels
 from notifications.web.chart import chart
 from notifications.web.history_form import TESTS, HistoryForm
 from people.access.requests import PersonRequest
+
+_SAID = {
+    What.REPLAYED: gettext_lazy("Sending again to “%(channel)s”."),
+    What.AS_NEW: gettext_lazy("Sent as new to “%(channel)s”. Your history shows it."),
+    What.DISCARDED: gettext_lazy("Discarded. Nothing more is sent."),
+    What.FIXED: gettext_lazy("Marked as fixed. Nothing more is sent."),
+}
 
 
 @login_required
@@ -58,6 +67,23 @@ def cancel(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     else:
         messages.info(request, _("Nothing is waiting any more, so nothing was cancelled."))
     return redirect("notifications:notification", notification_id)
+
+
+@login_required
+@require_POST
+def act(request: PersonRequest, delivery_id: UUID, what: What) -> HttpResponse:
+    """Send one's own dead letter again or as new, discard it, or mark it as fixed; recorded like an operator's act."""
+    own = Delivery.objects.for_user(request.user).select_related("channel", "notification")
+    letter = get_object_or_404(own, id=delivery_id)
+    note = " ".join(request.POST.get("note", "").replace("\0", "").split())[:300]
+    if what in (What.REPLAYED, What.AS_NEW) and (obstacle := dead_letters.obstacle(letter)):
+        messages.error(request, _("Nothing was sent. %(obstacle)s") % {"obstacle": obstacle})
+    elif dead_letters.act(letter, what, request.user, note).changed:
+        messages.success(request, _SAID[what] % {"channel": letter.channel.label})
+    else:
+        messages.info(request, _("It does not wait for you any more. Nothing changed."))
+    page = reverse("notifications:notification", args=[letter.notification_id])
+    return redirect(f"{page}#delivery-{letter.id}")
 
 
 def _page(request: PersonRequest, form: HistoryForm) -> paging.Page[Notification]:

@@ -55,8 +55,10 @@ class HistoryForm(forms.Form):
         own = Channel.objects.filter(user=user).only("id", "label", "provider", "removed_at").order_by("label", "id")
         self.channels = sorted(own, key=lambda one: one.removed_at is not None)
         self.offered = [one for one in self.channels if one.provider != STATUS]
-        choices = [(str(one.id), _label(one)) for one in self.offered]
-        self.fields["channel"].choices = choices  # type: ignore[attr-defined]
+        removed = _("%(channel)s (removed)")
+        self.fields["channel"].choices = [  # type: ignore[attr-defined]
+            (str(one.id), removed % {"channel": one.label} if one.removed_at else one.label) for one in self.offered
+        ]
 
     def clean_q(self) -> str:
         return str(self.cleaned_data["q"])[:200]
@@ -118,10 +120,6 @@ class HistoryForm(forms.Form):
             chosen = (self.asked("since"), self.asked("until")) == (first, today)
             found.append((label, first.isoformat(), today.isoformat(), chosen))
         return found
-
-
-def _label(channel: Channel) -> str:
-    return _("%(channel)s (removed)") % {"channel": channel.label} if channel.removed_at else channel.label
 
 
 def midnight(day: date) -> datetime:

@@ -1,12 +1,16 @@
-"""Polls of an open page, and the service worker that shows pushed messages."""
+"""Unread messages on all pages, polls of an open page, and the service worker that shows pushed messages."""
+
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.staticfiles import finders
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_safe
 
 from common.database.postgres import query
+from notifications import providers
 from people.access.requests import PersonRequest
 from people.models import User
 
@@ -45,10 +49,22 @@ SELECT (SELECT count(*) FROM unread) AS unread,
 )
 
 
-def unread_of(user: User) -> int:
-    """The number of a person's unread messages, up to `MOST_UNREAD`."""
+def unread_of(user: User) -> str:
+    """The number of a person's unread messages as live.js says it of an open page; "" for none."""
     [row] = query(_UNREAD, {"user": user.pk, "most": MOST_UNREAD})
-    return int(row.unread)
+    return f"{MOST_UNREAD - 1}+" if row.unread == MOST_UNREAD else str(row.unread or "")
+
+
+def unread(request: HttpRequest) -> dict[str, Any]:
+    """`unread`: see `unread_of`; read only if a page shows it."""
+    if (user := getattr(request, "user", None)) is None or not user.is_authenticated:
+        return {"unread": ""}
+    return {"unread": SimpleLazyObject(lambda: unread_of(user))}
+
+
+def mail_notice(request: HttpRequest) -> dict[str, Any]:
+    """`mail_notice`: where to find emails that are saved to files, without a mail server."""
+    return {"mail_notice": SimpleLazyObject(providers.get("email").notice)}
 
 
 @login_required

@@ -1,17 +1,7 @@
 from django.urls import path
 
 from notifications.deliveries.dead_letters import What
-from notifications.web import (
-    answer_page,
-    channel_check,
-    channels,
-    dead_letter,
-    history,
-    inbox,
-    live,
-    signing_secret,
-    unsubscribe,
-)
+from notifications.web import answer_page, channel_check, channels, history, inbox, live, signing_secret, unsubscribe
 
 app_name = "notifications"
 urlpatterns = [
@@ -31,10 +21,10 @@ urlpatterns = [
     path("history/", history.history, name="history"),
     path("history/<uuid:notification_id>/", history.notification, name="notification"),
     path("history/<uuid:notification_id>/answer/", answer_page.own, name="answer-own"),
-    path("history/deliveries/<uuid:delivery_id>/again/", dead_letter.act, {"what": What.REPLAYED}, name="send-again"),
-    path("history/deliveries/<uuid:delivery_id>/discard/", dead_letter.act, {"what": What.DISCARDED}, name="discard"),
-    path("history/deliveries/<uuid:delivery_id>/new/", dead_letter.act, {"what": What.AS_NEW}, name="send-as-new"),
-    path("history/deliveries/<uuid:delivery_id>/fixed/", dead_letter.act, {"what": What.FIXED}, name="fixed"),
+    path("history/deliveries/<uuid:delivery_id>/again/", history.act, {"what": What.REPLAYED}, name="send-again"),
+    path("history/deliveries/<uuid:delivery_id>/discard/", history.act, {"what": What.DISCARDED}, name="discard"),
+    path("history/deliveries/<uuid:delivery_id>/new/", history.act, {"what": What.AS_NEW}, name="send-as-new"),
+    path("history/deliveries/<uuid:delivery_id>/fixed/", history.act, {"what": What.FIXED}, name="fixed"),
     path("history/<uuid:notification_id>/cancel/", history.cancel, name="notification-cancel"),
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/state/", live.state, name="state"),

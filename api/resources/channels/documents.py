@@ -11,7 +11,6 @@ from api.protocol.answers import fields_of
 from api.protocol.fields import Body, FewNames, Instant, limited
 from api.protocol.problems import FieldError, errors, invalid, require_valid
 from notifications import providers
-from notifications.channels import changes
 from notifications.channels.forms import ChannelForm, LabelForm, change_form
 from notifications.messages.message import Destination
 from notifications.models import Channel
@@ -193,7 +192,7 @@ def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destinati
     if "fields" not in body.model_fields_set:
         require_valid(settings)
         return None, settings.cleaned_data
-    provider, stored = provider_of(channel.provider), changes.readable_destination(channel)
+    provider, stored = provider_of(channel.provider), channel.readable_destination()
     offered = change_form(None, provider, stored)
     refuse_unknown(body.fields, [name for name in offered.fields if name in provider.form.base_fields])
     typed: dict[str, Any] = dict(offered.initial)

@@ -107,7 +107,7 @@ def change_channel(request: ApiRequest, channel_id: UUID, body: ChannelPatch) ->
     before = own(request, channel_id)
     # Visits the address, which takes time, so outside of the lock.
     after, settings = documents.changed(body, before, request.auth.user)
-    stored = changes.readable_destination(before)
+    stored = before.readable_destination()
     with locked(request, channel_id) as current:
         if changes.fingerprint(current) != changes.fingerprint(before):
             raise conflict("Somebody has changed it meanwhile. See current.", current=document(current))

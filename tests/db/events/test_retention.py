@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import runpy
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from celery import current_app
-from django.apps import apps
 from django.conf import settings as configured
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from pytest_django import Settings
 
 from common.uuid7 import first_of
+from config import settings
+from events import tasks as retention
 from events.intake import ledger
-from events.kinds import retention
 from events.models import Digest, DigestAttempt, Effect, Event, EventAttempt
 from events.pure.envelope import Envelope
 from notifications.models import Notification
@@ -111,10 +111,12 @@ def test_what_a_digest_has_not_told_stays_and_a_sent_one_goes_with_its_events(ad
 
 
 @pytest.mark.parametrize("days", [6, 0, -1, 10**9])
-def test_less_than_the_changes_are_kept_or_too_long_is_refused_at_the_start(settings: Settings, days: int) -> None:
-    settings.EVENTS_KEPT_DAYS = days
+def test_less_than_the_changes_are_kept_or_too_long_is_refused_at_the_start(
+    monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    monkeypatch.setenv("EVENTS_KEPT_DAYS", str(days))
     with pytest.raises(ImproperlyConfigured, match="EVENTS_KEPT_DAYS=7"):
-        apps.get_app_config("events").ready()
+        runpy.run_path(settings.__file__)
 
 
 def test_beat_runs_it(ada: User) -> None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from common.uuid7 import first_of, uuid7
 from config.environment import env
-from jobs import retention
+from jobs import tasks as retention
 from jobs.models import Batch, Job, JobAttempt, Memory, Part
 from people.models import User
 from schedules.changes import retention as memories

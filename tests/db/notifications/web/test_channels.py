@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from notifications.channels import changes
-from notifications.deliveries import statistics
+from notifications.deliveries.history import statistics_of
 from notifications.models import Channel, Delivery
 from notifications.providers.queue import QueueForm
 from people.models import User
@@ -250,7 +250,7 @@ def test_a_channels_page_counts_its_newest_deliveries_in_one_statement(
     make_delivery(channel)
     make_delivery(channel, state="dead", created_at=now - timedelta(days=31))
     with django_assert_num_queries(1):
-        found = statistics.of_channel(channel.id)
+        found = statistics_of(channel.id)
     assert (found.counted, found.sent, found.failed) == (5, 3, 1)
     assert (found.last, found.median) == (now - timedelta(seconds=30), timedelta(seconds=2))
     assert "from when it was due" in browser.get(f"/channels/{channel.id}/").content.decode()
