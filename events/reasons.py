@@ -1,16 +1,16 @@
 """The codes of events and of what follows from them, and their sentences. Pure."""
 
-from django.utils.translation import gettext_lazy as _, gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop as _
 
 from work.reasons import FORMATS, Codes
 
 OPERATORS = {
-    "equals": _("is"),
-    "differs": _("is not"),
-    "above": _("is above"),
-    "below": _("is below"),
-    "contains": _("contains"),
-    "exists": _("exists"),
+    "equals": gettext_lazy("is"),
+    "differs": gettext_lazy("is not"),
+    "above": gettext_lazy("is above"),
+    "below": gettext_lazy("is below"),
+    "contains": gettext_lazy("contains"),
+    "exists": gettext_lazy("exists"),
 }
 """Operators of a condition, with the words for people. `exists` needs no value."""
 
@@ -21,65 +21,50 @@ class EventCode(Codes):
     """Its sentences have the names of its parameters."""
 
     # An event is not handled.
-    TOO_MANY_HOPS = (
-        "too-many-hops",
-        gettext_noop("It is {hops} steps behind its first cause; a chain ends after {most}."),
-    )
-    UNFIT = "unfit", gettext_noop("Its data does not fit its type: {field}: {problem}")
+    TOO_MANY_HOPS = "too-many-hops", _("It is {hops} steps behind its first cause; a chain ends after {most}.")
+    UNFIT = "unfit", _("Its data does not fit its type: {field}: {problem}")
     # A rule does nothing.
-    UNMET = "unmet", gettext_noop("{field} is {found}; the rule asks that it {operator:operator} {value}.")
-    MISSING = "missing-field", gettext_noop("The event has no field {field}.")
-    THROTTLED = (
-        "throttled",
-        gettext_noop("The rule has rung {count} times within {seconds:duration}, which is its limit."),
-    )
-    NO_CHANNEL = "no-channel", gettext_noop("The rule has no channel to send to.")
-    DAMAGED_RULE = "damaged-rule", gettext_noop("What is stored of the rule is damaged ({error}). Save it again.")
+    UNMET = "unmet", _("{field} is {found}; the rule asks that it {operator:operator} {value}.")
+    MISSING = "missing-field", _("The event has no field {field}.")
+    THROTTLED = "throttled", _("The rule has rung {count} times within {seconds:duration}, which is its limit.")
+    NO_CHANNEL = "no-channel", _("The rule has no channel to send to.")
+    DAMAGED_RULE = "damaged-rule", _("What is stored of the rule is damaged ({error}). Save it again.")
     TOO_COSTLY = (
         "too-costly",
-        gettext_noop(
+        _(
             "Its condition on {field} was not checked: all conditions for one event together cost too much. "
             "Compare a single value instead of a list."
         ),
     )
     # A digest is not sent.
-    RULE_DELETED = "rule-deleted", gettext_noop("Its rule was deleted before the digest was due.")
-    RULE_OFF = "rule-off", gettext_noop("Its rule was switched off before the digest was due.")
+    RULE_DELETED = "rule-deleted", _("Its rule was deleted before the digest was due.")
+    RULE_OFF = "rule-off", _("Its rule was switched off before the digest was due.")
     # A webhook that came in is refused, or becomes another event than its address asks for.
-    UNSIGNED = "unsigned", gettext_noop("It has no header {header}, which holds the signature.")
-    WRONG_SIGNATURE = "wrong-signature", gettext_noop("The signature in {header} is not that of this address' secret.")
-    OLD_SIGNATURE = (
-        "old-signature",
-        gettext_noop("It was signed more than {seconds:duration} ago, or by a clock that is wrong."),
-    )
-    UNREADABLE_BODY = "not-json", gettext_noop("Its body cannot be read: {problem}")
-    SWITCHED_OFF_ADDRESS = "switched-off-address", gettext_noop("The address was switched off.")
-    UNREADABLE_SECRET = "unreadable-secret", gettext_noop("The secret of this address cannot be read. Enter it again.")
+    UNSIGNED = "unsigned", _("It has no header {header}, which holds the signature.")
+    WRONG_SIGNATURE = "wrong-signature", _("The signature in {header} is not that of this address' secret.")
+    OLD_SIGNATURE = "old-signature", _("It was signed more than {seconds:duration} ago, or by a clock that is wrong.")
+    UNREADABLE_BODY = "not-json", _("Its body cannot be read: {problem}")
+    SWITCHED_OFF_ADDRESS = "switched-off-address", _("The address was switched off.")
+    UNREADABLE_SECRET = "unreadable-secret", _("The secret of this address cannot be read. Enter it again.")
     NO_SECRET = (
         "no-secret",
-        gettext_noop("The address has no secret of at least {least} bytes to verify signatures with. Enter one."),
+        _("The address has no secret of at least {least} bytes to verify signatures with. Enter one."),
     )
     TOO_MANY_ALERTS = (
         "too-many-alerts",
-        gettext_noop("{left_out} of its alerts became no events: a request may have {most}. Send fewer at once."),
+        _("{left_out} of its alerts became no events: a request may have {most}. Send fewer at once."),
     )
-    EVENTS_A_MINUTE = (
-        "events-a-minute",
-        gettext_noop("You may have {most} events a minute. Try again in the next minute."),
-    )
+    EVENTS_A_MINUTE = "events-a-minute", _("You may have {most} events a minute. Try again in the next minute.")
     EVENTS_A_DAY = (
         "events-a-day",
-        gettext_noop("You have had {used} of {most} events today (UTC). Try again tomorrow, or ask the operator."),
+        _("You have had {used} of {most} events today (UTC). Try again tomorrow, or ask the operator."),
     )
     BYTES_A_DAY = (
         "bytes-a-day",
-        gettext_noop(
+        _(
             "Your events and their messages have stored {used:bytes} of {most:bytes} today (UTC). Try again tomorrow, "
             "or ask the operator."
         ),
     )
-    UNMAPPED = "unmapped", gettext_noop("The expression for {field} was not used: {problem}")
-    TOO_LARGE = (
-        "too-large",
-        gettext_noop("Its data is {size:bytes} long; an event takes {most:bytes}. It is kept here alone."),
-    )
+    UNMAPPED = "unmapped", _("The expression for {field} was not used: {problem}")
+    TOO_LARGE = "too-large", _("Its data is {size:bytes} long; an event takes {most:bytes}. It is kept here alone.")

@@ -26,10 +26,7 @@ class JobCode(Codes):
         _("The secrets of its connection cannot be read. Enter them again."),
     )
     NOT_FOUND = "source-not-found", _("{service:service} has nothing at this address (HTTP {status}).")
-    REFUSED = (
-        "source-refused",
-        _("{service:service} refused the connection's secret (HTTP {status}). Enter it again."),
-    )
+    REFUSED = "source-refused", _("{service:service} refused the connection's secret (HTTP {status}). Enter it again.")
     OTHER_HOST = (
         "connection-of-other-host",
         _("The connection “{label}” is not for {host}. Choose another one, or none."),

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
@@ -192,7 +193,10 @@ def _series(event: EventClaim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
     def filled(template: str) -> str:
         return text.PLACEHOLDER.sub(lambda match: f"{{ {match[1]} }}", matching.fill(template, envelope))
 
-    said = [{**step, "title": filled(step["title"]), "body": filled(step["body"])} for step in _steps(rule)]
+    written: list[dict[str, Any]] = []
+    with suppress(ValidationError):  # a damaged row: the job says so
+        written = steps.read(rule.series, lambda _: [])
+    said = [{**step, "title": filled(step["title"]), "body": filled(step["body"])} for step in written]
     same = []
     if rule.series_key and (value := matching.find(envelope, rule.series_key)) is not matching.MISSING:
         same = [
@@ -220,13 +224,6 @@ def _series(event: EventClaim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
         origin_id=rule.id,
         correlation_id=event.correlation_id,
     )
-
-
-def _steps(rule: Rule) -> list[dict[str, Any]]:
-    try:
-        return steps.read(rule.series, lambda _: [])
-    except ValidationError:
-        return []  # a damaged row: the job says so
 
 
 def new_notification(rule: Rule, said: text.Text, wait: quiet.Wait | None, **fields: Any) -> NewNotification:

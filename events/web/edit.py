@@ -23,7 +23,6 @@ from events.rules import changes, preview, words
 from events.rules.preview import Outcome
 from notifications.channels import text_preview
 from notifications.inputs.channels_form import channel_names
-from notifications.messages.text import Text
 from people.access.requests import PersonRequest
 from people.models import User
 from people.user_lock import with_user_lock
@@ -33,8 +32,9 @@ from people.user_lock import with_user_lock
 @with_user_lock
 def new(request: PersonRequest) -> HttpResponse:
     """With `?event=<key>`, for events like that one."""
-    if (made := _already_made(request)) is not None:
-        return redirect("events:rule", made.id)
+    made_as = as_uuid(request.POST.get("made_as", ""))
+    if made_as is not None and Rule.objects.for_user(request.user).filter(id=made_as).exists():
+        return redirect("events:rule", made_as)  # by this form, which is sent again
     event = _event(request.user, request.GET.get("event", ""))
     form = RuleForm(request.POST if request.method == "POST" else None, user=request.user, event=event)
     if form.change_rows(request.POST):
@@ -47,13 +47,6 @@ def new(request: PersonRequest) -> HttpResponse:
         messages.success(request, _("“%(name)s” is created.") % {"name": rule.name})
         return redirect("events:rule", rule.id)
     return _page(request, form)
-
-
-def _already_made(request: PersonRequest) -> Rule | None:
-    """The rule that this form already created, if it is sent again."""
-    if (made_as := as_uuid(request.POST.get("made_as", ""))) is None:
-        return None
-    return Rule.objects.for_user(request.user).filter(id=made_as).first()
 
 
 @login_required
@@ -103,7 +96,15 @@ def _preview(request: PersonRequest) -> HttpResponse:
     form.is_valid()
     events = preview.fitting_events(request.user, request.POST.get("type_pattern", "").strip())
     chosen, envelope, problem = _chosen(request, events)
-    outcome = None if envelope is None else _outcome(form, envelope)
+    cleaned = form.cleaned_data  # what is valid so far
+    outcome, reading, places = None, None, []
+    if envelope is not None:
+        outcome = _outcome(cleaned, envelope)
+        places = [
+            (path, matching.shown(matching.find(envelope, path), 60)) for path in matching.fields(envelope["data"])
+        ]
+        if cleaned.get("title"):
+            reading = text_preview.read(request.user, outcome.said, cleaned.get("channels", []), None)
     # The error, or "", of each field with a value; an empty field keeps the error that the page shows.
     names = ("name", "type_pattern", "source", "title", "body", "digest_key")
     context = {
@@ -113,10 +114,10 @@ def _preview(request: PersonRequest) -> HttpResponse:
         "problem": problem,
         "outcome": outcome,
         "checks": [(words.condition(one), unmet) for one, unmet in outcome.conditions] if outcome else [],
-        "channels": channel_names(form.ordered(), form.in_order()) if "channels" in form.cleaned_data else "",
-        "gathers": form.cleaned_data.get("digest_seconds") or form.cleaned_data.get("digest_at"),
-        "reading": None if outcome is None else _reading(request.user, form, outcome.said),
-        "placeholders": [] if envelope is None else _placeholders(envelope),
+        "channels": channel_names(form.ordered(), form.in_order()) if "channels" in cleaned else "",
+        "gathers": cleaned.get("digest_seconds") or cleaned.get("digest_at"),
+        "reading": reading,
+        "placeholders": places,
         "fields": {name: " ".join(map(str, form.errors.get(name, []))) for name in names if form.data.get(name)},
         "rows": _rows_to_show(request, form),
     }
@@ -136,9 +137,7 @@ def _chosen(request: PersonRequest, events: list[Event]) -> tuple[Event | None, 
     return event, None if event is None else as_sent(event), ""
 
 
-def _outcome(form: RuleForm, envelope: dict[str, Any]) -> Outcome:
-    """Of what is valid so far."""
-    cleaned = form.cleaned_data
+def _outcome(cleaned: dict[str, Any], envelope: dict[str, Any]) -> Outcome:
     return preview.outcome(
         cleaned.get("type_pattern", "*"),
         cleaned.get("source", ""),
@@ -147,20 +146,6 @@ def _outcome(form: RuleForm, envelope: dict[str, Any]) -> Outcome:
         cleaned.get("body", ""),
         envelope,
     )
-
-
-def _reading(user: User, form: RuleForm, said: Text) -> text_preview.Reading | None:
-    """The text with its length on each chosen channel; None without a title."""
-    cleaned = form.cleaned_data
-    if not cleaned.get("title"):
-        return None
-    return text_preview.read(user, said, cleaned.get("channels", []), None)
-
-
-def _placeholders(envelope: dict[str, Any]) -> list[tuple[str, str]]:
-    """(path, value) of the event's first fields."""
-    found = matching.fields(envelope["data"])
-    return [(path, matching.shown(matching.find(envelope, path), 60)) for path in found]
 
 
 def _rows_to_show(request: PersonRequest, form: RuleForm) -> list[ConditionRow]:

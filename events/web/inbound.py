@@ -1,6 +1,7 @@
 """Pages of inbound addresses: make, change, look at the last requests, replay one."""
 
 import json
+from functools import partial
 from http import HTTPStatus
 from uuid import UUID
 
@@ -122,7 +123,9 @@ def inbound_post(request: HttpRequest, secret: str) -> HttpResponse:
     202 and the ids of the events once they are stored; else why not, in words.
     """
     address = receive.find(secret)
-    if address is not None and (busy := request_slots.enter(request, READ, address.user_id, _busy)) is not None:
+    said = "Too many requests of this address' owner are in work. Send it again."
+    refuse = partial(_problem, 429, said, "too-many-at-once")
+    if address is not None and (busy := request_slots.enter(request, READ, address.user_id, refuse)) is not None:
         return busy
     verdict = request_limiter.check(request_limiter.by_address(request) if address is None else f"inbound:{address.id}")
     if not verdict.allowed:
@@ -140,10 +143,6 @@ def inbound_post(request: HttpRequest, secret: str) -> HttpResponse:
     if answer.wait:
         response["Retry-After"] = str(answer.wait)
     return response
-
-
-def _busy() -> JsonResponse:
-    return _problem(429, "Too many requests of this address' owner are in work. Send it again.", "too-many-at-once")
 
 
 def _problem(status: int, detail: str, code: str) -> JsonResponse:

@@ -139,7 +139,8 @@ class WebValue(AddressKind):
         except ValueError as error:
             return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=str(error)))
         if watch.condition == "unreachable":
-            return Found({"down": _stored(self._failure(ask, fetch))})
+            failure = self._failure(ask, fetch)
+            return Found({"down": failure and {"code": failure.code, "params": failure.params}})
         page, host = self.read(ask, fetch), host_of(ask.payload)
         content_type = page.headers.get("Content-Type", "")
         try:
@@ -273,7 +274,3 @@ def _change(value: Mapping[str, Any], base: Mapping[str, Any]) -> str:
 
 def _short(text: str, longest: int = _LONGEST_EVIDENCE) -> str:
     return fit(text, longest).text
-
-
-def _stored(reason: Reason | None) -> Any:
-    return None if reason is None else {"code": reason.code, "params": reason.params}

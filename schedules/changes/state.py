@@ -4,7 +4,6 @@ They are changed in sets: the number of statements does not grow with their numb
 `ScheduleEvent`. `now` is the database's clock, `by` the acting user (None: nobody who is signed in).
 """
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -13,7 +12,6 @@ from uuid import UUID
 from django.db import Error
 from django.db.models import QuerySet
 
-from common.database.postgres import change
 from jobs.batches.withdrawal import withdraw
 from jobs.changes import reminders
 from notifications.reasons import DeliveryCode
@@ -157,16 +155,7 @@ def _withdraw(schedules: Sequence[Schedule], code: DeliveryCode) -> None:
     withdraw([one.id for one in schedules if not one.audience], code, announced=announced)
 
 
-_CHANGED = ("id", "state", "error", "next_fire_at", "snoozed_until", "deleted_at", "tags", "version", "updated_at")
-_UPDATE = """
-UPDATE schedules_schedule s
-   SET state = m.state, error = m.error, next_fire_at = m.next_fire_at, snoozed_until = m.snoozed_until,
-       deleted_at = m.deleted_at, tags = m.tags, version = m.version, updated_at = m.updated_at
-  FROM jsonb_to_recordset(%s::jsonb)
-       AS m(id uuid, state text, error text, next_fire_at timestamptz, snoozed_until timestamptz,
-            deleted_at timestamptz, tags text[], version int, updated_at timestamptz)
- WHERE s.id = m.id
-"""
+_CHANGED = ("state", "error", "next_fire_at", "snoozed_until", "deleted_at", "tags", "version", "updated_at")
 
 
 def _save(
@@ -179,8 +168,7 @@ def _save(
     for schedule in schedules:
         schedule.version += 1
         schedule.updated_at = now
-    rows = [{name: getattr(one, name) for name in _CHANGED} for one in schedules]
-    change(_UPDATE, [json.dumps(rows, default=str)])
+    Schedule.objects.bulk_update(schedules, _CHANGED)
     mirror.switch(schedules)
     details = detail or {}
     ScheduleEvent.objects.bulk_create(

@@ -19,7 +19,7 @@ from jobs.batches import audiences
 from jobs.checks import results
 from jobs.checks.check_now import Checked
 from jobs.checks.results import Check
-from notifications.deliveries.outcomes import last_troubles
+from notifications.deliveries.history import last_troubles
 from notifications.models import Notification
 from people.access.requests import PersonRequest
 from people.models import User
