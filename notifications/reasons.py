@@ -38,10 +38,13 @@ class DeliveryCode(Codes):
         "topic-token",
         _("The server does not let this channel write to its topic. Give the channel an access token."),
     )
-    ACCESS_TOKEN = "access-token", "{service} does not accept the access token. Enter a new one on the channel's page."
+    ACCESS_TOKEN = (
+        "access-token",
+        _("{service:service} does not accept the access token. Enter a new one on the channel's page."),
+    )
     NOT_IN_ROOM = (
         "not-in-room",
-        "The account may not write in this room. Invite it, join the room with it, and allow it to send messages.",
+        _("The account may not write in this room. Invite it, join the room with it, and allow it to send messages."),
     )
     WEBHOOK_TOKEN = (
         "webhook-token",

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_lazy as _, gettext_noop
 
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.messages.text import utf8
@@ -105,4 +105,4 @@ def _judge(response: Response) -> Answer:
             return Rejected(Reason(DeliveryCode.NOT_IN_ROOM))
     milliseconds = error.get("retry_after_ms")
     wait = milliseconds / 1000 if isinstance(milliseconds, int) and not isinstance(milliseconds, bool) else None
-    return post.refused("the homeserver", response, wait)
+    return post.refused(gettext_noop("the homeserver"), response, wait)

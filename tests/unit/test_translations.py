@@ -92,6 +92,9 @@ def _bare_strings(path: Path) -> Iterator[str]:
             said = _said_by(node)
         elif isinstance(node, ast.Assign) and {getattr(name, "id", "") for name in node.targets} & _ASSIGNED:
             said = [node.value]
+        elif isinstance(node, ast.ClassDef) and "Codes" in {getattr(base, "id", "") for base in node.bases}:
+            codes = [line.value for line in node.body if isinstance(line, ast.Assign)]
+            said = [code.elts[1] for code in codes if isinstance(code, ast.Tuple)]
         yield from (f"line {one.lineno}: {ast.unparse(one)}" for one in said if _is_bare(one))
 
 
