@@ -17,7 +17,6 @@ class InboundAddressAdmin(OwnedAdmin):
     list_display = ("label", "person", "scheme_label", "enabled", "created", "last_requests")
     list_filter = (Period,)
     fields = ("label", ("person", "enabled"), ("scheme_label", "options"), "fields", ("created", "last_requests"), "id")
-    search_fields = ("id",)
     search_help_text = _("An id, or the beginning of a person's email address.")
     empty_text = _("No inbound addresses yet. People make them on their own pages.")
 

@@ -24,7 +24,6 @@ class ConnectionAdmin(OwnedAdmin):
         (None, {"fields": (("label", "kind_name"), "address_summary", ("person", "state"), "why", "rows")}),
         (_("Instants"), {"fields": (("created", "verified"), ("working", "failing"), ("disabled", "removed"))}),
     )
-    search_fields = ("id",)
     search_help_text = _("A connection's id, or the beginning of a person's email address.")
     empty_text = _("Nobody has connected anything yet.")
 

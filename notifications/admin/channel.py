@@ -54,7 +54,6 @@ class ChannelAdmin(OwnedAdmin):
         (gettext_lazy("Ended"), {"fields": (("unsubscribed", "removed"),)}),
     )
     readonly_fields = [name for name in flatten_fieldsets(fieldsets) if name != "on_unknown"]
-    search_fields = ("id",)
     search_help_text = gettext_lazy("A channel's id, or the beginning of a person's email address.")
     empty_text = gettext_lazy("No channels yet. Each new account gets an inbox.")
     actions = ("disable", "enable")

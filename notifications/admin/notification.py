@@ -68,7 +68,6 @@ class NotificationAdmin(OwnedAdmin):
         ),
         (_("Technical details"), {"fields": (("id", "batch_id"),)}),
     )
-    search_fields = ("id",)
     search_help_text = _("A notification's id, a batch, or the beginning of a person's email address.")
     empty_text = _("No notifications yet. Each reminder that is due records one.")
 

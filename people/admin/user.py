@@ -46,6 +46,7 @@ class OwnedAdmin(ReadOnlyAdmin):
     related: ClassVar[tuple[str, ...]] = ("user",)
     ordering = ("-id",)
     link_lookups: ClassVar[tuple[str, ...]] = ("user__id__exact",)
+    search_fields: ClassVar[tuple[str, ...]] = ("id",)
 
     person = columns.column(_("person"), "user", to_person)
 
@@ -91,9 +92,6 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         return rows.filter(pk__in=person_ids(term))
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        return BaseAdmin.lookup_allowed(self, lookup, value, request)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Only a superuser may change rights."""
