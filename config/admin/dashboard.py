@@ -19,7 +19,7 @@ from work.admin.health import may_see
 from work.kinds import KINDS
 from work.reasons import Reason
 
-_KEY = "admin-dashboard"
+_KEY = "dashboard"
 _FRESH = 10  # seconds
 _CAUSES = 10
 # The chart, in units of its view box.
@@ -60,7 +60,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
                     "link": reverse(f"{KINDS[cause['kind']].dead_letters}_cause", args=[cause["cause"]]),
                     "name": _name(cause["kind"], cause["count"]),
                     "count": _said(cause["count"]),
-                    "reason": str(Reason.read(cause["code"], cause["params"])) or _("No reason"),
+                    "reason": str(Reason.read(cause["reason_code"], cause["reason_params"])) or _("No reason"),
                     "last": datetime.fromisoformat(cause["last"]),
                 }
                 for cause in counted["causes"]
@@ -78,18 +78,8 @@ def _count() -> dict[str, Any]:
         "at": timezone.now().isoformat(),
         "hours": [by_hour.get(ago, (0, 0)) for ago in range(health.HOURS)],
         "is_capped": any(row.counted == health.MOST for row in found),
-        "waiting": {row.kind: {"count": row.count, "late": row.late} for row in health.waiting()},
-        "causes": [
-            {
-                "kind": row.kind,
-                "cause": row.cause,
-                "count": row.count,
-                "last": row.last.isoformat(),
-                "code": row.reason_code,
-                "params": row.reason_params,
-            }
-            for row in health.causes(_CAUSES)
-        ],
+        "waiting": {row.kind: row._asdict() for row in health.waiting()},
+        "causes": [row._asdict() | {"last": row.last.isoformat()} for row in health.causes(_CAUSES)],
     }
 
 

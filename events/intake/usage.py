@@ -24,7 +24,9 @@ ON CONFLICT (user_id, shard) DO UPDATE
        minute_events = CASE WHEN u.minute = excluded.minute THEN u.minute_events ELSE 0 END + excluded.minute_events
 """  # noqa: S608 - constants only
 _READ = f"""
-SELECT p.events_per_day, p.event_megabytes_per_day,
+SELECT coalesce(p.events_per_day, %(events)s) AS most_events,
+       coalesce(p.event_megabytes_per_day, %(megabytes)s) * 1048576::bigint AS most_bytes,
+       %(a_minute)s::bigint AS most_a_minute,
        coalesce(sum(u.day_events) FILTER (WHERE u.day = {_TODAY}), 0)::bigint AS events,
        coalesce(sum(u.day_bytes) FILTER (WHERE u.day = {_TODAY}), 0)::bigint AS bytes,
        coalesce(sum(u.minute_events) FILTER (WHERE u.minute = {_MINUTE}), 0)::bigint AS this_minute,
@@ -57,18 +59,14 @@ class Used:
 
 
 def used(user_id: int) -> Used:
-    [row] = query(_READ, {"user": user_id})
-    events, megabytes = row.events_per_day, row.event_megabytes_per_day
-    return Used(
-        events=row.events,
-        most_events=settings.EVENTS_PER_PERSON_PER_DAY if events is None else events,
-        bytes=row.bytes,
-        most_bytes=(settings.EVENT_MEGABYTES_PER_PERSON_PER_DAY if megabytes is None else megabytes) * 1024 * 1024,
-        this_minute=row.this_minute,
-        most_a_minute=settings.EVENTS_PER_PERSON_PER_MINUTE,
-        next_minute=row.next_minute,
-        tomorrow=row.tomorrow,
-    )
+    values = {
+        "user": user_id,
+        "events": settings.EVENTS_PER_PERSON_PER_DAY,
+        "megabytes": settings.EVENT_MEGABYTES_PER_PERSON_PER_DAY,
+        "a_minute": settings.EVENTS_PER_PERSON_PER_MINUTE,
+    }
+    [row] = query(_READ, values, Used)
+    return row
 
 
 def check(user_id: int, events: int) -> None:

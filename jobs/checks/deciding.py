@@ -69,11 +69,7 @@ def _decide(claim: JobClaim, decision: Say | Nothing, changes: bool) -> None:
     if claim.told_at is not None:
         said = words.works_again(claim.send_as.title, _page(claim))
         wakes += owner_notices.record([_notice(claim, f"works again {claim.failing_since}", said)], claim.claimed_at)
-    if (
-        isinstance(decision, Nothing)
-        and decision.silent_since
-        and not (claim.source is None and _is_for_audience(claim))
-    ):
+    if isinstance(decision, Nothing) and decision.silent_since and _hears(claim):
         said = words.silent(claim.send_as.title, decision.silent_since, _page(claim))
         wakes += owner_notices.record([_notice(claim, f"silent {decision.silent_since}", said)], claim.claimed_at)
     if not claim.connection_works:
@@ -141,10 +137,8 @@ def _connection(claim: JobClaim) -> ConnectionQuerySet:
 
 
 def _is_to_tell(claim: JobClaim) -> bool:
-    """Whether the person hears of this failure now. Those of an audience hear of their own connections only."""
-    if claim.source is None and _is_for_audience(claim):
-        return False
-    if claim.on_error == OnError.AFTER and claim.failures + 1 < claim.errors_allowed:
+    """Whether the person hears of this failure now."""
+    if not _hears(claim) or (claim.on_error == OnError.AFTER and claim.failures + 1 < claim.errors_allowed):
         return False
     return claim.told_at is None or claim.claimed_at - claim.told_at >= _AGAIN_AFTER
 
@@ -221,6 +215,11 @@ def _notice(claim: JobClaim, cause: str, said: tuple[str, str]) -> Notice:
 
 def _page(claim: JobClaim) -> str:
     return words.page_of(None if _is_for_audience(claim) else claim.origin_id)
+
+
+def _hears(claim: JobClaim) -> bool:
+    """Whether the person hears how the check goes. Those of an audience hear of their own connections only."""
+    return claim.source is not None or not _is_for_audience(claim)
 
 
 def _is_for_audience(claim: JobClaim) -> bool:

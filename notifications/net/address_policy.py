@@ -23,10 +23,12 @@ Network = IPv4Network | IPv6Network
 EXAMPLE = "https://example.org/hooks/carillon"
 MAX_LENGTH = 2000
 
-# https://www.iana.org/assignments/iana-ipv4-special-registry
-_DENIED_V4 = tuple(
-    IPv4Network(network)
+# https://www.iana.org/assignments/ipv6-unicast-address-assignments
+_UNICAST_V6 = IPv6Network("2000::/3")
+_DENIED = tuple(
+    ip_network(network)
     for network in (
+        # https://www.iana.org/assignments/iana-ipv4-special-registry
         "0.0.0.0/8",  # "this network": Linux connects to itself
         "10.0.0.0/8",
         "100.64.0.0/10",  # shared by carriers; Alibaba's metadata host is in it
@@ -43,14 +45,6 @@ _DENIED_V4 = tuple(
         "203.0.113.0/24",
         "224.0.0.0/4",  # multicast
         "240.0.0.0/4",  # class E and broadcast
-    )
-)
-
-# https://www.iana.org/assignments/ipv6-unicast-address-assignments
-_UNICAST_V6 = IPv6Network("2000::/3")
-_DENIED_V6 = tuple(
-    IPv6Network(network)
-    for network in (
         "2001::/23",  # Teredo, ORCHID and other protocol assignments
         "2001:db8::/32",
         "2002::/16",  # 6to4 carries any IPv4 address
@@ -90,11 +84,9 @@ def permitted(address: str, allowed: Iterable[Network]) -> bool:
         if parsed.scope_id is not None:
             return False
         parsed = parsed.ipv4_mapped or parsed
-    if any(parsed in network for network in allowed if network.version == parsed.version):
+    if any(parsed in network for network in allowed):
         return True
-    if isinstance(parsed, IPv4Address):
-        return not any(parsed in network for network in _DENIED_V4)
-    return parsed in _UNICAST_V6 and not any(parsed in network for network in _DENIED_V6)
+    return (parsed.version == 4 or parsed in _UNICAST_V6) and not any(parsed in network for network in _DENIED)
 
 
 def permitted_port(port: int) -> bool:
