@@ -10,7 +10,7 @@ from jobs.batches import audiences
 from jobs.models.job import OnError
 from notifications.inputs.channels_form import channel_rows
 from notifications.models import Channel
-from schedules.inputs.dates_field import written
+from schedules.inputs.list_fields import written
 from schedules.models import Schedule
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.web.edit_form import refuse
 from people.models import User
 from schedules.firing import holidays
-from schedules.inputs.tags_field import TagsField
+from schedules.inputs.list_fields import TagsField
 from schedules.models import Holiday
 from schedules.parts import tags
 

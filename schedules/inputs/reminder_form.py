@@ -1,4 +1,4 @@
-"""The form of a reminder: text, what it checks, timing, channels."""
+"""The form of a reminder: text, what it checks, timing, channels, and what happens if it is late."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -7,10 +7,13 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
-from django.utils.translation import gettext_lazy as _
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
+from common.texts.numbers import grouped, grouped_lazy
+from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
-from common.web.edit_form import SharedFields, refuse
+from common.web.edit_form import SharedFields, WholeNumberField, refuse
 from notifications.inputs.channels_form import ChannelsForm
 from notifications.inputs.text_fields import BodyField, TitleField
 from notifications.messages import text
@@ -20,30 +23,90 @@ from schedules.changes import editing
 from schedules.inputs.audience_form import AudienceForm
 from schedules.inputs.differences import differences
 from schedules.inputs.job_form import JobForm
-from schedules.inputs.late_form import LateForm
-from schedules.inputs.tags_field import TagsField
+from schedules.inputs.list_fields import TagsField
 from schedules.inputs.timing_form import first_values, typed
 from schedules.models import Schedule
 from schedules.parts import tags, words
 
+LONGEST_GRACE = 7 * 24 * 3600  # seconds
+LONGEST_SPREAD = 24 * 3600  # seconds
+LONGEST_STALE = 30 * 24 * 3600  # seconds
+
+
+def _seconds(label: StrOrPromise, initial: int, most: int, help_text: StrOrPromise) -> WholeNumberField:
+    number = format_lazy(
+        gettext_lazy("Enter a whole number of seconds from 0 to {most}, such as {initial}."),
+        most=grouped_lazy(most),
+        initial=initial,
+    )
+    return WholeNumberField(label, 0, most, number, help_text=help_text, initial=initial)
+
+
+class LateForm(forms.Form):
+    """An empty field means its initial value."""
+
+    misfire = forms.ChoiceField(
+        label=gettext_lazy("If Carillon was off"),
+        choices=Schedule.Misfire.choices,
+        required=False,
+        initial=Schedule.Misfire.LATEST,
+        help_text=gettext_lazy("One-time reminders are always sent, even if late."),
+        error_messages={"invalid_choice": gettext_lazy("Choose the newest missed one, every missed one, or none.")},
+    )
+    grace = _seconds(
+        gettext_lazy("Missed after"), 60, LONGEST_GRACE, gettext_lazy("Seconds of delay that do not count as missed.")
+    )
+    spread = _seconds(
+        gettext_lazy("Spread over"),
+        0,
+        LONGEST_SPREAD,
+        gettext_lazy("Maximum delay in seconds, so that not everything is sent at once."),
+    )
+
+    stale_after = WholeNumberField(
+        gettext_lazy("Do not send if older than"),
+        1,
+        LONGEST_STALE,
+        format_lazy(
+            gettext_lazy("Enter a whole number of seconds from 1 to {most}, such as 3600, or leave it empty."),
+            most=grouped_lazy(LONGEST_STALE),
+        ),
+        help_text=gettext_lazy("Seconds after it was due. One-time reminders are dropped too. Empty: no limit."),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        for name in {"misfire", "grace", "spread"} & cleaned.keys():
+            if cleaned[name] in (None, ""):
+                cleaned[name] = self.fields[name].initial
+        stale_after, spread = cleaned.get("stale_after"), cleaned.get("spread", 0)
+        if stale_after and stale_after <= spread:
+            said = _("Enter more than the spread of %(spread)s s, or leave this empty.") % {"spread": grouped(spread)}
+            refuse(self, "stale_after", "within_spread", said)
+        return cleaned
+
 
 class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
-    title = TitleField(check=text.check, example=_("Water the plants"))
+    title = TitleField(check=text.check, example=gettext_lazy("Water the plants"))
     body = BodyField(
         check=text.check,
-        help_text=_("Placeholders: {name}, {schedule} (the title), {slot}, {date} and {time} (when it was due)."),
+        help_text=gettext_lazy(
+            "Placeholders: {name}, {schedule} (the title), {slot}, {date} and {time} (when it was due)."
+        ),
     )
     tags = TagsField(
-        label=_("Tags"), required=False, help_text=_("Words to find it by, separated by commas, such as home, health.")
+        label=gettext_lazy("Tags"),
+        required=False,
+        help_text=gettext_lazy("Words to find it by, separated by commas, such as home, health."),
     )
     category = forms.SlugField(
-        label=_("Category"),
+        label=gettext_lazy("Category"),
         required=False,
         max_length=50,
-        help_text=_("One word, such as plants. Your webhooks get it."),
+        help_text=gettext_lazy("One word, such as plants. Your webhooks get it."),
         error_messages={
-            "invalid": _("Use letters, digits, “-” and “_” only, such as house-plants."),
-            "max_length": _("This category is %(show_value)d characters long; at most %(limit_value)d fit."),
+            "invalid": gettext_lazy("Use letters, digits, “-” and “_” only, such as house-plants."),
+            "max_length": gettext_lazy("This category is %(show_value)d characters long; at most %(limit_value)d fit."),
         },
     )
 

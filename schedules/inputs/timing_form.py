@@ -15,7 +15,7 @@ from common.web.edit_form import WholeNumberField, refuse
 from schedules import rules
 from schedules.firing.forecast import Coming, Forecast, Silent
 from schedules.inputs import repeat_form
-from schedules.inputs.dates_field import DatesField
+from schedules.inputs.list_fields import DatesField
 from schedules.inputs.repeat_form import RepeatForm, number
 from schedules.models import Schedule
 from schedules.parts.slots import Slots, left, settled

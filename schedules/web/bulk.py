@@ -22,7 +22,7 @@ from people.user_lock import with_user_lock
 from schedules.changes import bulk, editing
 from schedules.changes.bulk import Action, Obstacle
 from schedules.firing import fire
-from schedules.inputs.tags_field import OneTagField
+from schedules.inputs.list_fields import OneTagField
 from schedules.models import Schedule
 from schedules.parts import words
 from schedules.web.list_filter import ListFilter

@@ -109,7 +109,7 @@ FIGURES = [
     ("schedules.agenda.feed", "MOST", "{} entries"),
     ("schedules.firing.holidays", "MOST", "{} holidays"),
     ("schedules.firing.misfire", "MOST_SENT", "at most {} messages at once"),
-    ("schedules.inputs.dates_field", "MOST", "{} dates left out"),
+    ("schedules.inputs.list_fields", "MOST_DATES", "{} dates left out"),
     ("schedules.job_kinds.calendar_import", "LARGEST", "Of a calendar {} MiB"),
     ("schedules.job_kinds.calendar_import", "MOST", "{} events and"),
     ("schedules.job_kinds.report_queries", "MOST_COUNTED", "{} failures"),

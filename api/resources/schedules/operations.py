@@ -26,7 +26,7 @@ from people.user_lock import lock_in_transaction, lock_user
 from schedules.changes import bulk, editing
 from schedules.changes.bulk import Action
 from schedules.firing import fire
-from schedules.inputs.tags_field import OneTagField
+from schedules.inputs.list_fields import OneTagField
 from schedules.models import Schedule
 from schedules.parts import tags, words
 
@@ -226,8 +226,7 @@ def change_schedules(request: ApiRequest, body: Bulk) -> HttpResponse:
             raise invalid(FieldError("tag", " ".join(error.messages))) from None
         mine = Schedule.objects.for_user(request.auth.user).filter(id__in=body.ids)
         done = bulk.apply(mine, Action(body.action), fire.read_clock().now, request.auth.user, tag)
-        changed = [str(schedule.id) for schedule in done.changed]
-        return answer({"changed": changed, "left_out": dict(done.left_out)})
+        return answer({"changed": [str(one.id) for one in done.changed], "left_out": dict(done.left_out)})
 
 
 @router.post("/{uuid:schedule_id}/snooze", response=ScheduleDocument, summary="Snooze a schedule")
