@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.utils.functional import Promise
 from pydantic import BaseModel
 
 from api.protocol.fields import written
@@ -34,11 +35,16 @@ def fields_of(model: type[BaseModel], row: object, **others: Any) -> dict[str, A
     return found
 
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+def _plain(value: Any) -> Any:
+    """For what JSON does not know, such as a label in the caller's language. Raises KeyError."""
+    return str(value) if isinstance(value, Promise) else _WRITERS[type(value)](value)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, default=_plain).encode
 
 
 def answer(document: Any, status: int = 200, **headers: str) -> HttpResponse:
-    """`document` as JSON; its instants are text already (see `fields_of`)."""
+    """`document` as JSON."""
     return HttpResponse(to_json(document), status=status, content_type="application/json", headers=headers)
 
 

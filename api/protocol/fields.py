@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from django import forms
+from django.core import validators
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -57,11 +58,24 @@ FewNames = BeforeValidator(_few_names)
 """For an object whose names a form knows: each wrong one is an error."""
 
 
+_LIMITS: dict[type, str] = {
+    validators.MinValueValidator: "minimum",
+    validators.MaxValueValidator: "maximum",
+    validators.MinLengthValidator: "minLength",
+    validators.MaxLengthValidator: "maxLength",
+}
+
+
 def limits(field: forms.Field) -> dict[str, Any]:
     """The values that a form's field takes, for the document; the form itself validates."""
-    names = {"min_value": "minimum", "max_value": "maximum", "min_length": "minLength", "max_length": "maxLength"}
-    found = {named: getattr(field, name, None) for name, named in names.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    checks: list[Any] = field.validators
+    choices: Any = getattr(field, "choices", None)
+    found: dict[str, Any] = {_LIMITS[type(one)]: one.limit_value for one in checks if type(one) in _LIMITS}
+    if type(field) is forms.ChoiceField and choices:
+        found["enum"] = [value for value, _ in choices if value]
+    elif isinstance(field, forms.SlugField):
+        found["pattern"] = "^[-a-zA-Z0-9_]*$"
+    return found
 
 
 def limited(form: type[forms.Form] | type[forms.ModelForm[Any]]) -> ConfigDict:

@@ -37,18 +37,6 @@ _PROBLEM = {
             },
         },
     },
-    "examples": [
-        {
-            "type": "/api/v1/problems/invalid",
-            "code": "invalid",
-            "title": "Something in this request is not valid.",
-            "status": 422,
-            "detail": "See errors.",
-            "errors": [
-                {"field": "timing.daily.time", "detail": "Write the time as hours and minutes.", "code": "time"}
-            ],
-        }
-    ],
 }
 _KEY = {
     "in": "header",
@@ -132,10 +120,10 @@ class Api(NinjaAPI):
         """Takes 0.3 s to make, and anybody may ask for it."""
         schema = super().get_openapi_schema()
         schemas = schema["components"]["schemas"]
+        schemas["Problem"] = _PROBLEM
         del schemas["Place"]  # its parameters stand at each list
         for name, examples in _EXAMPLES.items():
             schemas[name]["examples"] = [_example(schemas[name], given) for given in examples]
-        schemas["Problem"] = _PROBLEM
         schema["components"]["headers"] = _HEADERS
         schema["servers"] = [{"url": settings.BASE_URL}]
         schema["tags"] = [{"name": name, "description": description} for name, description in _TAGS.items()]

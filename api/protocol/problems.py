@@ -122,5 +122,9 @@ def of_status(status: int, detail: str = "", headers: Mapping[str, str] | None =
     return Problem(status, code, title, detail or remedy, headers=headers)
 
 
+def too_many_checks(title: str, refusal: object) -> Problem:
+    return Problem(429, "too-many-checks", title, str(refusal), headers={"Retry-After": "60"})
+
+
 def conflict(detail: str, **more: Any) -> Problem:
     return Problem(409, "conflict", "This is not possible as things stand.", detail, **more)

@@ -14,7 +14,7 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Body, FewNames, Instant, Search, limited
 from api.protocol.idempotency import HEADER
-from api.protocol.problems import FieldError, Problem, conflict, errors, invalid
+from api.protocol.problems import FieldError, conflict, errors, invalid, too_many_checks
 from api.resources.channels.documents import FieldDocument, field_documents, refuse_unknown
 from jobs import connections
 from jobs.changes import connections as changes
@@ -91,7 +91,7 @@ def list_connections(request: ApiRequest, kind: Search | None = None, *, page: Q
 def list_connection_kinds(request: ApiRequest) -> HttpResponse:
     """Each with the fields that a new connection of it takes."""
     kinds = [
-        {"kind": kind.name, "label": str(kind.label), "about": str(kind.about), "fields": field_documents(kind.form)}
+        fields_of(ConnectionKindDocument, kind, kind=kind.name, fields=field_documents(kind.form))
         for kind in connections.all()
     ]
     return answer({"items": kinds})
@@ -146,9 +146,7 @@ def check_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
     try:
         changes.check(found)
     except changes.TooMany as refusal:
-        raise Problem(
-            429, "too-many-checks", "It was not checked.", str(refusal), headers={"Retry-After": "60"}
-        ) from None
+        raise too_many_checks("It was not checked.", refusal) from None
     return _show(_own(request, connection_id))
 
 

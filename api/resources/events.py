@@ -78,20 +78,10 @@ class EventBody(Body):
     )
 
     def envelope(self, topic_id: UUID | None) -> Envelope:
-        given = {"key": self.id} if self.id is not None else {}
-        return Envelope(
-            type=self.type,
-            data=self.data,
-            source=self.source,
-            occurred_at=self.time,
-            correlation_id=self.correlation_id,
-            hops=self.hops,
-            delay=self.delay,
-            topic_id=topic_id,
-            audience=self.to.kind if self.to else "",
-            audience_key=self.to.key if self.to else "",
-            **given,
-        )
+        given = {name: getattr(self, name) for name in ("type", "data", "source", "correlation_id", "hops", "delay")}
+        given |= {} if self.id is None else {"key": self.id}
+        given |= {"audience": self.to.kind, "audience_key": self.to.key} if self.to else {}
+        return Envelope(**given, occurred_at=self.time, topic_id=topic_id)
 
 
 _ONE, _LIST = CHOICES
@@ -218,7 +208,7 @@ def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
         ledger.record(request.auth.user.pk, envelopes)
     except usage.QuotaReached as reached:
         raise _quota(reached) from None
-    return answer({"ids": [str(one.key) for one in envelopes]}, 202)
+    return answer({"ids": [one.key for one in envelopes]}, 202)
 
 
 def _topics(request: ApiRequest, body: EventsBody) -> dict[str, UUID]:
@@ -277,7 +267,7 @@ def replay_event(request: ApiRequest, event_id: UUID) -> HttpResponse:
     is handled again itself, and keeps its id."""
     found = get_object_or_404(Event.objects.for_user(request.auth.user), key=event_id)
     try:
-        return answer({"ids": [str(ledger.replay(found, request.auth.user))]}, 202)
+        return answer({"ids": [ledger.replay(found, request.auth.user)]}, 202)
     except usage.QuotaReached as reached:
         raise _quota(reached) from None
 

@@ -147,7 +147,7 @@ def replay_inbound_request(request: ApiRequest, inbound_request_id: UUID) -> Htt
     came = receive.replay(kept.address, kept)
     if not came.keys:
         raise conflict(f"No event came of it. {came.reason}")
-    return answer({"ids": [str(key) for key in came.keys]}, 202)
+    return answer({"ids": came.keys}, 202)
 
 
 def _own(request: ApiRequest, address_id: UUID) -> InboundAddress:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Data, Instant, Texts
+from api.protocol.fields import Body, Data, Instant, Texts, limited
 from api.protocol.problems import FieldError, Problem, invalid, require_valid
 from common.web.paging import LAST_ID, Span
 from notifications.channels.text_preview import Reading
@@ -156,30 +156,6 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
 _FURTHEST = timedelta(days=366)
 
 
-class NotificationBody(Body):
-    title: str = Field(description="Sent as it is.", json_schema_extra={"minLength": 1, "maxLength": text.MAX_SUBJECT})
-    body: str = Field("", description="Sent as it is.", json_schema_extra={"maxLength": text.MAX_BODY})
-    channels: Texts = Field(
-        description="Ids of your channels. Each gets the message.", json_schema_extra={"minItems": 1}
-    )
-    send_at: Instant | None = Field(None, description="Not before this; at most a year ahead. Without it, now.")
-    urgent: bool = Field(False, description="Also sent during your quiet hours.")
-    category: str = Field(
-        "",
-        description="A word of yours. Webhooks get it.",
-        json_schema_extra={"pattern": "^[-a-zA-Z0-9_]*$", "maxLength": 50},
-    )
-    data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
-
-
-class Accepted(BaseModel):
-    """`id` is the notification's. Each delivery is one channel's."""
-
-    id: UUID
-    batch_id: UUID
-    deliveries: list[UUID]
-
-
 class MessageForm(forms.Form):
     """Texts and channels with the limits and the words of the reminder's form, without its placeholders."""
 
@@ -206,6 +182,28 @@ class MessageForm(forms.Form):
         return " ".join(self.cleaned_data["title"].split())
 
 
+class NotificationBody(Body):
+    model_config = limited(MessageForm)
+
+    title: str = Field(description="Sent as it is.", json_schema_extra={"minLength": 1})
+    body: str = Field("", description="Sent as it is.")
+    channels: Texts = Field(
+        description="Ids of your channels. Each gets the message.", json_schema_extra={"minItems": 1}
+    )
+    send_at: Instant | None = Field(None, description="Not before this; at most a year ahead. Without it, now.")
+    urgent: bool = Field(False, description="Also sent during your quiet hours.")
+    category: str = Field("", description="A word of yours. Webhooks get it.")
+    data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
+
+
+class Accepted(BaseModel):
+    """`id` is the notification's. Each delivery is one channel's."""
+
+    id: UUID
+    batch_id: UUID
+    deliveries: list[UUID]
+
+
 @router.post("", response={202: Accepted}, summary="Send a message")
 def send_message(request: ApiRequest, body: NotificationBody) -> HttpResponse:
     """To verified channels of yours. Waits for the end of your quiet hours, unless it is urgent."""
@@ -220,11 +218,7 @@ def send_message(request: ApiRequest, body: NotificationBody) -> HttpResponse:
         sent = send.send(user, now, **form.cleaned_data, send_at=body.send_at, urgent=body.urgent, data=data)
     except send.TooMany as refusal:
         raise Problem(429, "too-many-messages", "This message was not sent.", str(refusal)) from None
-    accepted = {
-        "id": str(sent.notification_id),
-        "batch_id": str(sent.batch_id),
-        "deliveries": [str(key) for key in sent.deliveries],
-    }
+    accepted = fields_of(Accepted, sent, id=sent.notification_id)
     return answer(accepted, 202, Location=reverse("api:read_notification", args=[sent.notification_id]))
 
 

@@ -30,7 +30,6 @@ from events.rules import changes, preview, words
 from events.rules.changes import PLAIN
 from notifications.channels import text_preview
 from notifications.inputs.channels_form import IN_ORDER
-from notifications.messages import text
 from notifications.models import Channel
 from people.models import User
 from people.user_lock import lock_user
@@ -117,11 +116,7 @@ class RuleBody(Body):
         [], description="All must hold.", json_schema_extra={"maxItems": MOST_CONDITIONS}
     )
     title: str = Field(description="Placeholders as in `body`.", json_schema_extra={"minLength": 1})
-    body: str = Field(
-        "",
-        description="Placeholders: {type}, {source}, {time}, {id}, and {data.…} for a field.",
-        json_schema_extra={"maxLength": text.MAX_BODY},
-    )
+    body: str = Field("", description="Placeholders: {type}, {source}, {time}, {id}, and {data.…} for a field.")
     channels: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
     in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
     escalate_after: int | None = Field(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -15,13 +16,13 @@ from django.utils import timezone
 from ninja import Query, Router
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema as Shown
 
-from api.protocol import paging, versions
+from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, secret_answer
 from api.protocol.fields import Body, Instant, Texts
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, errors, invalid
-from api.resources.channels.operations import too_many
+from api.resources.channels.operations import etag, locked, too_many
 from notifications import providers
 from notifications.channels import changes, verification
 from notifications.channels.forms import LabelForm, change_form
@@ -30,7 +31,6 @@ from notifications.messages.change_types import CHOICES, STATUS
 from notifications.models import Channel
 from notifications.net import address_checks
 from people import codes
-from people.user_lock import lock_user
 
 router = Router(tags=["channels"], auth=Bearer("channels"))
 
@@ -116,7 +116,7 @@ def create_status_webhook(request: ApiRequest, body: StatusWebhookBody) -> HttpR
     channel.refresh_from_db()
     shown = document(channel) | {"secret": channel.destination().secrets["secret"]}
     location = reverse("api:read_status_webhook", args=[channel.id])
-    return secret_answer(shown, 201, Location=location, ETag=_etag(channel))
+    return secret_answer(shown, 201, Location=location, ETag=etag(channel))
 
 
 @router.get("/{uuid:webhook_id}", response=StatusWebhook, summary="Read a status webhook")
@@ -184,7 +184,7 @@ def test_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
     with _changing(request, webhook_id) as channel, _refusals():
         if channel.verified_at is None:
             raise conflict("It is not verified yet. Send the code to verify.")
-        return answer({"delivery_id": str(changes.send_test(channel, timezone.now()))}, 202)
+        return answer({"delivery_id": changes.send_test(channel, timezone.now())}, 202)
 
 
 @router.post("/{uuid:webhook_id}/enable", response=StatusWebhook, summary="Enable a status webhook")
@@ -213,13 +213,7 @@ def _own(request: ApiRequest) -> QuerySet[Channel]:
     return Channel.objects.for_user(request.auth.user).filter(provider=STATUS)
 
 
-@contextmanager
-def _changing(request: ApiRequest, webhook_id: UUID) -> Iterator[Channel]:
-    """Lock it in a transaction, if it is as `If-Match` says. Raises problems 404 and 412."""
-    with lock_user(request.auth.user):
-        found = get_object_or_404(_own(request).select_for_update(no_key=True), id=webhook_id)
-        versions.require(request, changes.fingerprint(found), lambda: document(found))
-        yield found
+_changing = partial(locked, shown=document, provider=STATUS)
 
 
 def _unverified(request: ApiRequest, webhook_id: UUID) -> Channel:
@@ -246,9 +240,5 @@ def _refusals() -> Iterator[None]:
         raise too_many(refusal) from None
 
 
-def _etag(channel: Channel) -> str:
-    return versions.etag(changes.fingerprint(channel))
-
-
 def _show(channel: Channel, status: int = 200) -> HttpResponse:
-    return answer(document(channel), status, ETag=_etag(channel))
+    return answer(document(channel), status, ETag=etag(channel))

@@ -89,31 +89,25 @@ def _fields(channel: Channel) -> dict[str, Any]:
 
 
 def kind_document(provider: Provider) -> dict[str, Any]:
-    return {
-        "kind": provider.kind,
-        "label": str(provider.label),
-        "notice": provider.notice(),
-        "fields": field_documents(provider.form),
-    }
+    return fields_of(KindDocument, provider, notice=provider.notice(), fields=field_documents(provider.form))
 
 
 def field_documents(form: type[forms.Form]) -> list[dict[str, Any]]:
     return [
-        {
-            "name": name,
-            "label": str(field.label),
-            "help": str(field.help_text),
-            "required": field.required,
-            "max_length": getattr(field, "max_length", None),
-            "choices": choices_of(field),
-        }
+        field_document(name, field) | {"max_length": getattr(field, "max_length", None)}
         for name, field in form.base_fields.items()
     ]
 
 
-def choices_of(field: forms.Field) -> list[str] | None:
+def field_document(name: str, field: forms.Field) -> dict[str, Any]:
     choices: Any = getattr(field, "choices", None)
-    return None if choices is None else [str(value) for value, _ in choices]
+    return {
+        "name": name,
+        "label": field.label,
+        "help": field.help_text,
+        "required": field.required,
+        "choices": None if choices is None else [str(value) for value, _ in choices],
+    }
 
 
 Fields = Annotated[dict[str, str | int | None], FewNames]

@@ -1,7 +1,8 @@
 """List, add, read, change, verify, test, enable and remove channels, and replace a signing secret."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -13,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer, secret_answer
+from api.protocol.answers import answer, fields_of, secret_answer
 from api.protocol.fields import Body, Instant, Search, limited, written
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, Problem, conflict, invalid, require_valid
@@ -43,24 +44,30 @@ router = Router(tags=["channels"], auth=Bearer("channels"))
 REFUSALS = (codes.TooSoon, verification.CodeRefused, verification.TooMany)
 
 
-def own(request: ApiRequest, channel_id: UUID) -> Channel:
+def own(
+    request: ApiRequest, channel_id: UUID, shown: Callable[[Channel], dict[str, Any]] = document, **which: str
+) -> Channel:
     """The caller's channel, at the version of `If-Match`. Raises problems 404 and 412."""
-    found = get_object_or_404(Channel.objects.for_user(request.auth.user), id=channel_id)
+    found = get_object_or_404(Channel.objects.for_user(request.auth.user), id=channel_id, **which)
     if request.method != "GET":
-        versions.require(request, changes.fingerprint(found), lambda: document(found))
+        versions.require(request, changes.fingerprint(found), lambda: shown(found))
     return found
 
 
 @contextmanager
-def locked(request: ApiRequest, channel_id: UUID) -> Iterator[Channel]:
+def locked(request: ApiRequest, channel_id: UUID, **options: Any) -> Iterator[Channel]:
     """As `own`, locked in a transaction."""
     with lock_user(request.auth.user):
         Channel.objects.select_for_update(no_key=True).filter(id=channel_id, user=request.auth.user).first()
-        yield own(request, channel_id)
+        yield own(request, channel_id, **options)
+
+
+def etag(channel: Channel) -> str:
+    return versions.etag(changes.fingerprint(channel))
 
 
 def show(channel: Channel, status: int = 200) -> HttpResponse:
-    return answer(document(channel), status, ETag=versions.etag(changes.fingerprint(channel)))
+    return answer(document(channel), status, ETag=etag(channel))
 
 
 @router.get("", response=paging.Page[ChannelDocument], summary="List channels")
@@ -144,10 +151,8 @@ def _new(channel: Channel, status: int, *, to_verify: bool, reveals: bool) -> Ht
     revealed = providers.get(channel.provider).revealed if reveals else ""
     secret = channel.destination().secrets.get(revealed) if revealed else None
     told = document(channel) | {"secret": secret, "code_sent": sent, "detail": detail}
-    headers = {"ETag": versions.etag(changes.fingerprint(channel))}
-    if status == 201:
-        headers["Location"] = reverse("api:read_channel", args=[channel.id])
-    return (secret_answer if secret else answer)(told, status, **headers)
+    place = {"Location": reverse("api:read_channel", args=[channel.id])} if status == 201 else {}
+    return (secret_answer if secret else answer)(told, status, ETag=etag(channel), **place)
 
 
 class CodeBody(Body):
@@ -210,7 +215,7 @@ def test_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
         delivery = Delivery.objects.get(id=changes.send_test(channel, timezone.now()))
     except verification.TooMany as refusal:
         raise too_many(refusal) from None
-    sent = {"notification_id": str(delivery.notification_id), "delivery_id": str(delivery.id)}
+    sent = fields_of(TestSent, delivery, delivery_id=delivery.id)
     return answer(sent, 202, Location=reverse("api:read_notification", args=[delivery.notification_id]))
 
 
@@ -240,7 +245,7 @@ def replace_secret(request: ApiRequest, channel_id: UUID) -> HttpResponse:
         "secret": destination.secrets[provider.revealed],
         "old_until": written(provider.overlap_ends(destination, now)[0]),
     }
-    return secret_answer(told, ETag=versions.etag(changes.fingerprint(channel)))
+    return secret_answer(told, ETag=etag(channel))
 
 
 def too_many(refusal: Exception) -> Problem:

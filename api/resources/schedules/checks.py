@@ -6,15 +6,14 @@ from uuid import UUID
 from django import forms
 from django.http import Http404, HttpResponse
 from django.urls import reverse
-from django.utils.functional import Promise
 from ninja import Router
 from pydantic import BaseModel, Field
 
 from api.protocol.access import ApiRequest, Bearer
-from api.protocol.answers import answer
+from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Instant
-from api.protocol.problems import Problem, conflict
-from api.resources.channels.documents import choices_of
+from api.protocol.problems import conflict, too_many_checks
+from api.resources.channels.documents import field_document
 from api.resources.schedules import documents
 from api.resources.schedules.documents import CheckBody
 from api.resources.schedules.job import NotTaken, default_of
@@ -134,52 +133,39 @@ def check_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
 
 def _checked(checked: Checked, *, is_new: bool = True) -> HttpResponse:
     if checked.reason.code == JobCode.TOO_OFTEN:
-        raise Problem(
-            429, "too-many-checks", "Nothing was checked.", str(checked.reason), headers={"Retry-After": "60"}
-        )
+        raise too_many_checks("Nothing was checked.", checked.reason)
     here = {"Location": reverse("api:get_check", args=[checked.id]), "Retry-After": "1"} if checked.is_open else {}
     return answer(
-        {
-            "id": str(checked.id),
-            "outcome": checked.outcome,
-            "code": checked.reason.code,
-            "text": checked.said,
-            "title": checked.text and checked.text.subject,
-            "body": checked.text and checked.text.body,
-            "not_taken": not_taken(checked.reason.params),
-            "silent_since": silent_since(checked.reason.params),
-        },
+        fields_of(
+            CheckNowDocument,
+            checked,
+            code=checked.reason.code,
+            text=checked.said,
+            title=checked.text and checked.text.subject,
+            body=checked.text and checked.text.body,
+            not_taken=not_taken(checked.reason.params),
+            silent_since=silent_since(checked.reason.params),
+        ),
         202 if checked.is_open and is_new else 200,
         **here,
     )
 
 
 def _kind(kind: JobKind) -> dict[str, Any]:
-    return {
-        "name": kind.name,
-        "label": str(kind.label),
-        "about": str(kind.about),
-        "queue": queue_of(kind.name),
-        "connection": kind.connection,
-        "needs_connection": bool(kind.connection) and kind.needs_connection,
-        "speaks": kind.speaks,
-        "placeholders": kind.examples(),
-        "title": str(kind.title),
-        "body": str(kind.body),
-        "fields": [_field(name, field) for name, field in kind.form.base_fields.items()],
-    }
+    return fields_of(
+        JobKindDocument,
+        kind,
+        queue=queue_of(kind.name),
+        needs_connection=bool(kind.connection) and kind.needs_connection,
+        placeholders=kind.examples(),
+        fields=[_field(name, field) for name, field in kind.form.base_fields.items()],
+    )
 
 
 def _field(name: str, field: forms.Field) -> dict[str, Any]:
     initial = default_of(field)
-    if isinstance(initial, Promise):
-        initial = str(initial)
-    return {
-        "name": name,
-        "label": str(field.label or name.replace("_", " ").capitalize()),
-        "help": str(field.help_text),
+    return field_document(name, field) | {
+        "label": field.label or name.replace("_", " ").capitalize(),
         "type": next((named for kind, named in _TYPES if isinstance(field, kind)), "text"),
-        "required": field.required,
         "default": False if initial is None and isinstance(field, forms.BooleanField) else initial,
-        "choices": choices_of(field),
     }

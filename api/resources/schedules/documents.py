@@ -18,7 +18,6 @@ from common.times.civil_time import local
 from jobs import kinds
 from jobs.batches import audiences
 from notifications.inputs.channels_form import IN_ORDER
-from notifications.messages import text
 from notifications.models import Channel
 from people.models import User
 from schedules.inputs.audience_form import audience_of
@@ -141,11 +140,7 @@ class ScheduleBody(Body):
     model_config = limited(ReminderForm)
 
     title: str = Field(description="Placeholders as in `body`.", json_schema_extra={"minLength": 1})
-    body: str = Field(
-        "",
-        description="Placeholders: {name}, {schedule}, {slot}, {date} and {time}.",
-        json_schema_extra={"maxLength": text.MAX_BODY},
-    )
+    body: str = Field("", description="Placeholders: {name}, {schedule}, {slot}, {date} and {time}.")
     timing: Timing
     time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")
     channels: Texts = Field(
@@ -163,19 +158,11 @@ class ScheduleBody(Body):
     ends_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires after it.")
     excluded: Texts = Field([], description="Dates on which nothing fires.", examples=[["2026-12-25"]])
     max_count: int | None = Field(None, description="How often it rings at most.")
-    misfire: str = Field(
-        "latest",
-        description="If it was missed, send the `latest`, `all`, or none (`skip`).",
-        json_schema_extra={"enum": [*Schedule.Misfire.values]},
-    )
+    misfire: str = Field("latest", description="If it was missed, send the `latest`, `all`, or none (`skip`).")
     grace: int = Field(60, description="Seconds of delay that do not count as missed.")
     spread: int = Field(0, description="Maximum delay in seconds, so that not everything is sent at once.")
     stale_after: int | None = Field(None, description="Seconds after which it is not sent any more.")
-    category: str = Field(
-        "",
-        description="A word of yours. Webhooks get it, and the list filters by it.",
-        json_schema_extra={"pattern": "^[-a-zA-Z0-9_]*$"},
-    )
+    category: str = Field("", description="A word of yours. Webhooks get it, and the list filters by it.")
     tags: Texts = Field([], description="At most 10 words of yours, each of up to 30 characters.", examples=[["home"]])
     data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
 
@@ -187,7 +174,7 @@ class CheckBody(Body):
 
     job: JobBody
     title: str = ""
-    body: str = Field("", json_schema_extra={"maxLength": text.MAX_BODY})
+    body: str = ""
 
 
 class SchedulePatch(ScheduleBody):

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, written
+from api.protocol.fields import Body, Instant
 from api.protocol.problems import FieldError, conflict, invalid
 from api.resources.notifications import Length, lengths
 from api.resources.schedules import documents, timing
@@ -145,7 +145,7 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
     return answer(
         {
             "description": schedule.when,
-            "runs": [{"slot": written(run.slot), "note": _note(run, timetable, work)} for run in runs],
+            "runs": [{"slot": run.slot, "note": _note(run, timetable, work)} for run in runs],
             "title": reading.subject,
             "body": reading.body,
             "lengths": lengths(reading),
@@ -286,6 +286,6 @@ def quick_add_schedule(request: ApiRequest, body: Line) -> HttpResponse:
             "ends_at": found.get("ends_at") or None,
             "max_count": int(found.get("max_count") or 0) or None,
             "description": rule.describe(),
-            "next_run": written(reading.next),
+            "next_run": reading.next,
         }
     )

@@ -12,7 +12,6 @@ from api.protocol.fields import Body, FewNames, Instant, limited
 from api.protocol.problems import FieldError, invalid
 from jobs import kinds
 from jobs.checks.results import Check
-from jobs.models.job import OnError
 from schedules.inputs.job_form import PREFIX, JobForm, initial_of
 from schedules.models import Schedule
 
@@ -39,7 +38,6 @@ class JobBody(Body):
     on_error: str = Field(
         "daily",
         description="If the check fails: tell me once a day (`daily`), tell me `after` several failures, or `send` it.",
-        json_schema_extra={"enum": [*OnError.values]},
     )
     errors_allowed: int = Field(3, description="For `after`.")
 

@@ -226,7 +226,7 @@ def change_schedules(request: ApiRequest, body: Bulk) -> HttpResponse:
             raise invalid(FieldError("tag", " ".join(error.messages))) from None
         mine = Schedule.objects.for_user(request.auth.user).filter(id__in=body.ids)
         done = bulk.apply(mine, Action(body.action), fire.read_clock().now, request.auth.user, tag)
-        return answer({"changed": [str(one.id) for one in done.changed], "left_out": dict(done.left_out)})
+        return answer({"changed": [schedule.id for schedule in done.changed], "left_out": done.left_out})
 
 
 @router.post("/{uuid:schedule_id}/snooze", response=ScheduleDocument, summary="Snooze a schedule")

@@ -71,24 +71,13 @@ def upload(request: PersonRequest) -> HttpResponse:
     """An uploaded file is tried and shown; the form of that page takes it over."""
     if request.method != "POST":
         return _ask(request)
-    file = request.FILES.get("file")
-    if "content" not in request.POST if file is None else not (file.name or "").lower().endswith(".json"):
-        return _ask(request, _("Choose a file that Carillon has exported."))
-    if file is not None and (file.size or 0) > LARGEST:
-        return _ask(request, _("This file is larger than 4 MB. Split it."))
-    raw = request.POST["content"].encode() if file is None else file.read()
+    is_preview = "file" in request.FILES
     try:
-        content = parsed(strict_json.read, raw.removeprefix(b"\xef\xbb\xbf"), person=request.user.pk)
-        read = load.check(content)
-    except ParsingUnavailable:
-        return _ask(request, _("Other files are being read at the moment. Try again in a few seconds."))
-    except (strict_json.Bad, OverBudget) as problem:
-        return _ask(request, _("This is not a JSON file that can be read: %(problem)s") % {"problem": problem})
+        raw, file = _read(request)
+        with one_import(request.user.pk):
+            outcome = (load.preview if is_preview else load.load)(request.user, file)
     except Unreadable as problem:
         return _ask(request, str(problem))
-    try:
-        with one_import(request.user.pk):
-            outcome = (load.load if file is None else load.preview)(request.user, read)
     except TooManyImports as refusal:
         return _ask(request, str(refusal), 429)
     except IntegrityError as error:
@@ -98,12 +87,29 @@ def upload(request: PersonRequest) -> HttpResponse:
         response = _ask(request, _("Another import of yours is under way. Wait until it has ended."), 409)
         response["Retry-After"] = "5"
         return response
-    if file is None:
+    if not is_preview:
         _report(request, outcome)
         return redirect("schedules:list")
     # The page holds the file itself: nothing is kept between the preview and the import.
     context = _shown(outcome) | {"content": raw.decode("utf-8-sig")}
     return render(request, "people/import_preview.html", context)
+
+
+def _read(request: PersonRequest) -> tuple[bytes, dict[str, Any]]:
+    """The file that is uploaded, or that the page of the preview holds: as bytes, and checked. Raises Unreadable."""
+    file = request.FILES.get("file")
+    if "content" not in request.POST if file is None else not (file.name or "").lower().endswith(".json"):
+        raise Unreadable(_("Choose a file that Carillon has exported."))
+    if file is not None and (file.size or 0) > LARGEST:
+        raise Unreadable(_("This file is larger than 4 MB. Split it."))
+    raw = request.POST["content"].encode() if file is None else file.read()
+    try:
+        return raw, load.check(parsed(strict_json.read, raw.removeprefix(b"\xef\xbb\xbf"), person=request.user.pk))
+    except ParsingUnavailable:
+        raise Unreadable(_("Other files are being read at the moment. Try again in a few seconds.")) from None
+    except (strict_json.Bad, OverBudget) as problem:
+        said = _("This is not a JSON file that can be read: %(problem)s") % {"problem": problem}
+        raise Unreadable(said) from None
 
 
 def _ask(request: PersonRequest, problem: str = "", status: int = 422) -> HttpResponse:
