@@ -11,7 +11,13 @@ _TOO_DEEP, _TOO_LONG = "$.**{40}", "$.** ? (@ > 1e300 || @ < -1e300)"
 
 
 def refuse(
-    name: str, operation: pgtrigger.Operation, message: str, *values: str, condition: str | None = None, hint: str = ""
+    name: str,
+    operation: pgtrigger.Operation,
+    message: str,
+    *values: str,
+    condition: str | None = None,
+    hint: str = "",
+    when: pgtrigger.When = pgtrigger.Before,
 ) -> pgtrigger.Trigger:
     """Raise IntegrityError where `condition` holds; `message` has a % for each of the SQL `values`.
 
@@ -21,7 +27,7 @@ def refuse(
     hint = f", HINT = '{hint}'" if hint else ""
     return pgtrigger.Trigger(
         name=name,
-        when=pgtrigger.Before,
+        when=when,
         operation=operation,
         condition=pgtrigger.Condition(condition) if condition else None,
         func=f"RAISE EXCEPTION '{message}'{arguments} USING ERRCODE = 'check_violation'{hint};",
@@ -34,7 +40,8 @@ def refuse_unreadable(
     """Refuse what SQL would write and Python cannot read, which would break whole pages. NULL is permitted.
 
     Instants before the year 2 and after 9998; JSON of 40 levels or with numbers of hundreds of digits, and in `objects`
-    and `arrays` other JSON than these. Unlike a CHECK, it costs only the statements that write these columns.
+    and `arrays` other JSON than these. Unlike a CHECK, it costs only the statements that write these columns. It comes
+    after the change: one before it would lock each row as if its keys changed, and messages to a channel would wait.
     """
     first, last = (f"{limit:%Y-%m-%d}Z".rjust(11, "0") for limit in READABLE)
     types = [*((name, "object") for name in objects), *((name, "array") for name in arrays)]
@@ -48,6 +55,7 @@ def refuse_unreadable(
         "Carillon could not read this row.",
         condition=" OR ".join(found),
         hint="See Damaged rows in docs/reliability.md.",
+        when=pgtrigger.After,
     )
 
 
