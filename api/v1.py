@@ -1,5 +1,6 @@
 """`/api/v1`: the same operations and the same validation as the pages."""
 
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -34,6 +35,9 @@ class StrictParser(Parser):
     """UTF-8 JSON without duplicate names, NUL, lone surrogates, NaN, or more than 32 levels."""
 
     def parse_body(self, request: HttpRequest) -> Any:
+        if request.headers.get("Content-Encoding", "identity") != "identity":
+            headers = {"Accept-Encoding": "identity"}
+            raise Problem(415, "encoded", "This body is compressed.", "Send it as it is.", headers=headers)
         content_type = request.content_type or "application/json"
         charset = (request.content_params or {}).get("charset", "utf-8").lower()
         if charset not in ("utf-8", "utf8") or content_type != "application/json":
@@ -61,7 +65,7 @@ api = Api(
     parser=StrictParser(),
     docs_url=None,
 )
-api.add_decorator(calls.handle, mode="view")
+api.add_decorator(partial(calls.handle, parameters=api.parameters), mode="view")
 calls.add_error_handlers(api)
 api.add_router("/me", me.router)
 api.add_router("/changes", changes.router)

@@ -1,7 +1,7 @@
 """Each API call checks its token, rate limit and idempotency key, and turns an error into a problem document."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import wraps
 from typing import Any
 
@@ -23,8 +23,8 @@ log = logging.getLogger(__name__)
 Run = Callable[..., HttpResponse]
 
 
-def handle(run: Run) -> Run:
-    """Wrap one operation of the API."""
+def handle(run: Run, parameters: Callable[[HttpRequest], Container[str]]) -> Run:
+    """Wrap one operation of the API; `parameters` says which ones of the query it has."""
 
     @wraps(run)
     def handled(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -38,6 +38,8 @@ def handle(run: Run) -> Run:
             headers = verdict.headers
             if not verdict.allowed:
                 raise too_many(verdict, "This token")
+            if unknown := [name for name in request.GET if name not in parameters(request)]:
+                raise invalid(*(FieldError(f"query.{name}", "There is no such parameter.") for name in unknown))
             kind, refusal = (READ, too_many_at_once) if request.method in request_slots.SAFE else (CHANGE, busy)
             response = request_slots.enter(request, kind, token.user_id, lambda: refusal().response())
             if response is not None:

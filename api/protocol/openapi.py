@@ -1,12 +1,14 @@
 """The OpenAPI document: ninja's, with the headers and the problems that follow from the kind of an operation."""
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Container, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest
 from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
@@ -51,6 +53,13 @@ _MATCH = {
     "required": False,
     "schema": {"type": "string", "pattern": '^(\\*|"[0-9a-f]+"(, *"[0-9a-f]+")*)$'},
     "description": "The `ETag` of the version that you have read. Another one is refused, with the current document.",
+}
+_NONE_MATCH = {
+    "in": "header",
+    "name": "If-None-Match",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "The `ETag` of the version that you have: the answer is 304 if it has not changed.",
 }
 # The tags of what has an `ETag`.
 _WITH_VERSION = {"schedules", "channels", "rules", "topics"}
@@ -106,6 +115,7 @@ _REASONS = {
 }
 _EXAMPLES: dict[str, list[dict[str, Any]]] = json.loads((Path(__file__).parents[1] / "examples.json").read_text())
 _NOTHING: dict[str, Any] = {"string": "", "integer": 0, "boolean": False, "array": [], "object": {}}
+_PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")  # of a route of Django
 
 
 class Api(NinjaAPI):
@@ -114,6 +124,21 @@ class Api(NinjaAPI):
 
     def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
         return self._schema
+
+    def parameters(self, request: HttpRequest) -> Container[str]:
+        """Those of the query that the operation of this request has."""
+        template = _PLACEHOLDER.sub(r"{\1}", getattr(request.resolver_match, "route", ""))
+        return self._parameters[template, str(request.method).lower()]
+
+    @cached_property
+    def _parameters(self) -> dict[tuple[str, str], set[str]]:
+        return {
+            (template.removeprefix("/"), method): {
+                one["name"] for one in operation["parameters"] if one["in"] == "query"
+            }
+            for template, methods in self._schema["paths"].items()
+            for method, operation in methods.items()
+        }
 
     @cached_property
     def _schema(self) -> OpenAPISchema:
@@ -157,6 +182,9 @@ def _complete(operation: dict[str, Any], method: str, *, is_one: bool) -> None:
     if is_one and method != "get" and is_versioned:
         operation["parameters"].append(_MATCH)
         statuses |= {"400", "412"}
+    if method == "get" and any(_shown(one) in _VERSIONED for one in operation["responses"].values()):
+        operation["parameters"].append(_NONE_MATCH)
+        operation["responses"]["304"] = {"description": "You have this version"}
     content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for status, response in operation["responses"].items():
         response["headers"] = _headers(*_of_success(operation, str(status), response))
@@ -171,7 +199,7 @@ def _headers(*names: str) -> dict[str, Any]:
 
 
 def _of_success(operation: dict[str, Any], status: str, response: dict[str, Any]) -> Iterator[str]:
-    shown = response.get("content", {}).get("application/json", {}).get("schema", {}).get("$ref", "")
+    shown = _shown(response)
     if shown in _VERSIONED:
         yield "ETag"
     if status == "201":
@@ -180,3 +208,8 @@ def _of_success(operation: dict[str, Any], status: str, response: dict[str, Any]
         yield "Link"
     if _KEY in operation["parameters"]:
         yield "Idempotency-Replayed"
+
+
+def _shown(response: dict[str, Any]) -> str:
+    """The reference to what an answer shows."""
+    return str(response.get("content", {}).get("application/json", {}).get("schema", {}).get("$ref", ""))

@@ -49,7 +49,7 @@ def answer_page(
     They are read in chunks; `beside` reads what `show` needs beside the rows of one. No further one is read once the
     page has `_LONG_PAGE` characters: an item can have 128 KiB.
     """
-    last = None if page.cursor is None else read(page.cursor, request)
+    last = read(page.cursor, request) if page.cursor else None
     items: list[str] = []
     more = True
     while more and len(items) < page.limit and sum(map(len, items)) < _LONG_PAGE:

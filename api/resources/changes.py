@@ -56,7 +56,7 @@ def list_changes(
     ] = None,
 ) -> HttpResponse:
     """The oldest first. Recorded while you have a token or a status webhook, and kept for 7 days."""
-    position = feed.START if after is None else _position(request, after)
+    position = _position(request, after) if after else feed.START
     try:
         page = feed.read(request.auth.user_id, position, limit, _types(types))
     except feed.Foreign:

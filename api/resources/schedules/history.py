@@ -191,11 +191,11 @@ def explain_schedule(
     """The outcome of each slot and its reason, newest first; on the first page also the next ones."""
     schedule = own(request, schedule_id)
     now = fire.read_clock().now
-    before = civil.LAST_INSTANT if cursor is None else datetime.fromisoformat(paging.read(cursor, request))
+    before = datetime.fromisoformat(paging.read(cursor, request)) if cursor else civil.LAST_INSTANT
     found = history.past(schedule, civil.FIRST_INSTANT, before, now, limit + 1)
     shown, more = found[:limit], len(found) > limit
     following = paging.make(request, shown[-1].slot.isoformat()) if more else None
-    coming = history.coming(schedule, now, _COMING) if cursor is None else []
+    coming = [] if cursor else history.coming(schedule, now, _COMING)
     page = {"coming": _slots(request, coming), "items": _slots(request, shown), "next": following}
     return paging.link(answer(page), request, following)
 

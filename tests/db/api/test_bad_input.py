@@ -263,7 +263,6 @@ def test_a_wrong_parameter_says_in_our_words_what_is_allowed(api: Api, path: str
         ("search=%00", "query.search"),
         ("category=%00", "query.category"),
         (f"search={'x' * 201}", "query.search"),
-        ("cursor=", "query.cursor"),
         ("cursor=nonsense", "query.cursor"),
         ("cursor=%00", "query.cursor"),
         ("cursor=WyIvIiwiMSJd:1:x", "query.cursor"),

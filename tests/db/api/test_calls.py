@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from datetime import timedelta
 from uuid import uuid4
 
@@ -13,8 +14,9 @@ from pytest_django import Settings
 
 from people import tokens
 from people.models import ApiToken, User
+from schedules.models import Holiday
 from tests.db.api.conftest import Api
-from tests.make import make_user
+from tests.make import make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -128,6 +130,60 @@ def test_an_unknown_path_says_where_the_known_ones_are(api: Api, path: str) -> N
     answer = api.get(path)
     assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
     assert "/api/v1/docs" in answer.json()["detail"]
+
+
+def test_a_part_of_the_path_that_must_be_an_id_is_named(api: Api) -> None:
+    assert api.get("/schedules/none").json()["detail"].startswith("“none” is not an id, which looks like 0")
+    assert api.post("/schedules/none/restore").json()["detail"].startswith("“none” is not an id")
+    assert "is not an id" not in api.get("/nothing").json()["detail"]
+
+
+def test_an_unknown_parameter_is_named_and_changes_nothing(api: Api, ada: User) -> None:
+    answer = api.get("/schedules?limit=1&colour=red")
+    assert (answer.status_code, [one["field"] for one in answer.json()["errors"]]) == (422, ["query.colour"])
+    refused = api.post("/holidays?dry=1", {"first_day": "2030-12-24", "last_day": "2030-12-26"})
+    assert (refused.status_code, Holiday.objects.count()) == (422, 0)
+    assert api.get("/schedules?limit=1").status_code == 200
+
+
+def test_an_empty_cursor_is_none(api: Api, ada: User) -> None:
+    made = make_schedule(ada, [])
+    for path in (
+        "/schedules?cursor=",
+        "/holidays?cursor=",
+        f"/schedules/{made.id}/occurrences?cursor=",
+        "/changes?after=",
+    ):
+        assert api.get(path).status_code == 200, path
+
+
+def test_head_says_what_get_would(api: Api, ada: User) -> None:
+    path = f"/schedules/{make_schedule(ada, []).id}"
+    shown, head = api.get(path), api("HEAD", path)
+    assert (head.status_code, head["ETag"], head["Content-Type"]) == (200, shown["ETag"], "application/json")
+    assert api("HEAD", "/nothing").status_code == 404
+
+
+def test_options_says_which_methods_there_are(api: Api) -> None:
+    answer = api("OPTIONS", "/schedules")
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert {"GET", "POST", "OPTIONS"} <= set(answer["Allow"].split(", "))
+    assert api("OPTIONS", "/nothing").status_code == 404
+
+
+def test_a_version_that_the_caller_has_is_not_sent_again(api: Api, ada: User) -> None:
+    path = f"/schedules/{make_schedule(ada, []).id}"
+    etag = api.get(path)["ETag"]
+    for known in (etag, f'"0", {etag}', f"W/{etag}", "*"):
+        answer = api.get(path, If_None_Match=known)
+        assert (answer.status_code, answer.content, answer["ETag"]) == (304, b"", etag)
+        assert "RateLimit-Limit" in answer and "Content-Length" not in answer
+    assert api.get(path, If_None_Match='"0"').status_code == 200
+
+
+def test_a_compressed_body_is_refused_with_what_to_do(api: Api) -> None:
+    answer = api("POST", "/holidays", gzip.compress(b"{}"), Content_Encoding="gzip")
+    assert (answer.status_code, answer["Accept-Encoding"]) == (415, "identity")
 
 
 def test_another_method_names_those_that_are_there(api: Api) -> None:
