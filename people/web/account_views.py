@@ -59,19 +59,24 @@ def download(request: PersonRequest) -> HttpResponseBase:
             % {"count": _DOWNLOADS_AN_HOUR},
         )
         return redirect("people:account-download")
-    file = TemporaryFile()  # noqa: SIM115 - `_pieces` closes it
+    file = TemporaryFile()  # noqa: SIM115 - the response closes it
     export.write(request.user, file)
     security_log.record(SecurityEvent.Type.EXPORTED, request.user, request)
     size = file.tell()
     file.seek(0)
     name = f"carillon-account-{timezone.localdate()}.zip"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Content-Length": str(size)}
-    return StreamingHttpResponse(_pieces(file), content_type="application/zip", headers=headers)
+    return StreamingHttpResponse(_Pieces(file), content_type="application/zip", headers=headers)
 
 
-async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
-    with file:
-        while piece := await asyncio.to_thread(file.read, _PIECE):
+class _Pieces:
+    """Of a file that the response closes, also where nobody has read it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self.close = file, file.close
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while piece := await asyncio.to_thread(self._file.read, _PIECE):
             yield piece
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django import forms
+from django.forms.utils import pretty_name
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import fields_of
@@ -103,7 +104,7 @@ def field_document(name: str, field: forms.Field) -> dict[str, Any]:
     choices: Any = getattr(field, "choices", None)
     return {
         "name": name,
-        "label": field.label,
+        "label": field.label or pretty_name(name),
         "help": field.help_text,
         "required": field.required,
         "choices": None if choices is None else [str(value) for value, _ in choices],

@@ -122,6 +122,7 @@ def test_each_kind_says_its_fields(api: Api) -> None:
     kinds = {one["kind"]: one for one in api.get("/channels/kinds").json()["items"]}
     assert set(kinds) == {provider.kind for provider in providers.all()}
     assert [one["name"] for one in kinds["webhook"]["fields"]] == ["url", "secret", "headers"]
+    assert all(one["label"] for kind in kinds.values() for one in kind["fields"])
     assert next(one for one in kinds["ntfy"]["fields"] if one["name"] == "priority")["choices"]
 
 

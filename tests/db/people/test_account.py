@@ -9,7 +9,8 @@ import re
 import time
 import zipfile
 from contextlib import suppress
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -31,6 +32,7 @@ from notifications.models.change import Follower
 from people.account import deletion, export
 from people.account.rows import tables
 from people.models import Session, User
+from people.web import account_views
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests import authenticator
@@ -346,6 +348,20 @@ def test_the_download_is_sent_in_pieces_and_a_few_times_an_hour(client_of: Clien
         assert re.search(r'filename="carillon-account-[\d-]+\.zip"', answer["Content-Disposition"])
         assert len(asyncio.run(_read(answer))) == int(answer["Content-Length"])
     assert client_of.post("/settings/download/").status_code == 302
+
+
+def test_a_download_that_nobody_reads_leaves_no_file_open(
+    client_of: Client, person: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files: list[IO[bytes]] = []
+
+    def opened() -> IO[bytes]:
+        files.append(TemporaryFile())
+        return files[-1]
+
+    monkeypatch.setattr(account_views, "TemporaryFile", opened)
+    client_of.post("/settings/download/").close()
+    assert [file.closed for file in files] == [True]
 
 
 async def _read(answer: StreamingHttpResponse) -> bytes:
