@@ -164,6 +164,8 @@ def rendered() -> dict[str, Any]:
             if got.status_code == 200:
                 shown[path] = got
                 break
+        if url.name == "people:account-download":
+            continue  # a file, which stays open until it is read
         with undone():
             posted = client.post(path)
         if posted.status_code in {200, 400, 409, 422} and is_page(posted) and b"aria-invalid" in posted.content:

@@ -356,7 +356,7 @@ def test_a_download_that_nobody_reads_leaves_no_file_open(
     files: list[IO[bytes]] = []
 
     def opened() -> IO[bytes]:
-        files.append(TemporaryFile())
+        files.append(TemporaryFile())  # noqa: SIM115 - the response closes it
         return files[-1]
 
     monkeypatch.setattr(account_views, "TemporaryFile", opened)
