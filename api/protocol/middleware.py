@@ -13,6 +13,7 @@ from api.protocol.problems import CONTENT_TYPE, of_status
 from common.redis import request_limiter
 
 _KEPT = ("Allow", "Retry-After")
+_MOST_PARTS = 8  # of a path that could be right: each further one would cost a stranger's request one more search
 _ANY = UUID("0197a3c2-5d1e-7b64-9c0f-3e8a41d6b725")
 
 
@@ -62,6 +63,8 @@ def _is_known(request: HttpRequest, response: HttpResponse) -> bool:
 def _malformed(path: str) -> str:
     """Which part of the path would have to be an id, if it were known then."""
     parts = path.split("/")
+    if len(parts) > _MOST_PARTS:
+        return ""
     for place in range(4, len(parts)):  # behind /api/v1/schedules
         with suppress(Resolver404):
             resolve("/".join([*parts[:place], str(_ANY), *parts[place + 1 :]]))

@@ -146,15 +146,16 @@ class Api(NinjaAPI):
         schema = super().get_openapi_schema()
         schemas = schema["components"]["schemas"]
         schemas["Problem"] = _PROBLEM
-        del schemas["Place"]  # its parameters stand at each list
+        del schemas["PageParameters"]  # its parameters stand at each list
         for name, examples in _EXAMPLES.items():
             schemas[name]["examples"] = [_example(schemas[name], given) for given in examples]
         schema["components"]["headers"] = _HEADERS
         schema["servers"] = [{"url": settings.BASE_URL}]
         schema["tags"] = [{"name": name, "description": description} for name, description in _TAGS.items()]
+        one = {template.rpartition("/{")[0] for template, methods in schema["paths"].items() if "get" in methods}
         for template, methods in schema["paths"].items():
             for method, operation in methods.items():
-                _complete(operation, method, is_one="{" in template)
+                _complete(operation, method, is_one="{" in template, can_be_read=template in one)
         return schema
 
 
@@ -164,7 +165,8 @@ def _example(schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name in given or name in schema.get("required", ())}
 
 
-def _complete(operation: dict[str, Any], method: str, *, is_one: bool) -> None:
+def _complete(operation: dict[str, Any], method: str, *, is_one: bool, can_be_read: bool) -> None:
+    """`is_one`: of one row; `can_be_read`: each row has an address of its own."""
     statuses = {"401", "403", "429"}
     if operation["parameters"]:
         statuses.add("422")
@@ -187,7 +189,7 @@ def _complete(operation: dict[str, Any], method: str, *, is_one: bool) -> None:
         operation["responses"]["304"] = {"description": "You have this version"}
     content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for status, response in operation["responses"].items():
-        response["headers"] = _headers(*_of_success(operation, str(status), response))
+        response["headers"] = _headers(*_of_success(operation, str(status), response, can_be_read))
     for status in sorted(statuses):
         headers = _headers(*(("Retry-After",) if status in ("409", "429", "503") else ()))
         operation["responses"][status] = {"description": _REASONS[status], "headers": headers, "content": content}
@@ -198,11 +200,11 @@ def _headers(*names: str) -> dict[str, Any]:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in (*everywhere, *names)}
 
 
-def _of_success(operation: dict[str, Any], status: str, response: dict[str, Any]) -> Iterator[str]:
+def _of_success(operation: dict[str, Any], status: str, response: dict[str, Any], can_be_read: bool) -> Iterator[str]:
     shown = _shown(response)
     if shown in _VERSIONED:
         yield "ETag"
-    if status == "201" and operation["operationId"] != "create_holiday":  # which only lists show
+    if status == "201" and can_be_read:
         yield "Location"
     if shown.startswith("#/components/schemas/Page_"):
         yield "Link"

@@ -22,7 +22,7 @@ _LONG_PAGE = 1024 * 1024
 _SALT = "api.cursor"
 
 
-class Place(BaseModel):
+class PageParameters(BaseModel):
     """The parameters of a list: which page of it, and how long."""
 
     cursor: str | None = None
@@ -39,7 +39,7 @@ class Page(BaseModel, Generic[T]):
 def answer_page(
     rows: QuerySet[Row],
     request: HttpRequest,
-    page: Place,
+    page: PageParameters,
     show: Callable[[Row], Any],
     key: str = "pk",
     beside: Callable[[Sequence[Row]], object] | None = None,

@@ -65,7 +65,9 @@ class ReplayedBatch(BaseModel):
 
 
 @router.get("", response=paging.Page[BatchDocument], summary="List batches for audiences")
-def list_batches(request: ApiRequest, origin: UUID | None = None, *, page: Query[paging.Place]) -> HttpResponse:
+def list_batches(
+    request: ApiRequest, origin: UUID | None = None, *, page: Query[paging.PageParameters]
+) -> HttpResponse:
     """Those that you have caused, newest first; with `origin`, of this schedule or topic."""
     found = _all_caused(request)
     if origin is not None:

@@ -79,7 +79,9 @@ class ConnectionKinds(BaseModel):
 
 
 @router.get("", response=paging.Page[ConnectionDocument], summary="List connections")
-def list_connections(request: ApiRequest, kind: Search | None = None, *, page: Query[paging.Place]) -> HttpResponse:
+def list_connections(
+    request: ApiRequest, kind: Search | None = None, *, page: Query[paging.PageParameters]
+) -> HttpResponse:
     """Newest first, without their secrets."""
     found = Connection.objects.for_user(request.auth.user)
     if kind is not None:

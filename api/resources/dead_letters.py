@@ -72,7 +72,7 @@ class Note(Body):
 
 @router.get("", response=paging.Page[DeliveryDocument], summary="List dead letters")
 def list_dead_letters(
-    request: ApiRequest, cause: Search | None = None, channel: UUID | None = None, *, page: Query[paging.Place]
+    request: ApiRequest, cause: Search | None = None, channel: UUID | None = None, *, page: Query[paging.PageParameters]
 ) -> HttpResponse:
     """Deliveries that failed for good, or may have arrived (`unknown`). Newest first."""
     found = dead_letters.own(request.auth.user, cause or "", channel).select_related("channel")

@@ -247,7 +247,7 @@ def with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
 
 
 @router.get("", response=paging.Page[EventDocument], summary="List events")
-def list_events(request: ApiRequest, type: Search | None = None, *, page: Query[paging.Place]) -> HttpResponse:
+def list_events(request: ApiRequest, type: Search | None = None, *, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first, with what followed from each."""
     found = Event.objects.for_user(request.auth.user)
     if type is not None:

@@ -238,7 +238,7 @@ def list_notifications(
     tests: bool | None = None,
     schedule: UUID | None = None,
     *,
-    page: Query[paging.Place],
+    page: Query[paging.PageParameters],
 ) -> HttpResponse:
     """Newest first, with the state of each delivery. Reading one shows its attempts too.
 

@@ -195,7 +195,7 @@ def _show(rule: Rule, status: int = 200, **headers: str) -> HttpResponse:
 
 
 @router.get("", response=paging.Page[RuleDocument], summary="List rules")
-def list_rules(request: ApiRequest, page: Query[paging.Place]) -> HttpResponse:
+def list_rules(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
     found = Rule.objects.for_user(request.auth.user).prefetch_related("channels")
     return paging.answer_page(found, request, page, document)

@@ -97,7 +97,7 @@ class Test(BaseModel):
 
 
 @router.get("", response=paging.Page[StatusWebhook], summary="List status webhooks")
-def list_status_webhooks(request: ApiRequest, page: Query[paging.Place]) -> HttpResponse:
+def list_status_webhooks(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
     return paging.answer_page(_own(request), request, page, document)
 

@@ -84,7 +84,7 @@ class Added(BaseModel):
 
 
 @router.get("", response=paging.Page[TopicDocument], summary="List your topics")
-def list_topics(request: ApiRequest, page: Query[paging.Place]) -> HttpResponse:
+def list_topics(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
     return paging.answer_page(_own(request), request, page, document)
 
@@ -131,7 +131,7 @@ def delete_topic(request: ApiRequest, slug: str) -> HttpResponse:
 
 
 @router.get("/{slug:slug}/events", response=paging.Page[TopicEvent], summary="List the events of a topic")
-def list_topic_events(request: ApiRequest, slug: str, page: Query[paging.Place]) -> HttpResponse:
+def list_topic_events(request: ApiRequest, slug: str, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first, with how many subscribers each has been told to."""
     found = _find(request, slug).events.select_related("batch").defer("data", "batch__message", "batch__job_payload")
     return paging.answer_page(found, request, page, _told)
@@ -143,7 +143,7 @@ def list_topic_events(request: ApiRequest, slug: str, page: Query[paging.Place])
     summary="List whom you have added",
     tags=["subscriptions"],
 )
-def list_added(request: ApiRequest, slug: str, page: Query[paging.Place]) -> HttpResponse:
+def list_added(request: ApiRequest, slug: str, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first. Who subscribed by themselves is not among them."""
     found = Subscription.objects.filter(topic=_find(request, slug)).exclude(address="")
     return paging.answer_page(found, request, page, _added)
@@ -247,14 +247,14 @@ class SubscriptionDocument(BaseModel):
 
 
 @subscriptions_router.get("", response=paging.Page[SubscriptionDocument], summary="List your subscriptions")
-def list_subscriptions(request: ApiRequest, page: Query[paging.Place]) -> HttpResponse:
+def list_subscriptions(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first, with those to which somebody else has added you."""
     found = Subscription.objects.for_user(request.auth.user).current().select_related("topic__user")
     return paging.answer_page(found, request, page, subscription_document)
 
 
 @subscriptions_router.get("/topics", response=paging.Page[OpenTopic], summary="List topics to subscribe to")
-def list_open_topics(request: ApiRequest, page: Query[paging.Place]) -> HttpResponse:
+def list_open_topics(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first: open ones, your own, and those to which you were added."""
     found = Topic.objects.to_join(request.auth.user).select_related("user")
     return paging.answer_page(found, request, page, _open_topic)

@@ -124,7 +124,7 @@ def _renew_key(request: HttpRequest, reauthenticated: bool = False, **_: object)
 
 @receiver(user_logged_in)
 def _count_as_confirmed(request: HttpRequest, user: User, **_: object) -> None:
-    """Whoever has just signed in need not confirm who they are: allauth counts only what is shown afterwards."""
+    """A fresh sign-in counts as a confirmation; allauth itself counts only those that come later."""
     if records := get_authentication_records(request, user):
         records[-1]["reauthenticated"] = True
         request.session.modified = True

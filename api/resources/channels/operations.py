@@ -71,7 +71,9 @@ def show(channel: Channel, status: int = 200) -> HttpResponse:
 
 
 @router.get("", response=paging.Page[ChannelDocument], summary="List channels")
-def list_channels(request: ApiRequest, kind: Search | None = None, *, page: Query[paging.Place]) -> HttpResponse:
+def list_channels(
+    request: ApiRequest, kind: Search | None = None, *, page: Query[paging.PageParameters]
+) -> HttpResponse:
     """Newest first, without their secrets."""
     found = Channel.objects.for_user(request.auth.user)
     if kind is not None:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from django.utils import timezone
-from ninja import Router
+from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from api.protocol import paging
@@ -43,10 +43,10 @@ class HolidayDocument(BaseModel):
 
 
 @router.get("", response=paging.Page[HolidayDocument], summary="List holidays")
-def list_holidays(request: ApiRequest, cursor: str | None = None) -> HttpResponse:
+def list_holidays(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
     mine = Holiday.objects.filter(user=request.auth.user)
-    return paging.answer_page(mine, request, paging.Place(cursor=cursor), document)
+    return paging.answer_page(mine, request, page, document)
 
 
 @router.post("", response={201: HolidayDocument}, summary="Plan a holiday")

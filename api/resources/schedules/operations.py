@@ -95,7 +95,7 @@ def list_schedules(
     search: Search | None = None,
     due_before: Instant | None = None,
     *,
-    page: Query[paging.Place],
+    page: Query[paging.PageParameters],
 ) -> HttpResponse:
     """Newest first, without the archived ones. `search` looks into titles and texts, `due_before` at the next run."""
     found = Schedule.objects.for_user(request.auth.user)

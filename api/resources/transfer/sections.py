@@ -1,6 +1,6 @@
 """The lists of the file: which of a person's rows they hold, and how an entry, an input with an id, is added.
 
-No file holds secrets. The documents have them not, and what is added without one is to be confirmed.
+Files hold no secrets: documents do not show them, and whatever is added without one must be confirmed.
 """
 
 from collections import defaultdict

@@ -9,9 +9,11 @@ from uuid import uuid4
 import pytest
 from django.http import HttpResponse
 from django.test import Client
+from django.urls import resolve
 from django.utils import timezone
 from pytest_django import Settings
 
+from api.protocol import middleware
 from people import tokens
 from people.models import ApiToken, User
 from schedules.models import Holiday
@@ -136,6 +138,15 @@ def test_a_part_of_the_path_that_must_be_an_id_is_named(api: Api) -> None:
     assert api.get("/schedules/none").json()["detail"].startswith("“none” is not an id, which looks like 0")
     assert api.post("/schedules/none/restore").json()["detail"].startswith("“none” is not an id")
     assert "is not an id" not in api.get("/nothing").json()["detail"]
+
+
+def test_a_long_path_is_not_searched_for_an_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[str] = []
+    monkeypatch.setattr(middleware, "resolve", lambda path: searched.append(path) or resolve(path))
+    assert Client().get("/api/v1/x" + "/x" * 10_000).status_code == 404
+    assert searched == []
+    assert Client().get("/api/v1/x/x/x").status_code == 404
+    assert len(searched) == 2
 
 
 def test_an_unknown_parameter_is_named_and_changes_nothing(api: Api, ada: User) -> None:
