@@ -59,7 +59,7 @@ def download(request: PersonRequest) -> HttpResponseBase:
             % {"count": _DOWNLOADS_AN_HOUR},
         )
         return redirect("people:account-download")
-    file = TemporaryFile()  # noqa: SIM115 - the response closes it
+    file = TemporaryFile()  # noqa: SIM115 - `_Pieces` closes it
     export.write(request.user, file)
     security_log.record(SecurityEvent.Type.EXPORTED, request.user, request)
     size = file.tell()
@@ -70,10 +70,13 @@ def download(request: PersonRequest) -> HttpResponseBase:
 
 
 class _Pieces:
-    """Of a file that the response closes, also where nobody has read it."""
+    """Of a file. It has no `close`: a response is closed before it streams (config/asgi.py)."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._file, self.close = file, file.close
+        self._file = file
+
+    def __del__(self) -> None:
+        self._file.close()  # also where nobody has read it
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         while piece := await asyncio.to_thread(self._file.read, _PIECE):
