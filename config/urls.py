@@ -1,3 +1,5 @@
+"""All URLs: the pages of people and, beside them, the admin, the API and the health endpoints."""
+
 from django.contrib import admin
 from django.urls import include, path
 
@@ -6,7 +8,6 @@ from api.v1 import api
 from config.admin import site
 from config.health import clock, health, queues
 from jobs.admin import kinds as job_kinds
-from people.web.views import recovery_codes, security_keys
 from schedules.admin import outages, upcoming
 from work.admin import health as health_page
 
@@ -19,19 +20,11 @@ urlpatterns = [
     path("admin/job-kinds/", admin.site.admin_view(job_kinds.screen), name="job-kinds"),
     path("admin/upcoming/", admin.site.admin_view(upcoming.screen), name="upcoming"),
     path("admin/", admin.site.urls),
-    path("account/second-factor/webauthn/", security_keys, name="security-keys"),
-    path("account/second-factor/recovery-codes/", recovery_codes, name="mfa_view_recovery_codes"),
-    path("account/second-factor/", include("allauth.mfa.urls")),
-    path("account/", include("allauth.account.urls")),
     path("healthz", health, name="health"),
     path("healthz/clock", clock, name="health-clock"),
-    path("api/v1/docs", reference, name="api-reference"),
     path("healthz/queues", queues, name="health-queues"),
+    path("api/v1/docs", reference, name="api-reference"),
     path("api/v1/", api.urls),
-    path("", include("people.web.urls")),
     path("", include("api.resources.transfer.urls")),
-    path("", include("notifications.web.urls")),
-    path("", include("jobs.web.urls")),
-    path("", include("schedules.web.urls")),
-    path("", include("events.web.urls")),
+    path("", include("config.page_urls")),
 ]

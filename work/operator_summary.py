@@ -78,7 +78,8 @@ def _words(found: Sequence[Group], unserved: list[str], new: int) -> tuple[str, 
     if len(found) > _MOST_CAUSES:
         lines.append(_("… and %(count)s causes more") % {"count": len(found) - _MOST_CAUSES})
     for pages in sorted({group.kind.dead_letters for group in found}):
-        lines.append(_("Replay or discard them: %(url)s") % {"url": f"{settings.BASE_URL}{reverse(f'{pages}_causes')}"})
+        page = reverse(f"{pages}_causes", urlconf="config.urls")  # a worker's own URLs leave out the admin
+        lines.append(_("Replay or discard them: %(url)s") % {"url": f"{settings.BASE_URL}{page}"})
     subject = _("[Carillon] Dead letters: %(count)s wait, %(new)s of them new") % {
         "count": grouped(waiting),
         "new": grouped(new),

@@ -1,0 +1,17 @@
+"""Pages of people. Workers know only these: they write links to them, and import neither the admin nor the API."""
+
+from django.urls import include, path
+
+from people.web.views import recovery_codes, security_keys
+
+urlpatterns = [
+    path("account/second-factor/webauthn/", security_keys, name="security-keys"),
+    path("account/second-factor/recovery-codes/", recovery_codes, name="mfa_view_recovery_codes"),
+    path("account/second-factor/", include("allauth.mfa.urls")),
+    path("account/", include("allauth.account.urls")),
+    path("", include("people.web.urls")),
+    path("", include("notifications.web.urls")),
+    path("", include("jobs.web.urls")),
+    path("", include("schedules.web.urls")),
+    path("", include("events.web.urls")),
+]
