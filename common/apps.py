@@ -14,11 +14,12 @@ class CommonConfig(AppConfig):
 
     def ready(self) -> None:
         from common.admin import rights
-        from common.database import storage
+        from common.database import schema, storage
 
         if settings.UNENCRYPTED:
             log.warning("Connections to other hosts are not secured by TLS: see %s", ", ".join(settings.UNENCRYPTED))
         post_migrate.connect(storage.set_parameters)
+        post_migrate.connect(schema.refuse_foreign, sender=apps.get_app_config("work"))  # once is enough
         checks.register(rights.check_owners)
         # The admin labels columns with the names of fields: see library_texts.py.
         for model in apps.get_models():

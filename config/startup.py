@@ -1,14 +1,17 @@
-"""Checks of each process before it works: that the database keeps prepared statements, and the keys read its secrets.
+"""Checks of each process before it works.
 
-While the database is away or not migrated, nothing is known, and a process starts.
+The database keeps prepared statements and has this version's schema, and the keys read its secrets.
+
+While the database is away or empty, nothing is known, and a process starts.
 """
 
 from contextlib import ExitStack, closing
 
+from django.core.exceptions import ImproperlyConfigured
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from common.database import postgres
+from common.database import postgres, schema
 from config.environment.env import Misconfigured
 from notifications.channels import key_rotation
 
@@ -17,6 +20,8 @@ def check() -> None:
     """Raise Misconfigured where work would fail, or be lost. Returns this thread's connection."""
     try:
         _check_pooler()
+        if difference := schema.difference():
+            raise ImproperlyConfigured(f"{difference}. Run `python manage.py migrate`, which says what to do.")
         _check_keys()
     except (DatabaseError, InterfaceError) as error:
         if not postgres.blames_no_row(error):
