@@ -139,6 +139,7 @@ def test_every_response_has_the_headers_of_security_and_an_id(django_db_setup: N
             assert {name: answer.headers[name] for name in SECURITY} == SECURITY, answer.status
             assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
             assert answer.headers["X-Request-ID"]
+        assert web.ask("GET", "/healthz", Host="10.0.0.1").status == 200  # a load balancer asks by address
         taken = web.ask("GET", "/nowhere/", X_Forwarded_Proto="https", X_Request_ID="from-the-proxy")
         assert taken.headers["X-Request-ID"] == "from-the-proxy"
 

@@ -1,0 +1,75 @@
+"""The files that deploy Carillon: valid, and with the same commands and variables as the documentation."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from compose_spec import ComposeSpecification
+
+CHECKOUT = Path(__file__).parents[2]
+UNITS = CHECKOUT / "deploy" / "systemd"
+CONFIGURATION = (CHECKOUT / "docs" / "configuration.md").read_text()
+SERVICES: dict[str, Any] = yaml.safe_load((CHECKOUT / "compose.yaml").read_text())["services"]
+# From "In production": the command of web, workers, beats and migrations.
+COMMANDS = {
+    line.partition("  #")[0].strip()
+    for line in re.findall(r"```\n(uvicorn.*?)```", CONFIGURATION, re.DOTALL)[0].splitlines()
+}
+
+WEB, WORKER = (next(command for command in COMMANDS if word in command) for word in ("uvicorn ", " worker "))
+
+
+def test_the_compose_file_follows_the_specification() -> None:
+    text = (CHECKOUT / "compose.yaml").read_text()
+    ComposeSpecification(**yaml.safe_load(text))
+    named = set(re.findall(r"\$\{(\w+)", text)) - {"CARILLON_VERSION"}
+    example = (CHECKOUT / ".env.example").read_text()
+    assert named == set(re.findall(r"^(\w+)=", example, re.MULTILINE))
+    for variable in SERVICES["web"]["environment"]:
+        assert f"`{variable}`" in CONFIGURATION, variable
+
+
+def test_the_image_is_built_as_hadolint_asks() -> None:
+    hadolint = Path(sys.executable).with_name("hadolint")
+    done = subprocess.run([hadolint, CHECKOUT / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert (CHECKOUT / "Dockerfile").read_text().rstrip().endswith(json.dumps(WEB.split()))
+
+
+def test_compose_and_systemd_run_the_documented_commands() -> None:
+    assert len(COMMANDS) == 4
+    compose = {
+        " ".join(service["command"]) for name, service in SERVICES.items() if "build" in service and name != "web"
+    }
+    assert compose | {WEB} == {command.replace("worker1@", "worker@") for command in COMMANDS}
+    units = {
+        line.removeprefix("ExecStart=/opt/carillon/.venv/bin/").replace("%%", "%")
+        for unit in UNITS.glob("*.service")
+        for line in unit.read_text().splitlines()
+        if line.startswith("ExecStart=")
+    }
+    as_unit = {WORKER: WORKER.replace("worker1@", "worker%i@"), WEB: re.sub(r"--host \S+", "--host 127.0.0.1", WEB)}
+    assert units == {as_unit.get(command, command) for command in COMMANDS}
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+@pytest.mark.parametrize("unit", ["carillon-web.service", "carillon-worker@.service", "carillon-beat@.service"])
+def test_a_unit_may_do_little(unit: str, tmp_path: Path) -> None:
+    shutil.copytree(UNITS, tmp_path, dirs_exist_ok=True)
+    for file in tmp_path.glob("*.service"):  # the check wants programs that exist
+        file.write_text(re.sub(r"/opt/carillon/\.venv/bin/\w+", "/bin/true", file.read_text()))
+    seen = {"cwd": tmp_path, "env": {"SYSTEMD_UNIT_PATH": f"{tmp_path}:"}, "capture_output": True, "text": True}
+    analyze = str(shutil.which("systemd-analyze"))
+    verified = subprocess.run([analyze, "verify", unit], **seen, check=False)  # type: ignore[call-overload]
+    assert "carillon" not in verified.stderr, verified.stderr
+    asked = [analyze, "security", "--offline=true", "--threshold=30", unit]
+    rated = subprocess.run(asked, **seen, check=False)  # type: ignore[call-overload]
+    assert rated.returncode == 0, rated.stdout
