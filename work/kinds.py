@@ -5,18 +5,33 @@ See docs/adding-a-kind-of-work.md.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from string import Template
-from typing import Any, ClassVar, Generic, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast, get_type_hints
 from uuid import UUID
 
+from common.database.rows import Rows
 from work.answers import Answer, Cancel, Defer, Rejected
 from work.models import Attempt, Work
 from work.reasons import Reason, WorkCode
 from work.retry import Policy
+
+
+class Loaded:
+    """Annotates a field of a claim with the SQL that loads it, and what reads it from the values of all `sql`.
+
+    The SQL may name attributes of the kind, such as `$person`. Without it, the field is a column of the row.
+    """
+
+    def __init__(self, *sql: str, read: Callable[..., Any] | None = None) -> None:
+        self.sql, self.read = sql, read
+
+
+FROM_ROW = Loaded()
+"""Annotates a field of a claim that `from_row` of its kind reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +43,9 @@ class Lease:
     """
 
     id: UUID
-    token: UUID
-    handler: str = ""
-    on_unknown: str = ""
+    token: Annotated[UUID, Loaded("d.lease_token")]
+    handler: Annotated[str, Loaded("$handler")] = ""
+    on_unknown: Annotated[str, Loaded("$on_unknown")] = ""
     tries: int = 1
 
 
@@ -44,26 +59,15 @@ class Claim(Lease):
     for never.
     """
 
-    person_id: int | None
-    language: str
+    person_id: Annotated[int | None, Loaded("$person")]
+    language: Annotated[str, Loaded("$language")]
     is_bulk: bool
-    queue: str | None = None
+    queue: Annotated[str | None, Loaded("$queue_of")] = None
     released: int
     replays: int
     available_at: datetime
-    claimed_at: datetime
-    left: float | None
-
-
-class Loaded:
-    """Annotates a field of a claim with the SQL that loads it, and what reads it from the values of all `sql`."""
-
-    def __init__(self, *sql: str, read: Callable[..., Any] | None = None) -> None:
-        self.sql, self.read = sql, read
-
-
-FROM_ROW = Loaded()
-"""Annotates a field of a claim that the `read` of its kind adds."""
+    claimed_at: Annotated[datetime, Loaded("now()")]
+    left: Annotated[float | None, Loaded("extract(epoch FROM d.expires_at - now())::float")]
 
 
 def from_json(text: str | None) -> Any:
@@ -73,7 +77,6 @@ def from_json(text: str | None) -> Any:
 
 C = TypeVar("C", bound=Claim)
 
-_COMMON = get_type_hints(Claim)
 # The attributes of a kind that statements take as they are written.
 _WRITTEN = ("on_unknown", "most_tries", "person", "language", "source", "queue_of", "joins", "follow", "cost")
 
@@ -83,14 +86,14 @@ class Kind(Generic[C]):
 
     `queue_of` is the SQL of the queue of one row, where not all of a kind have the same (NULL: `queue`).
     `claim` is the dataclass of a claim. Its fields are columns of the claimed row `d`, or annotated with `Loaded`.
-    `joins` is the SQL of the other rows, and `columns` of what only `read` needs. `handler` is the column that names
-    the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, `most_tries`
-    the SQL of the tries that they allow (NULL: as many as the policy), `person` the SQL of whose it is, and `cost`
+    `joins` is the SQL of the other rows, and `columns` of what only `from_row` needs. `handler` is the column that
+    names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, `most_tries` the
+    SQL of the tries that they allow (NULL: as many as the policy), `person` the SQL of whose it is, and `cost`
     that of how many usual pieces of work it is like, for the fair queue; `language` that of the language that they
     read; `source` that of what it comes from, for operators.
-    `follow` is the SQL of what else a settlement writes, as CTEs that see `asked` and `settled`; `follow_values` are
-    the columns of `asked` that it needs beyond the engine's, with types, and `follow_locks` the foreign keys to the
-    rows that it writes to, which are locked first. `retries` and `repeats`: see `policy` and `may_repeat`.
+    `follow` is the SQL of what else a settlement writes, as CTEs that see `settled` and read `follow_rows`;
+    `follow_locks` are the foreign keys to the rows that it writes to, which are locked first. `retries` and `repeats`:
+    see `policy` and `may_repeat`.
     """
 
     task: ClassVar[str]
@@ -110,7 +113,7 @@ class Kind(Generic[C]):
     cost: ClassVar[str] = "1"
     follow: ClassVar[str] = ""
     follow_locks: ClassVar[tuple[str, ...]] = ()
-    follow_values: ClassVar[Mapping[str, str]] = {}
+    follow_rows: ClassVar[Rows | None] = None
     retries: ClassVar[Policy]
     repeats: ClassVar[bool] = False
 
@@ -118,11 +121,7 @@ class Kind(Generic[C]):
         self.words = self.model.words
         self._names: dict[str, str] | None = None
         self._statements: dict[str, str] = {}
-        self._loaded = {
-            name: next(iter(getattr(hint, "__metadata__", ())), None) or Loaded(f"d.{name}")
-            for name, hint in get_type_hints(self.claim, include_extras=True).items()
-            if name not in _COMMON
-        }
+        self._loaded = _loaded(self.claim)
         KINDS[self.name] = self
 
     @property
@@ -145,13 +144,18 @@ class Kind(Generic[C]):
         """The name for people of the code that runs it, such as "provider"."""
         return str(self.model._meta.get_field(self.handler).verbose_name)  # type: ignore[union-attr]
 
-    def read(self, row: Any, **common: Any) -> C:
-        """The claim; `common` are the fields of `Claim`, and what this adds. What it raises ends the work."""
+    def read(self, row: Any) -> C:
+        """The claim. What this raises ends the work."""
+        values = self.from_row(row)
         for name, field in self._loaded.items():
             if field is not FROM_ROW:
-                values = [getattr(row, alias) for alias in _aliases(name, field)]
-                common[name] = field.read(*values) if field.read else values[0]
-        return cast(C, self.claim(**common))
+                columns = [getattr(row, alias) for alias in _aliases(name, field)]
+                values[name] = field.read(*columns) if field.read else columns[0]
+        return cast(C, self.claim(**values))
+
+    def from_row(self, row: Any) -> dict[str, Any]:
+        """Return the fields of the claim that are annotated with `FROM_ROW`."""
+        return {}
 
     def prepare(self, claim: C) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
         """Return the step after a claim: running it, by the callable, or why it is not run.
@@ -191,8 +195,8 @@ class Kind(Generic[C]):
         """When it is tried again after a try that failed for `reason`: in `wait` seconds, later, or not at all."""
         return Defer(wait, reason)
 
-    def follow_row(self, claim: C, answer: Answer, state: str) -> tuple[Any, ...] | None:
-        """The values of `follow_values` for a settlement as `state`; None where `follow` has nothing to write."""
+    def follow_row(self, claim: C, answer: Answer, state: str) -> object | None:
+        """The row of `follow_rows` for a settlement as `state`; None where `follow` has nothing to write."""
         return None
 
     def after(self, claim: C, answer: Answer) -> None:
@@ -213,7 +217,7 @@ class Kind(Generic[C]):
         return made
 
     def _all_names(self) -> dict[str, str]:
-        return {
+        names = {
             "name": self.name,
             "work": self.model._meta.db_table,
             "attempt": self.attempts._meta.db_table,
@@ -222,20 +226,14 @@ class Kind(Generic[C]):
             "key": f"{self.words.key}_id",
             "handler": f"d.{self.handler}",
             **{name: getattr(self, name) for name in _WRITTEN},
-            "columns": "".join(f", {column}" for column in self._columns()),
             "locked": self._joined(self.model.locks),
             "lock": ", ".join([*self.model.locks, "d"]),
             "follow_lock": "".join(f"{key}, " for key in self.follow_locks),
             "follow_locked": self._joined(self.follow_locks),
-            "follow_names": "".join(f", {name}" for name in self.follow_values),
-            "follow_types": "".join(f", %({name})s::{type_}[]" for name, type_ in self.follow_values.items()),
         }
-
-    def _columns(self) -> Iterator[str]:
-        for name, field in self._loaded.items():
-            yield from (f"{sql} AS {alias}" for sql, alias in zip(field.sql, _aliases(name, field), strict=True))
-        if self.columns:
-            yield self.columns
+        columns = [*_columns(self._loaded), *([self.columns] if self.columns else [])]
+        selected = {"lease": _columns(_loaded(Lease)), "claim": columns}
+        return names | {name: Template(", ".join(sql)).substitute(names) for name, sql in selected.items()}
 
     def _joined(self, keys: Iterable[str]) -> str:
         """The SQL that joins the rows to which foreign keys refer."""
@@ -244,6 +242,22 @@ class Kind(Generic[C]):
             f" JOIN {field.related_model._meta.db_table} {key} ON {key}.id = d.{key}_id"  # type: ignore[union-attr]
             for key, field in fields.items()
         )
+
+
+def _loaded(claim: type[Lease]) -> dict[str, Loaded]:
+    """How each field is loaded."""
+    hints = get_type_hints(claim, include_extras=True)
+    return {
+        name: next(iter(getattr(hint, "__metadata__", ())), None) or Loaded(f"d.{name}") for name, hint in hints.items()
+    }
+
+
+def _columns(fields: Mapping[str, Loaded]) -> list[str]:
+    return [
+        f"{sql} AS {alias}"
+        for name, field in fields.items()
+        for sql, alias in zip(field.sql, _aliases(name, field), strict=True)
+    ]
 
 
 def _aliases(name: str, field: Loaded) -> list[str]:

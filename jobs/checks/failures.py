@@ -5,7 +5,6 @@ a kind has a bug or their row is damaged, or become stale while they wait for an
 """
 
 import logging
-from dataclasses import fields
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +17,6 @@ from jobs import words
 from jobs.checks import deciding
 from jobs.models import Job
 from notifications.channels import owner_notices
-from work import kinds
 from work.answers import Overtaken
 from work.broker.wakes import publish_after_commit
 from work.kinds import Kind
@@ -36,12 +34,9 @@ SELECT id FROM jobs_job
    AND settled_at > now() - interval '1 day' AND preview IS NULL
  ORDER BY settled_at LIMIT %s
 """
-_COMMON = [field.name for field in fields(kinds.Claim)]
 _READ = """
-SELECT d.id, d.id AS token, $handler AS handler, d.tries, d.released, d.replays, d.is_bulk, d.available_at,
-       now() AS claimed_at, NULL::float AS left, '' AS on_unknown, $person AS person_id, $language AS language,
-       $queue_of AS queue, d.state, coalesce(a.reason_code, d.reason_code) AS reason_code,
-       coalesce(a.reason_params, d.reason_params)::text AS reason_params$columns
+SELECT $claim, d.state, coalesce(a.reason_code, d.reason_code) AS reason_code,
+       coalesce(a.reason_params, d.reason_params)::text AS reason_params
   FROM jobs_job d $joins
   LEFT JOIN LATERAL (
        SELECT reason_code, reason_params FROM jobs_jobattempt
@@ -62,7 +57,7 @@ def _note(kind: Kind[Any], job_id: UUID) -> bool:
         with transaction.atomic():
             rows = query(kind.sql(_READ), {"id": job_id})
             for row in rows:
-                claim = kind.read(row, **{name: getattr(row, name) for name in _COMMON})
+                claim = kind.read(row)
                 reason = Reason.read(row.reason_code, row.reason_params)
                 with languages.override(claim.language):
                     deciding.fail(claim, reason, sends=row.state != "expired")

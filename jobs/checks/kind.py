@@ -52,9 +52,9 @@ class CheckKind(Kind[JobClaim]):
     def keeps_receipt(self, receipt: Reason) -> bool:
         return True
 
-    def read(self, row: Any, **common: Any) -> JobClaim:
+    def from_row(self, row: Any) -> dict[str, Any]:
         source, unusable = _source(row)
-        return super().read(row, **common, source=source, unusable=unusable)
+        return {"source": source, "unusable": unusable}
 
     def origin(self, claim: JobClaim) -> tuple[str, UUID | None]:
         return str(claim.origin_id or ""), claim.correlation_id or claim.batch_id

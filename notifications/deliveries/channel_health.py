@@ -4,10 +4,12 @@ A channel without failures costs its deliveries nothing, because the claim has r
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from common.database.rows import Json, Rows
 from notifications.messages.message import Rejected
 from notifications.models import Channel
 from notifications.reasons import DeliveryCode
@@ -17,47 +19,55 @@ from work.reasons import Reason
 # A channel with nothing but failures for so long is disabled when the next delivery to it dies.
 PATIENCE = timedelta(days=5)
 
-VALUES = {
-    "arrived": "bool",
-    "gone": "bool",
-    "died": "bool",
-    "link_id": "uuid",
-    "disabled_code": "text",
-    "disabled_params": "jsonb",
-}
 
-# `gone`: the service said that the address no longer exists. `died`: the delivery will not be tried again. `link_id`:
-# failures at the address that the channel had before do not count for the one it has. Of several tries for one
-# channel, the worst counts.
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the try of a delivery (`id`) says of its channel.
+
+    `gone`: the service said that the address no longer exists. `died`: the delivery will not be tried again. `link_id`:
+    failures at the address that the channel had before do not count for the one it has. The reason is what the owner
+    reads if the channel is disabled now.
+    """
+
+    id: UUID
+    arrived: bool
+    gone: bool
+    died: bool
+    link_id: UUID
+    disabled_code: str
+    disabled_params: Json
+
+
+ROWS = Rows("outcome", Outcome)
+# Of several tries for one channel, the worst counts.
 _ENDED = f"(tried.gone OR (tried.died AND c.failing_since <= now() - interval '{PATIENCE.days} days'))"
-WRITE = """, tried AS (
-    SELECT DISTINCT ON (channel_id, link_id) channel_id, asked.*
-      FROM settled JOIN asked USING (id) WHERE arrived IS NOT NULL
+WRITE = f""", tried AS (
+    SELECT DISTINCT ON (channel_id, link_id) channel_id, outcome.* FROM settled JOIN {ROWS.sql} USING (id)
      ORDER BY channel_id, link_id, gone DESC, died DESC, arrived DESC
 ), health AS (
     UPDATE notifications_channel c
        SET failing_since = CASE WHEN tried.arrived THEN NULL ELSE coalesce(c.failing_since, now()) END,
            disabled_at = CASE WHEN ended THEN now() END,
            disabled_code = CASE WHEN ended THEN tried.disabled_code ELSE '' END,
-           disabled_params = CASE WHEN ended THEN tried.disabled_params ELSE '{}' END
+           disabled_params = CASE WHEN ended THEN tried.disabled_params ELSE '{{}}' END
       FROM tried
      WHERE c.id = tried.channel_id AND c.disabled_at IS NULL
        AND CASE WHEN tried.arrived THEN c.failing_since IS NOT NULL
                 ELSE coalesce(c.link_id, c.id) = tried.link_id AND (c.failing_since IS NULL OR ended) END
-)""".replace("ended", _ENDED)
+)""".replace("ended", _ENDED)  # noqa: S608 - constants only
 
 
-def values(failing: bool, link_id: UUID, answer: Answer, state: str) -> tuple[Any, ...] | None:
-    """Those of `VALUES`, with the reason that the channel's owner reads if it is disabled now. None: no change."""
+def outcome(delivery_id: UUID, link_id: UUID, failing: bool, answer: Answer, state: str) -> Outcome | None:
+    """None: nothing changes."""
     if isinstance(answer, Done):
-        return (True, False, False, link_id, "", "{}") if failing else None
+        return Outcome(delivery_id, True, False, False, link_id, "", "{}") if failing else None
     if isinstance(answer, NotStarted | OwnFault):
         return None
     gone = isinstance(answer, Rejected) and answer.gone
     why = Reason(DeliveryCode.SILENT, days=PATIENCE.days, why=answer.reason)
     if gone:
         why = Reason(DeliveryCode.ADDRESS_GONE, why=answer.reason)
-    return False, gone, state == "dead", link_id, why.code, why.json
+    return Outcome(delivery_id, False, gone, state == "dead", link_id, why.code, why.json)
 
 
 def update_address(channel_id: UUID, address: Mapping[str, Any], moved_to: Mapping[str, Any]) -> bool:

@@ -116,19 +116,17 @@ class DeliveryKind(Kind[DeliveryClaim]):
   JOIN notifications_notification n ON n.id = d.notification_id
   JOIN notifications_channel c ON c.id = d.channel_id
   JOIN people_user p ON p.id = n.user_id"""
-    follow, follow_values, follow_locks = channel_health.WRITE, channel_health.VALUES, ("channel",)
+    follow, follow_rows, follow_locks = channel_health.WRITE, channel_health.ROWS, ("channel",)
 
-    def read(self, row: Any, **common: Any) -> DeliveryClaim:
+    def from_row(self, row: Any) -> dict[str, Any]:
         # An owner's replay of the dead letter skips quiet hours, an operator's does not.
         replayed_by = Intervention.objects.filter(items__work_id=row.id).values_list("by_id", flat=True)
         own_wish = row.replays > 0 and persist(replayed_by.first) == row.person_id
         withdrawn = None if row.is_active else Reason(DeliveryCode.SWITCHED_OFF)
         if row.withdrawn and not own_wish:
             withdrawn = withdrawn or Reason(row.withdrawn)
-        return super().read(
-            row,
-            **common,
-            message=Message(
+        return {
+            "message": Message(
                 key=row.id,
                 subject=row.subject,
                 body=_body(row),
@@ -145,10 +143,10 @@ class DeliveryKind(Kind[DeliveryClaim]):
                 data=None if row.data is None else json.loads(row.data),
                 left=row.left,
             ),
-            unusable=_unusable(row),
-            quiet=None if own_wish else quiet.window(row.quiet_from, row.quiet_until, row.zone),
-            withdrawn=withdrawn,
-        )
+            "unusable": _unusable(row),
+            "quiet": None if own_wish else quiet.window(row.quiet_from, row.quiet_until, row.zone),
+            "withdrawn": withdrawn,
+        }
 
     def prepare(self, claim: DeliveryClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
         if claim.withdrawn:
@@ -207,8 +205,8 @@ class DeliveryKind(Kind[DeliveryClaim]):
         given_up = _give_up(claim, following.wait, reason, None)
         return following if given_up is None else Rejected(given_up)
 
-    def follow_row(self, claim: DeliveryClaim, answer: Answer, state: str) -> tuple[Any, ...] | None:
-        return channel_health.values(claim.failing, claim.link_id, answer, state)
+    def follow_row(self, claim: DeliveryClaim, answer: Answer, state: str) -> channel_health.Outcome | None:
+        return channel_health.outcome(claim.id, claim.link_id, claim.failing, answer, state)
 
     def after(self, claim: DeliveryClaim, answer: Answer) -> None:
         if not isinstance(answer, Delivered):

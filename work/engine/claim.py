@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 from uuid import UUID, uuid4
@@ -16,7 +16,7 @@ from common.database.postgres import blames_no_row, column, persist
 from work.broker.shared_connection import SharedConnection, has_threads
 from work.engine.decision import Decision, give_back
 from work.engine.settlement import settle, settlement, write
-from work.kinds import C, Claim, Kind, Lease
+from work.kinds import C, Kind, Lease
 from work.reasons import Reason, WorkCode
 
 log = logging.getLogger(__name__)
@@ -39,10 +39,7 @@ WITH asked AS (
     INSERT INTO $attempt ($key, replay, number, token, worker, started_at, outcome)
     SELECT id, replays, tries + released, lease_token, %(worker)s, now(), '' FROM claimed
 )
-SELECT d.id, d.lease_token AS token, $handler AS handler, d.tries, d.released, d.replays, d.is_bulk, d.available_at,
-       now() AS claimed_at, extract(epoch FROM d.expires_at - now())::float AS left, $on_unknown AS on_unknown,
-       $person AS person_id, $language AS language, $queue_of AS queue$columns
-  FROM claimed d $joins
+SELECT $claim FROM claimed d $joins
 """
 # For threads together: rows that another transaction has locked are left out.
 _CLAIM_MANY = _CLAIM.replace(
@@ -53,8 +50,6 @@ _CLAIM_MANY = _CLAIM.replace(
        AND (d.expires_at IS NULL OR d.expires_at > now()) FOR NO KEY UPDATE SKIP LOCKED
 ), claimed AS (""",
 ).replace("      FROM asked\n     WHERE d.id", "      FROM asked JOIN held USING (id)\n     WHERE d.id")
-
-_COMMON = [field.name for field in fields(Claim)]
 
 
 def claim(kind: Kind[C], work_id: UUID, worker: str) -> C | None:
@@ -99,7 +94,7 @@ def read(kind: Kind[C], row: Any) -> C | None:
 def _read(kind: Kind[C], lease: Lease, load: Callable[[], Any]) -> C | None:
     try:
         row = load()
-        return None if row is None else kind.read(row, **{name: getattr(row, name) for name in _COMMON})
+        return None if row is None else kind.read(row)
     except Exception as error:
         if blames_no_row(error):
             raise

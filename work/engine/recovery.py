@@ -36,9 +36,7 @@ def expire(kind: Kind[Any], limit: int) -> int:
 
 
 _LOST = """
-SELECT d.id, d.lease_token AS token, $handler AS handler, $on_unknown AS on_unknown, d.tries,
-       $most_tries AS most_tries
-  FROM $work d $locked
+SELECT $lease, $most_tries AS most_tries FROM $work d $locked
  WHERE d.state = '$working' AND d.lease_until <= now()
  ORDER BY d.lease_until LIMIT %s FOR NO KEY UPDATE OF $lock SKIP LOCKED
 """

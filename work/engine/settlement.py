@@ -6,60 +6,74 @@ One statement does it, for one piece of work as for many, because all work pays 
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from operator import attrgetter
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.db import transaction
 
 from common import fault_points
 from common.database import postgres
 from common.database.group_commit import Alone, Combiner
-from common.database.postgres import column, persist
+from common.database.postgres import persist
+from common.database.rows import Json, Rows
 from work.answers import Answer
 from work.broker.shared_connection import SharedConnection, has_threads
 from work.engine.decision import Decision, give_back
 from work.kinds import Kind, Lease
 from work.reasons import NO_REASON, Reason, cause_of
 
-_COLUMNS = {
-    "id": "uuid",
-    "token": "uuid",
-    "state": "text",
-    "wait": "float",
-    "wake": "float",
-    "uncounted": "int",
-    "reason_code": "text",
-    "reason_params": "jsonb",
-    "cause": "text",
-    "outcome": "text",
-    "said_code": "text",
-    "said_params": "jsonb",
-}
-_ASKED = ", ".join(f"%({name})s::{kind}[]" for name, kind in _COLUMNS.items())
+
+class Settlement(NamedTuple):
+    """A decision under a lease. `reason` and `cause` are the row's; `follow` is the kind's own row, None for none."""
+
+    lease: Lease
+    decision: Decision
+    reason: Reason
+    cause: str
+    follow: object | None
+
+
+_ROWS = Rows(
+    "new",
+    id=(UUID, attrgetter("lease.id")),
+    token=(UUID, attrgetter("lease.token")),
+    state=(str, attrgetter("decision.state")),
+    wait=(float, attrgetter("decision.wait")),
+    wake=(float, attrgetter("decision.wake")),
+    uncounted=(int, lambda row: int(not row.decision.counted)),
+    reason_code=(str, attrgetter("reason.code")),
+    reason_params=(Json, attrgetter("reason.json")),
+    cause=(str, attrgetter("cause")),
+    outcome=(str, attrgetter("decision.outcome")),
+    attempt_code=(str, attrgetter("decision.reason.code")),
+    attempt_params=(Json, attrgetter("decision.reason.json")),
+)
 # What the triggers write to is locked first, see "The order of locks" in docs/architecture.md.
 _SETTLE = f"""
-WITH asked AS (
-    SELECT * FROM unnest({_ASKED}$follow_types) AS asked({", ".join(_COLUMNS)}$follow_names)
-), held AS MATERIALIZED (
-    SELECT d.id FROM asked JOIN $work d USING (id) $locked$follow_locked
-     WHERE d.state = '$working' AND d.lease_token = asked.token FOR NO KEY UPDATE OF $follow_lock$lock
+WITH new AS (
+    SELECT * FROM {_ROWS.sql}
+), locked AS MATERIALIZED (
+    SELECT d.id FROM new JOIN $work d USING (id) $locked$follow_locked
+     WHERE d.state = '$working' AND d.lease_token = new.token FOR NO KEY UPDATE OF $follow_lock$lock
 ), settled AS (
     UPDATE $work d
-       SET state = asked.state, reason_code = asked.reason_code, reason_params = asked.reason_params,
-           cause = asked.cause, tries = tries - uncounted, released = released + uncounted,
+       SET state = new.state, reason_code = new.reason_code, reason_params = new.reason_params,
+           cause = new.cause, tries = tries - uncounted, released = released + uncounted,
            lease_token = NULL, lease_until = NULL,
-           settled_at = CASE WHEN asked.state <> 'pending' THEN now() END,
+           settled_at = CASE WHEN new.state <> 'pending' THEN now() END,
            available_at = coalesce(now() + wait * interval '1 second', available_at),
            wake_at = CASE WHEN wake_at IS NOT NULL THEN coalesce(now() + wake * interval '1 second', wake_at) END,
            wakes = 0
-      FROM asked JOIN held USING (id)
-     WHERE d.id = asked.id AND d.state = '$working' AND d.lease_token = asked.token
+      FROM new JOIN locked USING (id)
+     WHERE d.id = new.id AND d.state = '$working' AND d.lease_token = new.token
  RETURNING d.*
 ), closed AS (
     UPDATE $attempt a
-       SET finished_at = clock_timestamp(), outcome = asked.outcome, reason_code = asked.said_code,
-           reason_params = asked.said_params
-      FROM settled JOIN asked USING (id)
-     WHERE a.$key = settled.id AND a.token = asked.token AND a.finished_at IS NULL
+       SET finished_at = clock_timestamp(), outcome = new.outcome, reason_code = new.attempt_code,
+           reason_params = new.attempt_params
+      FROM settled JOIN new USING (id)
+     WHERE a.$key = settled.id AND a.token = new.token AND a.finished_at IS NULL
 )$follow
 SELECT id FROM settled
 """  # noqa: S608 - constants only
@@ -70,35 +84,13 @@ _PLAIN = re.sub(r"\$follow\w*", "", _SETTLE)
 _SETTLE_MANY, _PLAIN_MANY = (one.replace("$lock\n", "$lock SKIP LOCKED\n") for one in (_SETTLE, _PLAIN))
 
 
-class Settlement(NamedTuple):
-    """The values to write for one piece of work: the columns of `asked`, and the kind's own, None where it has none."""
-
-    columns: tuple[Any, ...]
-    follow: tuple[Any, ...] | None = None
-
-
-def settlement(kind: Kind[Any], lease: Lease, decision: Decision, follow: tuple[Any, ...] | None = None) -> Settlement:
+def settlement(kind: Kind[Any], lease: Lease, decision: Decision, follow: object | None = None) -> Settlement:
     """Return the values that `decision` writes under the lease."""
     forgets = decision.state == kind.words.done and not kind.keeps_receipt(decision.reason)
     reason = NO_REASON if forgets else decision.reason
     dead = decision.state in ("dead", "unknown")
-    return Settlement(
-        (
-            lease.id,
-            lease.token,
-            decision.state,
-            decision.wait,
-            decision.wake,
-            int(not decision.counted),
-            reason.code,
-            reason.json,
-            cause_of(lease.handler, decision.reason, decision.state) if dead else "",
-            decision.outcome,
-            decision.reason.code,
-            decision.reason.json,
-        ),
-        follow,
-    )
+    cause = cause_of(lease.handler, decision.reason, decision.state) if dead else ""
+    return Settlement(lease, decision, reason, cause, follow)
 
 
 def statement(kind: Kind[Any], rows: Sequence[Settlement], many: bool = False) -> tuple[str, dict[str, str]]:
@@ -106,13 +98,10 @@ def statement(kind: Kind[Any], rows: Sequence[Settlement], many: bool = False) -
 
     `many`: it also leaves out those that another transaction has locked.
     """
-    values = dict(zip(_COLUMNS, map(column, zip(*(row.columns for row in rows), strict=True)), strict=True))
-    if not any(row.follow for row in rows):
+    values, follow = _ROWS.values(rows), [row.follow for row in rows if row.follow]
+    if kind.follow_rows is None or not follow:
         return kind.sql(_PLAIN_MANY if many else _PLAIN), values
-    none = (None,) * len(kind.follow_values)
-    follow = zip(*(row.follow or none for row in rows), strict=True)
-    values |= zip(kind.follow_values, map(column, follow), strict=True)
-    return kind.sql(_SETTLE_MANY if many else _SETTLE), values
+    return kind.sql(_SETTLE_MANY if many else _SETTLE), values | kind.follow_rows.values(follow)
 
 
 def write(kind: Kind[Any], rows: Sequence[Settlement]) -> int:
@@ -186,7 +175,7 @@ def _together(kind: Kind[Any]) -> Combiner[Settlement, bool]:
     def settle_many(rows: Sequence[Settlement]) -> list[bool | Exception]:
         settled = {row.id for row in shared.execute(*statement(kind, rows, many=True)).fetchall()}
         fault_points.reach("settlements-committed")
-        return [True if row.columns[0] in settled else Alone() for row in rows]
+        return [True if row.lease.id in settled else Alone() for row in rows]
 
     return Combiner(settle_many)
 

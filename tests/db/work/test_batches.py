@@ -113,7 +113,7 @@ def make_claims(channel: Channel, count: int) -> list[DeliveryClaim]:
     deliveries = [make_delivery(channel) for _ in range(count)]
     with transaction.atomic():  # alone, whatever has threads
         rows = [claiming._claim_alone(DELIVERY, row.id, uuid7(), "w") for row in deliveries]
-    return [DELIVERY.read(row, **{name: getattr(row, name) for name in claiming._COMMON}) for row in rows]
+    return [DELIVERY.read(row) for row in rows]
 
 
 def states() -> Counter[str]:

@@ -9,6 +9,7 @@ from django.db import connection
 
 from common.database.postgres import column
 from common.uuid7 import uuid7
+from notifications.deliveries.channel_health import Outcome
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery
 from tests.make import make_channel, make_delivery, make_user, noted
@@ -67,7 +68,7 @@ def test_a_claim_by_id_takes_no_index_of_rescue(delivery: Delivery, many: bool) 
 @pytest.mark.parametrize("follows", [False, True])
 def test_a_settlement_by_id_takes_no_index_of_rescue(delivery: Delivery, many: bool, follows: bool) -> None:
     lease = Lease(id=delivery.id, token=uuid7())
-    follow = (False, False, False, uuid7(), "", "{}") if follows else None
+    follow = Outcome(delivery.id, False, False, False, uuid7(), "", "{}") if follows else None
     row = settlement_of(DELIVERY, lease, Decision("pending", "retryable", noted("later"), 5.0, 15.0), follow)
     template, values = settlement.statement(DELIVERY, [row], many)
     assert scans_of(template, values) == {"notifications_delivery_pkey"}

@@ -176,10 +176,10 @@ def test_a_damaged_message_ends_alone(queue: Channel, monkeypatch: pytest.Monkey
     Attempt.objects.create(delivery=collides, replay=0, number=1, token=uuid4(), started_at=NOON)
     real = DELIVERY.read
 
-    def read(row: Any, **common: Any) -> DeliveryClaim:
+    def read(row: Any) -> DeliveryClaim:
         if row.id == unreadable.id:
             raise ValueError("damaged")
-        return real(row, **common)
+        return real(row)
 
     monkeypatch.setattr(DELIVERY, "read", read)
     assert [message.id for message in take_batch(queue)] == [fine.id]
