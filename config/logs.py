@@ -3,6 +3,7 @@
 Carillon logs no secrets. Lines of libraries and tracebacks may quote an address or a header.
 """
 
+import json
 import logging
 import re
 import time
@@ -89,9 +90,18 @@ def _origin(request: Any) -> str:
     return f" [request {scope.get('request_id', '-')}, person {person or '-'}]"
 
 
-def settings(level: str) -> dict[str, Any]:
+class JSONFormatter(RedactingFormatter):
+    """One JSON object a line: `time`, `level`, `logger`, and `message` with its traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = {"time": self.formatTime(record), "level": record.levelname, "logger": record.name}
+        return json.dumps(fields | {"message": super().format(record)}, ensure_ascii=False)
+
+
+def settings(level: str, as_json: bool) -> dict[str, Any]:
     """Django's LOGGING: one format on standard error for all processes."""
-    line = {"()": RedactingFormatter, "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+    text = {"()": RedactingFormatter, "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+    line = {"()": JSONFormatter} if as_json else text
     return {
         "version": 1,
         "disable_existing_loggers": False,

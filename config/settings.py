@@ -368,4 +368,5 @@ UNFOLD = {
     "SCRIPTS": [lambda request: static("carillon-admin.js")],
     "GLOBAL_CALLBACK": "config.admin.site.context",
 }
-LOGGING = logs.settings(env.text("LOG_LEVEL", "INFO"))
+_log_level = env.choice("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL"))
+LOGGING = logs.settings(_log_level, as_json=env.choice("LOG_FORMAT", ("text", "json")) == "json")

@@ -7,7 +7,7 @@ import os
 import re
 import ssl
 from base64 import urlsafe_b64decode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
@@ -43,6 +43,14 @@ def integer(name: str, default: int) -> int:
         return int(value)
     except ValueError:
         raise Misconfigured(name, f"is “{value}”, which is not a whole number", str(default)) from None
+
+
+def choice(name: str, values: Sequence[str]) -> str:
+    """One of `values`; the first is the default. Case does not count."""
+    value = text(name, values[0])
+    if matches := [one for one in values if one.lower() == value.lower()]:
+        return matches[0]
+    raise Misconfigured(name, f"is “{value}”, but must be one of {', '.join(values)}", values[0])
 
 
 _MOST_DAYS = 3_650

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 
@@ -94,3 +95,15 @@ def test_the_log_tells_the_time_in_utc() -> None:
     record = logging.LogRecord("x", logging.INFO, __file__, 1, "said", None, None)
     record.created, record.msecs = 1_780_315_200.0, 7
     assert logs.RedactingFormatter("%(asctime)s %(message)s").format(record) == "2026-06-01T12:00:00.007Z said"
+
+
+def test_a_line_of_json_has_the_message_with_its_traceback_and_no_secret() -> None:
+    try:
+        raise ValueError(f"Authorization: Bearer {PLANTED}")
+    except ValueError:
+        record = logging.LogRecord("x", logging.ERROR, __file__, 1, "failed\nhere", None, sys.exc_info())
+    line = logs.JSONFormatter().format(record)
+    assert "\n" not in line and PLANTED not in line
+    fields = json.loads(line)
+    assert (fields["level"], fields["logger"]) == ("ERROR", "x")
+    assert fields["message"].startswith("failed\\nhere\nTraceback")
