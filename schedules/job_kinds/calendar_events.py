@@ -16,16 +16,18 @@ from notifications.messages import text
 from schedules import rules
 from schedules.job_kinds.calendar_file import FileEvent
 from schedules.job_kinds.calendar_series import Series
+from schedules.job_kinds.calendar_values import Lead
 from schedules.rules import InvalidRule, Work
 from schedules.rules.invalid import BUDGET
 from schedules.rules.refusals import RRULE
+from schedules.rules.rrule import RRule
 
 # For all rules of a calendar together: a hostile one must not keep a worker busy. Each may take BUDGET of it.
 _WORK = 20 * BUDGET
-_DAY = timedelta(days=1)
 _PROBLEMS = {
     "no-date": gettext_lazy("Its date is not in the calendar."),
     "too-many-dates": gettext_lazy("The calendar has too many single dates."),
+    "more-alarms": gettext_lazy("Of an event's alarms, the first ten are taken."),
     "exrule": gettext_lazy("It leaves out dates by a rule (EXRULE), which is not read."),
 }
 
@@ -133,6 +135,8 @@ def follow(
             yield Followed(event, key, problem=str(_PROBLEMS["no-date"]))
         else:
             yield from (Followed(event, own, entry) for own, entry in found)
+            if wishes.uses_alarms:
+                yield from [Followed(event, key, problem=str(_PROBLEMS["more-alarms"]))] * event.more_alarms
         finally:
             left += max(0, work.left)
 
@@ -146,29 +150,32 @@ def _entries(
     assert event.start is not None  # noqa: S101 - else it has a problem
     if event.start.zone is None:
         raise _Unfit(_("Its time zone is not known."))
-    leads: list[int | str] = [0 if event.start.is_date else int(wishes.before.total_seconds())]
+    own_lead: Lead = (0, 0) if event.start.is_date else (wishes.before.days, wishes.before.seconds)
+    leads: list[Lead | str] = [own_lead]
     if wishes.uses_alarms and event.alarms:
         # The earliest has the key that the event's only one would have.
-        leads = sorted(event.alarms, key=lambda lead: (isinstance(lead, str), -lead if isinstance(lead, int) else lead))
+        leads = sorted(
+            event.alarms, key=lambda lead: (isinstance(lead, str), lead if isinstance(lead, str) else -_total(lead))
+        )
         if series.has(event) and all(isinstance(lead, str) for lead in leads):
             # An alarm at one instant is none of each date.
-            leads.append(0 if event.start.is_date else int(wishes.before.total_seconds()))
+            leads.append(own_lead)
     # Its own alarm counts from the midnight of a day.
     day_at = time() if wishes.uses_alarms and event.alarms else None
     for number, lead in enumerate(leads):
-        own = _short([*event.key, lead]) if number else key
+        own = _short([*event.key, lead if isinstance(lead, str) else _total(lead)]) if number else key
         if isinstance(lead, str):
             at, _space, is_local = lead.partition(" ")
             where = series.where(event.start) if is_local else ZoneInfo("UTC")
             instant = civil_time.first_instant(where, datetime.fromisoformat(at))
             yield own, _single(event, own, instant, series, now)
         elif series.has(event):
-            yield own, _repeating(event, own, timedelta(seconds=lead), series, now, work, day_at)
+            yield own, _repeating(event, own, lead, series, now, work, day_at)
         else:
             where = series.where(event.start)
-            days, rest = divmod(timedelta(seconds=lead), _DAY)
-            start = series.civil(event.start, where, day_at) - days * _DAY
-            yield own, _single(event, own, civil_time.first_instant(where, start) - rest, series, now)
+            start = series.civil(event.start, where, day_at) - timedelta(days=lead[0])
+            at_once = civil_time.first_instant(where, start) - timedelta(seconds=lead[1])
+            yield own, _single(event, own, at_once, series, now)
 
 
 def _single(event: FileEvent, key: str, at: datetime, series: Series, now: datetime) -> Entry | None:
@@ -182,12 +189,16 @@ def _single(event: FileEvent, key: str, at: datetime, series: Series, now: datet
 
 
 def _repeating(
-    event: FileEvent, key: str, lead: timedelta, series: Series, now: datetime, work: Work, day_at: time | None
+    event: FileEvent, key: str, lead: Lead, series: Series, now: datetime, work: Work, day_at: time | None
 ) -> Entry | None:
     rule, canonical, where = series.read(event, lead, work, day_at)
-    if (following := next(rule.after(civil_time.high_water(where, now), work), None)) is None:
+    if (following := RRule(where.key, canonical, rule).next_after(now, work)) is None:
         return None
-    return _entry(event, key, series, "rrule", {"rule": canonical}, civil_time.first_instant(where, following))
+    return _entry(event, key, series, "rrule", {"rule": canonical}, following)
+
+
+def _total(lead: Lead) -> int:
+    return lead[0] * 86_400 + lead[1]
 
 
 def _entry(event: FileEvent, key: str, series: Series, kind: str, rule: dict[str, Any], at: datetime) -> Entry:

@@ -9,6 +9,7 @@ import binascii
 import html
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
@@ -17,7 +18,7 @@ from common.parsing.budget import Budget, OverBudget
 from jobs.reading import charset, plain
 from schedules.job_kinds import calendar_lines, calendar_rules, calendar_versions
 from schedules.job_kinds.calendar_lines import Component, NotACalendar
-from schedules.job_kinds.calendar_values import CONVERTED, LOCAL, FileEvent, Moment
+from schedules.job_kinds.calendar_values import CONVERTED, LOCAL, FileEvent, Lead, Moment
 from schedules.job_kinds.calendar_zones import Zones
 
 __all__ = ["File", "FileEvent", "Moment", "NotACalendar", "read"]
@@ -33,6 +34,7 @@ _ESCAPED = re.compile(r"(?:\\r)?\\([\\;,nN])")
 # Some write texts as HTML has them.
 _ENTITY = re.compile(r"&(?:#\d{1,6}|#[xX][0-9a-fA-F]{1,5}|[A-Za-z]{2,8});")
 _IS_DATE = re.compile(r';\s*VALUE="?DATE"?(?:;|$)', re.IGNORECASE)
+_BASE64 = re.compile(r";\s*(?:ENCODING=)?\"?(?:BASE64|B)\"?(?:;|$)", re.IGNORECASE)
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _MOMENT = re.compile(
     r"(\d{4}|--)-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)(?::?(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?)?(?:/.*)?", re.ASCII
@@ -41,7 +43,8 @@ _MOMENT = re.compile(
 _DURATION = re.compile(
     r"([-+]?)P(?:T?(\d{1,9})W)?(?:T?(\d{1,9})D)?T?(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})S)?", re.ASCII
 )
-_SECONDS, _LONGEST_DURATION = (604_800, 86_400, 3_600, 60, 1), 36_525 * 86_400
+_DAY = 86_400
+_LONGEST_DURATION = 36_525 * _DAY
 # Of an alarm of Apple's that is at none, such as at a place.
 _NO_TIME = "19760401T005545"
 # Alarms of vCalendar 1.0: a time, and what is done then.
@@ -133,7 +136,7 @@ class _Reader:
             return
         if event.start is None:
             raise ValueError("no date")
-        event.alarms = self._alarms(component, event.start, "DTEND")
+        event.alarms = self._alarms(event, component, event.start, "DTEND")
         if not event.start.is_date and (day := _day(component, event.start, self._one(component, "DTEND"))):
             event.start = Moment(day)
 
@@ -145,10 +148,13 @@ class _Reader:
         if start is None:
             raise ValueError("no date")
         if due is None:
-            length = _duration(component.value("DURATION")) or 0
+            length = _length(component)
             due = Moment(f"{start.civil + timedelta(seconds=length):%Y%m%dT%H%M%S}"[: len(start.at)], start.zone)
         length = _seconds(start, due)
-        event.alarms = [one + length if isinstance(one, int) else one for one in self._alarms(component, start, "DUE")]
+        event.alarms = [
+            one if isinstance(one, str) else (one[0], one[1] + length)
+            for one in self._alarms(event, component, start, "DUE")
+        ]
         event.later = length if "RRULE" in component.properties else 0
         event.start = start if event.later else due
 
@@ -228,16 +234,18 @@ class _Reader:
         own = self._zones.own(named)
         return Moment(f"{at.replace(tzinfo=own).astimezone(UTC):%Y%m%dT%H%M%S}", CONVERTED)
 
-    def _alarms(self, component: Component, start: Moment, end: str) -> list[int | str]:
-        """Seconds before the start, or times. `end` names the property of its end."""
-        found: list[int | str] = []
+    def _alarms(self, event: FileEvent, component: Component, start: Moment, end: str) -> list[Lead | str]:
+        """Before the start, or times. `end` names the property of its end."""
+        found: list[Lead | str] = []
         for parameters, value in _triggers(component):
             if (after := _duration(value)) is not None:
+                days, seconds = after
                 if "RELATED=END" in parameters.upper():
                     until = self._one(component, end)
-                    length = _duration(component.value("DURATION")) or (86_400 if start.is_date else 0)
-                    after += _seconds(start, until) if until else length
-                found.append(-after)
+                    length = _length(component) or (_DAY if start.is_date else 0)
+                    length = _seconds(start, until) if until else length
+                    days, seconds = (days + length // _DAY, seconds) if start.is_date else (days, seconds + length)
+                found.append((-days, -seconds))
                 continue
             try:
                 moment = self._moment(parameters, value)
@@ -248,7 +256,9 @@ class _Reader:
                 moment = self._placed(moment.at, zone, moment.civil)
             if not moment.is_date and moment.zone is not None and moment.at != _NO_TIME:
                 found.append(f"{moment.utc:%Y%m%dT%H%M%S}" if moment.zone else f"{moment.at} {LOCAL}")
-        return list(dict.fromkeys(found))[:_MOST_ALARMS]
+        alarms = list(dict.fromkeys(found))
+        event.more_alarms = len(alarms[_MOST_ALARMS:])
+        return alarms[:_MOST_ALARMS]
 
 
 def _triggers(component: Component) -> Iterator[tuple[str, str]]:
@@ -279,8 +289,8 @@ def _day(component: Component, start: Moment, end: Moment | None) -> str:
     if is_marked or (end and end.at.endswith(("T235959", "T235900"))):
         return start.at[:8]
     # On the clock: a day on which it changes has 23 hours, or 25.
-    length = (end.civil - start.civil).total_seconds() if end else _duration(component.value("DURATION")) or 0
-    days, rest = divmod(length, 86_400)
+    length = (end.civil - start.civil).total_seconds() if end else _length(component)
+    days, rest = divmod(length, _DAY)
     is_long = (end is None or end.at.endswith("T000000")) and days > 0 and rest in (0, 3_600, 82_800)
     return start.at[:8] if is_long and not marks & {"FALSE", "0"} else ""
 
@@ -295,12 +305,21 @@ def _seconds(start: Moment, end: Moment) -> int:
     return int((end.utc - start.utc).total_seconds())
 
 
-def _duration(value: str) -> int | None:
-    """Seconds, of a DURATION; None for what is none."""
+def _duration(value: str) -> Lead | None:
+    """Days and seconds, of a DURATION; None for what is none."""
     if (match := _DURATION.fullmatch(value.strip().upper())) is None:
         return None
-    length = sum(int(match[number + 2] or 0) * seconds for number, seconds in enumerate(_SECONDS))
-    return None if length > _LONGEST_DURATION else -length if match[1] == "-" else length
+    weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:])
+    days, seconds = 7 * weeks + days, 3_600 * hours + 60 * minutes + seconds
+    if days * _DAY + seconds > _LONGEST_DURATION:
+        return None
+    return (-days, -seconds) if match[1] == "-" else (days, seconds)
+
+
+def _length(component: Component) -> int:
+    """Seconds, of its DURATION."""
+    days, seconds = _duration(component.value("DURATION")) or (0, 0)
+    return days * _DAY + seconds
 
 
 def _zone_of(parameters: str) -> str:
@@ -311,6 +330,10 @@ def _zone_of(parameters: str) -> str:
 def _text(parameters: str, value: str) -> str:
     if "QUOTED-PRINTABLE" in parameters.upper():
         value = charset.decode(binascii.a2b_qp(value.encode()), parameters).replace("\r\n", "\n")
+    elif _BASE64.search(parameters):
+        with suppress(ValueError):
+            raw = binascii.a2b_base64(value[: len(value) // 4 * 4])
+            value = charset.decode(raw, parameters).replace("\r\n", "\n").replace("\\", "\\\\")
     plain_text = _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)
     plain_text = _ENTITY.sub(lambda match: html.unescape(match[0]).replace("\xa0", " "), plain_text)
     return _UNSAFE.sub(" ", plain_text)

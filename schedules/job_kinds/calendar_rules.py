@@ -16,6 +16,16 @@ _OF_THE_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
 _MOST_COUNTED = 10_000
 _ENDS = ("COUNT", "UNTIL")
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+# vCalendar 1.0: of each kind of rule the frequency, the part that its values are, and how one of these looks.
+_OLD_RULE, _OLD_END = re.compile(r"(D|W|MP|MD|YM|YD)(\d{1,3})((?: .+)?)"), re.compile(r"\d{8}(?:T\d{6}Z?)?")
+_OLD_RULES = {
+    "D": ("DAILY", "", re.compile("$")),
+    "W": ("WEEKLY", "BYDAY", re.compile("|".join(_DAYS))),
+    "MP": ("MONTHLY", "BYDAY", re.compile(rf"\d[+-]?|{'|'.join(_DAYS)}")),
+    "MD": ("MONTHLY", "BYMONTHDAY", re.compile(r"\d{1,2}[+-]?|LD")),
+    "YM": ("YEARLY", "BYMONTH", re.compile(r"\d{1,2}")),
+    "YD": ("YEARLY", "BYYEARDAY", re.compile(r"\d{1,3}")),
+}
 
 
 def plain(
@@ -28,7 +38,7 @@ def plain(
     """
     said: list[str] = []
     to_expand: list[str] = []
-    for rule in dict.fromkeys(written):
+    for rule in dict.fromkeys(_in_words(one, start) for one in written):
         parts = _parts(rule, is_date, where)
         _skip(parts, start)
         _seconds(parts, start)
@@ -36,6 +46,31 @@ def plain(
         needs_help = parts.keys() & {"BYWEEKNO", "BYEASTER", "BYSECOND"} or {"COUNT", "UNTIL"} <= parts.keys()
         (to_expand if needs_help and parts.get("FREQ") != "SECONDLY" else said).append(text)
     return said, to_expand
+
+
+def _in_words(rule: str, start: datetime) -> str:
+    """A rule of vCalendar 1.0, such as "MP2 1+ MO #6", as RFC 5545 writes it; any other as it is."""
+    if (match := _OLD_RULE.fullmatch(rule.strip().upper())) is None:
+        return rule
+    kind, interval, values = match[1], match[2], match[3].split()
+    ends = [value for value in values if value[0] == "#" or _OLD_END.fullmatch(value)]
+    values = [value for value in values if value not in ends]
+    frequency, name, value = _OLD_RULES[kind]
+    if not all(value.fullmatch(one) for one in values):
+        return rule
+    signed = [f"-{one[:-1]}" if one[-1] == "-" else "-1" if one == "LD" else one.rstrip("+") for one in values]
+    if kind == "MP":
+        number, days = str((start.day + 6) // 7), signed or [_DAYS[start.weekday()]]
+        signed = []
+        for one in days:
+            if one in _DAYS:
+                signed.append(number + one)
+            else:
+                number = one
+    parts = [f"FREQ={frequency}", f"INTERVAL={interval}", *([f"{name}={','.join(signed)}"] if signed else [])]
+    # Where nothing is said of its end, it comes twice; "#0" is for ever.
+    parts += [f"COUNT={one[1:]}" if one[0] == "#" else f"UNTIL={one}" for one in ends or ["#2"] if one != "#0"]
+    return ";".join(parts)
 
 
 def _parts(rule: str, is_date: bool, where: ZoneInfo | None) -> dict[str, str]:

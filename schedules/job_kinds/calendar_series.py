@@ -12,13 +12,14 @@ from zoneinfo import ZoneInfo
 from common import zones
 from common.parsing.budget import Budget
 from common.times import civil_time
-from schedules.job_kinds.calendar_values import CONVERTED, FileEvent, Moment
+from schedules.job_kinds.calendar_values import CONVERTED, FileEvent, Lead, Moment
 from schedules.rules import Work, civil, rrule_text
 from schedules.rules.calendar_rule import CalendarRule
 
 _TIME_PARTS = re.compile(r"(^|;)BY(HOUR|MINUTE)=")
 _UNTIL = re.compile(r"(?<=UNTIL=)\d{8}T\d{6}(?=Z?(?:;|$))")
 _ENDS = re.compile(r";?(?:COUNT|UNTIL)=[^;]*")
+_AFTER_CHANGES = 4
 _ONCE = "FREQ=DAILY;COUNT=1"
 _MOST_DATES = 20_000
 _SECOND = timedelta(seconds=1)
@@ -33,9 +34,12 @@ class _Draft:
     dates: list[datetime]
     excluded: list[date]
 
-    def text(self, lead: timedelta) -> str:
-        """`lead` before its times. Where they stay on their days, the times themselves are moved."""
-        shift = lead if not self.dates and self._can_shift(lead) else timedelta(0)
+    def text(self, ahead: timedelta, early: timedelta) -> str:
+        """`ahead` before its times on the clock, and `early` in time that passes.
+
+        Where they stay on their days, the times themselves are moved.
+        """
+        shift = ahead + early if not self.dates and self._can_shift(ahead, early) else timedelta(0)
 
         def said(moment: date) -> str:
             return f"{moment - shift:%Y%m%dT%H%M%S}" if isinstance(moment, datetime) else f"{moment:%Y%m%d}"
@@ -47,13 +51,16 @@ class _Draft:
         for name, moments in (("RDATE", self.dates), ("EXDATE", self.excluded)):
             if moments:
                 lines.append(f"{name}:" + ",".join(sorted({said(moment) for moment in moments})))
-        if rest := int((lead - shift).total_seconds()):
-            lines.append(f"TRIGGER:{'-' if rest > 0 else ''}PT{abs(rest)}S")
+        if not shift:
+            lines += rrule_text.triggers(ahead, early)
         return "\n".join(lines)
 
-    def _can_shift(self, lead: timedelta) -> bool:
-        stays = (self.start - lead).date() == self.start.date()
-        return stays and not any(_TIME_PARTS.search(rule) for rule in self.rules)
+    def _can_shift(self, ahead: timedelta, early: timedelta) -> bool:
+        at = self.start - ahead
+        stays = (at - early).date() == at.date() == self.start.date()
+        # Clocks change at night.
+        is_even = not early or min(at, at - early).hour >= _AFTER_CHANGES
+        return stays and is_even and not any(_TIME_PARTS.search(rule) for rule in self.rules)
 
 
 class Series:
@@ -97,10 +104,9 @@ class Series:
             return moment.civil
         return civil_time.local(where, moment.utc)
 
-    def read(
-        self, event: FileEvent, lead: timedelta, work: Work, at: time | None
-    ) -> tuple[CalendarRule, str, ZoneInfo]:
+    def read(self, event: FileEvent, lead: Lead, work: Work, at: time | None) -> tuple[CalendarRule, str, ZoneInfo]:
         """The rule, `lead` before its times, its text, and its zone; of a day, before `at`. Raises InvalidRule."""
+        ahead, early = timedelta(days=lead[0]), timedelta(seconds=lead[1])
         master = self._master(event)
         assert master.start is not None and event.start is not None  # noqa: S101 - has() has said so
         where = self.where(master.start)
@@ -110,13 +116,13 @@ class Series:
         following = 0 if since is None else bisect_right(ends, since)
         _cut(draft, None if master is event else since, next(iter(ends[following : following + 1]), None), where, work)
         if master is not event and since is not None:
-            lead -= self.civil(event.start, where, draft.start.time()) - since
-        lead -= timedelta(seconds=master.later)
-        rule, text = rrule_text.read(draft.text(lead), where.key, work)
+            ahead -= self.civil(event.start, where, draft.start.time()) - since
+        ahead -= timedelta(seconds=master.later)
+        rule, text = rrule_text.read(draft.text(ahead, early), where.key, work)
         if not _begins(rule, work):
             # To calendars the start counts, also where the rule does not name it.
             draft.dates.append(draft.start)
-            rule, text = rrule_text.read(draft.text(lead), where.key, work)
+            rule, text = rrule_text.read(draft.text(ahead, early), where.key, work)
         return rule, text, where
 
     def _draft(self, master: FileEvent, where: ZoneInfo, at: time | None) -> _Draft:

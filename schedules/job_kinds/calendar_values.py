@@ -12,6 +12,9 @@ CONVERTED = "*"
 LOCAL = "local"
 """After the time of an alarm without a zone, whose event has none either."""
 
+Lead = tuple[int, int]
+"""How long before: days on the clock, and seconds that pass."""
+
 
 @dataclass(slots=True)
 class Moment:
@@ -43,8 +46,9 @@ class FileEvent:
     """A VEVENT or VTODO.
 
     `key` tells it from the others of its calendar. `instance`: which date of a series it replaces; `from_here`: and all
-    later ones. `alarms`: seconds before `start` (a task's: before it is due), or times, in UTC unless LOCAL. `later`:
-    seconds from the start of a repeated task until it is due. `problem`: the code of why it cannot be followed.
+    later ones. `alarms`: before `start` (a task's: before it is due), or times, in UTC unless LOCAL; `more_alarms`: how
+    many more it has. `later`: seconds from the start of a repeated task until it is due. `problem`: the code of why it
+    cannot be followed.
     """
 
     uid: str = ""
@@ -60,7 +64,8 @@ class FileEvent:
     place: str = ""
     text: str = ""
     url: str = ""
-    alarms: list[int | str] = field(default_factory=list)
+    alarms: list[Lead | str] = field(default_factory=list)
+    more_alarms: int = 0
     later: int = 0
     problem: str = ""
 
@@ -71,4 +76,5 @@ class FileEvent:
     def from_json(cls, stored: dict[str, Any]) -> FileEvent:
         moments = {name: Moment(**stored[name]) for name in ("instance", "start") if stored[name]}
         lists = {name: [Moment(**one) for one in stored[name]] for name in ("dates", "left_out")}
-        return cls(**stored | moments | lists)
+        alarms = [one if isinstance(one, str) else tuple(one) for one in stored["alarms"]]
+        return cls(**stored | moments | lists | {"alarms": alarms})

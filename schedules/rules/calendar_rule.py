@@ -28,7 +28,7 @@ class CalendarRule:
 
     `days` are BYDAY as (n, weekday), n = 0 for every such weekday. `week_start` is WKST. Values are sorted and
     in range, as `rrule_text` has checked. `until` is inclusive. `also` are more RRULEs of the same DTSTART, `dates` the
-    RDATEs; `ahead` is how long before all these times it rings.
+    RDATEs; `ahead` is how long before all these times it rings, on the clock; `early` how much time before that.
     """
 
     start: datetime
@@ -48,9 +48,10 @@ class CalendarRule:
     also: tuple[CalendarRule, ...] = ()
     dates: tuple[datetime, ...] = ()
     ahead: timedelta = timedelta(0)
+    early: timedelta = timedelta(0)
 
     def after(self, moment: datetime, work: Work) -> Iterator[datetime]:
-        """The civil times at which it rings strictly after `moment`, in order."""
+        """The civil times strictly after `moment`, in order. It rings `early` before them."""
         begin = max(min(moment + self.ahead, civil.LAST), self.start - civil.TICK)
         if not self.also and not self.dates:
             times = self.of_rule(begin, work)

@@ -11,8 +11,9 @@ from common.times import durations
 from schedules.rules import civil, fields, repetition, rrule_text, words
 from schedules.rules.calendar_rule import CalendarRule
 from schedules.rules.invalid import InvalidRule, Work
-from schedules.rules.rule import CivilRule
+from schedules.rules.rule import CivilRule, ClockChange
 
+_NONE = timedelta(0)
 _UNITS = repetition.UNITS | {"HOURLY": "hour", "MINUTELY": "minute"}
 
 
@@ -38,21 +39,31 @@ class RRule(CivilRule):
     def data(self) -> dict[str, Any]:
         return {"rule": self.text}
 
+    def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
+        if not (early := self.calendar_rule.early):
+            return super().next_after(instant, work)
+        instant = min(max(instant, civil.FIRST_INSTANT), civil.LAST_INSTANT - abs(early))
+        due = super().next_after(instant + early, work)
+        return None if due is None else due - early
+
     def next_civil(self, after: datetime, work: Work) -> datetime | None:
         return next(self.calendar_rule.after(after, work), None)
 
+    def clock_change(self, slot: datetime) -> ClockChange | None:
+        return None if self.calendar_rule.early else super().clock_change(slot)
+
     def describe(self, readers: bool = False) -> str:
         rule = self.calendar_rule
-        said = self._described(replace(rule, also=(), dates=(), ahead=timedelta(0)), readers)
+        said = self._described(replace(rule, also=(), dates=(), ahead=_NONE, early=_NONE), readers)
         if rule.dates:
             more = ngettext(
                 "%(rule)s, and on %(count)s more date", "%(rule)s, and on %(count)s more dates", len(rule.dates)
             )
             said = more % {"rule": said, "count": len(rule.dates)}
-        if not rule.ahead:
+        if not (before := rule.ahead + rule.early):
             return said
-        words_of = _("%(length)s before: %(rule)s") if rule.ahead > timedelta(0) else _("%(length)s after: %(rule)s")
-        return words_of % {"length": durations.said(abs(rule.ahead)), "rule": said}
+        words_of = _("%(length)s before: %(rule)s") if before > _NONE else _("%(length)s after: %(rule)s")
+        return words_of % {"length": durations.said(abs(before)), "rule": said}
 
     def _described(self, rule: CalendarRule, readers: bool) -> str:
         if (repeats := repetition.of(rule)) is not None:

@@ -1,6 +1,7 @@
 """Read the text of a calendar rule: DTSTART, RRULE, RDATE, EXDATE (RFC 5545, 3.3.10, 3.8.2.4, 3.8.5.1 to 3.8.5.3).
 
-TRIGGER, as an alarm has it (3.8.6.3), says how long before these times it rings, on the clock of its zone.
+TRIGGER, as an alarm has it (3.8.6.3), says how long before these times it rings: weeks and days are those of the clock,
+hours and minutes are time that passes. Seconds alone are of the clock too, as what moves a series to another hour is.
 """
 
 import re
@@ -61,13 +62,14 @@ def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
     parts: list[dict[str, str]] = []
     moments: dict[str, set[datetime]] = {"EXDATE": set(), "RDATE": set()}
     excluded_days: set[date] = set()
-    ahead = timedelta(0)
+    ahead = early = timedelta(0)
     for name, parameters, value in _lines(text):
         if name == "RRULE":
             parts.append(_parts(value.upper()))
             continue
         if name == "TRIGGER":
-            ahead = _ahead(value)
+            on_clock, passing = _trigger(value)
+            ahead, early = on_clock or ahead, passing or early
             continue
         _check_zone(name, parameters, timezone)
         if name == "DTSTART":
@@ -97,6 +99,7 @@ def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
         also=tuple(also),
         dates=tuple(sorted(moments["RDATE"])),
         ahead=ahead,
+        early=early,
     )
     return rule, _canonical(rule, parts)
 
@@ -130,18 +133,30 @@ def _canonical(rule: CalendarRule, parts: list[dict[str, str]]) -> str:
     without += [f"{day:%Y%m%d}" for day in sorted(rule.excluded_days)]
     if without:
         lines.append(f"EXDATE:{','.join(without)}")
-    if rule.ahead:
-        lines.append(f"TRIGGER:{'-' if rule.ahead > timedelta(0) else ''}PT{abs(rule.ahead) // timedelta(seconds=1)}S")
+    lines += triggers(rule.ahead, rule.early)
     return "\n".join(lines)
 
 
-def _ahead(value: str) -> timedelta:
+def triggers(ahead: timedelta, early: timedelta) -> Iterator[str]:
+    """The lines that say so."""
+    for length, is_passing in ((ahead, False), (early, True)):
+        minutes, seconds = divmod(int(abs(length).total_seconds()), 60)
+        if length:
+            said = f"{minutes}M{seconds}S" if is_passing else f"{60 * minutes + seconds}S"
+            yield f"TRIGGER:{'-' if length > timedelta(0) else ''}PT{said}"
+
+
+def _trigger(value: str) -> tuple[timedelta, timedelta]:
+    """How long before, on the clock and as time that passes."""
     match = _TRIGGER.fullmatch(value.upper())
     weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:]) if match else (0,) * 5
-    before = timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
-    if match is None or before > _FURTHEST_TRIGGER:
+    days_before = timedelta(weeks=weeks, days=days)
+    before = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    if match is None or days_before + before > _FURTHEST_TRIGGER:
         raise _wrong("rrule_trigger", value=value[:40])
-    return before if match[1] == "-" else -before
+    if not (match[4] or match[5]):
+        days_before, before = days_before + before, timedelta(0)
+    return (days_before, before) if match[1] == "-" else (-days_before, -before)
 
 
 def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> CalendarRule:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
@@ -48,8 +49,75 @@ SERIES = {
     "days to the last minute": ([one("DTSTART;TZID=Europe/Berlin:20260105T000000", "DTEND;TZID=Europe/Berlin:20260106T2359")], "01-05 08:00"),
     "an alarm at the end of a day without an end": ([one(DAYS, alarm("TRIGGER;RELATED=END:-PT2H"))], "01-05 21:00"),
     "a series with an alarm at one instant, which is over": ([one(Z, DAILY, alarm("TRIGGER;VALUE=DATE-TIME:20250103T120000Z"))], "01-05 09:00 01-06 09:00 01-07 09:00 01-08 09:00"),
+    "UNTIL before the start": ([one(Z, "RRULE:FREQ=DAILY;UNTIL=20250101T000000Z")], ""),
     "a series with an alarm at one instant": ([one(Z, DAILY, alarm("TRIGGER;VALUE=DATE-TIME:20260103T120000Z"))], "01-03 12:00 01-05 09:00 01-06 09:00 01-07 09:00 01-08 09:00"),
 }  # fmt: skip
+
+
+BERLIN = "DTSTART;TZID=Europe/Berlin:"
+CHANGE = f"{BERLIN}20260329T090000"
+THREE = f"{BERLIN}20260328T090000\nRRULE:FREQ=DAILY;COUNT=3"
+NIGHTS = f"{BERLIN}20260328T031500\nRRULE:FREQ=DAILY;COUNT=3"
+FROM_28 = f"RECURRENCE-ID;RANGE=THISANDFUTURE;TZID=Europe/Berlin:20260328T090000\n{BERLIN}20260328T110000"
+FOUR = f"{BERLIN}20260327T090000\nRRULE:FREQ=DAILY;COUNT=4"
+# Hours pass, days are those of the clock, which changes on 29 March (RFC 5545, 3.3.6).
+SERIES |= {
+    "24 hours before, over a change of the clock": ([one(CHANGE, alarm("TRIGGER:-PT24H"))], "03-28 07:00"),
+    "1,440 minutes before": ([one(CHANGE, alarm("TRIGGER:-PT1440M"))], "03-28 07:00"),
+    "a day before": ([one(CHANGE, alarm("TRIGGER:-P1D"))], "03-28 08:00"),
+    "a day and two hours before": ([one(CHANGE, alarm("TRIGGER:-P1DT2H"))], "03-28 06:00"),
+    "24 hours after": ([one(f"{BERLIN}20260328T090000", alarm("TRIGGER:PT24H"))], "03-29 08:00"),
+    "24 hours before a series": ([one(THREE, alarm("TRIGGER:-PT24H"))], "03-27 08:00 03-28 07:00 03-29 07:00"),
+    "a day before a series": ([one(THREE, alarm("TRIGGER:-P1D"))], "03-27 08:00 03-28 08:00 03-29 07:00"),
+    "a day and an hour before a series": ([one(THREE, alarm("TRIGGER:-P1DT1H"))], "03-27 07:00 03-28 07:00 03-29 06:00"),
+    "24 hours after a series": ([one(THREE, alarm("TRIGGER:PT24H"))], "03-29 08:00 03-30 07:00 03-31 07:00"),
+    "half an hour before a series at night": ([one(NIGHTS, alarm("TRIGGER:-PT30M"))], "03-28 01:45 03-29 00:45 03-30 00:45"),
+    "a day before all later dates, which move": ([one(FOUR), one(FROM_28, alarm("TRIGGER:-P1D"))], "03-27 08:00 03-27 10:00 03-28 10:00 03-29 09:00"),
+    "24 hours before all later dates, which move": ([one(FOUR), one(FROM_28, alarm("TRIGGER:-PT24H"))], "03-27 08:00 03-27 10:00 03-28 09:00 03-29 09:00"),
+}  # fmt: skip
+OLD = {
+    "D1 #3": "01-05 09:00 01-06 09:00 01-07 09:00",
+    "D2 20260110T000000Z": "01-05 09:00 01-07 09:00 01-09 09:00",
+    "D1": "01-05 09:00 01-06 09:00",
+    "W1 MO TU #4": "01-05 09:00 01-06 09:00 01-12 09:00 01-13 09:00",
+    "W2 MO WE 20260121": "01-05 09:00 01-07 09:00 01-19 09:00 01-21 09:00",
+    "MP1 1+ MO #3": "01-05 09:00 02-02 09:00 03-02 09:00",
+    "MP1 1+ MO 2+ TU WE #4": "01-05 09:00 01-13 09:00 01-14 09:00 02-02 09:00",
+    "MP2 1- MO #2": "01-05 09:00 01-26 09:00 03-30 09:00",
+    "MP1 #2": "01-05 09:00 02-02 09:00",
+    "MD1 5 15 #3": "01-05 09:00 01-15 09:00 02-05 09:00",
+    "MD1 5 LD #3": "01-05 09:00 01-31 09:00 02-05 09:00",
+    "YM1 1 7 #3": "01-05 09:00 07-05 09:00 01-05 09:00",
+    "YD1 5 100 #2": "01-05 09:00 04-10 09:00",
+    "YD1 #2": "01-05 09:00 01-05 09:00",
+}
+
+
+@pytest.mark.parametrize("rule", OLD)
+def test_a_rule_of_vcalendar_1_0_is_read(rule: str) -> None:
+    assert rings(one(Z, f"RRULE:{rule}")) == OLD[rule]
+
+
+def test_a_rule_of_vcalendar_1_0_may_have_no_end_and_none_is_guessed() -> None:
+    assert rings(one(Z, "RRULE:D1 #0"), most=3) == "01-05 09:00 01-06 09:00 01-07 09:00"
+    assert "is not understood" in rings(one(Z, "RRULE:D1 0600 1200 #4"))
+
+
+def test_alarms_that_are_not_taken_are_counted() -> None:
+    result = found(file(one(Z, *(alarm(f"TRIGGER:-PT{minutes}M") for minutes in range(12)))))
+    assert len(result.entries) == 10
+    assert result.unfit == [("Dentist", "Of an event's alarms, the first ten are taken.")] * 2
+    assert found(file(one(Z, *(alarm(f"TRIGGER:-PT{one}M") for one in range(12)))), uses_alarms=False).unfit == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "charset"),
+    [(";ENCODING=BASE64;CHARSET=UTF-8", "utf-8"), (";BASE64", "utf-8"), (";CHARSET=ISO-8859-1;ENCODING=b", "latin-1")],
+)
+def test_a_text_may_be_in_base64(parameters: str, charset: str) -> None:
+    title = base64.b64encode("Zahnärztin, A\\B".encode(charset)).decode()
+    [entry] = found(file(f"UID:1\n{Z}\nSUMMARY{parameters}:{title}")).entries
+    assert entry.title == "Zahnärztin, A\\B"
 
 
 @pytest.mark.parametrize("why", SERIES)
