@@ -9,9 +9,11 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import wraps
 from typing import Any
 from urllib.parse import urljoin
 
@@ -47,6 +49,23 @@ _ENTRY_BEGIN, _ENTRY_END = (re.compile(rf"<{end}(?:\w+:)?(?:item|entry)[\s>]") f
 _ENDS_WHOLE = re.compile(r"(?:</[^<>]*|/)>\s*\Z")
 # An identity counts as it is written: relative to nothing, it is no address.
 _FeedParserMixin.can_be_relative_uri.discard("id")
+
+
+def _tolerant(handler: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(handler)
+    def handle(*arguments: Any) -> Any:
+        try:
+            return handler(*arguments)
+        except (LookupError, TypeError, ValueError, ArithmeticError):
+            return None
+
+    return handle
+
+
+# An element that feedparser fails at, such as a chapter without a start, is left out alone.
+for _name in dir(_FeedParserMixin):
+    if _name.startswith(("_start_", "_end_")):
+        setattr(_FeedParserMixin, _name, _tolerant(getattr(_FeedParserMixin, _name)))
 _RSS_11 = re.compile(r"https?://purl\.org/net/rss1\.1#")
 _DATES = ("published", "created", "updated")
 _JSON_FEED = ("https://jsonfeed.org/version/", "http://jsonfeed.org/version/")
@@ -143,9 +162,17 @@ def _item(entry: Mapping[str, Any], version: str) -> _Item:
         link = _address(identity)
     said = next(iter(entry.get("content") or ()), None) or entry.get("summary_detail") or {}
     is_text = version.startswith("atom") and said.get("type") == "text/plain"
-    dates = (entry[f"{name}_parsed"] for name in _DATES if f"{name}_parsed" in entry.keys())  # noqa: SIM118 - its own
-    date = next((f"{datetime(*parsed[:6]):%Y-%m-%dT%H:%M:%S}" for parsed in dates if parsed), "")  # noqa: DTZ001 - UTC
-    return _Item(identity, link, _words(entry, "title", version), _excerpt(str(said.get("value") or ""), is_text), date)
+    excerpt = _excerpt(str(said.get("value") or ""), is_text)
+    return _Item(identity, link, _words(entry, "title", version), excerpt, _date(entry))
+
+
+def _date(entry: Mapping[str, Any]) -> str:
+    """In UTC; "" for none that is in the calendar."""
+    for name in _DATES:
+        if f"{name}_parsed" in entry.keys():  # noqa: SIM118 - its own
+            with suppress(TypeError, ValueError):
+                return f"{datetime(*entry[f'{name}_parsed'][:6]):%Y-%m-%dT%H:%M:%S}"  # noqa: DTZ001 - UTC
+    return ""
 
 
 def _address(identity: str) -> str:

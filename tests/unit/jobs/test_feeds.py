@@ -90,6 +90,24 @@ def test_half_of_an_emoji_spoils_no_other_entry(half: str) -> None:
     assert [entry.title for entry in feed.entries] == ["a\N{REPLACEMENT CHARACTER}b", "whole"]
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<psc:chapters><psc:chapter title='Intro'/></psc:chapters>",
+        "<gml:pos>1 2</gml:pos>",
+        "<georss:where><gml:Point srsName='EPSG:none'><gml:pos>1 2</gml:pos></gml:Point></georss:where>",
+        "<textInput><media:player/><link>x</link></textInput>",
+        "<pubDate>0000-00-00</pubDate>",
+    ],
+)
+def test_an_element_that_the_parser_fails_at_is_left_out_alone(part: str) -> None:
+    names = "psc='http://podlove.org/simple-chapters' xmlns:gml='http://www.opengis.net/gml' "
+    names += "xmlns:georss='http://www.georss.org/georss' xmlns:media='http://search.yahoo.com/mrss/'"
+    items = f"<item><title>A</title>{part}<link>/a</link></item><item><title>B</title></item>"
+    feed = feeds.read(f"<rss version='2.0' xmlns:{names}><channel>{part}{items}</channel></rss>".encode(), "", URL)
+    assert [entry.title for entry in feed.entries] == ["A", "B"]
+
+
 def test_a_reference_that_the_parser_cannot_read_ends_the_feed_there() -> None:
     assert len(read("<rss><item><title>a</title></item><item><title>b&#xD800 c</title></item></rss>", URL).entries) < 3
 
