@@ -22,22 +22,12 @@ _NUMBER = re.compile(
     r"|[0-9]+(?:[.,][0-9]+)*|(?<![\w.,/])[.,][0-9]+)"
     r"(?P<exponent>[eE][+-]?[0-9]{1,2}(?!\w))?"
     r"(?P<times>[kKM](?![\w'])|\s?k(?=[€$£])|[万亿億]"
-    r"|\s?¢|\s?(?:[Cc]ents?|[Mm]io|mln|[Mm]illion|[Mm]ill|Mrd|mld|bn|billion|lakh|crore|тыс|млн|млрд)(?!\w)\.?)?"
+    r"|\s?¢|\s?(?:[Cc]ents?|[Mm]io|mln|[Mm]illi?on(?:s|en|es)?|[Mm]ill|Mrd|mld|[Mm]illiarden?|bn|[Bb]illion|"
+    r"[Ll]akhs?|[Ll]acs?|[Cc]rores?|Cr|тыс|млн|млрд)(?!\w)\.?)?"
 )
-_TIMES = {"k": 3, "m": 6, "mio": 6, "mln": 6, "million": 6, "mrd": 9, "bn": 9, "billion": 9, "lakh": 5, "crore": 7}
-_TIMES |= {
-    "¢": -2,
-    "cent": -2,
-    "cents": -2,
-    "mill": 6,
-    "mld": 9,
-    "тыс": 3,
-    "млн": 6,
-    "млрд": 9,
-    "万": 4,
-    "亿": 8,
-    "億": 8,
-}
+# By how the word begins; the first that fits.
+_TIMES = {"milliard": 9, "mrd": 9, "mld": 9, "m": 6, "b": 9, "k": 3, "la": 5, "cr": 7, "cent": -2, "¢": -2}
+_TIMES |= {"тыс": 3, "млн": 6, "млрд": 9, "万": 4, "亿": 8, "億": 8}
 _OTHERS = {
     "\u066b": ".",
     "\u066c": "\u2019",
@@ -51,6 +41,8 @@ _OTHERS |= dict.fromkeys("\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u200a\u205f
 _DASHED = re.compile(
     r"(?<![0-9])([0-9][0-9.,' \u2019\u00a0\u202f\u2009]{0,40})[.,]\s?[-\u2012\u2013\u2014]{1,2}(?![0-9\w])"
 )
+# The tenth of a cent of fuel, "1.85⁹"; other digits are those of a note.
+_TENTH = re.compile("(?<=[.,][0-9]{2})\u2079(?![\u2070-\u2079])")
 _RAISED = re.compile("(?<=[0-9])[.,]?([\u2070\u00b9\u00b2\u00b3\u2074-\u2079]{2})(?![\u2070-\u2079])")
 # "1.299, 50" and "19 ,99".
 _SPACED = re.compile(r"(?<=[0-9])(?: ?([.,]) | ([.,]))(?=[0-9]{2}(?![0-9]))")
@@ -58,6 +50,7 @@ _SPACED = re.compile(r"(?<=[0-9])(?: ?([.,]) | ([.,]))(?=[0-9]{2}(?![0-9]))")
 _CENTS = re.compile(
     r"(?<![.,])(?<=[0-9])(?:([€$£])([0-9]{2})(?![0-9.,%])|\s?([€$£])\s([0-9]{2})(?=\s*(?:\Z|[*/(|]|inkl|incl|zzgl)))"
 )
+_BILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?[bB](?!\w)")
 _MILLIONS = re.compile(r"([€$£¥]\s?[0-9][0-9.,]*)\s?[mM]{1,2}(?!\w)|(?<=[0-9])\s?m(?=\s?[€$£¥])")
 _MYRIADS = re.compile(r"([0-9]{1,6})万([0-9]{1,4})(?![0-9.,])")
 _MIDDLE = re.compile("(?<=[0-9])[\u00b7\u02d9](?=[0-9])")
@@ -76,6 +69,8 @@ _OF_CURRENCIES = {
     ",": "kr PLN SEK NOK DKK ISK CZK RUB UAH TRY HUF RON BGN BRL IDR VND ARS CLP COP RSD",
     ".": "$ ¥ USD GBP JPY CNY INR AUD CAD NZD HKD SGD TWD MYR THB PHP ILS KRW MXN PKR BDT LKR NGN",
 }
+# Whose prices have three decimals.
+_OF_THREE = {".": ("KWD", "BHD", "OMR", "JOD"), ",": ("TND",)}
 _CURRENCIES = {
     "€": "EUR", "£": "GBP", "₹": "INR", "Rs": "INR", "zł": "PLN", "Kč": "CZK", "₽": "RUB", "руб": "RUB", "₺": "TRY",
     "TL": "TRY", "₩": "KRW", "₪": "ILS", "₫": "VND", "đ": "VND", "฿": "THB", "₴": "UAH", "грн": "UAH", "₦": "NGN",
@@ -87,7 +82,7 @@ _CURRENCIES = {
 }  # fmt: skip
 _CODES = (
     "EUR|USD|GBP|CHF|JPY|CNY|INR|PLN|CZK|RUB|TRY|KRW|ILS|VND|THB|UAH|NGN|PHP|KZT|HUF|RON|BGN|BRL|AUD|CAD|NZD|HKD|SGD|TWD|"
-    "IDR|MYR|SEK|NOK|DKK|ISK|MXN|ARS|CLP|COP|PEN|ZAR|AED|SAR|QAR|KWD|EGP|MAD|PKR|BDT|LKR|RSD|BTC|ETH"
+    "IDR|MYR|SEK|NOK|DKK|ISK|MXN|ARS|CLP|COP|PEN|ZAR|AED|SAR|QAR|KWD|BHD|OMR|JOD|TND|EGP|MAD|PKR|BDT|LKR|RSD|BTC|ETH"
 )
 _NAMES = "|".join([*(re.escape(name) for name in sorted(_CURRENCIES, key=len, reverse=True)), _CODES])
 # "1.299'50 €", "€ 19 99", and "19 99 €" where that is all.
@@ -178,6 +173,8 @@ def _mark_of(digits: str, unit: str, language: str) -> tuple[str, bool]:
     written = "." if "." in digits else ","
     thousands = {".": ",", ",": "."}[written]
     by_language = _known(_OF_LANGUAGES, language) or _known(_OF_LANGUAGES, language[:2])
+    if unit in _OF_THREE[written]:
+        return written, True
     if not re.fullmatch(f"{_CODES}|kr|[$¥]|UZS|IR[RT]", unit):
         return by_language or (thousands if written == "," else written), bool(by_language)
     # Prices of three decimals are rare.
@@ -193,6 +190,7 @@ def _known(marks: Mapping[str, str], name: str) -> str:
 def _in_ascii(text: str) -> str:
     """Digits of other scripts, and the spaces and marks between digits, as ASCII has them; "1299.00" for "1.299,-"."""
     text = _MIDDLE.sub(".", text)
+    text = _TENTH.sub("90", text)
     text = _RAISED.sub(lambda match: "." + unicodedata.normalize("NFKC", match[1]), text)
     text = _HALVES.sub(lambda match: f"{int(match[1] or 0) + unicodedata.numeric(match[2])}", text)
     if not text.isascii():
@@ -202,7 +200,9 @@ def _in_ascii(text: str) -> str:
         )
     text = _CENTS.sub(lambda match: f".{match[2] or match[4]}{match[1] or match[3]}", _SPACED.sub(r"\1\2", text))
     text = _APART.sub(_joined, text)
-    text = _MYRIADS.sub(lambda match: str(int(match[1]) * 10_000 + int(match[2])), _MILLIONS.sub(r"\1M", text))
+    text = _MYRIADS.sub(
+        lambda match: str(int(match[1]) * 10_000 + int(match[2])), _MILLIONS.sub(r"\1M", _BILLIONS.sub(r"\1bn", text))
+    )
     return _DASHED.sub(lambda match: f"{re.sub('[^0-9]', '', match[1])}.00", text)
 
 
@@ -228,4 +228,6 @@ def _decimal(found: re.Match[str], mark: str) -> Decimal | None:
     if point and not fraction.isdigit():
         return None
     value = Decimal(f"{'-' if found['minus'] else ''}{whole or '0'}.{fraction or '0'}{found['exponent'] or ''}")
-    return value.scaleb(_TIMES[found["times"].strip(" .\u00a0").lower()]) if found["times"] else value
+    if times := (found["times"] or "").strip().lower():
+        value = value.scaleb(next(power for name, power in _TIMES.items() if times.startswith(name)))
+    return value
