@@ -165,11 +165,17 @@ class _Meaning:
         choices = [(f"{words.weekday(one.weekday())}, {words.day(one)}", f"{one}") for one in dates]
         return self.said.which(code, self.said.spans["day"], choices)
 
+    def _is_elsewhere(self, clock: Clock) -> bool:
+        """Whether a meal has it in the other half of the day, as "dinner at 8"."""
+        meals = (piece.kinds["meal"] for piece in self.said.pieces if "meal" in piece.kinds)
+        meant = [one.time for one in map(clock.within, meals) if one is not None]
+        return clock.is_open and any(one != clock.time for one in meant)
+
     def _check_half(self, kind: str, times: Times, shown: Times = ()) -> None:
         """Asks for the half of the day, if one of these times may be in both."""
-        if not any(one.is_unclear for one in times):
-            return
         piece = self.said.spans[kind]
+        if not any(one.is_unclear or (":" not in piece.text and self._is_elsewhere(one)) for one in times):
+            return
         before = "" if kind == "time" else f"{piece.text.split()[0]} "  # "until 5", without the time
         separator = "-" if self.said.hours else ", "
         night, day = (

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from schedules.inputs.sentences.days import Piece
+from schedules.inputs.sentences.days import Clock, Piece
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.pieces import Lexicon, definitions, fold
 from schedules.rules import words
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _QUOTES = ('"', "“", "„", "«")
 _SKIPPED = {"the", "of", "at", "las", "on", "in", "a"}
+_MARKS = {"stop", "and", "dash", "close"}
 _FUZZY = {"weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
 _LONG = 6
 _SHORTEST = 5
@@ -52,7 +53,8 @@ def _rules() -> list[tuple[str, list[tuple[str, set[str]]]]]:
 def _code(at: int, said: Said) -> str:
     """The code of a hint for a piece that is not used, or "title"."""
     before, piece, *after = [_NOTHING, *said.pieces, _NOTHING][at:]
-    ahead = (one for one in after if one.is_used or not one.kinds.keys() & _SKIPPED)
+    skipped = _SKIPPED | _MARKS if "weakday" in piece.kinds else _SKIPPED
+    ahead = (one for one in after if one.is_used or not one.kinds.keys() & skipped)
     places = {"": piece, "<": before, ">": after[0], ">>": next(ahead, _NOTHING)}
     kinds = {place: _kinds(one, said) for place, one in places.items()}
     if piece.text[0].isupper() and any("zoneword" in one.kinds for one in after[:2]):
@@ -72,10 +74,16 @@ def _kinds(piece: Piece, said: Said) -> set[str]:
         "mixed": not kinds and text[:1].isdigit() and text[-1:].isalpha(),
         "ordinary": not kinds - {"label"} and len(text) > 2 and text.isalpha(),
         "share": said.every and text.replace(" ", "") in ("1/2", "1/3", "2/3", "1/4", "3/4"),
-        "fit": said.times and "part" in kinds and all(one.within(piece.kinds["part"]) for one in said.times),
+        "fit": said.times and "part" in kinds and all(_is_in(one, piece.kinds["part"]) for one in said.times),
         "exact": day and day.exact and kinds & {"am", "weakday", "weakmonth"},
     }
     return kinds | {flag for flag, is_so in flags.items() if is_so}
+
+
+def _is_in(clock: Clock, part: str) -> bool:
+    """Whether it is read as one in that part of the day, or asked about."""
+    found = clock.within(part)
+    return found is not None and (clock.is_unclear or found.time == clock.time)
 
 
 def _misspelt(word: str, known: Lexicon) -> str:
@@ -86,6 +94,7 @@ def _misspelt(word: str, known: Lexicon) -> str:
         if more or not kinds.keys() & _FUZZY or one == word:
             continue
         is_near = len(one) >= _SHORTEST and _is_close(word, one)
+        is_near = is_near or (bool(kinds.keys() & {"weekday", "month", "rel"}) and _is_alike(word, one))
         is_long = len(one) >= _LONG and kinds.keys() & {"weekday", "month", "part"}
         if is_near or (is_long and (word.startswith(one) or word.endswith(one))):
             return one
@@ -99,6 +108,19 @@ def _is_close(one: str, other: str) -> bool:
     return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[1:2] + a[:1] + a[2:] == b)
 
 
+def _is_alike(one: str, other: str) -> bool:
+    """Whether two letters differ, of long words that begin and end alike."""
+    if min(len(one), len(other)) <= _LONG or (one[0], one[-1]) != (other[0], other[-1]):
+        return False
+    pairs = ((one, other), (other, one))
+    return any(
+        _is_close(a[:at] + a[at + 1 :], b[:at] + b[until:])
+        for a, b in pairs
+        for at in range(1, len(a) - 1)
+        for until in (at, at + 1)
+    )
+
+
 def title(pieces: list[Piece], known: Lexicon) -> str:
     """The words, without quotes and without punctuation at their ends."""
     text, last = "", 0
@@ -106,7 +128,7 @@ def title(pieces: list[Piece], known: Lexicon) -> str:
         is_quoted = len(piece.text) > 1 and piece.text.startswith(_QUOTES)
         text += " " * (piece.start > last) + (piece.text[1:-1] if is_quoted else piece.text)
         last = piece.end
-    found = " ".join(text.split()).strip(" ,;:–-").removesuffix(" .")
+    found = " ".join(text.split()).strip(" ,;:–-").removesuffix(" .").removeprefix(". ")
     found = re.sub(r" (?=[!?])|\( *\) ?", "", found)
-    preamble = next((one for one in known.preambles if f"{found} ".lower().startswith(f"{one} ")), "")
+    preamble = next((one for one in known.preambles if fold(f"{found} ").startswith(f"{fold(one)} ")), "")
     return found[len(preamble) :].strip() if re.search(r"\w", found) else ""
