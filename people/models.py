@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 import pgtrigger
+from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.contrib.postgres.fields import ArrayField
@@ -201,7 +202,7 @@ class ApiToken(models.Model):
 
     class Meta:
         ordering = ["-id"]
-        triggers = [refuse_unreadable("created_at", "expires_at", "revoked_at", "last_used_at")]
+        triggers = [refuse_unreadable("created_at", "expires_at", "revoked_at", "last_used_at", lists=["scopes"])]
 
     def __str__(self) -> str:
         return f"{self.label} ({self.prefix}…)"
@@ -209,6 +210,15 @@ class ApiToken(models.Model):
     @property
     def is_expired(self) -> bool:
         return self.expires_at is not None and self.expires_at <= timezone.now()
+
+
+class SecondFactor(Authenticator):  # type: ignore[misc]  # allauth ships no types
+    """allauth's table of authenticator apps, security keys and recovery codes, for its trigger."""
+
+    class Meta:
+        proxy = True
+        default_permissions = ()
+        triggers = [refuse_unreadable("created_at", "last_used_at", objects=["data"])]
 
 
 class CalendarFeed(models.Model):

@@ -58,7 +58,7 @@ def create(
     """
     token = _BEGIN + secrets.token_urlsafe(30)
     row = ApiToken(user=user, id=token_id or uuid7(), label=label, scopes=list(scopes), expires_at=expires_at)
-    row.prefix, row.hashed = token[: len(_BEGIN) + _SHOWN], _hash(token)
+    row.prefix, row.hashed = token[: len(_BEGIN) + _SHOWN], hashed(token)
     with lock_user(user):
         if ApiToken.objects.filter(user=user, revoked_at=None).count() >= MOST:
             raise TooMany(
@@ -74,7 +74,7 @@ def find(token: str) -> ApiToken | None:
 
     A token of staff who must have a second factor and have none is not valid: it would be a way around it.
     """
-    if (row := postgres.execute(_FIND, {"hashed": _hash(token)}).fetchone()) is None:
+    if (row := postgres.execute(_FIND, {"hashed": hashed(token)}).fetchone()) is None:
         return None
     found = postgres.instance(ApiToken, row)
     found.user = postgres.instance(User, row[len(ApiToken._meta.concrete_fields) :])
@@ -104,6 +104,6 @@ def valid_tokens(user: User) -> list[ApiToken]:
     return list(ApiToken.objects.filter(user=user, revoked_at=None).order_by(F("id").desc()))
 
 
-def _hash(token: str) -> str:
+def hashed(token: str) -> str:
     # 240 random bits: a slow hash would add nothing.
     return hashlib.sha256(token.encode()).hexdigest()

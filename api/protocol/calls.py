@@ -12,10 +12,11 @@ from ninja.errors import HttpError, ValidationError
 
 from api.protocol import access, idempotency, words
 from api.protocol.fields import CHOICES
-from api.protocol.problems import FieldError, Problem, invalid, not_found
+from api.protocol.problems import FieldError, Problem, damaged_row, invalid, not_found
 from common.database.postgres import is_locked, is_outage
 from common.redis import request_limiter, request_slots
 from common.redis.request_slots import CHANGE, READ
+from people import damage
 from people.user_lock import Busy
 
 log = logging.getLogger(__name__)
@@ -119,6 +120,8 @@ def problem_of(request: HttpRequest, error: Exception) -> Problem:
         detail = "Nothing was changed. Try again."
         return Problem(503, "locked", "Something else is being changed.", detail, headers={"Retry-After": "1"})
     log.exception("A call of the API failed: %s %s", request.method, request.path, exc_info=error)
+    if (found := damage.find(request, error)) is not None:
+        return damaged_row(found)
     return Problem(500, "error", "This failed for a reason of ours.", "It is in the server's log.")
 
 

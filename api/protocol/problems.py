@@ -128,3 +128,9 @@ def too_many_checks(title: str, refusal: object) -> Problem:
 
 def conflict(detail: str, **more: Any) -> Problem:
     return Problem(409, "conflict", "This is not possible as things stand.", detail, **more)
+
+
+def damaged_row(said: object) -> Problem:
+    """`said` names the row that SQL damaged."""
+    detail = f"{said} An operator can correct it: see “Damaged rows” in docs/reliability.md."
+    return Problem(409, "damaged", "A row that this needs is damaged.", detail)

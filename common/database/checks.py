@@ -6,6 +6,8 @@ from django.db.models import BooleanField, F, Func, Q
 
 # Instants that Python can show in any zone; PostgreSQL also has years before 1, after 9999 and "infinity".
 READABLE = (datetime(2, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
+# Paths in JSON at which Python's parser gives up.
+TOO_DEEP, TOO_LONG = "$.**{40}", "$.** ? (@ > 1e300 || @ < -1e300)"
 
 
 def sql(field: str, condition: str) -> Func:
@@ -23,5 +25,5 @@ def instants(*always: str, nullable: tuple[str, ...] = ()) -> Q:
 def json(field: str, depth: int) -> Q:
     """Less than `depth` levels, and no number of hundreds of digits: Python's parser gives up on these."""
     return Q(sql(field, f"NOT jsonb_path_exists(%(expressions)s, '$.**{{{depth}}}')")) & Q(
-        sql(field, "NOT jsonb_path_exists(%(expressions)s, '$.** ? (@ > 1e300 || @ < -1e300)')")
+        sql(field, f"NOT jsonb_path_exists(%(expressions)s, '{TOO_LONG}')")
     )

@@ -4,10 +4,7 @@ from collections.abc import Sequence
 
 import pgtrigger
 
-from common.database.checks import READABLE
-
-# Paths in JSON at which Python's parser gives up.
-_TOO_DEEP, _TOO_LONG = "$.**{40}", "$.** ? (@ > 1e300 || @ < -1e300)"
+from common.database.checks import READABLE, TOO_DEEP, TOO_LONG
 
 
 def refuse(
@@ -35,23 +32,29 @@ def refuse(
 
 
 def refuse_unreadable(
-    *instants: str, objects: Sequence[str] = (), arrays: Sequence[str] = (), json: Sequence[str] = ()
+    *instants: str,
+    objects: Sequence[str] = (),
+    arrays: Sequence[str] = (),
+    json: Sequence[str] = (),
+    lists: Sequence[str] = (),
 ) -> pgtrigger.Trigger:
     """Refuse what SQL would write and Python cannot read, which would break whole pages. NULL is permitted.
 
     Instants before the year 2 and after 9998; JSON of 40 levels or with numbers of hundreds of digits, and in `objects`
-    and `arrays` other JSON than these. Unlike a CHECK, it costs only the statements that write these columns. It comes
-    after the change: one before it would lock each row as if its keys changed, and messages to a channel would wait.
+    and `arrays` other JSON than these; NULL within `lists`, which are arrays of PostgreSQL. Unlike a CHECK, it costs
+    only the statements that write these columns. It comes after the change: one before it would lock each row as if its
+    keys changed, and messages to a channel would wait.
     """
     first, last = (f"{limit:%Y-%m-%d}Z".rjust(11, "0") for limit in READABLE)
     types = [*((name, "object") for name in objects), *((name, "array") for name in arrays)]
     found = [f"NEW.{name} NOT BETWEEN '{first}' AND '{last}'" for name in instants]
     found += [f"jsonb_typeof(NEW.{name}) <> '{kind}'" for name, kind in types]
     columns = [*objects, *arrays, *json]
-    found += [f"NEW.{name} @? '{path}'" for name in columns for path in (_TOO_DEEP, _TOO_LONG)]
+    found += [f"NEW.{name} @? '{path}'" for name in columns for path in (TOO_DEEP, TOO_LONG)]
+    found += [f"array_position(NEW.{name}, NULL) IS NOT NULL" for name in lists]
     return refuse(
         "readable",
-        pgtrigger.Insert | update_of(*instants, *columns),
+        pgtrigger.Insert | update_of(*instants, *columns, *lists),
         "Carillon could not read this row.",
         condition=" OR ".join(found),
         hint="See Damaged rows in docs/reliability.md.",

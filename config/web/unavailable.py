@@ -7,8 +7,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views import defaults
 
+from api.protocol.problems import damaged_row
 from common.database.postgres import is_outage
 from config.environment import engine_urls
+from people import damage
 
 _RETRY_AFTER = 10  # seconds
 
@@ -30,9 +32,14 @@ def wait_briefly() -> None:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """The page for an uncaught error: 503 while the database is down, else 500."""
-    if not is_outage(sys.exc_info()[1]):
-        return defaults.server_error(request)
+    """The page for an uncaught error: 503 while the database is down, 409 where a row is damaged, else 500."""
+    error = sys.exc_info()[1]
+    if not is_outage(error):
+        if (found := damage.find(request, error)) is None:
+            return defaults.server_error(request)
+        if request.path.startswith("/api/"):
+            return damaged_row(found).response()
+        return render(None, "damaged.html", {"damage": found}, status=409)
     response = render(None, "503.html", status=503)
     response["Retry-After"] = str(_RETRY_AFTER)
     response["Cache-Control"] = "no-store"

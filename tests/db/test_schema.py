@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from django.apps import apps
 from django.core.management import call_command
-from django.db import models
+from django.db import IntegrityError, connection, models, transaction
 from django.db.models.functions import Now
 
 from api.protocol import idempotency
@@ -16,7 +16,8 @@ from common.database import storage
 from common.database.postgres import change, query
 from notifications.channels import owner_notices
 from notifications.models import Attempt, Channel
-from people.models import User
+from people import tokens
+from people.models import SecondFactor, User
 
 APPS = ("common", "people", "work", "notifications", "jobs", "events", "schedules", "api")
 
@@ -85,7 +86,8 @@ def test_closing_an_attempt_touches_no_index() -> None:
 def test_a_function_belongs_to_a_declared_trigger() -> None:
     rows = query("SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prokind = 'f'", [])
     functions = {row.proname for row in rows if not row.proname.startswith("uuid")}
-    triggers = {name for model in tables() for name in declared(model) if name.startswith("pgtrigger_")}
+    models_and_proxies = [*tables(), SecondFactor]
+    triggers = {name for model in models_and_proxies for name in declared(model) if name.startswith("pgtrigger_")}
     assert functions - {"_pgtrigger_should_ignore"} == triggers
 
 
@@ -119,3 +121,15 @@ def test_rare_queries_over_large_tables_have_an_index(ada: User) -> None:
     assert "channel_disabled" in disabled.explain()
     change("SET LOCAL enable_seqscan = off", None)  # there are no answers
     assert "api_answer_old" in str(query(f"EXPLAIN {idempotency._FORGET}", None))
+
+
+def test_sql_can_write_no_factor_and_no_scopes_that_cannot_be_read(ada: User) -> None:
+    factor = SecondFactor.objects.create(user=ada, type="totp", data={"secret": "x"})
+    token, _text = tokens.create(ada, "Laptop", ["read"], None)
+    for table, change_, key in (
+        ("mfa_authenticator", "created_at = '-infinity'", factor.pk),
+        ("mfa_authenticator", "data = '5'", factor.pk),
+        ("people_apitoken", "scopes = '{NULL}'", token.pk),
+    ):
+        with pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"UPDATE {table} SET {change_} WHERE id = %s", [key])  # noqa: S608 - those above
