@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import json
 import re
@@ -361,6 +362,7 @@ def test_a_download_that_nobody_reads_leaves_no_file_open(
 
     monkeypatch.setattr(account_views, "TemporaryFile", opened)
     client_of.post("/settings/download/").close()
+    gc.collect()  # the client and its answer refer to each other
     assert [file.closed for file in files] == [True]
 
 
