@@ -134,6 +134,8 @@ class _Reader:
         if component.kind == "VTODO":
             self._due(event, component)
             return
+        # A date of a series that changes in another way stays at its time.
+        event.start = event.start or event.instance
         if event.start is None:
             raise ValueError("no date")
         event.alarms = self._alarms(event, component, event.start, "DTEND")

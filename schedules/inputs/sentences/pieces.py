@@ -248,7 +248,7 @@ _READERS: Mapping[str | None, Any] = {
     "shorthand": lambda text: {"shorthand": text.lower()} if text.lower() in SHORTHANDS else {},
     "zonename": lambda text: {"zonename": text},
     "offset": _offset,
-    "iso": lambda text: _ymd(*(int(one) for one in text.rstrip("Tt").split("-"))),
+    "iso": lambda text: _ymd(*(int(one) for one in re.findall(r"^\d{4}|\d{1,2}", text))),
     "slashed": _slashed,
     "dotted": lambda text: _ymd(*(int(one or 0) for one in reversed(text.split(".")))),
     "half": _half,

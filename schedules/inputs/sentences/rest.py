@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _QUOTES = ('"', "“", "„", "«")
 _SKIPPED = {"the", "of", "at", "las", "on", "in", "a"}
-_MARKS = {"stop", "and", "dash", "close"}
+_MARKS = {"stop", "and", "dash", "open", "close", "slash", "plus"}
 _FUZZY = {"weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
 _LONG = 6
 _SHORTEST = 5
@@ -53,7 +53,7 @@ def _rules() -> list[tuple[str, list[tuple[str, set[str]]]]]:
 def _code(at: int, said: Said) -> str:
     """The code of a hint for a piece that is not used, or "title"."""
     before, piece, *after = [_NOTHING, *said.pieces, _NOTHING][at:]
-    skipped = _SKIPPED | _MARKS if "weakday" in piece.kinds else _SKIPPED
+    skipped = _SKIPPED | _MARKS if piece.kinds.keys() & {"weakday", "weakmonth"} else _SKIPPED
     ahead = (one for one in after if one.is_used or not one.kinds.keys() & skipped)
     places = {"": piece, "<": before, ">": after[0], ">>": next(ahead, _NOTHING)}
     kinds = {place: _kinds(one, said) for place, one in places.items()}

@@ -49,6 +49,7 @@ SERIES = {
     "days to the last minute": ([one("DTSTART;TZID=Europe/Berlin:20260105T000000", "DTEND;TZID=Europe/Berlin:20260106T2359")], "01-05 08:00"),
     "an alarm at the end of a day without an end": ([one(DAYS, alarm("TRIGGER;RELATED=END:-PT2H"))], "01-05 21:00"),
     "a series with an alarm at one instant, which is over": ([one(Z, DAILY, alarm("TRIGGER;VALUE=DATE-TIME:20250103T120000Z"))], "01-05 09:00 01-06 09:00 01-07 09:00 01-08 09:00"),
+    "one date with another title alone": ([one(Z, DAILY), one("RECURRENCE-ID:20260106T090000Z", "SUMMARY:Other")], "01-05 09:00 01-06 09:00 01-07 09:00 01-08 09:00"),
     "UNTIL before the start": ([one(Z, "RRULE:FREQ=DAILY;UNTIL=20250101T000000Z")], ""),
     "a series with an alarm at one instant": ([one(Z, DAILY, alarm("TRIGGER;VALUE=DATE-TIME:20260103T120000Z"))], "01-03 12:00 01-05 09:00 01-06 09:00 01-07 09:00 01-08 09:00"),
 }  # fmt: skip

@@ -117,6 +117,21 @@ def test_a_time_of_another_language_is_no_title(line: str, language: str, word: 
 
 @pytest.mark.parametrize(
     ("line", "language"),
+    [
+        *(
+            (line, "de")
+            for line in ("Müll Sa./So. 8 Uhr", "Müll an Feiertagen 8 Uhr", "Müll vierzehntägig samstags 8 Uhr")
+        ),
+        *((line, "es") for line in ("basura mar. 9:00", "basura L-V 9:00", "basura a las 9 hora de Londres")),
+    ],
+)
+def test_days_and_zones_that_are_not_understood_do_not_become_words_of_the_title(line: str, language: str) -> None:
+    with pytest.raises(NotUnderstood):
+        read(line, WEDNESDAY, BERLIN, language)
+
+
+@pytest.mark.parametrize(
+    ("line", "language"),
     [("every 2nd tuesday rent", "en"), ("jeden zweiten Freitag Essen", "de"), ("cada segundo viernes cena", "es")],
 )
 def test_both_meanings_that_a_hint_offers_are_understood(line: str, language: str) -> None:
