@@ -74,6 +74,7 @@ for router in (history.router, checks.router, schedules.router):
     api.add_router("/schedules", router)
 api.add_router("/holidays", holidays.router)
 api.add_router("/job-kinds", checks.kinds_router)
+api.add_router("/checks", checks.checks_router)
 api.add_router("/channels", channels.router)
 api.add_router("/connections", connections.router)
 api.add_router("/notifications", notifications.router)

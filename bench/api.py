@@ -38,7 +38,7 @@ def main() -> None:
             channel = rows.make_channel(person)
             token = tokens.create(person, "Bench", list(tokens.SCOPES), None)[1]
             body = json.dumps(
-                {"title": "Water the plants", "timing": {"daily": {"time": "09:00"}}, "channels": [str(channel.id)]}
+                {"title": "Water the plants", "timing": {"daily": {"time": "09:00"}}, "channel_ids": [str(channel.id)]}
             )
             schedule = rows.make_schedule(person, [channel], "daily", {"time": "09:00"}, fire.read_clock().now)
             head = f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"

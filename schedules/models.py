@@ -142,6 +142,9 @@ class Schedule(models.Model):
     snoozed_until = models.DateTimeField(null=True, blank=True, help_text=gettext_lazy("Nothing is sent before this."))
     last_fired_at = models.DateTimeField(null=True, blank=True)
     fired_count = models.PositiveIntegerField(default=0)
+    manual_count = models.PositiveIntegerField(
+        default=0, db_default=0, editable=False, help_text=gettext_lazy("Runs by hand, which max_count does not count.")
+    )
     # Named: the default, "schedule", would hide the property of that name on PeriodicTask.
     periodic_task = models.OneToOneField(
         PeriodicTask, null=True, blank=True, on_delete=models.SET_NULL, related_name="mirrored_schedule", editable=False
@@ -328,7 +331,7 @@ class Occurrence(models.Model):
                 user="s.user_id",
                 type="'schedule.' || o.outcome",
                 data="""jsonb_build_object(
-                    'schedule_id', s.id, 'correlation_id', o.id, 'reason', o.reason, 'slot',
+                    'schedule_id', s.id, 'correlation_id', o.id, 'reason', o.reason, 'slot_at',
                     replace(to_char(o.scheduled_for AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
                             '.000000', ''))""",
             ),

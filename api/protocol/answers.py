@@ -21,15 +21,10 @@ _WRITERS: dict[type, Callable[[Any], Any]] = {
 
 
 def fields_of(model: type[BaseModel], row: object, **others: Any) -> dict[str, Any]:
-    """The fields of a document as JSON has them: from `others`, else from the attributes of `row`.
-
-    The attribute has the name of the field, or with `_at`: `created` is `created_at`.
-    """
+    """The fields of a document as JSON has them: from `others`, else from the attributes of `row`."""
     found = {}
     for name in model.model_fields:
-        value = others[name] if name in others else getattr(row, name, row)
-        if value is row:  # no such attribute
-            value = getattr(row, f"{name}_at")
+        value = others[name] if name in others else getattr(row, name)
         write = _WRITERS.get(type(value))
         found[name] = value if write is None else write(value)
     return found

@@ -21,6 +21,8 @@ from pydantic import (
     model_validator,
 )
 
+from common.times.dates import rfc3339
+
 _SHAPE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 _EXAMPLE = "Write an instant with its offset from UTC, such as 2026-03-15T14:00:00Z."
 
@@ -41,11 +43,19 @@ class Body(BaseModel):
     @classmethod
     def _names_few_unknown(cls, given: Any) -> Any:
         """One error for many unknown fields: an object has room for 25,000, and each error costs much more than it."""
-        unknown = [name for name in given if name not in cls.model_fields] if isinstance(given, dict) else []
+        if not isinstance(given, dict) or cls.model_config.get("extra") != "forbid":
+            return given
+        unknown = [name for name in given if name not in cls.model_fields]
         if len(unknown) > _MOST_UNKNOWN:
             named = ", ".join(f"“{name[:50]}”" for name in unknown[:_MOST_UNKNOWN])
             raise ValueError(f"There are no fields {named} and {len(unknown) - _MOST_UNKNOWN:,} more. Remove them.")
         return given
+
+
+class Replacement(Body):
+    """A body that may also have members of the answer that are no fields of it: see `require_unchanged`."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 def _few_names(given: Any) -> Any:
@@ -91,7 +101,7 @@ def limited(form: type[forms.Form] | type[forms.ModelForm[Any]]) -> ConfigDict:
 
 def written(instant: datetime | None) -> str | None:
     """An aware instant as RFC 3339 in UTC."""
-    return None if instant is None else instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return None if instant is None else rfc3339(instant)
 
 
 def _read(value: Any) -> datetime:

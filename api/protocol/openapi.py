@@ -148,7 +148,7 @@ class Api(NinjaAPI):
         schemas["Problem"] = _PROBLEM
         del schemas["PageParameters"]  # its parameters stand at each list
         for name, examples in _EXAMPLES.items():
-            schemas[name]["examples"] = [_example(schemas[name], given) for given in examples]
+            schemas[name]["examples"] = [_example(schemas, schemas[name], given) for given in examples]
         schema["components"]["headers"] = _HEADERS
         schema["servers"] = [{"url": settings.BASE_URL}]
         schema["tags"] = [{"name": name, "description": description} for name, description in _TAGS.items()]
@@ -156,13 +156,22 @@ class Api(NinjaAPI):
         for template, methods in schema["paths"].items():
             for method, operation in methods.items():
                 _complete(operation, method, is_one="{" in template, can_be_read=template in one)
+                _show_read_only(schemas, operation)
         return schema
 
 
-def _example(schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def _example(schemas: dict[str, Any], schema: dict[str, Any], given: Any) -> Any:
     """In the order of the schema. A required field that is not given has nothing in it."""
-    found = {name: given.get(name, _NOTHING.get(of.get("type"))) for name, of in schema["properties"].items()}
-    return {name: value for name, value in found.items() if name in given or name in schema.get("required", ())}
+    if "$ref" in schema:
+        schema = schemas[schema["$ref"].rpartition("/")[2]]
+    if "properties" not in schema:
+        return _NOTHING.get(schema.get("type", "")) if given is None else given
+    given = given or {}
+    return {
+        name: _example(schemas, of, given.get(name)) if given.get(name) is None else given[name]
+        for name, of in schema["properties"].items()
+        if name in given or name in schema.get("required", ())
+    }
 
 
 def _complete(operation: dict[str, Any], method: str, *, is_one: bool, can_be_read: bool) -> None:
@@ -195,6 +204,15 @@ def _complete(operation: dict[str, Any], method: str, *, is_one: bool, can_be_re
         operation["responses"][status] = {"description": _REASONS[status], "headers": headers, "content": content}
 
 
+def _show_read_only(schemas: dict[str, Any], operation: dict[str, Any]) -> None:
+    """A body that may be sent as `GET` answers it (`Replacement`) has the other members of the answer, too."""
+    body = schemas.get(_shown(operation.get("requestBody", {})).rpartition("/")[2], {})
+    if body.get("additionalProperties") is True:
+        shown = schemas[_shown(operation["responses"][200]).rpartition("/")[2]]["properties"]
+        body["additionalProperties"] = False
+        body["properties"] = {name: of | {"readOnly": True} for name, of in shown.items()} | body["properties"]
+
+
 def _headers(*names: str) -> dict[str, Any]:
     everywhere = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "X-Request-ID")
     return {name: {"$ref": f"#/components/headers/{name}"} for name in (*everywhere, *names)}
@@ -213,5 +231,5 @@ def _of_success(operation: dict[str, Any], status: str, response: dict[str, Any]
 
 
 def _shown(response: dict[str, Any]) -> str:
-    """The reference to what an answer shows."""
+    """The reference to what an answer shows, or a body holds."""
     return str(response.get("content", {}).get("application/json", {}).get("schema", {}).get("$ref", ""))

@@ -1,6 +1,6 @@
 """Pages of a list: an opaque, signed cursor, and a `Link` header."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -9,7 +9,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from pydantic import BaseModel, Field
 
-from api.protocol.answers import to_json
+from api.protocol.answers import answer, to_json
 from api.protocol.problems import FieldError, invalid
 from common.database.damaged import readable
 
@@ -64,8 +64,13 @@ def answer_page(
     following = None
     if more:
         following = make(request, last.isoformat() if isinstance(last, datetime) else str(last))
-    answer = f'{{"items": [{", ".join(items)}], "next": {to_json(following)}}}'
-    return link(HttpResponse(answer, content_type="application/json"), request, following)
+    document = f'{{"items": [{", ".join(items)}], "next": {to_json(following)}}}'
+    return link(HttpResponse(document, content_type="application/json"), request, following)
+
+
+def answer_all(items: Iterable[Any]) -> HttpResponse:
+    """The only page of a short list."""
+    return answer({"items": list(items), "next": None})
 
 
 def make(request: HttpRequest, key: str) -> str:
@@ -73,14 +78,14 @@ def make(request: HttpRequest, key: str) -> str:
     return signing.dumps([request.path, key], salt=_SALT, compress=True)
 
 
-def read(cursor: str, request: HttpRequest, parameter: str = "cursor") -> str:
+def read(cursor: str, request: HttpRequest) -> str:
     """The key in a cursor. Raises a 422 problem for one that is not ours, or another path's."""
     try:
         path, key = signing.loads(cursor, salt=_SALT)
     except (signing.BadSignature, ValueError, TypeError):
         path, key = "", ""
     if path != request.path:
-        raise invalid(FieldError(f"query.{parameter}", "This cursor is not valid here. Start again without one."))
+        raise invalid(FieldError("query.cursor", "This cursor is not valid here. Start again without one."))
     return str(key)
 
 

@@ -8,6 +8,9 @@ from typing import Any
 
 from django.forms import BaseForm
 from django.http import HttpResponse
+from pydantic import BaseModel
+
+from api.protocol.answers import to_json
 
 CONTENT_TYPE = "application/problem+json"
 
@@ -95,6 +98,22 @@ def require_valid(form: BaseForm, called: Callable[[str], str] = _called) -> Non
     """Raises a 422 problem with the errors of the form."""
     if not form.is_valid():
         raise invalid(*errors(form, called=called))
+
+
+def require_unchanged(body: BaseModel, current: Callable[[], Mapping[str, Any]]) -> None:
+    """Raises a 422 problem for members that are no fields of the body, unless they are as in the current answer."""
+    if not (others := body.model_extra):
+        return
+    shown = json.loads(to_json(current()))
+    wrong = [
+        FieldError(name, "This cannot be changed here. Leave it out, or send it as you have read it.", "read_only")
+        if name in shown
+        else FieldError(name[:100], "There is no such field. Remove it, or correct its name.", "extra_forbidden")
+        for name, value in others.items()
+        if name not in shown or value != shown[name]
+    ]
+    if wrong:
+        raise invalid(*wrong)
 
 
 def not_found() -> Problem:

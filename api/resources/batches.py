@@ -33,7 +33,7 @@ _COUNTED = {
     "failed": [_STATE.DEAD, _STATE.UNKNOWN],
     "dropped": [_STATE.CANCELLED, _STATE.EXPIRED],
 }
-_MINE: Any = dict.fromkeys(["title", "audience", "state", "size", "told", "started", "ended"])
+_MINE: Any = dict.fromkeys(["title", "audience", "state", "size", "told", "started_at", "ended_at"])
 
 
 class BatchDocument(BaseModel):
@@ -56,8 +56,8 @@ class BatchDocument(BaseModel):
     state: str | None = Field(description="Of the telling: pending, telling, told, dead, cancelled …")
     size: int | None = Field(description="How many people belong to the audience; null until a worker begins.")
     told: int | None = Field(description="How many of them are dealt with.")
-    started: Instant | None
-    ended: Instant | None = Field(description="When nothing of it waited any more.")
+    started_at: Instant | None
+    ended_at: Instant | None = Field(description="When nothing of it waited any more.")
 
 
 class ReplayedBatch(BaseModel):
@@ -66,12 +66,12 @@ class ReplayedBatch(BaseModel):
 
 @router.get("", response=paging.Page[BatchDocument], summary="List batches for audiences")
 def list_batches(
-    request: ApiRequest, origin: UUID | None = None, *, page: Query[paging.PageParameters]
+    request: ApiRequest, origin_id: UUID | None = None, *, page: Query[paging.PageParameters]
 ) -> HttpResponse:
-    """Those that you have caused, newest first; with `origin`, of this schedule or topic."""
+    """Those that you have caused, newest first; with `origin_id`, of this schedule or topic."""
     found = _all_caused(request)
-    if origin is not None:
-        found = found.filter(origin_id=origin)
+    if origin_id is not None:
+        found = found.filter(origin_id=origin_id)
     return paging.answer_page(found, request, page, _document)
 
 
@@ -123,8 +123,8 @@ def _document(batch: Batch) -> dict[str, Any]:
         state=batch.state,
         size=batch.size,
         told=batch.told,
-        started=batch.created_at,
-        ended=progress.ended_at(batch),
+        started_at=batch.created_at,
+        ended_at=progress.ended_at(batch),
     )
 
 

@@ -33,7 +33,7 @@ class ChangeDocument(BaseModel):
 
     id: UUID
     type: str = Field(examples=["delivery.delivered"])
-    time: Instant
+    occurred_at: Instant
     data: dict[str, Any]
 
 
@@ -48,7 +48,7 @@ class Changes(BaseModel):
 @router.get("", response=Changes, summary="Follow what changes", openapi_extra={"responses": {410: _GONE}})
 def list_changes(
     request: ApiRequest,
-    after: Annotated[str | None, Query(description="`next` of the last answer; the oldest change without it.")] = None,
+    cursor: Annotated[str | None, Query(description="`next` of the last answer; the oldest change without it.")] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     types: Annotated[
         str | None,
@@ -56,22 +56,18 @@ def list_changes(
     ] = None,
 ) -> HttpResponse:
     """The oldest first. Recorded while you have a token or a status webhook, and kept for 7 days."""
-    position = _position(request, after) if after else feed.START
+    position = _position(request, cursor) if cursor else feed.START
     try:
         page = feed.read(request.auth.user_id, position, limit, _types(types))
     except feed.Foreign:
         raise _gone() from None
-    return answer(
-        {
-            "items": [document(change) for change in page.changes],
-            "next": _cursor(request, page.position),
-            "more": page.more,
-        }
-    )
+    following = _cursor(request, page.position)
+    items = [document(change) for change in page.changes]
+    return paging.link(answer({"items": items, "next": following, "more": page.more}), request, following)
 
 
 def document(change: Entry) -> dict[str, Any]:
-    return fields_of(ChangeDocument, change, time=change.at)
+    return fields_of(ChangeDocument, change, occurred_at=change.at)
 
 
 def _types(types: str | None) -> list[str] | None:
@@ -88,7 +84,7 @@ def _cursor(request: ApiRequest, position: Position) -> str:
 
 
 def _position(request: ApiRequest, cursor: str) -> Position:
-    xact, change_id, given = paging.read(cursor, request, "after").split()
+    xact, change_id, given = paging.read(cursor, request).split()
     if datetime.now(UTC) - datetime.fromtimestamp(int(given), UTC) > _VALID:
         raise _gone()
     return Position(int(xact), UUID(change_id))
@@ -99,5 +95,5 @@ def _gone() -> Problem:
         410,
         "cursor-expired",
         "This cursor is too old: changes behind it are no longer kept.",
-        "Read the lists of what you follow afresh, then start here again without after.",
+        "Read the lists of what you follow afresh, then start here again without a cursor.",
     )

@@ -16,6 +16,7 @@ from api.protocol.fields import Body, FewNames, Instant, Search, limited
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, errors, invalid, too_many_checks
 from api.resources.channels.documents import FieldDocument, field_documents, refuse_unknown
+from api.resources.notifications import ReasonDocument, reason
 from jobs import connections
 from jobs.changes import connections as changes
 from jobs.changes.connection_form import ConnectionForm, LabelForm
@@ -59,12 +60,11 @@ class ConnectionDocument(BaseModel):
     summary: str = Field(description="The account or the address in one line.")
     fields: dict[str, Any]
     state: Literal["working", "failing", "disabled", "unchecked"]
-    working_since: Instant | None
-    failing_since: Instant | None
-    failing_code: str
-    failing_reason: str
+    working_started_at: Instant | None
+    failing_started_at: Instant | None
+    failing_reason: ReasonDocument
     unreadable: str = Field(description="Why its secrets cannot be read; empty if they can.")
-    created: Instant
+    created_at: Instant
 
 
 class ConnectionKindDocument(BaseModel):
@@ -72,10 +72,6 @@ class ConnectionKindDocument(BaseModel):
     label: str
     about: str
     fields: list[FieldDocument]
-
-
-class ConnectionKinds(BaseModel):
-    items: list[ConnectionKindDocument]
 
 
 @router.get("", response=paging.Page[ConnectionDocument], summary="List connections")
@@ -89,14 +85,13 @@ def list_connections(
     return paging.answer_page(found, request, page, document)
 
 
-@router.get("/kinds", response=ConnectionKinds, summary="List the kinds of connection")
+@router.get("/kinds", response=paging.Page[ConnectionKindDocument], summary="List the kinds of connection")
 def list_connection_kinds(request: ApiRequest) -> HttpResponse:
     """Each with the fields that a new connection of it takes."""
-    kinds = [
+    return paging.answer_all(
         fields_of(ConnectionKindDocument, kind, kind=kind.name, fields=field_documents(kind.form))
         for kind in connections.all()
-    ]
-    return answer({"items": kinds})
+    )
 
 
 @router.post("", response={201: ConnectionDocument}, summary="Add a connection")
@@ -155,7 +150,14 @@ def check_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
 def document(connection: Connection) -> dict[str, Any]:
     kind = connections.find(connection.kind)
     fields = kind.form_initial(Destination(connection.address)) if kind else {}
-    return fields_of(ConnectionDocument, connection, fields=fields)
+    return fields_of(
+        ConnectionDocument,
+        connection,
+        fields=fields,
+        working_started_at=connection.working_since,
+        failing_started_at=connection.failing_since,
+        failing_reason=reason(connection.failing_code, connection.failing_params),
+    )
 
 
 def _show(connection: Connection, status: int = 200, **headers: str) -> HttpResponse:

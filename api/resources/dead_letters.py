@@ -27,20 +27,16 @@ class GroupDocument(BaseModel):
     """The dead letters of one cause on one channel; `reason` is the newest one's."""
 
     cause: str
-    channel: UUID
+    channel_id: UUID
     kind: str
     count: int
-    first: Instant
-    last: Instant
+    first_at: Instant
+    last_at: Instant
     reason: ReasonDocument
 
 
-class Groups(BaseModel):
-    items: list[GroupDocument]
-
-
 _ONE: Any = [
-    {"required": [name], "properties": {name: {"type": "string", "minLength": 1}}} for name in ("cause", "channel")
+    {"required": [name], "properties": {name: {"type": "string", "minLength": 1}}} for name in ("cause", "channel_id")
 ]
 
 
@@ -50,7 +46,7 @@ class Replay(Body):
     model_config = ConfigDict(json_schema_extra={"anyOf": _ONE})
 
     cause: str | None = None
-    channel: UUID | None = Field(None, strict=False)
+    channel_id: UUID | None = Field(None, strict=False)
     per_minute: int = Field(60, ge=1, le=100_000, description="How fast.")
     max_age_days: int | None = Field(None, ge=1, le=3650, description="Leave out those that were recorded earlier.")
 
@@ -72,33 +68,37 @@ class Note(Body):
 
 @router.get("", response=paging.Page[DeliveryDocument], summary="List dead letters")
 def list_dead_letters(
-    request: ApiRequest, cause: Search | None = None, channel: UUID | None = None, *, page: Query[paging.PageParameters]
+    request: ApiRequest,
+    cause: Search | None = None,
+    channel_id: UUID | None = None,
+    *,
+    page: Query[paging.PageParameters],
 ) -> HttpResponse:
     """Deliveries that failed for good, or may have arrived (`unknown`). Newest first."""
-    found = dead_letters.own(request.auth.user, cause or "", channel).select_related("channel")
+    found = dead_letters.own(request.auth.user, cause or "", channel_id).select_related("channel")
     return paging.answer_page(found, request, page, delivery_document)
 
 
-@router.get("/causes", response=Groups, summary="List the causes of dead letters")
+@router.get("/causes", response=paging.Page[GroupDocument], summary="List the causes of dead letters")
 def list_causes(request: ApiRequest) -> HttpResponse:
     """The number of dead letters of each cause on each channel, newest first."""
-    return answer({"items": [_group(one) for one in dead_letters.own_groups(request.auth.user)]})
+    return paging.answer_all(map(_group, dead_letters.own_groups(request.auth.user)))
 
 
 @router.post("/replay", response={202: Replayed}, summary="Replay dead letters")
 def replay_dead_letters(request: ApiRequest, body: Replay) -> HttpResponse:
     """All of a cause, of a channel, or both: oldest first, at a rate, under the same keys. Leaves out stale ones,
     tests, and those whose channel cannot be used."""
-    if not body.cause and body.channel is None:
+    if not body.cause and body.channel_id is None:
         said = "Give a cause, a channel, or both. GET /dead-letters/causes lists them."
-        raise invalid(FieldError("cause", said, "required"), FieldError("channel", said, "required"))
+        raise invalid(FieldError("cause", said, "required"), FieldError("channel_id", said, "required"))
     user = request.auth.user
-    if body.channel is not None and not Channel.objects.filter(user=user, id=body.channel).exists():
-        raise invalid(FieldError("channel", "This is not one of your channels.", "unknown_channel"))
+    if body.channel_id is not None and not Channel.objects.filter(user=user, id=body.channel_id).exists():
+        raise invalid(FieldError("channel_id", "This is not one of your channels.", "unknown_channel"))
     cause = body.cause or ""
-    rows = dead_letters.sendable(dead_letters.own(user, cause, body.channel))
+    rows = dead_letters.sendable(dead_letters.own(user, cause, body.channel_id))
     which = "own dead letters" + (f" of the cause {cause}" if cause else "")
-    which += f" of the channel {body.channel}" if body.channel else ""
+    which += f" of the channel {body.channel_id}" if body.channel_id else ""
     skip = stale(None if body.max_age_days is None else timedelta(days=body.max_age_days))
     done = replay(rows, which, Who(user.pk, user.email), cause=cause, per_minute=body.per_minute, skip=skip)
     return answer({"replayed": len(done.changed), "stale": done.stale}, 202)
@@ -152,4 +152,12 @@ def _one_line(field: str, said: str) -> str:
 def _group(group: Group) -> dict[str, Any]:
     newest = group.example
     why = reason(newest.reason_code, newest.reason_params)
-    return fields_of(GroupDocument, group, channel=newest.channel_id, kind=newest.provider, reason=why)
+    return fields_of(
+        GroupDocument,
+        group,
+        channel_id=newest.channel_id,
+        kind=newest.provider,
+        first_at=group.first,
+        last_at=group.last,
+        reason=why,
+    )

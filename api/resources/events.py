@@ -15,10 +15,10 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import CHOICES, Body, Instant, Search
 from api.protocol.problems import FieldError, Problem, invalid
-from api.resources.notifications import ReasonDocument, reason_of
+from api.resources.notifications import ReasonDocument, reason, reason_of
 from api.resources.schedules.documents import AudienceBody, AudienceDocument, may_not_announce
 from events.intake import ledger, usage
-from events.intake.trace import trace
+from events.intake.trace import Row, trace
 from events.models import Digest, Effect, Event, Topic
 from events.pure import matching, types
 from events.pure.envelope import LARGEST_DATA, LONGEST_DELAY, MOST_AT_ONCE, Envelope
@@ -62,7 +62,7 @@ class EventBody(Body):
         None, strict=False, description="Yours. The same id again is the same event, and has no further effect."
     )
     source: str = Field("", max_length=200, description="What it comes from.")
-    time: Instant | None = Field(None, description="When it happened. Without it, now.")
+    occurred_at: Instant | None = Field(None, description="When it happened. Without it, now.")
     correlation_id: UUID | None = Field(
         None, strict=False, description="The same through a chain of events. Without it, this event begins one."
     )
@@ -81,7 +81,7 @@ class EventBody(Body):
         given = {name: getattr(self, name) for name in ("type", "data", "source", "correlation_id", "hops", "delay")}
         given |= {} if self.id is None else {"key": self.id}
         given |= {"audience": self.to.kind, "audience_key": self.to.key} if self.to else {}
-        return Envelope(**given, occurred_at=self.time, topic_id=topic_id)
+        return Envelope(**given, occurred_at=self.occurred_at, topic_id=topic_id)
 
 
 _ONE, _LIST = CHOICES
@@ -108,7 +108,7 @@ class EventsBody(
 
 
 _EFFECT: Any = {
-    "rule": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "rule_id": "01890a5d-ac96-774b-bcce-b302099a8057",
     "rule_name": "Orders above 100",
     "outcome": "notified",
     "reason": {"code": "", "params": {}, "text": ""},
@@ -121,7 +121,7 @@ class DigestDocument(BaseModel):
     """The digest in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
 
     state: str = Field(description="pending, sending, sent, dead, unknown or cancelled.")
-    due: Instant
+    due_at: Instant
     count: int = Field(description="How many events it has.")
     reason: ReasonDocument
 
@@ -129,7 +129,7 @@ class DigestDocument(BaseModel):
 class EffectDocument(BaseModel):
     """The effect of a rule on it; `reason` says why, where it stayed silent."""
 
-    rule: UUID
+    rule_id: UUID
     rule_name: str
     outcome: str = Field(description="notified, digested or silent.")
     reason: ReasonDocument
@@ -143,7 +143,7 @@ class EventDocument(BaseModel):
     id: UUID
     type: str
     source: str
-    time: Instant
+    occurred_at: Instant
     correlation_id: UUID
     hops: int
     data: dict[str, Any]
@@ -154,7 +154,7 @@ class EventDocument(BaseModel):
     state: str = Field(description="pending, handling, handled, dead, unknown, cancelled or expired.")
     reason: ReasonDocument
     tries: int
-    received: Instant
+    received_at: Instant
     effects: list[EffectDocument]
 
 
@@ -164,13 +164,12 @@ def document(event: Event) -> dict[str, Any]:
         EventDocument,
         event,
         id=event.key,
-        time=event.occurred_at,
         topic=event.topic and event.topic.slug,
         to={"kind": event.audience, "key": event.audience_key} if event.audience else None,
         audience=event.batch and event.batch.size,
         told=event.batch.told if event.batch else 0,
         reason=reason_of(event),
-        received=event.created_at,
+        received_at=event.created_at,
         effects=[_effect(one) for one in event.effects.all()],
     )
 
@@ -179,7 +178,6 @@ def _effect(effect: Effect) -> dict[str, Any]:
     return fields_of(
         EffectDocument,
         effect,
-        rule=effect.rule_id,
         rule_name=effect.rule.name,
         reason=reason_of(effect),
         notification_id=effect.told_in,
@@ -188,7 +186,9 @@ def _effect(effect: Effect) -> dict[str, Any]:
 
 
 def _digest(digest: Digest) -> dict[str, Any]:
-    return fields_of(DigestDocument, digest, due=digest.available_at, count=digest.gathered, reason=reason_of(digest))
+    return fields_of(
+        DigestDocument, digest, due_at=digest.available_at, count=digest.gathered, reason=reason_of(digest)
+    )
 
 
 class Taken(BaseModel):
@@ -285,7 +285,7 @@ class TryDocument(BaseModel):
     ended: float | None
     worker: str
     outcome: str
-    reason: str
+    reason: ReasonDocument
 
 
 class RowDocument(BaseModel):
@@ -293,14 +293,14 @@ class RowDocument(BaseModel):
 
     kind: str = Field(description="event or delivery.")
     id: UUID
-    at: Instant
+    recorded_at: Instant
     seconds: float
     queue: str
     type: str = Field(description="The type of an event, or the title of what was delivered.")
     source: str = Field(description="What the producer said, or the rule or reminder.")
     consumers: list[str] = Field(description="The rules that an event reached, or the channel of a delivery.")
     state: str
-    reason: str
+    reason: ReasonDocument
     tries: list[TryDocument]
     notification_id: UUID | None
     told: int | None = Field(description="How many people of its topic an event has reached; null without a topic.")
@@ -308,7 +308,7 @@ class RowDocument(BaseModel):
 
 class TraceDocument(BaseModel):
     correlation_id: UUID
-    rows: list[RowDocument] = Field(description="Oldest first.")
+    items: list[RowDocument] = Field(description="Oldest first.")
     more: bool = Field(description="Whether the chain has more than is shown.")
 
 
@@ -318,5 +318,11 @@ def read_trace(request: ApiRequest, correlation_id: UUID) -> HttpResponse:
     found = trace(correlation_id, request.auth.user)
     if not found.rows:
         raise Http404
-    rows = [fields_of(RowDocument, row, tries=[fields_of(TryDocument, one) for one in row.tries]) for row in found.rows]
-    return answer({"correlation_id": str(correlation_id), "rows": rows, "more": found.more})
+    rows = [_row(one) for one in found.rows]
+    return answer({"correlation_id": str(correlation_id), "items": rows, "more": found.more})
+
+
+def _row(row: Row) -> dict[str, Any]:
+    tries = [fields_of(TryDocument, one, reason=reason(one.reason.code, one.reason.params)) for one in row.tries]
+    why = reason(row.reason.code, row.reason.params)
+    return fields_of(RowDocument, row, recorded_at=row.at, tries=tries, reason=why)

@@ -9,10 +9,11 @@ from django.urls import reverse
 from ninja import Router
 from pydantic import BaseModel, Field
 
+from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, secret_answer
-from api.protocol.fields import Body, Instant
-from api.protocol.problems import conflict, require_valid
+from api.protocol.fields import Body, Instant, Replacement
+from api.protocol.problems import conflict, require_unchanged, require_valid
 from api.resources.events import Taken
 from api.resources.notifications import ReasonDocument, reason_of
 from events.inbound import addresses, receive
@@ -51,6 +52,10 @@ class InboundBody(Body):
     enabled: bool = True
 
 
+class InboundReplacement(InboundBody, Replacement):
+    """Also as `GET` answers it: what cannot be changed here may be sent as it is."""
+
+
 class InboundDocument(BaseModel):
     """Without its secrets."""
 
@@ -61,7 +66,7 @@ class InboundDocument(BaseModel):
     event: dict[str, str]
     enabled: bool
     needs_secret: bool = Field(description="It answers 503 until it has a secret of at least 16 bytes.")
-    created: Instant
+    created_at: Instant
 
 
 class NewInboundDocument(InboundDocument):
@@ -70,31 +75,22 @@ class NewInboundDocument(InboundDocument):
     url: str
 
 
-class InboundAddresses(BaseModel):
-    items: list[InboundDocument]
-
-
 class InboundRequestDocument(BaseModel):
     """One of the last requests, as it came."""
 
     id: UUID
-    at: Instant
+    received_at: Instant
     status: int = Field(description="What was answered: 202 where it became events.")
     reason: ReasonDocument
     headers: dict[str, str]
     body: str
-    events: list[UUID]
+    event_ids: list[UUID]
 
 
-class InboundRequests(BaseModel):
-    items: list[InboundRequestDocument]
-
-
-@router.get("", response=InboundAddresses, summary="List inbound addresses")
+@router.get("", response=paging.Page[InboundDocument], summary="List inbound addresses")
 def list_inbound(request: ApiRequest) -> HttpResponse:
     """Newest first: at most 20."""
-    found = InboundAddress.objects.for_user(request.auth.user)
-    return answer({"items": [document(one) for one in found]})
+    return paging.answer_all(map(document, InboundAddress.objects.for_user(request.auth.user)))
 
 
 @router.post("", response={201: NewInboundDocument}, summary="Make an inbound address")
@@ -110,9 +106,10 @@ def read_inbound(request: ApiRequest, address_id: UUID) -> HttpResponse:
 
 
 @router.put("/{uuid:address_id}", response=InboundDocument, summary="Replace an inbound address")
-def replace_inbound(request: ApiRequest, address_id: UUID, body: InboundBody) -> HttpResponse:
+def replace_inbound(request: ApiRequest, address_id: UUID, body: InboundReplacement) -> HttpResponse:
     """Its `url` stays, and its secret where the body has none."""
     address = _own(request, address_id)
+    require_unchanged(body, lambda: document(address))
     addresses.change(address, _form(body, address))
     return answer(document(address))
 
@@ -132,11 +129,12 @@ def replace_inbound_url(request: ApiRequest, address_id: UUID) -> HttpResponse:
     return _with_url(address, 200)
 
 
-@router.get("/{uuid:address_id}/requests", response=InboundRequests, summary="List the last requests")
+@router.get(
+    "/{uuid:address_id}/requests", response=paging.Page[InboundRequestDocument], summary="List the last requests"
+)
 def list_inbound_requests(request: ApiRequest, address_id: UUID) -> HttpResponse:
     """Newest first: at most 50, refused ones too."""
-    found = _own(request, address_id).requests.all()
-    return answer({"items": [_request(one) for one in found]})
+    return paging.answer_all(map(_request, _own(request, address_id).requests.all()))
 
 
 @router.post("/requests/{uuid:inbound_request_id}/replay", response={202: Taken}, summary="Replay a request")
@@ -187,4 +185,6 @@ def _with_url(address: InboundAddress, status: int) -> HttpResponse:
 
 
 def _request(kept: InboundRequest) -> dict[str, Any]:
-    return fields_of(InboundRequestDocument, kept, reason=reason_of(kept), events=kept.event_keys)
+    return fields_of(
+        InboundRequestDocument, kept, reason=reason_of(kept), event_ids=kept.event_keys, received_at=kept.at
+    )

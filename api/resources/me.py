@@ -5,8 +5,9 @@ from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from ninja import Router
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
+from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Instant
@@ -22,13 +23,9 @@ class TokenDocument(BaseModel):
     label: str
     prefix: str
     scopes: list[str]
-    created: Instant
-    expires: Instant | None
-    last_used: Instant | None
-
-
-class Tokens(BaseModel):
-    items: list[TokenDocument]
+    created_at: Instant
+    expires_at: Instant | None
+    last_used_at: Instant | None
 
 
 class UsageDocument(BaseModel):
@@ -43,12 +40,13 @@ class UsageDocument(BaseModel):
 
 
 class Me(BaseModel):
-    """`quiet_from` and `quiet_until` are times of day in `time_zone`."""
+    """`quiet_from` and `quiet_until` are times of day in `effective_time_zone`."""
 
     id: int
     email: str
     name: str
-    time_zone: str
+    time_zone: str | None = Field(description="The one that you have chosen; null: none yet.")
+    effective_time_zone: str = Field(description="What applies: yours, or UTC while you have chosen none.")
     quiet_from: str | None
     quiet_until: str | None
     usage: UsageDocument
@@ -60,13 +58,14 @@ def read_account(request: ApiRequest) -> HttpResponse:
     """Also what the token may do, and when it expires."""
     person = request.auth.user
     used = fields_of(UsageDocument, usage.used(person.pk))
-    return answer(fields_of(Me, person, time_zone=person.zone.key, usage=used, token=_document(request.auth)))
+    zones = {"time_zone": person.time_zone or None, "effective_time_zone": person.zone.key}
+    return answer(fields_of(Me, person, **zones, usage=used, token=_document(request.auth)))
 
 
-@router.get("/tokens", response=Tokens, summary="List the tokens")
+@router.get("/tokens", response=paging.Page[TokenDocument], summary="List the tokens")
 def list_tokens(request: ApiRequest) -> HttpResponse:
     """Those that are not revoked, newest first. The settings page makes new ones; a token cannot."""
-    return answer({"items": [_document(token) for token in tokens.valid_tokens(request.auth.user)]})
+    return paging.answer_all(map(_document, tokens.valid_tokens(request.auth.user)))
 
 
 @router.delete("/tokens/{uuid:token_id}", response={204: None}, summary="Revoke a token")

@@ -47,8 +47,8 @@ class AttemptDocument(BaseModel):
 
     number: int
     replay: int
-    started: Instant
-    finished: Instant | None
+    started_at: Instant
+    ended_at: Instant | None
     outcome: str
     reason: ReasonDocument
 
@@ -58,7 +58,7 @@ class DeliveryDocument(BaseModel):
 
     id: UUID
     notification_id: UUID
-    channel: UUID
+    channel_id: UUID
     channel_label: str
     kind: str
     state: str = Field(description="pending, sending, delivered, dead, unknown, cancelled or expired.")
@@ -66,9 +66,9 @@ class DeliveryDocument(BaseModel):
     cause: str = Field(description="The group of a dead letter; empty for others.")
     tries: int
     replays: int
-    available: Instant = Field(description="Not sent before this.")
-    expires: Instant | None
-    settled: Instant | None
+    available_at: Instant = Field(description="Not sent before this.")
+    expires_at: Instant | None
+    settled_at: Instant | None
 
 
 class DeliveryWithAttempts(DeliveryDocument):
@@ -78,7 +78,7 @@ class DeliveryWithAttempts(DeliveryDocument):
 class Length(BaseModel):
     """The length of the text on a channel; `limit` is null without one, `cut` if the text does not fit."""
 
-    channel: UUID
+    channel_id: UUID
     length: int
     limit: int | None
     unit: str
@@ -92,15 +92,15 @@ class NotificationBase(BaseModel):
         description="schedule, announcement, api (by this API), event (by a rule), topic, test, code or notice."
     )
     schedule_id: UUID | None = Field(description="Of your own schedule; null for announcements.")
-    slot: Instant | None
+    slot_at: Instant | None
     title: str
     body: str
     urgent: bool
     category: str
     data: Any
     outcome: str = Field(description="open, full, partial, failed or dropped.")
-    acknowledged: Instant | None
-    created: Instant
+    acknowledged_at: Instant | None
+    created_at: Instant
 
 
 class NotificationDocument(NotificationBase):
@@ -118,6 +118,7 @@ def document(notification: Notification, *, attempts: bool = False) -> dict[str,
         NotificationDocument,
         notification,
         schedule_id=schedule_id,
+        slot_at=notification.slot,
         title=notification.subject,
         deliveries=[
             delivery_document(one) | ({"attempts": [_attempt(each) for each in one.history.all()]} if attempts else {})
@@ -130,7 +131,6 @@ def delivery_document(delivery: Delivery) -> dict[str, Any]:
     return fields_of(
         DeliveryDocument,
         delivery,
-        channel=delivery.channel_id,
         channel_label=delivery.channel.label,
         kind=delivery.provider,
         reason=reason_of(delivery),
@@ -138,7 +138,7 @@ def delivery_document(delivery: Delivery) -> dict[str, Any]:
 
 
 def lengths(reading: Reading) -> list[dict[str, Any]]:
-    return [fields_of(Length, one, channel=one.channel_id) for one in reading.lengths]
+    return [fields_of(Length, one) for one in reading.lengths]
 
 
 def reason(code: str, params: Any) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def reason_of(row: Any) -> dict[str, Any]:
 
 
 def _attempt(attempt: Attempt) -> dict[str, Any]:
-    return fields_of(AttemptDocument, attempt, reason=reason_of(attempt))
+    return fields_of(AttemptDocument, attempt, ended_at=attempt.finished_at, reason=reason_of(attempt))
 
 
 _FURTHEST = timedelta(days=366)
@@ -187,7 +187,7 @@ class NotificationBody(Body):
 
     title: str = Field(description="Sent as it is.", json_schema_extra={"minLength": 1})
     body: str = Field("", description="Sent as it is.")
-    channels: Texts = Field(
+    channel_ids: Texts = Field(
         description="Ids of your channels. Each gets the message.", json_schema_extra={"minItems": 1}
     )
     send_at: Instant | None = Field(None, description="Not before this; at most a year ahead. Without it, now.")
@@ -201,24 +201,24 @@ class Accepted(BaseModel):
 
     id: UUID
     batch_id: UUID
-    deliveries: list[UUID]
+    delivery_ids: list[UUID]
 
 
 @router.post("", response={202: Accepted}, summary="Send a message")
 def send_message(request: ApiRequest, body: NotificationBody) -> HttpResponse:
     """To verified channels of yours. Waits for the end of your quiet hours, unless it is urgent."""
     user, now = request.auth.user, timezone.now()
-    form = MessageForm(body.model_dump(include={"title", "body", "channels", "category"}), user)
+    form = MessageForm(body.model_dump(include={"title", "body", "category"}) | {"channels": body.channel_ids}, user)
     if body.send_at is not None and not now <= body.send_at <= now + _FURTHEST:
         passed = "This time has passed. Leave it out to send now."
         raise invalid(FieldError("send_at", passed if body.send_at < now else "Choose a time within a year."))
-    require_valid(form)
+    require_valid(form, lambda name: "channel_ids" if name == "channels" else name)
     data = None if body.data is None else json.dumps(body.data)
     try:
         sent = send.send(user, now, **form.cleaned_data, send_at=body.send_at, urgent=body.urgent, data=data)
     except send.TooMany as refusal:
         raise Problem(429, "too-many-messages", "This message was not sent.", str(refusal)) from None
-    accepted = fields_of(Accepted, sent, id=sent.notification_id)
+    accepted = fields_of(Accepted, sent, id=sent.notification_id, delivery_ids=sent.deliveries)
     return answer(accepted, 202, Location=reverse("api:read_notification", args=[sent.notification_id]))
 
 
@@ -232,33 +232,33 @@ def list_notifications(
     request: ApiRequest,
     outcome: Literal["open", "full", "partial", "failed", "dropped"] | None = None,
     state: Literal["pending", "sending", "delivered", "dead", "unknown", "cancelled", "expired"] | None = None,
-    channel: UUID | None = None,
+    channel_id: UUID | None = None,
     since: Instant | None = None,
     until: Instant | None = None,
     tests: bool | None = None,
-    schedule: UUID | None = None,
+    schedule_id: UUID | None = None,
     *,
     page: Query[paging.PageParameters],
 ) -> HttpResponse:
     """Newest first, with the state of each delivery. Reading one shows its attempts too.
 
-    `state` and `channel` keep those with a delivery in this state, on this channel of yours, removed or not. `until` is
-    not included. `tests` keeps the codes and tests of channels, or leaves them out.
+    `state` and `channel_id` keep those with a delivery in this state, on this channel of yours, removed or not. `until`
+    is not included. `tests` keeps the codes and tests of channels, or leaves them out.
     """
     period = Period(since, until)
     found = period.of(Notification.objects.for_user(request.auth.user))
     if outcome is not None:
         found = found.filter(outcome=outcome)
-    if schedule is not None:
-        found = found.filter(origin_id=schedule)
+    if schedule_id is not None:
+        found = found.filter(origin_id=schedule_id)
     if tests is not None:
         of_channels = Q(origin__in=Notification.OF_CHANNELS)
         found = found.filter(of_channels if tests else ~of_channels)
-    if state is not None or channel is not None:
+    if state is not None or channel_id is not None:
         mine = Channel.objects.filter(user=request.auth.user)
-        channels = list((mine.filter(id=channel) if channel else mine).values_list("id", flat=True))
+        channels = list((mine.filter(id=channel_id) if channel_id else mine).values_list("id", flat=True))
         states = Delivery.State.values if state is None else [state]
-        if tests or outcome is not None or schedule is not None:
+        if tests or outcome is not None or schedule_id is not None:
             found = with_delivery(found, channels, states)
         else:
             below = LAST_ID if page.cursor is None else UUID(paging.read(page.cursor, request))

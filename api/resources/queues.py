@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer
-from api.protocol.fields import Body
+from api.protocol.fields import Body, Instant, written
 from api.protocol.problems import FieldError, conflict, invalid
 from notifications import providers
 from notifications.deliveries import pull, pull_signal
@@ -42,13 +42,13 @@ class Pull(Body):
 class Message(BaseModel):
     id: UUID = Field(description="The delivery's, the same at each attempt.")
     body: dict[str, Any] = Field(description="What a webhook would get.")
-    timestamp_ms: int = Field(description="When it was recorded, in milliseconds since 1970.")
+    recorded_at: Instant
     attempts: int = Field(description="How often it was handed out, counting from the last replay.")
     lease_id: str = Field(description="Names this lease of it to `ack`.")
 
 
 class Messages(BaseModel):
-    messages: list[Message]
+    items: list[Message]
 
 
 class Ack(Body):
@@ -74,7 +74,7 @@ class Settled(BaseModel):
 
 
 class SettledAll(BaseModel):
-    results: list[Settled]
+    items: list[Settled]
 
 
 _DETAILS = {
@@ -98,7 +98,7 @@ def pull_messages(request: ApiRequest, queue_id: UUID, body: Pull) -> HttpRespon
         raise conflict(f"This queue is disabled. {channel.disabled_reason} Enable its channel first.")
     seen = pull_signal.last(queue_id) if body.wait_ms else ""
     found = pull.pull(channel, body.batch_size, body.visibility_timeout_ms / 1000, f"token {request.auth.prefix}")
-    response = answer({"messages": [_message(claim) for claim in found.messages]})
+    response = answer({"items": [_message(claim) for claim in found.messages]})
     if not found.messages and (left := _left(request, body.wait_ms)) > 0:
         response.wait = partial(pull_signal.wait, queue_id, seen, min(left, found.wait))  # type: ignore[attr-defined]
     return response
@@ -118,7 +118,7 @@ def settle_messages(request: ApiRequest, queue_id: UUID, body: Settle) -> HttpRe
     results = pull.settle(channel, wishes)
     return answer(
         {
-            "results": [
+            "items": [
                 {"lease_id": lease_id, "result": result, "detail": _DETAILS.get(result, "")}
                 for lease_id, result in results.items()
             ]
@@ -143,7 +143,7 @@ def _message(claim: DeliveryClaim) -> dict[str, Any]:
     return {
         "id": str(claim.id),
         "body": document(claim.message, datetime.now(UTC)),
-        "timestamp_ms": claim.id.int >> 80,  # of a UUIDv7
+        "recorded_at": written(datetime.fromtimestamp((claim.id.int >> 80) / 1000, UTC)),
         "attempts": claim.tries,
         "lease_id": pull.lease_id(claim),
     }

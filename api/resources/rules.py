@@ -15,8 +15,8 @@ from pydantic import BaseModel, FailFast, Field, model_validator
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Texts, limited
-from api.protocol.problems import FieldError, errors, invalid
+from api.protocol.fields import Body, Instant, Replacement, Texts, limited
+from api.protocol.problems import FieldError, errors, invalid, require_unchanged
 from api.resources.events import Data, Type
 from api.resources.notifications import Length, ReasonDocument, lengths, reason
 from events.inputs.conditions_field import LONGEST_VALUE, MOST_CONDITIONS
@@ -41,7 +41,7 @@ router = Router(tags=["rules"], auth=Bearer("events"))
 class ConditionDocument(BaseModel):
     field: str
     operator: str
-    value: str
+    value: str | int | float | bool | None
 
 
 class RuleDocument(BaseModel):
@@ -56,7 +56,7 @@ class RuleDocument(BaseModel):
     conditions: list[ConditionDocument] = Field(description="Empty if they are damaged; then the rule does not ring.")
     title: str
     body: str
-    channels: list[UUID]
+    channel_ids: list[UUID]
     in_order: bool
     escalate_after: int | None
     urgent: bool
@@ -69,8 +69,8 @@ class RuleDocument(BaseModel):
     series: str
     series_ends_on: str
     series_key: str
-    created: Instant
-    updated: Instant
+    created_at: Instant
+    updated_at: Instant
 
 
 def document(rule: Rule) -> dict[str, Any]:
@@ -78,18 +78,18 @@ def document(rule: Rule) -> dict[str, Any]:
         RuleDocument,
         rule,
         conditions=conditions(rule),
-        channels=[str(channel.id) for channel in rule.ordered_channels()],
+        channel_ids=[str(channel.id) for channel in rule.ordered_channels()],
         in_order=bool(rule.channel_order),
     )
 
 
-def conditions(rule: Rule) -> list[dict[str, str]]:
+def conditions(rule: Rule) -> list[dict[str, Any]]:
     """None if they are damaged."""
     try:
         found = matching.read_conditions(rule.conditions)
     except ValueError:
         return []
-    return [{"field": one.field, "operator": one.operator, "value": matching.shown(one.value)} for one in found]
+    return [{"field": one.field, "operator": one.operator, "value": one.value} for one in found]
 
 
 class ConditionBody(Body):
@@ -99,7 +99,7 @@ class ConditionBody(Body):
     )
     operator: str = Field(json_schema_extra={"enum": [*OPERATORS]})
     value: str | int | float | bool | None = Field(
-        "", description=f"Kept as text of at most {LONGEST_VALUE} characters, and compared by what it says."
+        "", description=f'At most {LONGEST_VALUE} characters long. Compared by what it says: `100` equals `"100"`.'
     )
 
 
@@ -117,7 +117,7 @@ class RuleBody(Body):
     )
     title: str = Field(description="Placeholders as in `body`.", json_schema_extra={"minLength": 1})
     body: str = Field("", description="Placeholders: {type}, {source}, {time}, {id}, and {data.…} for a field.")
-    channels: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
+    channel_ids: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
     in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
     escalate_after: int | None = Field(
         None, description="With in_order: minutes without an acknowledgement until the next channel is tried."
@@ -138,7 +138,11 @@ class RuleBody(Body):
     series_key: str = Field("", description="A field of which that event has the same value.")
 
 
-class RulePatch(RuleBody):
+class RuleReplacement(RuleBody, Replacement):
+    """Also as `GET` answers it: what cannot be changed here may be sent as it is."""
+
+
+class RulePatch(RuleReplacement):
     """Fields that are not given stay as they are."""
 
     model_config = limited(RuleForm)
@@ -146,7 +150,7 @@ class RulePatch(RuleBody):
     name: str = Field(None)  # type: ignore[assignment]  # absent, never null
     type_pattern: str = Field(None)  # type: ignore[assignment]
     title: str = Field(None)  # type: ignore[assignment]
-    channels: Texts = Field(None)  # type: ignore[arg-type]
+    channel_ids: Texts = Field(None)  # type: ignore[arg-type]
 
 
 def described(
@@ -162,7 +166,8 @@ def described(
     fields: dict[str, Any] = {"version": rule.version} if rule else {}
     if rule and is_patch:
         fields |= {name: getattr(rule, name) for name in PLAIN} | {"conditions": conditions(rule)}
-    fields |= body.model_dump(include={*PLAIN, "channels"} & given)
+    fields |= body.model_dump(include={*PLAIN} & given)
+    fields |= {"channels": body.channel_ids} if "channel_ids" in given else {}
     in_order = body.in_order if "in_order" in given else bool(rule and rule.channel_order)
     fields |= {"one_by_one": IN_ORDER} if in_order else {}
     form = RuleForm(fields, user=user, rule=rule, also=also)
@@ -174,7 +179,9 @@ def described(
 
 def _errors(form: RuleForm, place: str) -> list[FieldError]:
     found = []
-    for one in errors(form, called=lambda name: {"one_by_one": "in_order", "__all__": ""}.get(name, name)):
+    for one in errors(
+        form, called=lambda name: {"channels": "channel_ids", "one_by_one": "in_order", "__all__": ""}.get(name, name)
+    ):
         path, code = one.field, one.code
         if "." in code:  # of a row of the conditions
             row, code = code.rsplit(".", 1)
@@ -216,9 +223,10 @@ def read_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
 
 
 @router.put("/{uuid:rule_id}", response=RuleDocument, summary="Replace a rule")
-def replace_rule(request: ApiRequest, rule_id: UUID, body: RuleBody) -> HttpResponse:
+def replace_rule(request: ApiRequest, rule_id: UUID, body: RuleReplacement) -> HttpResponse:
     """Fields that are not given get their defaults."""
     with _changing(request, rule_id) as rule:
+        require_unchanged(body, lambda: document(rule))
         return _show(changes.change(*described(body, request.auth.user, rule)))
 
 
@@ -226,6 +234,7 @@ def replace_rule(request: ApiRequest, rule_id: UUID, body: RuleBody) -> HttpResp
 def change_rule(request: ApiRequest, rule_id: UUID, body: RulePatch) -> HttpResponse:
     """Fields that are not given stay as they are."""
     with _changing(request, rule_id) as rule:
+        require_unchanged(body, lambda: document(rule))
         return _show(changes.change(*described(body, request.auth.user, rule)))
 
 

@@ -22,7 +22,9 @@ from api.protocol.answers import answer, fields_of, secret_answer
 from api.protocol.fields import Body, Instant, Texts
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, errors, invalid
+from api.resources.channels.documents import health
 from api.resources.channels.operations import etag, locked, too_many
+from api.resources.notifications import ReasonDocument
 from notifications import providers
 from notifications.channels import changes, verification
 from notifications.channels.forms import LabelForm, change_form
@@ -73,7 +75,7 @@ class StatusWebhookCode(Body):
 
 
 class StatusWebhook(BaseModel):
-    """`address` is the part of the URL that is not a secret. `failing_since`: nothing has arrived since."""
+    """`address` is the part of the URL that is not a secret. `failing_started_at`: nothing has arrived since."""
 
     id: UUID
     label: str
@@ -81,9 +83,9 @@ class StatusWebhook(BaseModel):
     types: list[str]
     everybody: bool
     state: Literal["unverified", "enabled", "disabled"]
-    disabled_reason: str
-    failing_since: Instant | None
-    created: Instant
+    disabled_reason: ReasonDocument
+    failing_started_at: Instant | None
+    created_at: Instant
 
 
 class NewStatusWebhook(StatusWebhook):
@@ -205,6 +207,7 @@ def document(channel: Channel) -> dict[str, Any]:
         address=channel.summary,
         types=types if isinstance(types, list) else [],
         everybody=channel.address.get("everybody") is True,
+        **health(channel),
         state="enabled" if channel.state == "verified" else channel.state,
     )
 

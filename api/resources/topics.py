@@ -16,8 +16,8 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant
-from api.protocol.problems import FieldError, conflict, invalid, require_valid
+from api.protocol.fields import Body, Instant, Replacement
+from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
 from events.models import Event, Subscription, Topic
 from events.topics import changes, subscriptions
 from events.topics.changes import COUNTED, AddressForm, TopicForm
@@ -58,7 +58,7 @@ class TopicDocument(BaseModel):
     is_open: bool
     subscribers: int = Field(description=f"Counted up to {COUNTED:,}; one more than that means more.")
     version: int = Field(description="As in `ETag`.")
-    created: Instant
+    created_at: Instant
 
 
 class TopicEvent(BaseModel):
@@ -69,7 +69,7 @@ class TopicEvent(BaseModel):
     state: str = Field(description="As of the event.")
     audience: int | None = Field(description="How many were subscribed; null until telling them begins.")
     told: int = Field(description="How many of these have been dealt with.")
-    received: Instant
+    received_at: Instant
 
 
 class AddressBody(Body):
@@ -190,7 +190,7 @@ def _told(event: Event) -> dict[str, Any]:
         id=event.key,
         audience=event.batch and event.batch.size,
         told=event.batch.told if event.batch else 0,
-        received=event.created_at,
+        received_at=event.created_at,
     )
 
 
@@ -236,14 +236,18 @@ class OpenTopic(BaseModel):
 
 
 class SubscriptionBody(Body):
-    channels: list[str] = Field(description="Ids of your channels; none means all that work, less queues.")
+    channel_ids: list[str] = Field(description="Ids of your channels; none means all that work, less queues.")
+
+
+class SubscriptionReplacement(SubscriptionBody, Replacement):
+    """Also as the list shows it: what cannot be changed here may be sent as it is."""
 
 
 class SubscriptionDocument(BaseModel):
     id: UUID
     topic: OpenTopic
-    channels: list[UUID] = Field(description="Empty: all that work, less queues.")
-    joined: Instant
+    channel_ids: list[UUID] = Field(description="Empty: all that work, less queues.")
+    joined_at: Instant
 
 
 @subscriptions_router.get("", response=paging.Page[SubscriptionDocument], summary="List your subscriptions")
@@ -261,12 +265,14 @@ def list_open_topics(request: ApiRequest, page: Query[paging.PageParameters]) ->
 
 
 @subscriptions_router.put("/{uuid:topic_id}", response=SubscriptionDocument, summary="Subscribe to a topic")
-def subscribe(request: ApiRequest, topic_id: UUID, body: SubscriptionBody) -> HttpResponse:
+def subscribe(request: ApiRequest, topic_id: UUID, body: SubscriptionReplacement) -> HttpResponse:
     """To one of `GET /subscriptions/topics`, or choose other channels for it. You get what is published from now on."""
     user = request.auth.user
     topic = get_object_or_404(Topic.objects.to_join(user).select_related("user"), id=topic_id)
-    form = ChannelsForm({"channels": body.channels}, user)
-    require_valid(form)
+    own = Subscription.objects.for_user(user).current().filter(topic=topic).select_related("topic__user")
+    require_unchanged(body, lambda: {} if (one := own.first()) is None else subscription_document(one))
+    form = ChannelsForm({"channels": body.channel_ids}, user)
+    require_valid(form, lambda name: "channel_ids" if name == "channels" else name)
     return answer(subscription_document(subscriptions.join(user, topic, form.chosen)))
 
 
@@ -283,7 +289,7 @@ def subscription_document(subscription: Subscription) -> dict[str, Any]:
         SubscriptionDocument,
         subscription,
         topic=_open_topic(subscription.topic),
-        channels=[str(key) for key in subscription.channel_ids],
+        channel_ids=[str(key) for key in subscription.channel_ids],
     )
 
 

@@ -122,7 +122,7 @@ def _remind(options: argparse.Namespace) -> None:
         if options.zone:
             fields["time_zone"] = options.zone
     with _client() as client:
-        fields["channels"] = _channels(client, options.channel)
+        fields["channel_ids"] = _channels(client, options.channel)
         if when is None:
             fields |= _read_line(client, options)
         made = client.schedules.create(key=options.key, **fields)
@@ -164,7 +164,7 @@ def _send(options: argparse.Namespace) -> None:
         sent = client.notifications.send(
             options.title, channels, body=options.body, send_at=at, urgent=options.urgent, key=options.key
         )
-    _print(options, sent, [f"{sent['id']}  accepted; channels: {len(sent['deliveries'])}"])
+    _print(options, sent, [f"{sent['id']}  accepted; channels: {len(sent['delivery_ids'])}"])
 
 
 def _publish(options: argparse.Namespace) -> None:
@@ -193,9 +193,9 @@ def _trace(options: argparse.Namespace) -> None:
     with _client() as client:
         found = client.events.trace(options.correlation_id)
     lines = []
-    for row in found["rows"]:
+    for row in found["items"]:
         to = f" → {', '.join(row['consumers'])}" if row["consumers"] else ""
-        why = f" ({row['reason']})" if row["reason"] else ""
+        why = f" ({row['reason']['text']})" if row["reason"]["text"] else ""
         lines.append(f"{row['seconds']:9.3f} s  {row['queue']}  {row['type']}{to}: {row['state']}{why}")
         lines += [
             f"{one['seconds']:9.3f} s    try {one['number']}: {one['outcome'] or 'under way'}" for one in row["tries"]
@@ -282,8 +282,8 @@ def _labels(channels: Sequence[Any]) -> str:
 
 
 def _line(schedule: Schedule) -> str:
-    if schedule["next_run"] is not None:
-        state = f"next {_local(schedule['next_run'], schedule['time_zone'] or 'UTC')}"
+    if schedule["next_run_at"] is not None:
+        state = f"next {_local(schedule['next_run_at'], schedule['time_zone'] or 'UTC')}"
     else:
         state = schedule["state"]
     return f"{schedule['id']}  {schedule['title']}: {schedule['description']}; {state}"

@@ -12,7 +12,7 @@ class ScheduleFields(TypedDict, total=False):
     body: str
     timing: Timing
     time_zone: str | None
-    channels: Sequence[str]
+    channel_ids: Sequence[str]
     job: Mapping[str, Any] | None
     audience: Mapping[str, Any] | None
     local_time: bool
@@ -66,11 +66,11 @@ class Schedule(TypedDict):
     timing: Timing | None
     description: str
     time_zone: str | None
-    next_run: str | None
-    last_run: str | None
+    next_run_at: str | None
+    last_run_at: str | None
     fired_count: int
-    snoozed_until: str | None
-    channels: list[str]
+    snooze_ends_at: str | None
+    channel_ids: list[str]
     job: JobFields | None
     checks: str
     audience: Audience | None
@@ -90,12 +90,12 @@ class Schedule(TypedDict):
     tags: list[str]
     data: dict[str, Any] | None
     error: str
-    created: str
-    updated: str
+    created_at: str
+    updated_at: str
 
 
 class QuickDraft(TypedDict):
-    """A body of “Create a schedule”, without channels; `description` and `next_run` are for people to check."""
+    """A body of “Create a schedule”, without channels; `description` and `next_run_at` are for people to check."""
 
     title: str
     body: str
@@ -105,7 +105,15 @@ class QuickDraft(TypedDict):
     ends_at: str | None
     max_count: int | None
     description: str
-    next_run: str | None
+    next_run_at: str | None
+
+
+class Reason(TypedDict):
+    """`code` and `params` are for programs, `text` is for people. All are empty where nothing needs a reason."""
+
+    code: str
+    params: dict[str, Any]
+    text: str
 
 
 class NotTaken(TypedDict):
@@ -117,46 +125,46 @@ class NotTaken(TypedDict):
 
 
 class Check(TypedDict):
-    """One check. `code` is its evidence, or why it failed; `at`: when it checks, if it waits.
+    """One check. `reason` is its evidence, or why it failed; `due_at`: when it checks, if it waits.
 
-    `silent_since`: since when its source has brought nothing, once that is 30 days or more."""
+    `silent_started_at`: since when its source has brought nothing, once that is 30 days or more."""
 
     kind: str
     outcome: Literal["waiting", "spread", "checking", "retrying", "spoke", "silent", "failed", "dropped"]
-    code: str
-    text: str
-    at: str | None
+    reason: Reason
+    due_at: str | None
     notification_id: str | None
     not_taken: list[NotTaken]
-    silent_since: str | None
+    silent_started_at: str | None
 
 
 class Occurrence(TypedDict):
-    """The record of one slot. `id` is the batch of what it sent."""
+    """The record of one slot. `batch_id` is the batch of what it sent, and the same as `id`."""
 
     id: str
-    slot: str
+    batch_id: str
+    slot_at: str
     outcome: Literal["fired", "skipped"]
-    reason: str
+    reason: Reason
     version: int
-    recorded: str
+    recorded_at: str
     check: Check | None
 
 
 class Cause(TypedDict):
-    """`since` and `until` are null where they are not known, or it lasts."""
+    """`started_at` and `ended_at` are null where they are not known, or it lasts."""
 
     code: str
     text: str
-    since: str | None
-    until: str | None
+    started_at: str | None
+    ended_at: str | None
     by: str
 
 
 class Slot(TypedDict):
     """`note` says what a clock change did to the slot."""
 
-    slot: str
+    slot_at: str
     outcome: Literal["coming", "fired", "skipped"]
     causes: list[Cause]
     late_seconds: float | None
@@ -170,14 +178,14 @@ class Slot(TypedDict):
 class Run(TypedDict):
     """`note` says what a clock change does to the slot, or which holiday keeps it silent."""
 
-    slot: str
+    slot_at: str
     note: str
 
 
 class Length(TypedDict):
     """The length of the text on a channel; `limit` is null without one, `cut` if the text does not fit."""
 
-    channel: str
+    channel_id: str
     length: int
     limit: int | None
     unit: str
@@ -229,18 +237,19 @@ class Token(TypedDict):
     label: str
     prefix: str
     scopes: list[str]
-    created: str
-    expires: str | None
-    last_used: str | None
+    created_at: str
+    expires_at: str | None
+    last_used_at: str | None
 
 
 class Account(TypedDict):
-    """`quiet_from` and `quiet_until` are times of day in `time_zone`."""
+    """`quiet_from` and `quiet_until` are times of day in `effective_time_zone`."""
 
     id: int
     email: str
     name: str
-    time_zone: str
+    time_zone: str | None
+    effective_time_zone: str
     quiet_from: str | None
     quiet_until: str | None
     usage: Usage
@@ -256,17 +265,16 @@ class Channel(TypedDict):
     summary: str
     fields: dict[str, Any]
     state: Literal["ready", "unverified", "disabled"]
-    verified: str | None
-    disabled: str | None
-    disabled_code: str
-    disabled_reason: str
+    verified_at: str | None
+    disabled_at: str | None
+    disabled_reason: Reason
     may_enable: bool
-    failing_since: str | None
+    failing_started_at: str | None
     use_for_new: bool
     on_unknown: str
     give_up_after: int | None
     unreadable: str
-    created: str
+    created_at: str
 
 
 class NewChannel(Channel):
@@ -278,10 +286,10 @@ class NewChannel(Channel):
 
 
 class NewSecret(TypedDict):
-    """No other answer has the `secret`. Those before it sign too, beside it, until `old_until` at the latest."""
+    """No other answer has the `secret`. Those before it sign too, beside it, until `old_expires_at` at the latest."""
 
     secret: str
-    old_until: str
+    old_expires_at: str
 
 
 class TestSent(TypedDict):
@@ -291,20 +299,12 @@ class TestSent(TypedDict):
     delivery_id: str
 
 
-class Reason(TypedDict):
-    """`code` and `params` are for programs, `text` is for people. All are empty where nothing needs a reason."""
-
-    code: str
-    params: dict[str, Any]
-    text: str
-
-
 class Delivery(TypedDict):
     """`id` is the idempotency key that the receiver gets."""
 
     id: str
     notification_id: str
-    channel: str
+    channel_id: str
     channel_label: str
     kind: str
     state: str
@@ -312,9 +312,9 @@ class Delivery(TypedDict):
     cause: str
     tries: int
     replays: int
-    available: str
-    expires: str | None
-    settled: str | None
+    available_at: str
+    expires_at: str | None
+    settled_at: str | None
 
 
 class Notification(TypedDict):
@@ -322,15 +322,15 @@ class Notification(TypedDict):
     batch_id: str
     origin: str
     schedule_id: str | None
-    slot: str | None
+    slot_at: str | None
     title: str
     body: str
     urgent: bool
     category: str
     data: Any
     outcome: str
-    acknowledged: str | None
-    created: str
+    acknowledged_at: str | None
+    created_at: str
     deliveries: list[Delivery]
 
 
@@ -339,8 +339,8 @@ class Attempt(TypedDict):
 
     number: int
     replay: int
-    started: str
-    finished: str | None
+    started_at: str
+    ended_at: str | None
     outcome: str
     reason: Reason
 
@@ -354,15 +354,15 @@ class NotificationWithAttempts(TypedDict):
     batch_id: str
     origin: str
     schedule_id: str | None
-    slot: str | None
+    slot_at: str | None
     title: str
     body: str
     urgent: bool
     category: str
     data: Any
     outcome: str
-    acknowledged: str | None
-    created: str
+    acknowledged_at: str | None
+    created_at: str
     deliveries: list[DeliveryWithAttempts]
 
 
@@ -371,18 +371,18 @@ class Accepted(TypedDict):
 
     id: str
     batch_id: str
-    deliveries: list[str]
+    delivery_ids: list[str]
 
 
 class DeadLetterGroup(TypedDict):
     """The dead letters of one cause on one channel; `reason` is the newest one's."""
 
     cause: str
-    channel: str
+    channel_id: str
     kind: str
     count: int
-    first: str
-    last: str
+    first_at: str
+    last_at: str
     reason: Reason
 
 
@@ -396,7 +396,7 @@ class Replayed(TypedDict):
 class QueueMessage(TypedDict):
     id: str
     body: dict[str, Any]
-    timestamp_ms: int
+    recorded_at: str
     attempts: int
     lease_id: str
 
@@ -426,15 +426,15 @@ class Batch(TypedDict):
     state: str | None
     size: int | None
     told: int | None
-    started: str | None
-    ended: str | None
+    started_at: str | None
+    ended_at: str | None
 
 
 class Digest(TypedDict):
     """The digest in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
 
     state: str
-    due: str
+    due_at: str
     count: int
     reason: Reason
 
@@ -442,7 +442,7 @@ class Digest(TypedDict):
 class Effect(TypedDict):
     """The effect of a rule on it; `reason` says why, where it stayed silent."""
 
-    rule: str
+    rule_id: str
     rule_name: str
     outcome: str
     reason: Reason
@@ -456,7 +456,7 @@ class Event(TypedDict):
     id: str
     type: str
     source: str
-    time: str
+    occurred_at: str
     correlation_id: str
     hops: int
     data: dict[str, Any]
@@ -467,7 +467,7 @@ class Event(TypedDict):
     state: str
     reason: Reason
     tries: int
-    received: str
+    received_at: str
     effects: list[Effect]
 
 
@@ -479,7 +479,7 @@ class TraceTry(TypedDict):
     ended: float | None
     worker: str
     outcome: str
-    reason: str
+    reason: Reason
 
 
 class TraceRow(TypedDict):
@@ -487,14 +487,14 @@ class TraceRow(TypedDict):
 
     kind: str
     id: str
-    at: str
+    recorded_at: str
     seconds: float
     queue: str
     type: str
     source: str
     consumers: list[str]
     state: str
-    reason: str
+    reason: Reason
     tries: list[TraceTry]
     notification_id: str | None
     told: int | None
@@ -502,7 +502,7 @@ class TraceRow(TypedDict):
 
 class Trace(TypedDict):
     correlation_id: str
-    rows: list[TraceRow]
+    items: list[TraceRow]
     more: bool
 
 
@@ -513,7 +513,7 @@ class RuleFields(TypedDict, total=False):
     conditions: Sequence[Mapping[str, Any]]
     title: str
     body: str
-    channels: Sequence[str]
+    channel_ids: Sequence[str]
     in_order: bool
     escalate_after: int | None
     urgent: bool
@@ -531,7 +531,7 @@ class RuleFields(TypedDict, total=False):
 class Condition(TypedDict):
     field: str
     operator: str
-    value: str
+    value: str | int | float | bool | None
 
 
 class Rule(TypedDict):
@@ -546,7 +546,7 @@ class Rule(TypedDict):
     conditions: list[Condition]
     title: str
     body: str
-    channels: list[str]
+    channel_ids: list[str]
     in_order: bool
     escalate_after: int | None
     urgent: bool
@@ -559,8 +559,8 @@ class Rule(TypedDict):
     series: str
     series_ends_on: str
     series_key: str
-    created: str
-    updated: str
+    created_at: str
+    updated_at: str
 
 
 class CheckedCondition(Condition):
@@ -603,7 +603,7 @@ class Topic(TypedDict):
     is_open: bool
     subscribers: int
     version: int
-    created: str
+    created_at: str
 
 
 class TopicEvent(TypedDict):
@@ -614,7 +614,7 @@ class TopicEvent(TypedDict):
     state: str
     audience: int | None
     told: int
-    received: str
+    received_at: str
 
 
 class AddedAddress(TypedDict):
@@ -636,5 +636,5 @@ class OpenTopic(TypedDict):
 class Subscription(TypedDict):
     id: str
     topic: OpenTopic
-    channels: list[str]
-    joined: str
+    channel_ids: list[str]
+    joined_at: str

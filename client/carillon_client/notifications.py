@@ -21,7 +21,7 @@ class Notifications(Resource):
     def send(
         self,
         title: str,
-        channels: Sequence[str],
+        channel_ids: Sequence[str],
         *,
         body: str = "",
         send_at: datetime | None = None,
@@ -31,16 +31,16 @@ class Notifications(Resource):
         key: str | None = None,
     ) -> Accepted:
         """`key` is the Idempotency-Key: the same call with the same key sends once."""
-        message: dict[str, Any] = {"title": title, "body": body, "channels": list(channels), "urgent": urgent}
+        message: dict[str, Any] = {"title": title, "body": body, "channel_ids": list(channel_ids), "urgent": urgent}
         message |= {"category": category, "data": data, "send_at": instant(send_at) if send_at else None}
         return cast(Accepted, self._connection.post("/notifications", message, key=key))
 
     def list(
-        self, *, outcome: str | None = None, since: datetime | None = None, schedule: str | None = None
+        self, *, outcome: str | None = None, since: datetime | None = None, schedule_id: str | None = None
     ) -> Iterator[Notification]:
         """Newest first."""
         from_ = instant(since) if since else None
-        return self._connection.pages("/notifications", outcome=outcome, since=from_, schedule=schedule)
+        return self._connection.pages("/notifications", outcome=outcome, since=from_, schedule_id=schedule_id)
 
     def read(self, notification_id: str) -> NotificationWithAttempts:
         """With each delivery and each attempt."""
@@ -57,9 +57,9 @@ class Batches(Resource):
     def read(self, batch_id: str) -> Batch:
         return cast(Batch, self._connection.get(f"/batches/{batch_id}"))
 
-    def list(self, *, origin: str | None = None) -> Iterator[Batch]:
-        """Those for audiences that you have caused, newest first; with `origin`, of this schedule or topic."""
-        return self._connection.pages("/batches", origin=origin)
+    def list(self, *, origin_id: str | None = None) -> Iterator[Batch]:
+        """Those for audiences that you have caused, newest first; with `origin_id`, of this schedule or topic."""
+        return self._connection.pages("/batches", origin_id=origin_id)
 
     def replay(self, batch_id: str) -> int:
         """Replay what failed of a batch for an audience, oldest first. Returns how many."""
@@ -72,19 +72,19 @@ class Batches(Resource):
 class DeadLetters(Resource):
     """Deliveries that failed for good, or whose outcome is unknown."""
 
-    def list(self, *, cause: str | None = None, channel: str | None = None) -> Iterator[Delivery]:
+    def list(self, *, cause: str | None = None, channel_id: str | None = None) -> Iterator[Delivery]:
         """Newest first."""
-        return self._connection.pages("/dead-letters", cause=cause, channel=channel)
+        return self._connection.pages("/dead-letters", cause=cause, channel_id=channel_id)
 
     def causes(self) -> Sequence[DeadLetterGroup]:
         """The number of dead letters of each cause on each channel."""
         return cast("Sequence[DeadLetterGroup]", self._connection.get("/dead-letters/causes")["items"])
 
     def replay_all(
-        self, *, cause: str | None = None, channel: str | None = None, per_minute: int = 60, key: str | None = None
+        self, *, cause: str | None = None, channel_id: str | None = None, per_minute: int = 60, key: str | None = None
     ) -> Replayed:
         """All of a cause, of a channel, or both: oldest first, so many a minute."""
-        body = {"cause": cause, "channel": channel, "per_minute": per_minute}
+        body = {"cause": cause, "channel_id": channel_id, "per_minute": per_minute}
         return cast(Replayed, self._connection.post("/dead-letters/replay", body, key=key))
 
     def replay(self, delivery_id: str) -> Delivery:

@@ -17,7 +17,7 @@ class Queues(Resource):
             "visibility_timeout_ms": round(visibility * 1000),
             "wait_ms": round(wait * 1000),
         }
-        return cast("Sequence[QueueMessage]", self._connection.post(f"/queues/{channel_id}/pull", body)["messages"])
+        return cast("Sequence[QueueMessage]", self._connection.post(f"/queues/{channel_id}/pull", body)["items"])
 
     def ack(
         self, channel_id: str, lease_ids: Sequence[str], retries: Mapping[str, int] | None = None
@@ -27,4 +27,4 @@ class Queues(Resource):
             "acks": [{"lease_id": one} for one in lease_ids],
             "retries": [{"lease_id": one, "delay_seconds": delay} for one, delay in (retries or {}).items()],
         }
-        return cast("Sequence[Settled]", self._connection.post(f"/queues/{channel_id}/ack", body)["results"])
+        return cast("Sequence[Settled]", self._connection.post(f"/queues/{channel_id}/ack", body)["items"])

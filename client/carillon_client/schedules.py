@@ -76,14 +76,14 @@ class Schedules(Resource):
         return self._act(schedule_id, "unarchive")
 
     def snooze(self, schedule_id: str, until: datetime) -> Schedule:
-        return self._act(schedule_id, "snooze", until=instant(until))
+        return self._act(schedule_id, "snooze", snooze_ends_at=instant(until))
 
-    def skip(self, schedule_id: str, slot: str) -> Schedule:
-        """`slot` is the `next_run` that you have read."""
-        return self._act(schedule_id, "skip", slot=slot)
+    def skip(self, schedule_id: str, slot_at: str) -> Schedule:
+        """`slot_at` is the `next_run_at` that you have read."""
+        return self._act(schedule_id, "skip", slot_at=slot_at)
 
-    def unskip(self, schedule_id: str, slot: str) -> Schedule:
-        return self._act(schedule_id, "unskip", slot=slot)
+    def unskip(self, schedule_id: str, slot_at: str) -> Schedule:
+        return self._act(schedule_id, "unskip", slot_at=slot_at)
 
     def run(self, schedule_id: str, *, key: str | None = None) -> Occurrence:
         """Send once, now."""

@@ -53,9 +53,9 @@ class Subscriptions(Resource):
         """Return the topics that you can subscribe to."""
         return self._connection.pages("/subscriptions/topics")
 
-    def subscribe(self, topic_id: str, channels: Sequence[str] = ()) -> Subscription:
+    def subscribe(self, topic_id: str, channel_ids: Sequence[str] = ()) -> Subscription:
         """Or choose other channels; none means all that work."""
-        body = {"channels": [*channels]}
+        body = {"channel_ids": [*channel_ids]}
         return cast(Subscription, self._connection.change("PUT", f"/subscriptions/{topic_id}", body))
 
     def leave(self, topic_id: str) -> None:

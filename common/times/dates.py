@@ -1,6 +1,6 @@
 """Dates and times as people write them, in the active language."""
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 
 from django.utils import formats
@@ -58,6 +58,11 @@ def exact(when: datetime) -> str:
 def in_full(when: datetime) -> str:
     """ "Friday 20 November 2026, 09:00:00 CET"."""
     return f"{weekday(when)}, {when:%H:%M:%S %Z}"
+
+
+def rfc3339(when: datetime) -> str:
+    """An aware instant in UTC, with `Z`, for programs."""
+    return when.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _written(when: date, pattern: str) -> str:

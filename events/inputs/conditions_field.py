@@ -37,7 +37,7 @@ class ConditionsWidget(forms.Widget):
 
 
 class ConditionsField(forms.Field):
-    """Cleaned to the conditions as a rule stores them, their values as texts.
+    """Cleaned to the conditions as a rule stores them. Values of a page are texts.
 
     The code of an error of one row has the row and its part in front, such as `1.value.required`.
     """
@@ -60,7 +60,7 @@ class ConditionsField(forms.Field):
 
 
 def _clean_row(number: int, row: Row, errors: list[ValidationError]) -> Row:
-    cleaned = {}
+    cleaned: Row = {}
     for part in PARTS:
         try:
             cleaned[part] = _TEXT.clean(matching.shown(row.get(part, "")))
@@ -71,6 +71,8 @@ def _clean_row(number: int, row: Row, errors: list[ValidationError]) -> Row:
         errors.append(ValidationError(problem, f"{number}.{part}.{code}"))
     if cleaned["operator"] == "exists":
         cleaned["value"] = ""
+    elif not isinstance(row.get("value", ""), str):
+        cleaned["value"] = row["value"]  # a program's number stays one
     return cleaned
 
 

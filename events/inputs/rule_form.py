@@ -246,7 +246,10 @@ class RuleForm(EditForm, ChannelsForm):
     def condition_rows(self) -> list[ConditionRow]:
         """The rows for the page, and an empty one behind them."""
         stored = self["conditions"].value()
-        rows = [row if isinstance(row, dict) else {} for row in (stored if isinstance(stored, list) else [])]
+        listed = stored if isinstance(stored, list) else []
+        rows = [
+            row | {"value": matching.shown(row.get("value", ""))} if isinstance(row, dict) else {} for row in listed
+        ]
         while rows and not rows[-1]:
             rows.pop()
         if len(rows) < MOST_CONDITIONS:

@@ -12,7 +12,7 @@ from events.intake import ledger
 from events.models import Effect, Event
 from notifications.models import Delivery, Notification
 from people.models import User
-from work.reasons import sentence
+from work.reasons import Reason
 
 MOST = 300
 """Events, and deliveries, that are shown of a chain."""
@@ -27,7 +27,7 @@ class Try:
     ended: float | None
     worker: str
     outcome: str
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Row:
     source: str
     consumers: Sequence[str]
     state: str
-    reason: str
+    reason: Reason
     tries: Sequence[Try]
     notification_id: UUID | None = None
     told: int | None = None
@@ -118,7 +118,7 @@ def _event(event: Event, began: datetime) -> Row:
         source=event.source,
         consumers=[effect.rule.name for effect in event.effects.all() if effect.outcome != Effect.Outcome.SILENT],
         state=event.state,
-        reason=event.reason,
+        reason=Reason(event.reason_code, **event.reason_params),
         tries=_tries(event.history.all(), began),
         told=event.batch.told if event.batch else None,
     )
@@ -138,7 +138,7 @@ def _delivery(delivery: Delivery, began: datetime, names: dict[UUID, str]) -> Ro
         source=names.get(notification.id) or notification.get_origin_display(),
         consumers=[delivery.channel.label],
         state=delivery.state,
-        reason=delivery.reason,
+        reason=Reason(delivery.reason_code, **delivery.reason_params),
         tries=_tries(delivery.history.all(), began),
         notification_id=notification.id,
     )
@@ -152,7 +152,7 @@ def _tries(attempts: Iterable[Any], began: datetime) -> list[Try]:
             ended=None if one.finished_at is None else (one.finished_at - began).total_seconds(),
             worker=one.worker,
             outcome=one.outcome,
-            reason=sentence(one.reason_code, one.reason_params),
+            reason=Reason(one.reason_code, **one.reason_params),
         )
         for one in attempts
     ]

@@ -2,10 +2,11 @@
 
 import json
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from common.times.dates import rfc3339
 from common.uuid7 import uuid7
 
 MOST_HOPS = 3
@@ -44,7 +45,7 @@ def as_sent(event: Any) -> dict[str, Any]:
         "id": str(event.key),
         "type": event.type,
         "source": event.source,
-        "time": event.occurred_at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "time": rfc3339(event.occurred_at),
         "correlation_id": str(event.correlation_id),
         "hops": event.hops,
         "data": event.data,

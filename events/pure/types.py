@@ -65,7 +65,7 @@ class ScheduleData(Schema):
 
 
 class FiredData(ScheduleData):
-    slot: AwareDatetime
+    slot_at: AwareDatetime
     correlation_id: UUID
     reason: str
 
@@ -109,7 +109,7 @@ class AlertData(Schema):
 
 _CHAIN = "01890a5f-2c0f-7b11-8e3d-7a6b5c4d3e2f"
 _BROKEN = {"schedule_id": "01890a5d-ac96-774b-bcce-b302099a8057"}
-_FIRED = {**_BROKEN, "slot": "2026-03-29T16:00:00Z", "correlation_id": _CHAIN, "reason": ""}
+_FIRED = {**_BROKEN, "slot_at": "2026-03-29T16:00:00Z", "correlation_id": _CHAIN, "reason": ""}
 _TOLD = {"notification_id": "01890a5f-2c10-7c44-9d02-0b8a7c6d5e4f", "schedule_id": None, "correlation_id": _CHAIN}
 _DISABLED = {"channel_id": "01890a5d-ac96-774b-bcce-b302099a8057", "provider": "webhook", "reason": "address-gone"}
 _DELIVERY = {**_TOLD, **_DISABLED, "delivery_id": "01890a5f-2c11-7a0e-8f57-5f0c6a1b2d3e", "reason": "http"}

@@ -53,8 +53,12 @@ def change(wanted: Rule, channels: Sequence[Channel]) -> Rule:
     rule = _lock(wanted.id)
     if rule.version != wanted.version or rule.deleted_at is not None:
         raise RuleConflict(rule)
-    for name in (*PLAIN, "channel_order"):
-        setattr(rule, name, getattr(wanted, name))
+    new = {name: getattr(wanted, name) for name in (*PLAIN, "channel_order")}
+    old = {name: getattr(rule, name) for name in new}
+    if old == new and {one.id for one in rule.ordered_channels()} == {one.id for one in channels}:
+        return rule
+    for name, value in new.items():
+        setattr(rule, name, value)
     rule.channels.set(channels)
     return _save(rule)
 

@@ -112,8 +112,9 @@ def change(form: TopicForm) -> Topic:
     current = Topic.objects.select_for_update(no_key=True).get(id=topic.id)
     if form.cleaned_data["version"] not in (None, current.version):
         raise TopicConflict(current)
-    topic.version = current.version + 1
-    topic.save()
+    if any(getattr(topic, name) != getattr(current, name) for name in form.fields if name != "version"):
+        topic.version = current.version + 1
+        topic.save()
     return topic
 
 

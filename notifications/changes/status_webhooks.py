@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from datetime import UTC
 from typing import Any
 from uuid import UUID
 
 from common.database.damaged import object_of
+from common.times.dates import rfc3339
 from notifications.changes import feed
 from notifications.deliveries import outbox
 from notifications.messages.change_types import STATUS
@@ -54,7 +54,7 @@ def _notification(row: Any) -> outbox.NewNotification:
             {
                 "id": str(row.id),
                 "type": row.type,
-                "time": row.at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+                "time": rfc3339(row.at),
                 "data": data,
             }
         ),

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.times.dates import rfc3339
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.net import post
 from notifications.net.address_field import AddressField
@@ -164,12 +165,12 @@ class Webhook(Provider):
 
 def document(message: Message, now: datetime) -> dict[str, Any]:
     """Return a message as JSON, for a webhook's body or a queue's; `now` is aware."""
-    slot = message.slot.isoformat() if message.slot else None
+    slot = None if message.slot is None else rfc3339(message.slot)
     data = {
         "id": str(message.key),
         "subject": message.subject,
         "body": message.body,
-        "slot": slot,
+        "slot_at": slot,
         "recipient": message.recipient,
         "answer_url": message.answer_url or None,
         "unsubscribe_url": message.unsubscribe_url or None,
@@ -180,7 +181,7 @@ def document(message: Message, now: datetime) -> dict[str, Any]:
     }
     if message.code:
         data["code"] = message.code
-    return {"type": "notification", "timestamp": slot or now.isoformat(), "data": data}
+    return {"type": "notification", "timestamp": slot or rfc3339(now), "data": data}
 
 
 def _hint(path: str) -> str:

@@ -101,6 +101,8 @@ def reschedule(
     schedule = _lock(wanted.id, now) if locked is None or state_changes.is_due(locked, now) else locked
     if schedule.version != wanted.version:
         raise ScheduleConflict(schedule)
+    if _changes_nothing(schedule, wanted, channels):
+        return schedule
     was = {name: getattr(schedule, name) for name in _TIMING}
     if not asks_the_same(schedule, wanted):
         reminders.forget(schedule.id)
@@ -112,6 +114,13 @@ def reschedule(
     _save(schedule, What.EDITED, now, by, channels, **({"was": _written(was)} if timing_changed else {}))
     quarantine.drop_notices(schedule.id, wanted.version)
     return schedule
+
+
+def _changes_nothing(schedule: Schedule, wanted: Schedule, channels: Sequence[Channel] | None) -> bool:
+    """Also a broken one is written again: its rule may be readable by now."""
+    if schedule.state == Schedule.State.BROKEN or editable(schedule) != editable(wanted):
+        return False
+    return channels is None or {one.id for one in channels} == {one.id for one in schedule.ordered_channels()}
 
 
 @transaction.atomic
@@ -206,7 +215,7 @@ def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = N
 
 @transaction.atomic
 def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence_id: UUID | None = None) -> Schedule:
-    """Fire once, now, whether paused or not, as a manual occurrence; next slot, count and version stay.
+    """Fire once, now, whether paused or not, as a manual occurrence; next slot, version and `fired_count` stay.
 
     `occurrence_id` comes from the button: pressed twice, it fires once. Raises `ScheduleConflict` if it is deleted or
     archived, InvalidRule if its rule or its zone is unreadable.

@@ -10,7 +10,7 @@ from typing import Any
 
 from schedules import rules
 from schedules.explain.causes import Cause, CauseCode
-from schedules.models import Schedule, ScheduleEvent
+from schedules.models import Occurrence, Schedule, ScheduleEvent
 from schedules.parts import slots
 from schedules.rules import Timetable, civil
 
@@ -71,8 +71,10 @@ def _excluded(timetable: Timetable, since: datetime, until: datetime) -> Iterato
 
 def _finished_at(schedule: Schedule) -> datetime | None:
     """When the last slot fired, if the schedule has fired as often as it may."""
-    used_up = slots.left(schedule.max_count, schedule.fired_count) == 0
-    return schedule.last_fired_at if used_up else None
+    if slots.left(schedule.max_count, schedule.fired_count) != 0:
+        return None
+    fired = schedule.occurrences.filter(outcome=Occurrence.Outcome.FIRED).exclude(reason=Occurrence.Reason.MANUAL)
+    return fired.order_by("-scheduled_for").values_list("fired_at", flat=True).first() or schedule.last_fired_at
 
 
 def _causes(events: Sequence[ScheduleEvent]) -> Iterator[tuple[Cause, datetime, datetime | None]]:

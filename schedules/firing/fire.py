@@ -13,6 +13,8 @@ from operator import attrgetter, itemgetter
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
 
 from common import fault_points, zones
 from common.database.postgres import blames_no_row, change, query
@@ -174,6 +176,7 @@ def fire_now(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Wake]:
     decision = Decision(now, sends, reason)
     if not _insert_occurrences([(batch_id, Plan(schedule, [decision]), decision)]) or not decision.fire:
         return []
+    Schedule.objects.filter(id=schedule_id).update(manual_count=F("manual_count") + 1, last_fired_at=Now())
     # Now for all, whatever their clocks show.
     return sending.record([(batch_id, schedule._replace(local_time=False), now)], channels, now)
 

@@ -151,24 +151,24 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
     """For each operation that takes a body, a valid one of the owner's."""
     schedule = Schedule.objects.get(id=values["schedule_id"])
     timing = {"dailyTime": {"hour": 9, "minute": 0}}
-    whole = {"title": "Rent", "timing": timing, "time_zone": "UTC", "channels": [str(values["channel_id"])]}
-    rule = {"name": "Orders", "type_pattern": "order.*", "title": "Order", "channels": whole["channels"]}
-    slot = {"slot": written(schedule.next_fire_at)}
+    whole = {"title": "Rent", "timing": timing, "time_zone": "UTC", "channel_ids": [str(values["channel_id"])]}
+    rule = {"name": "Orders", "type_pattern": "order.*", "title": "Order", "channel_ids": whole["channel_ids"]}
+    slot = {"slot_at": written(schedule.next_fire_at)}
     return {
         "create_schedule": whole,
         "preview_schedule": whole,
         "replace_schedule": whole,
-        "change_schedule": {"channels": whole["channels"]},
+        "change_schedule": {"channel_ids": whole["channel_ids"]},
         "check_job": {"job": {"kind": "sample"}},
         "change_schedules": {"ids": [str(schedule.id)], "action": "pause"},
         "create_holiday": {"first": "2999-08-03", "last": "2999-08-17"},
-        "snooze_schedule": {"until": "2999-01-01T09:00:00Z"},
+        "snooze_schedule": {"snooze_ends_at": "2999-01-01T09:00:00Z"},
         "skip_slot": slot,
         "unskip_slot": slot,
         "publish": {"type": "order.paid"},
         "create_rule": rule,
         "replace_rule": rule,
-        "change_rule": {"channels": rule["channels"]},
+        "change_rule": {"channel_ids": rule["channel_ids"]},
         "preview_rule": {"rule": rule, "event": {"type": "order.paid"}},
         "create_inbound": {"label": "Shop"},
         "replace_inbound": {"label": "Shop"},
@@ -180,11 +180,11 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "create_topic": {"name": "News", "slug": "news"},
         "change_topic": {"name": "Club"},
         "add_person": {"address": "ada@example.net"},
-        "subscribe": {"channels": [str(values["channel_id"])]},
+        "subscribe": {"channel_ids": [str(values["channel_id"])]},
         "pull_messages": {},
         "settle_messages": {},
-        "send_message": {"title": "Rent", "channels": whole["channels"]},
-        "replay_dead_letters": {"channel": str(values["channel_id"])},
+        "send_message": {"title": "Rent", "channel_ids": whole["channel_ids"]},
+        "replay_dead_letters": {"channel_id": str(values["channel_id"])},
         "discard_dead_letter": {},
         "mark_fixed": {"note": "By phone."},
         "change_status_webhook": {"types": ["schedule.*"]},

@@ -183,7 +183,9 @@ def test_no_body_reaches_what_is_anothers(ada: User) -> None:
         if str(hers["channel_id"]) in str(body):
             answer = Api(stranger)(operation.method, operation.path(own), body)
             assert answer.status_code == 422, operation.name
-            assert answer.json()["errors"][0]["field"] in {"channels", "channel", "rule.channels"}, operation.name
+            assert answer.json()["errors"][0]["field"] in {"channel_ids", "channel_id", "rule.channel_ids"}, (
+                operation.name
+            )
             refused.append(operation.name)
     assert {
         "send_message",

@@ -9,8 +9,9 @@ from django.forms.utils import pretty_name
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import fields_of
-from api.protocol.fields import Body, FewNames, Instant, limited
+from api.protocol.fields import Body, FewNames, Instant, limited, written
 from api.protocol.problems import FieldError, errors, invalid, require_valid
+from api.resources.notifications import ReasonDocument, reason
 from notifications import providers
 from notifications.channels.forms import ChannelForm, LabelForm, change_form
 from notifications.messages.message import Destination
@@ -29,17 +30,16 @@ class ChannelDocument(BaseModel):
     summary: str = Field(description="The address in one line.")
     fields: dict[str, Any]
     state: Literal["ready", "unverified", "disabled"]
-    verified: Instant | None
-    disabled: Instant | None
-    disabled_code: str
-    disabled_reason: str
+    verified_at: Instant | None
+    disabled_at: Instant | None
+    disabled_reason: ReasonDocument
     may_enable: bool = Field(description="Whether `enable` works: an operator did not disable it.")
-    failing_since: Instant | None = Field(description="Nothing has arrived since.")
+    failing_started_at: Instant | None = Field(description="Nothing has arrived since.")
     use_for_new: bool = Field(description="Whether the pages choose it for new reminders and rules.")
     on_unknown: str = Field(description="If the outcome is unknown: `retry`, `hold`, or empty for the kind's default.")
     give_up_after: int | None = Field(description="Seconds after the first try; null for the kind's own policy.")
     unreadable: str = Field(description="Why its secrets cannot be read; empty if they can.")
-    created: Instant
+    created_at: Instant
 
 
 class NewChannelDocument(ChannelDocument):
@@ -68,10 +68,6 @@ class KindDocument(BaseModel):
     fields: list[FieldDocument]
 
 
-class Kinds(BaseModel):
-    items: list[KindDocument]
-
-
 def document(channel: Channel) -> dict[str, Any]:
     return fields_of(
         ChannelDocument,
@@ -79,8 +75,14 @@ def document(channel: Channel) -> dict[str, Any]:
         kind=channel.provider,
         fields=_fields(channel),
         state="ready" if channel.state == "verified" else channel.state,
+        **health(channel),
         may_enable=channel.is_owners_to_enable,
     )
+
+
+def health(channel: Channel) -> dict[str, Any]:
+    why = reason(channel.disabled_code, channel.disabled_params)
+    return {"disabled_reason": why, "failing_started_at": written(channel.failing_since)}
 
 
 def _fields(channel: Channel) -> dict[str, Any]:

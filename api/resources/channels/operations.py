@@ -22,7 +22,7 @@ from api.resources.channels import documents
 from api.resources.channels.documents import (
     ChannelDocument,
     ChannelPatch,
-    Kinds,
+    KindDocument,
     NewChannel,
     NewChannelDocument,
     document,
@@ -81,10 +81,10 @@ def list_channels(
     return paging.answer_page(found, request, page, document)
 
 
-@router.get("/kinds", response=Kinds, summary="List the kinds of channel")
+@router.get("/kinds", response=paging.Page[KindDocument], summary="List the kinds of channel")
 def list_kinds(request: ApiRequest) -> HttpResponse:
     """Each with the fields that a new channel of it takes."""
-    return answer({"items": [kind_document(provider) for provider in providers.all()]})
+    return paging.answer_all(map(kind_document, providers.all()))
 
 
 @router.post("", response={201: NewChannelDocument}, summary="Add a channel")
@@ -171,10 +171,10 @@ class TestSent(BaseModel):
 
 
 class NewSecret(BaseModel):
-    """No other answer has the `secret`. Those before it sign too, beside it, until `old_until` at the latest."""
+    """No other answer has the `secret`. Those before it sign too, beside it, until `old_expires_at` at the latest."""
 
     secret: str
-    old_until: Instant
+    old_expires_at: Instant
 
 
 @router.post("/{uuid:channel_id}/verify", response=ChannelDocument, summary="Verify a channel")
@@ -245,7 +245,7 @@ def replace_secret(request: ApiRequest, channel_id: UUID) -> HttpResponse:
     destination = channel.destination()
     told = {
         "secret": destination.secrets[provider.revealed],
-        "old_until": written(provider.overlap_ends(destination, now)[0]),
+        "old_expires_at": written(provider.overlap_ends(destination, now)[0]),
     }
     return secret_answer(told, ETag=etag(channel))
 

@@ -9,11 +9,13 @@ from django.urls import reverse
 from ninja import Router
 from pydantic import BaseModel, Field
 
+from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Instant
 from api.protocol.problems import conflict, too_many_checks
 from api.resources.channels.documents import field_document
+from api.resources.notifications import ReasonDocument, reason
 from api.resources.schedules import documents
 from api.resources.schedules.documents import CheckBody
 from api.resources.schedules.job import NotTaken, default_of
@@ -32,6 +34,7 @@ from schedules.models import Schedule
 
 router = Router(tags=["jobs"], auth=Bearer("schedules"))
 kinds_router = Router(tags=["jobs"], auth=Bearer("schedules"))
+checks_router = Router(tags=["jobs"], auth=Bearer("schedules"))
 
 _TYPES: list[tuple[type[forms.Field], str]] = [
     (forms.BooleanField, "boolean"),
@@ -70,30 +73,25 @@ class JobKindDocument(BaseModel):
     fields: list[JobKindField]
 
 
-class JobKinds(BaseModel):
-    items: list[JobKindDocument]
-
-
 class CheckNowDocument(BaseModel):
-    """`code` and `text` are what it found, or why the check failed; `title` and `body` what it would say.
+    """`reason` is what it found, or why the check failed; `title` and `body` what it would say.
 
     `checking`: it is under way; ask again with its `id`.
     """
 
     id: UUID
     outcome: Literal["checking", "spoke", "silent", "failed"]
-    code: str
-    text: str
+    reason: ReasonDocument
     title: str | None
     body: str | None
     not_taken: list[NotTaken]
-    silent_since: Instant | None
+    silent_started_at: Instant | None
 
 
-@kinds_router.get("", response=JobKinds, summary="List the kinds of job")
+@kinds_router.get("", response=paging.Page[JobKindDocument], summary="List the kinds of job")
 def list_job_kinds(request: ApiRequest) -> HttpResponse:
     """Kinds of check that a schedule can make before it speaks."""
-    return answer({"items": [_kind(kind) for kind in kinds.offered()]})
+    return paging.answer_all(map(_kind, kinds.offered()))
 
 
 _CHECKED: dict[int, Any] = {200: CheckNowDocument, 202: CheckNowDocument}
@@ -110,7 +108,7 @@ def check_job(request: ApiRequest, body: CheckBody) -> HttpResponse:
     return _checked(check_now.check_now(user, asked))
 
 
-@router.get("/check/{uuid:check_id}", response=CheckNowDocument, summary="Get what a check found")
+@checks_router.get("/{uuid:check_id}", response=CheckNowDocument, summary="Get what a check found")
 def get_check(request: ApiRequest, check_id: UUID) -> HttpResponse:
     """Ask again after a second while it is under way."""
     try:
@@ -139,12 +137,11 @@ def _checked(checked: Checked, *, is_new: bool = True) -> HttpResponse:
         fields_of(
             CheckNowDocument,
             checked,
-            code=checked.reason.code,
-            text=checked.said,
+            reason=reason(checked.reason.code, checked.reason.params) | {"text": checked.said},
             title=checked.text and checked.text.subject,
             body=checked.text and checked.text.body,
             not_taken=not_taken(checked.reason.params),
-            silent_since=silent_since(checked.reason.params),
+            silent_started_at=silent_since(checked.reason.params),
         ),
         202 if checked.is_open and is_new else 200,
         **here,

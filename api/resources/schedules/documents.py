@@ -9,11 +9,11 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import fields_of
-from api.protocol.fields import Body, Data, Instant, Texts, limited
+from api.protocol.fields import Body, Data, Instant, Replacement, Texts, limited
 from api.protocol.problems import FieldError, Problem, errors, invalid, require_valid
 from api.resources.schedules import job, timing
 from api.resources.schedules.job import JobBody
-from api.resources.schedules.timing import Timing, Typed
+from api.resources.schedules.timing import Timing, TimingDocument, Typed
 from common.times.civil_time import local
 from jobs import kinds
 from jobs.batches import audiences
@@ -48,20 +48,20 @@ class ScheduleDocument(BaseModel):
     body: str
     schedule_type: str = Field(description="The kind in `timing`.")
     cron_expression: str | None
-    timing: Timing | None
+    timing: TimingDocument | None
     description: str = Field(description="The timing in words.")
     time_zone: str | None
-    next_run: Instant | None
-    last_run: Instant | None
-    fired_count: int
-    snoozed_until: Instant | None
-    channels: list[UUID]
+    next_run_at: Instant | None
+    last_run_at: Instant | None
+    fired_count: int = Field(description="Runs so far: slots that fired, and runs by hand.")
+    snooze_ends_at: Instant | None
+    channel_ids: list[UUID]
     job: JobBody | None
     checks: str = Field(description="The question of `job` in words.")
     audience: AudienceDocument | None = Field(description="Who is told; null: you.")
     local_time: bool = Field(
-        description="At this time on each reader's clock: `time_zone` is null, and `next_run` is when the first clock "
-        "on Earth shows it."
+        description="At this time on each reader's clock: `time_zone` is null, and `next_run_at` is when the first "
+        "clock on Earth shows it."
     )
     in_order: bool
     escalate_after: int | None
@@ -78,8 +78,8 @@ class ScheduleDocument(BaseModel):
     tags: list[str]
     data: dict[str, Any] | None
     error: str
-    created: Instant
-    updated: Instant
+    created_at: Instant
+    updated_at: Instant
 
 
 def document(schedule: Schedule, channels: Sequence[UUID] | None = None, *, in_words: bool = True) -> dict[str, Any]:
@@ -94,9 +94,11 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None, *, in_w
         schedule_type=schedule.kind,
         description=schedule.when if in_words else "",
         time_zone=None if schedule.local_time else schedule.time_zone,
-        next_run=schedule.next_fire_at,
-        last_run=schedule.last_fired_at,
-        channels=[str(channel) for channel in channels],
+        next_run_at=schedule.next_fire_at,
+        fired_count=schedule.fired_count + schedule.manual_count,
+        last_run_at=schedule.last_fired_at,
+        snooze_ends_at=schedule.snoozed_until,
+        channel_ids=[str(channel) for channel in channels],
         job=job.document(schedule),
         audience={"kind": schedule.audience, "key": schedule.audience_key} if schedule.audience else None,
         in_order=bool(schedule.channel_order),
@@ -143,7 +145,7 @@ class ScheduleBody(Body):
     body: str = Field("", description="Placeholders: {name}, {schedule}, {slot}, {date} and {time}.")
     timing: Timing
     time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")
-    channels: Texts = Field(
+    channel_ids: Texts = Field(
         description="Ids of at most 20 of your channels. Empty only with an audience, or for a job that never speaks."
     )
     job: JobBody | None = Field(None, description="What to check before it speaks; without it, it always does.")
@@ -177,14 +179,18 @@ class CheckBody(Body):
     body: str = ""
 
 
-class SchedulePatch(ScheduleBody):
+class ScheduleReplacement(ScheduleBody, Replacement):
+    """Also as `GET` answers it: what cannot be changed here may be sent as it is."""
+
+
+class SchedulePatch(ScheduleReplacement):
     """Fields that are not given stay as they are."""
 
     model_config = limited(ReminderForm)
 
     title: str = Field(None)  # type: ignore[assignment]  # absent, never null
     timing: Timing = Field(None)  # type: ignore[assignment]
-    channels: Texts = Field(None)  # type: ignore[arg-type]
+    channel_ids: Texts = Field(None)  # type: ignore[arg-type]
 
 
 def described(
@@ -256,7 +262,7 @@ def refused(detail: str, field: str = "(body)") -> Problem:
 
 
 # Fields of the body that the form has in another way, or not at all.
-_OTHERWISE = {"timing", "job", "audience", "in_order", "data"}
+_OTHERWISE = {"timing", "job", "audience", "in_order", "data", "channel_ids"}
 
 
 def _fields(body: ScheduleBody, kept: Collection[str]) -> dict[str, Any]:
@@ -265,6 +271,8 @@ def _fields(body: ScheduleBody, kept: Collection[str]) -> dict[str, Any]:
     if "audience" not in kept:
         chosen = "" if body.audience is None else f"{body.audience.kind}:{body.audience.key}"
         fields |= {"audience": chosen, "confirmed": chosen if body.audience and body.audience.confirmed else ""}
+    if "channel_ids" not in kept:
+        fields["channels"] = body.channel_ids
     if "in_order" not in kept:
         fields["one_by_one"] = IN_ORDER if body.in_order else ""
     return fields
@@ -276,4 +284,4 @@ def _called(paths: Mapping[str, str], name: str) -> str:
         return of_job
     if name in ScheduleBody.model_fields:
         return name
-    return paths.get(name) or {"one_by_one": "in_order", "__all__": ""}.get(name, "timing")
+    return paths.get(name) or {"channels": "channel_ids", "one_by_one": "in_order", "__all__": ""}.get(name, "timing")

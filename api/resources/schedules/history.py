@@ -14,12 +14,12 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Body, Instant
 from api.protocol.problems import FieldError, conflict, invalid
-from api.resources.notifications import Length, lengths
+from api.resources.notifications import Length, ReasonDocument, lengths
 from api.resources.schedules import documents, timing
 from api.resources.schedules.documents import ScheduleBody
 from api.resources.schedules.job import CheckDocument, check_document
 from api.resources.schedules.operations import changing, own
-from api.resources.schedules.timing import Timing
+from api.resources.schedules.timing import TimingDocument
 from common.uuid7 import uuid7
 from jobs import kinds
 from jobs.batches import audiences
@@ -49,19 +49,19 @@ Count = Annotated[int, Query(ge=1, le=history.PAGE)]
 
 
 class CauseDocument(BaseModel):
-    """`since` and `until` are null where they are not known, or it lasts."""
+    """`started_at` and `ended_at` are null where they are not known, or it lasts."""
 
     code: str
     text: str
-    since: Instant | None
-    until: Instant | None
+    started_at: Instant | None
+    ended_at: Instant | None
     by: str
 
 
 class SlotDocument(BaseModel):
     """`note` says what a clock change did to the slot."""
 
-    slot: Instant
+    slot_at: Instant
     outcome: Literal["coming", "fired", "skipped"]
     causes: list[CauseDocument]
     late_seconds: float | None
@@ -70,10 +70,6 @@ class SlotDocument(BaseModel):
     notification_id: UUID | None
     notification_outcome: str | None
     check: CheckDocument | None = _CHECK
-
-
-class Upcoming(BaseModel):
-    items: list[SlotDocument]
 
 
 class Explanation(BaseModel):
@@ -85,21 +81,22 @@ class Explanation(BaseModel):
 
 
 class OccurrenceDocument(BaseModel):
-    """The record of one slot. `id` is the batch of what it sent."""
+    """The record of one slot. `batch_id` is the batch of what it sent, and the same as `id`."""
 
     id: UUID
-    slot: Instant
+    batch_id: UUID
+    slot_at: Instant
     outcome: Literal["fired", "skipped"]
-    reason: str
+    reason: ReasonDocument
     version: int = Field(description="The schedule's at that time.")
-    recorded: Instant
+    recorded_at: Instant
     check: CheckDocument | None = _CHECK
 
 
 class Run(BaseModel):
     """`note` says what a clock change does to the slot, or which holiday keeps it silent."""
 
-    slot: Instant
+    slot_at: Instant
     note: str
 
 
@@ -145,7 +142,7 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
     return answer(
         {
             "description": schedule.when,
-            "runs": [{"slot": run.slot, "note": _note(run, timetable, work)} for run in runs],
+            "runs": [{"slot_at": run.slot, "note": _note(run, timetable, work)} for run in runs],
             "title": reading.subject,
             "body": reading.body,
             "lengths": lengths(reading),
@@ -159,12 +156,12 @@ def _note(run: Coming, timetable: Timetable, work: Work) -> str:
     return words.notes(words.clock_note(timetable, run.slot, work), silent)
 
 
-@router.get("/{uuid:schedule_id}/upcoming", response=Upcoming, summary="List the next slots")
+@router.get("/{uuid:schedule_id}/upcoming", response=paging.Page[SlotDocument], summary="List the next slots")
 def list_upcoming(request: ApiRequest, schedule_id: UUID, count: Count = _COMING) -> HttpResponse:
     """Those skipped ahead of time and those on excluded dates too, with the cause."""
     schedule = own(request, schedule_id)
     coming = history.coming(schedule, fire.read_clock().now, count)
-    return answer({"items": _slots(request, coming)})
+    return paging.answer_all(_slots(request, coming))
 
 
 @router.get(
@@ -207,7 +204,7 @@ def explain_schedule(
     summary="Run a schedule now",
 )
 def run_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
-    """Sends once, now, in any state; next run and count stay. `id` is the batch of what is sent."""
+    """Sends once, now, in any state; the next run stays. `batch_id` is the batch of what is sent."""
     with changing(request, schedule_id) as schedule:
         batch_id = uuid7()
         try:
@@ -222,7 +219,13 @@ def run_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
 
 def occurrence(row: Occurrence, check: Check | None) -> dict[str, Any]:
     return fields_of(
-        OccurrenceDocument, row, slot=row.scheduled_for, recorded=row.fired_at, check=check_document(check)
+        OccurrenceDocument,
+        row,
+        batch_id=row.id,
+        slot_at=row.scheduled_for,
+        recorded_at=row.fired_at,
+        reason={"code": row.reason, "params": {}, "text": words.reason(row.reason) if row.reason else ""},
+        check=check_document(check),
     )
 
 
@@ -237,7 +240,8 @@ def _slot(slot: ExplainedSlot, notification: Notification | None) -> dict[str, A
     return fields_of(
         SlotDocument,
         slot,
-        causes=[fields_of(CauseDocument, one, since=one.began, until=one.ended) for one in slot.causes],
+        slot_at=slot.slot,
+        causes=[fields_of(CauseDocument, one, started_at=one.began, ended_at=one.ended) for one in slot.causes],
         late_seconds=None if slot.late is None else slot.late.total_seconds(),
         notification_id=notification and notification.id,
         notification_outcome=notification and notification.outcome,
@@ -251,17 +255,17 @@ class Line(Body):
 
 
 class QuickDraft(BaseModel):
-    """A body of “Create a schedule”, without channels; `description` and `next_run` are for people to check."""
+    """A body of “Create a schedule”, without channels; `description` and `next_run_at` are for people to check."""
 
     title: str
     body: str
-    timing: Timing
+    timing: TimingDocument
     time_zone: str
     starts_at: str | None
     ends_at: str | None
     max_count: int | None
     description: str
-    next_run: Instant | None
+    next_run_at: Instant | None
 
 
 @router.post("/quick-add", response=QuickDraft, summary="Read a schedule from one line")
@@ -286,6 +290,6 @@ def quick_add_schedule(request: ApiRequest, body: Line) -> HttpResponse:
             "ends_at": found.get("ends_at") or None,
             "max_count": int(found.get("max_count") or 0) or None,
             "description": rule.describe(),
-            "next_run": reading.next,
+            "next_run_at": reading.next,
         }
     )

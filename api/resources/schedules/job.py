@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from api.protocol.answers import fields_of
 from api.protocol.fields import Body, FewNames, Instant, limited
 from api.protocol.problems import FieldError, invalid
+from api.resources.notifications import ReasonDocument
 from jobs import kinds
 from jobs.checks.results import Check
 from schedules.inputs.job_form import PREFIX, JobForm, initial_of
@@ -51,19 +52,18 @@ class NotTaken(BaseModel):
 
 
 class CheckDocument(BaseModel):
-    """One check. `code` is its evidence, or why it failed; `at`: when it checks, if it waits.
+    """One check. `reason` is its evidence, or why it failed; `due_at`: when it checks, if it waits.
 
-    `silent_since`: since when its source has brought nothing, once that is 30 days or more.
+    `silent_started_at`: since when its source has brought nothing, once that is 30 days or more.
     """
 
     kind: str
     outcome: Literal["waiting", "spread", "checking", "retrying", "spoke", "silent", "failed", "dropped"]
-    code: str
-    text: str
-    at: Instant | None
+    reason: ReasonDocument
+    due_at: Instant | None
     notification_id: UUID | None
     not_taken: list[NotTaken]
-    silent_since: Instant | None
+    silent_started_at: Instant | None
 
 
 def fields(job: JobBody | None) -> dict[str, Any]:
@@ -131,4 +131,7 @@ def document(schedule: Schedule) -> dict[str, Any] | None:
 
 
 def check_document(check: Check | None) -> dict[str, Any] | None:
-    return None if check is None else fields_of(CheckDocument, check, code=check.reason_code)
+    if check is None:
+        return None
+    why = {"code": check.reason_code, "params": {}, "text": check.text}
+    return fields_of(CheckDocument, check, reason=why, due_at=check.at, silent_started_at=check.silent_since)

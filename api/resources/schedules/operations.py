@@ -17,9 +17,15 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer
 from api.protocol.fields import Body, Instant, Search
 from api.protocol.idempotency import transaction_of
-from api.protocol.problems import FieldError, conflict, invalid
+from api.protocol.problems import FieldError, conflict, invalid, require_unchanged
 from api.resources.schedules import documents
-from api.resources.schedules.documents import ScheduleBody, ScheduleDocument, SchedulePatch, document
+from api.resources.schedules.documents import (
+    ScheduleBody,
+    ScheduleDocument,
+    SchedulePatch,
+    ScheduleReplacement,
+    document,
+)
 from common.database import postgres
 from notifications.models import sort_channels
 from people.user_lock import lock_in_transaction, lock_user
@@ -129,7 +135,7 @@ def read_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
 
 
 @router.put("/{uuid:schedule_id}", response=ScheduleDocument, summary="Replace a schedule")
-def replace_schedule(request: ApiRequest, schedule_id: UUID, body: ScheduleBody) -> HttpResponse:
+def replace_schedule(request: ApiRequest, schedule_id: UUID, body: ScheduleReplacement) -> HttpResponse:
     """Fields that are not given get their defaults. The next run is computed afresh."""
     return _reschedule(request, schedule_id, body)
 
@@ -140,8 +146,9 @@ def change_schedule(request: ApiRequest, schedule_id: UUID, body: SchedulePatch)
     return _reschedule(request, schedule_id, body)
 
 
-def _reschedule(request: ApiRequest, schedule_id: UUID, body: ScheduleBody) -> HttpResponse:
+def _reschedule(request: ApiRequest, schedule_id: UUID, body: ScheduleReplacement) -> HttpResponse:
     with changing(request, schedule_id) as schedule:
+        require_unchanged(body, lambda: document(schedule))
         now = fire.read_clock().now
         wanted, channels = documents.described(body, request.auth.user, now, schedule)
         changed = editing.reschedule(wanted, now, channels, request.auth.user, locked=schedule)
@@ -168,7 +175,7 @@ def restore_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
 
 
 class Bulk(Body):
-    """`ids` that are no schedules of yours are passed by. `tag` is for the actions tag and untag."""
+    """`tag` is for the actions tag and untag."""
 
     ids: Annotated[list[Annotated[UUID, Strict(False)]], FailFast(), Field(max_length=5_000)]
     action: Annotated[Action, Strict(False)]
@@ -176,16 +183,17 @@ class Bulk(Body):
 
 
 class BulkDocument(BaseModel):
-    changed: list[UUID]
+    changed_ids: list[UUID]
     left_out: dict[str, int]
+    unknown_ids: list[UUID] = Field(description="Those that are no schedules of yours.")
 
 
 class Slot(Body):
-    slot: Instant
+    slot_at: Instant
 
 
 class Until(Body):
-    until: Instant
+    snooze_ends_at: Instant
 
 
 @router.post("/{uuid:schedule_id}/pause", response=ScheduleDocument, summary="Pause a schedule")
@@ -226,28 +234,31 @@ def change_schedules(request: ApiRequest, body: Bulk) -> HttpResponse:
             raise invalid(FieldError("tag", " ".join(error.messages))) from None
         mine = Schedule.objects.for_user(request.auth.user).filter(id__in=body.ids)
         done = bulk.apply(mine, Action(body.action), fire.read_clock().now, request.auth.user, tag)
-        return answer({"changed": [schedule.id for schedule in done.changed], "left_out": done.left_out})
+        changed_ids = [schedule.id for schedule in done.changed]
+        known = set(mine.values_list("id", flat=True)).union(changed_ids)
+        unknown = [one for one in dict.fromkeys(body.ids) if one not in known]
+        return answer({"changed_ids": changed_ids, "left_out": done.left_out, "unknown_ids": unknown})
 
 
 @router.post("/{uuid:schedule_id}/snooze", response=ScheduleDocument, summary="Snooze a schedule")
 def snooze_schedule(request: ApiRequest, schedule_id: UUID, body: Until) -> HttpResponse:
-    """Nothing fires before `until`. Only for an active schedule."""
+    """Nothing fires before `snooze_ends_at`. Only for an active schedule."""
     with changing(request, schedule_id):
         now = fire.read_clock().now
-        if body.until <= now:
-            raise invalid(FieldError("until", "This time has passed. Choose a later one.", "passed"))
-        return show(editing.snooze(schedule_id, body.until, now, request.auth.user))
+        if body.snooze_ends_at <= now:
+            raise invalid(FieldError("snooze_ends_at", "This time has passed. Choose a later one.", "passed"))
+        return show(editing.snooze(schedule_id, body.snooze_ends_at, now, request.auth.user))
 
 
 @router.post("/{uuid:schedule_id}/skip", response=ScheduleDocument, summary="Skip the next slot")
 def skip_slot(request: ApiRequest, schedule_id: UUID, body: Slot) -> HttpResponse:
-    """`slot` must be `next_run`, so that a repeated request skips one slot only."""
+    """`slot_at` must be `next_run_at`, so that a repeated request skips one slot only."""
     with changing(request, schedule_id):
-        return show(editing.skip_next(schedule_id, body.slot, fire.read_clock().now, request.auth.user))
+        return show(editing.skip_next(schedule_id, body.slot_at, fire.read_clock().now, request.auth.user))
 
 
 @router.post("/{uuid:schedule_id}/unskip", response=ScheduleDocument, summary="Undo skipping a slot")
 def unskip_slot(request: ApiRequest, schedule_id: UUID, body: Slot) -> HttpResponse:
     """Only for a slot that is still to come."""
     with changing(request, schedule_id):
-        return show(editing.unskip(schedule_id, body.slot, fire.read_clock().now, request.auth.user))
+        return show(editing.unskip(schedule_id, body.slot_at, fire.read_clock().now, request.auth.user))

@@ -59,23 +59,31 @@ class RRule(Body):
     rule: str = Field(examples=["DTSTART:20260105T090000\nRRULE:FREQ=WEEKLY;INTERVAL=2"])
 
 
-class Timing(Body):
-    """Exactly one of these. `weeklyTime` counts days from Sunday, as 0; `weekly` from Monday."""
+class TimingDocument(Body):
+    """Exactly one of these."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
-    intervalMinutes: int = Field(None)  # type: ignore[assignment]  # absent, never null: so are the others
-    dailyTime: DailyTime = Field(None)  # type: ignore[assignment]
-    weeklyTime: WeeklyTime = Field(None)  # type: ignore[assignment]
-    monthlyTime: MonthlyTime = Field(None)  # type: ignore[assignment]
-    onceAt: Instant = Field(None)  # type: ignore[assignment]
-    once: Once = Field(None)  # type: ignore[assignment]
+    once: Once = Field(None)  # type: ignore[assignment]  # absent, never null: so are the others
     interval: Interval = Field(None)  # type: ignore[assignment]
     daily: Daily = Field(None)  # type: ignore[assignment]
     weekly: Weekly = Field(None)  # type: ignore[assignment]
     monthly: Monthly = Field(None)  # type: ignore[assignment]
     cron: Cron = Field(None)  # type: ignore[assignment]
     rrule: RRule = Field(None)  # type: ignore[assignment]
+
+
+_DEPRECATED: dict[str, Any] = {"deprecated": True}
+
+
+class Timing(TimingDocument):
+    """Exactly one of these. The deprecated ones are an older system's: `weeklyTime` counts days from Sunday, as 0."""
+
+    intervalMinutes: int = Field(None, json_schema_extra=_DEPRECATED)  # type: ignore[assignment]
+    dailyTime: DailyTime = Field(None, json_schema_extra=_DEPRECATED)  # type: ignore[assignment]
+    weeklyTime: WeeklyTime = Field(None, json_schema_extra=_DEPRECATED)  # type: ignore[assignment]
+    monthlyTime: MonthlyTime = Field(None, json_schema_extra=_DEPRECATED)  # type: ignore[assignment]
+    onceAt: Instant = Field(None, json_schema_extra=_DEPRECATED)  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +134,9 @@ def _paths(name: str) -> dict[str, str]:
 
 def _not_one(given: list[str]) -> Problem:
     if not given:
-        return invalid(FieldError("timing", f"Give exactly one of {', '.join(Timing.model_fields)}.", "required"))
+        return invalid(
+            FieldError("timing", f"Give exactly one of {', '.join(TimingDocument.model_fields)}.", "required")
+        )
     said = f"Give exactly one timing; this has {', '.join(given)}. Make a second schedule for the other."
     return invalid(*(FieldError(f"timing.{name}", said, "one_timing") for name in given))
 

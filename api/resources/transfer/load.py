@@ -33,6 +33,8 @@ MOST_WAITS = 20
 """The number of times that an import tries an entry again after a second's wait for another change of its person."""
 _SECONDS = 60
 _NAMESPACE = UUID("0d1f2b64-52a8-5c0f-8a0e-6f0f7b6b6c21")
+# What an earlier release called members.
+_RENAMED = {"channels": "channel_ids", "topic": "topic_id", "snoozed_until": "snooze_ends_at"}
 # What operations refuse; the message is for the person.
 _REFUSALS = (changes.ChannelRefused, verification.CodeRefused, connection_changes.TooMany)
 
@@ -124,6 +126,7 @@ class _Loading:
         try:
             if not isinstance(entry, dict):
                 raise invalid(FieldError("", _("This must be an object."), "dict_type"))
+            entry = {_RENAMED.get(name, name): value for name, value in entry.items()}
             name = str(entry.get("title") or entry.get("label") or entry.get("name") or "")[:80]
             added = self._in_turn(section, entry)
             (self.outcome.added if added else self.outcome.known)[section] += 1
@@ -204,19 +207,19 @@ class _Loading:
         if section == "holidays":
             return read(HolidayBody, entry).model_dump()
         if section == "subscriptions":
-            entry = entry | {"topic": self.ids["topics"].get(str(entry.get("topic")), entry.get("topic"))}
+            entry = entry | {"topic_id": self.ids["topics"].get(str(entry.get("topic_id")), entry.get("topic_id"))}
         if isinstance(job := entry.get("job"), dict) and job.get("connection_id"):
             entry = entry | {"job": job | {"connection_id": self.ids["connections"].get(str(job["connection_id"]))}}
-        if "channels" not in SECTIONS[section].body.model_fields:
+        if "channel_ids" not in SECTIONS[section].body.model_fields:
             return entry
-        named = entry.get("channels") or []
+        named = entry.get("channel_ids") or []
         if not isinstance(named, list):
-            raise invalid(FieldError("channels", _("This must be a list."), "list_type"))
+            raise invalid(FieldError("channel_ids", _("This must be a list."), "list_type"))
         found = [self.ids["channels"][str(key)] for key in named if str(key) in self.ids["channels"]]
         if named and not found:
             said = _("None of its channels could be imported. Add one of the same name and address, and import again.")
-            raise invalid(FieldError("channels", said, "channels_missing"))
-        return entry | {"channels": found}
+            raise invalid(FieldError("channel_ids", said, "channels_missing"))
+        return entry | {"channel_ids": found}
 
 
 def _compared(section: str, entry: Mapping[str, Any]) -> str:
@@ -224,7 +227,7 @@ def _compared(section: str, entry: Mapping[str, Any]) -> str:
     if section == "channels" and entry.get("kind") == "inbox":
         return "inbox"
     said = {name: entry.get(name) for name in SECTIONS[section].same}
-    return _canonical(said | ({"channels": sorted(entry["channels"])} if "channels" in said else {}))
+    return _canonical(said | ({"channel_ids": sorted(entry["channel_ids"])} if "channel_ids" in said else {}))
 
 
 def _canonical(value: Any) -> str:

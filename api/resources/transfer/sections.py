@@ -113,7 +113,7 @@ class _Channel(_Address):
 
 
 class _Subscription(SubscriptionBody):
-    topic: UUID = Field(strict=False)
+    topic_id: UUID = Field(strict=False)
     name: str = ""
 
 
@@ -124,7 +124,7 @@ class _Rule(RuleBody):
 class _Reminder(ScheduleBody):
     state: str = Schedule.State.ACTIVE
     fired_count: int = 0
-    snoozed_until: Instant | None = None
+    snooze_ends_at: Instant | None = None
 
 
 def read(model: type[Body], entry: Entry) -> Body:
@@ -144,7 +144,7 @@ def _topic(topic: Topic) -> Entry:
 
 def _subscription(one: Subscription) -> Entry:
     chosen = [str(key) for key in one.channel_ids]
-    return {"id": str(one.id), "topic": str(one.topic_id), "name": one.topic.name, "channels": chosen}
+    return {"id": str(one.id), "topic_id": str(one.topic_id), "name": one.topic.name, "channel_ids": chosen}
 
 
 def _reminders(rows: QuerySet[Schedule]) -> Documents:
@@ -208,9 +208,9 @@ def _destination(user: User, kind: HasForm, given: _Address) -> tuple[Destinatio
 
 def _add_subscription(taker: Taker, entry: Entry, key: UUID) -> UUID:
     given = read(_Subscription, entry)
-    if (topic := Topic.objects.to_join(taker.user).filter(id=given.topic).first()) is None:
-        raise invalid(FieldError("topic", _("There is no such topic here that you may subscribe to.")))
-    form = ChannelsForm({"channels": given.channels}, taker.user)
+    if (topic := Topic.objects.to_join(taker.user).filter(id=given.topic_id).first()) is None:
+        raise invalid(FieldError("topic_id", _("There is no such topic here that you may subscribe to.")))
+    form = ChannelsForm({"channels": given.channel_ids}, taker.user)
     require_valid(form)
     return subscriptions.join(taker.user, topic, form.chosen).id
 
@@ -226,7 +226,7 @@ def _add_inbound(taker: Taker, entry: Entry, key: UUID) -> UUID:
 
 def _add_rule(taker: Taker, entry: Entry, key: UUID) -> UUID:
     body = _in_order(read(_Rule, entry))
-    rule, chosen = rules.described(body, taker.user, also=map(UUID, body.channels))
+    rule, chosen = rules.described(body, taker.user, also=map(UUID, body.channel_ids))
     SECTIONS["rules"].lock(taker.user)
     rule.id = key
     rule_changes.create(rule, chosen)
@@ -249,7 +249,7 @@ def _add_reminder(taker: Taker, entry: Entry, key: UUID) -> UUID:
         body.max_count = max(1, body.max_count - max(0, body.fired_count))  # it rings as often as is left
     finished = body.state in (state.FINISHED, state.ARCHIVED)
     since = _LONG_AGO if finished else taker.now
-    made, chosen = schedules.described(body, taker.user, since, also=map(UUID, body.channels))
+    made, chosen = schedules.described(body, taker.user, since, also=map(UUID, body.channel_ids))
     SECTIONS["reminders"].lock(taker.user)
     made.id = key
     editing.create(made, chosen, taker.now)
@@ -257,14 +257,14 @@ def _add_reminder(taker: Taker, entry: Entry, key: UUID) -> UUID:
         editing.archive(made.id, taker.now, taker.user)
     elif body.state == state.PAUSED or (finished and made.state == state.ACTIVE):
         editing.pause(made.id, taker.now, taker.user)
-    elif body.snoozed_until is not None and body.snoozed_until > taker.now and made.next_fire_at:
-        editing.snooze(made.id, body.snoozed_until, taker.now, taker.user)
+    elif body.snooze_ends_at is not None and body.snooze_ends_at > taker.now and made.next_fire_at:
+        editing.snooze(made.id, body.snooze_ends_at, taker.now, taker.user)
     return made.id
 
 
 def _in_order(body: BodyOfChannels) -> BodyOfChannels:
     """A single channel that is left has no order."""
-    return body if len(body.channels) > 1 else cast(BodyOfChannels, body.model_copy(update=NOT_IN_ORDER))
+    return body if len(body.channel_ids) > 1 else cast(BodyOfChannels, body.model_copy(update=NOT_IN_ORDER))
 
 
 SECTIONS = {
@@ -281,7 +281,7 @@ SECTIONS = {
         lambda taker, entry, key: topics.make(taker.user, read(TopicBody, entry)).id,
     ),
     "subscriptions": Section(
-        gettext_lazy("Subscriptions"), _Subscription, ("topic",),
+        gettext_lazy("Subscriptions"), _Subscription, ("topic_id",),
         lambda user: Subscription.objects.for_user(user).current().select_related("topic"), partial(map, _subscription),
         _add_subscription,
     ),

@@ -119,10 +119,10 @@ TAKEN: list[dict[str, Any]] = [
     {"spread": 10, "stale_after": 11},
     *[{"category": category} for category in ("plants", "House-Plants_2", "x" * 50)],
     *[{"urgent": urgent} for urgent in (True, False)],
-    {"channels": ["inbox", "hook"]},
-    {"channels": ["hook", "inbox"], "in_order": True},
-    {"channels": ["hook", "inbox"], "in_order": True, "escalate_after": 5},
-    {"channels": ["inbox", "hook"], "in_order": True, "escalate_after": 10_080},
+    {"channel_ids": ["inbox", "hook"]},
+    {"channel_ids": ["hook", "inbox"], "in_order": True},
+    {"channel_ids": ["hook", "inbox"], "in_order": True, "escalate_after": 5},
+    {"channel_ids": ["inbox", "hook"], "in_order": True, "escalate_after": 10_080},
 ]
 
 REFUSED: list[tuple[str, dict[str, Any]]] = [
@@ -230,14 +230,14 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     *[("stale_after", {"stale_after": stale}) for stale in (0, -1, 2_592_001)],
     ("stale_after", {"spread": 60, "stale_after": 60}),
     *[("category", {"category": word}) for word in ("two words", "x" * 51, "ümlaut", "a/b", "<b>")],
-    ("channels", {"channels": []}),
-    ("channels", {"channels": ["nonsense"]}),
-    ("channels", {"channels": ["inbox", "01890a5d-ac96-774b-bcce-b302099a8057"]}),
-    ("channels", {"channels": ["removed"]}),
-    ("channels", {"channels": ["unverified"]}),
-    ("in_order", {"channels": ["inbox"], "in_order": True}),
+    ("channel_ids", {"channel_ids": []}),
+    ("channel_ids", {"channel_ids": ["nonsense"]}),
+    ("channel_ids", {"channel_ids": ["inbox", "01890a5d-ac96-774b-bcce-b302099a8057"]}),
+    ("channel_ids", {"channel_ids": ["removed"]}),
+    ("channel_ids", {"channel_ids": ["unverified"]}),
+    ("in_order", {"channel_ids": ["inbox"], "in_order": True}),
     *[
-        ("escalate_after", {"channels": ["hook", "inbox"], "in_order": True, "escalate_after": wait})
+        ("escalate_after", {"channel_ids": ["hook", "inbox"], "in_order": True, "escalate_after": wait})
         for wait in (0, -1, 10_081)
     ],
     ("escalate_after", {"escalate_after": 5}),

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 def body_of(**overrides: Any) -> dict[str, Any]:
-    return {"title": "Rent", "timing": {"daily": {"time": "09:00"}}, "time_zone": "UTC", "channels": []} | overrides
+    return {"title": "Rent", "timing": {"daily": {"time": "09:00"}}, "time_zone": "UTC", "channel_ids": []} | overrides
 
 
 def nested(depth: int) -> Any:
@@ -75,8 +75,8 @@ FIELDS: list[tuple[str, dict[str, Any]]] = [
     ("title", {"title": 1}),
     ("title", {"title": None}),
     ("title", {"title": ["Rent"]}),
-    ("channels", {"channels": "all"}),
-    ("channels.0", {"channels": [1]}),
+    ("channel_ids", {"channel_ids": "all"}),
+    ("channel_ids.0", {"channel_ids": [1]}),
     ("urgent", {"urgent": "true"}),
     ("urgent", {"urgent": 1}),
     ("grace", {"grace": "60"}),
@@ -132,7 +132,7 @@ def test_a_body_that_cannot_be_read_is_refused(api: Api, body: bytes, status: in
 def test_a_wrong_field_is_named_and_nothing_is_written(
     api: Api, inbox: Channel, field: str, overrides: dict[str, Any]
 ) -> None:
-    body = body_of(channels=[str(inbox.id)]) | overrides
+    body = body_of(channel_ids=[str(inbox.id)]) | overrides
     errors = is_problem(api.post("/schedules", body), 422, "invalid")["errors"]
     assert [one["field"] for one in errors] == [field]
     assert len(errors[0]["detail"]) > 10
@@ -162,9 +162,9 @@ def test_the_last_of_many_names_that_is_there_twice_is_found_at_once(api: Api) -
     assert time.process_time() - before < 2
 
 
-@pytest.mark.parametrize("field", ["channels", "excluded"])
+@pytest.mark.parametrize("field", ["channel_ids", "excluded"])
 def test_only_the_first_of_very_many_wrong_items_is_named(api: Api, inbox: Channel, field: str) -> None:
-    body = body_of(channels=[str(inbox.id)]) | {field: [1] * 120_000}
+    body = body_of(channel_ids=[str(inbox.id)]) | {field: [1] * 120_000}
     answer = api.post("/schedules", json.dumps(body, separators=(",", ":")).encode())
     assert [one["field"] for one in is_problem(answer, 422, "invalid")["errors"]] == [f"{field}.0"]
 
@@ -214,18 +214,18 @@ def test_two_timings_are_refused_by_their_names(api: Api, inbox: Channel) -> Non
 def test_a_violated_rule_has_its_code(
     api: Api, inbox: Channel, timing: dict[str, Any], zone: str, field: str, code: str
 ) -> None:
-    refused = api.post("/schedules", body_of(timing=timing, time_zone=zone, channels=[str(inbox.id)]))
+    refused = api.post("/schedules", body_of(timing=timing, time_zone=zone, channel_ids=[str(inbox.id)]))
     [error] = json.loads(refused.content)["errors"]
     assert (error["field"], error["code"]) == (field, code)
 
 
 def test_data_of_16_kib_is_kept_as_it_is(api: Api, inbox: Channel) -> None:
     data = {"a": "x" * 16_374, "b": 1}
-    answer = api.post("/schedules", body_of(channels=[str(inbox.id)], data={"a": "x" * 16_376}))
+    answer = api.post("/schedules", body_of(channel_ids=[str(inbox.id)], data={"a": "x" * 16_376}))
     assert answer.status_code == 201
     assert is_problem(api.post("/schedules", body_of(data=data)), 422, "invalid")["errors"][0]["field"] == "data"
     odd = {"": None, "ü": [[], {}, 0.1, -0.0, 1e18, 1e-300, 2**62, "\u2028"], "nested": nested(28)}
-    kept = api.post("/schedules", body_of(channels=[str(inbox.id)], data=odd))
+    kept = api.post("/schedules", body_of(channel_ids=[str(inbox.id)], data=odd))
     assert kept.json()["data"] == odd == api.get(f"/schedules/{kept.json()['id']}").json()["data"]
 
 
@@ -238,8 +238,8 @@ def test_data_of_16_kib_is_kept_as_it_is(api: Api, inbox: Channel) -> None:
         ("/schedules?limit=1.5", "query.limit", "a whole number"),
         (f"/schedules?limit={'9' * 5_000}", "query.limit", "number"),
         ("/schedules?state=asleep", "query.state", "active"),
-        ("/notifications?schedule=1", "query.schedule", "an id"),
-        ("/dead-letters?channel=x", "query.channel", "an id"),
+        ("/notifications?schedule_id=1", "query.schedule_id", "an id"),
+        ("/dead-letters?channel_id=x", "query.channel_id", "an id"),
         (f"/schedules?search={'x' * 201}", "query.search", "at most 200"),
     ],
 )
@@ -286,7 +286,7 @@ def test_a_cursor_is_good_for_its_own_list_only(api: Api, ada: User, inbox: Chan
 @pytest.mark.parametrize("act", ["skip", "unskip", "snooze"])
 @pytest.mark.parametrize("value", ["2026-01-01T00:00:00", "2026-01-01", "soon", 1, None, "9999-12-31T23:59:59Z"])
 def test_an_instant_that_is_none_is_refused(api: Api, ada: User, inbox: Channel, act: str, value: Any) -> None:
-    field = "until" if act == "snooze" else "slot"
+    field = "snooze_ends_at" if act == "snooze" else "slot_at"
     made = make_schedule(ada, [inbox])
     errors = is_problem(api.post(f"/schedules/{made.id}/{act}", {field: value}), 422, "invalid")["errors"]
     assert [one["field"] for one in errors] == [field]
@@ -320,7 +320,7 @@ def test_a_body_of_another_type_or_charset_is_refused(api: Api) -> None:
 
 
 def test_a_token_of_too_small_a_scope_writes_nothing(ada: User, inbox: Channel) -> None:
-    made, reading = make_schedule(ada, [inbox]), Api(ada, ("read", "channels"))
+    made, reading = make_schedule(ada, [inbox]), Api(ada, ("read", "channel_ids"))
     for method, path, body in (
         ("POST", "/schedules", body_of()),
         ("PATCH", f"/schedules/{made.id}", {"title": "Tea"}),
@@ -332,7 +332,7 @@ def test_a_token_of_too_small_a_scope_writes_nothing(ada: User, inbox: Channel) 
 
 
 def test_a_used_key_with_another_body_is_refused_and_a_refused_one_may_be_used_again(api: Api, inbox: Channel) -> None:
-    right = body_of(channels=[str(inbox.id)])
+    right = body_of(channel_ids=[str(inbox.id)])
     is_problem(api.post("/schedules", body_of(), Idempotency_Key="k"), 422, "invalid")
     first = api.post("/schedules", right, Idempotency_Key="k")
     again = api.post("/schedules", right, Idempotency_Key="k")

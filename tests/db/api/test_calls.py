@@ -163,7 +163,7 @@ def test_an_empty_cursor_is_none(api: Api, ada: User) -> None:
         "/schedules?cursor=",
         "/holidays?cursor=",
         f"/schedules/{made.id}/occurrences?cursor=",
-        "/changes?after=",
+        "/changes?cursor=",
     ):
         assert api.get(path).status_code == 200, path
 

@@ -31,14 +31,14 @@ def follow(api: Api, count: int, path: str = "/changes?limit=2") -> list[dict[st
         assert answer.status_code == 200, answer.content
         page = answer.json()
         TypeAdapter(Changes).validate_python(page, strict=False)
-        found, after = found + page["items"], f"&after={page['next']}"
+        found, after = found + page["items"], f"&cursor={page['next']}"
     return found
 
 
 def test_a_program_follows_what_changes_page_by_page(api: Api, ada: User) -> None:
     schedule = make_schedule(ada, [make_channel(ada)], now=timezone.now())
     for act in ("pause", "resume", "skip", "run"):
-        body = {"slot": api.get(f"/schedules/{schedule.id}").json()["next_run"]} if act == "skip" else None
+        body = {"slot_at": api.get(f"/schedules/{schedule.id}").json()["next_run_at"]} if act == "skip" else None
         assert api.post(f"/schedules/{schedule.id}/{act}", body).status_code < 300
     found = follow(api, 6)
     assert [one["type"] for one in found] == [
@@ -56,10 +56,10 @@ def test_the_cursor_goes_on_where_nothing_is_new(api: Api, ada: User) -> None:
     follow(api, 1)
     empty = api.get("/changes?types=delivery.*").json()
     assert (empty["items"], empty["more"]) == ([], False)
-    again = api.get(f"/changes?after={empty['next']}").json()
+    again = api.get(f"/changes?cursor={empty['next']}").json()
     assert again["items"] == []
     make_channel(ada, "webhook")
-    assert [one["data"]["provider"] for one in follow(api, 1, f"/changes?after={again['next']}")] == ["webhook"]
+    assert [one["data"]["provider"] for one in follow(api, 1, f"/changes?cursor={again['next']}")] == ["webhook"]
 
 
 def test_nobody_gets_anothers_changes(api: Api, ada: User) -> None:
@@ -89,13 +89,13 @@ def test_a_cursor_of_another_list_is_refused(api: Api, ada: User) -> None:
     for _ in range(2):
         make_schedule(ada, [inbox])
     other = api.get("/schedules?limit=1").json()["next"]
-    assert api.get(f"/changes?after={other}").status_code == 422
+    assert api.get(f"/changes?cursor={other}").status_code == 422
 
 
 def test_a_cursor_whose_changes_may_be_pruned_is_gone(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     cursor = api.get("/changes").json()["next"]
     monkeypatch.setattr(changes, "_VALID", -changes._VALID)
-    answer = api.get(f"/changes?after={cursor}")
+    answer = api.get(f"/changes?cursor={cursor}")
     assert (answer.status_code, answer.json()["code"]) == (410, "cursor-expired")
 
 

@@ -162,7 +162,7 @@ def test_nobody_overwrites_a_change_that_they_have_not_seen(api: Api, ada: User,
 
 def test_a_removed_channel_is_gone_and_what_waits_for_it_is_cancelled(api: Api, ada: User) -> None:
     hook = make_channel(ada, "webhook")
-    sent = api.post("/notifications", {"title": "Rent", "channels": [str(hook.id)]}).json()
+    sent = api.post("/notifications", {"title": "Rent", "channel_ids": [str(hook.id)]}).json()
     assert api("DELETE", f"/channels/{hook.id}").status_code == 204
     assert api("DELETE", f"/channels/{hook.id}").status_code == 404
     assert api.get("/channels").json()["items"] == []
@@ -206,7 +206,7 @@ def test_a_signing_secret_is_replaced_and_told_once(api: Api, ada: User, kind: s
     assert first.json()["secret"] == stored["secret"] != old
     assert old in json.dumps(stored)
     assert first.json()["secret"] not in StoredAnswer.objects.get().body
-    assert datetime.fromisoformat(first.json()["old_until"]) - timezone.now() > timedelta(hours=23)
+    assert datetime.fromisoformat(first.json()["old_expires_at"]) - timezone.now() > timedelta(hours=23)
     read = api.get(f"/channels/{channel.id}")
     assert first.json()["secret"] not in read.content.decode()
     assert first["ETag"] == read["ETag"]

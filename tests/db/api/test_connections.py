@@ -111,7 +111,7 @@ def test_it_is_removed_with_its_secrets(api: Api, ada: User) -> None:
 
 
 def test_a_token_without_the_scope_only_reads(ada: User) -> None:
-    connection, reader = make_connection(ada), Api(ada, ("read", "channels"))
+    connection, reader = make_connection(ada), Api(ada, ("read", "channel_ids"))
     assert reader.get(f"/connections/{connection.id}").status_code == 200
     assert reader.post("/connections", NEW).status_code == 403
 

@@ -38,10 +38,10 @@ def test_they_are_listed_by_cause_and_by_channel(api: Api, ada: User, hook: Chan
     make_delivery(hook)
     assert ids(api.get("/dead-letters")) == [str(mailed.id), str(other.id), str(one.id)]
     assert ids(api.get("/dead-letters?cause=webhook-http-404")) == [str(other.id)]
-    assert ids(api.get(f"/dead-letters?channel={hook.id}")) == [str(other.id), str(one.id)]
+    assert ids(api.get(f"/dead-letters?channel_id={hook.id}")) == [str(other.id), str(one.id)]
     groups = api.get("/dead-letters/causes").json()["items"]
     assert groups[0]["cause"] == "webhook-http-404"
-    assert {(one["cause"], one["channel"], one["count"]) for one in groups} == {
+    assert {(one["cause"], one["channel_id"], one["count"]) for one in groups} == {
         ("webhook-http-404", str(hook.id), 1),
         (one.cause, str(hook.id), 1),
         (mailed.cause, str(mailed.channel_id), 1),
@@ -52,7 +52,7 @@ def test_they_are_listed_by_cause_and_by_channel(api: Api, ada: User, hook: Chan
 def test_a_stranger_finds_and_replays_none_of_them(api: Api, hook: Channel) -> None:
     letter, stranger = dead(hook), Api(make_user())
     assert ids(stranger.get("/dead-letters")) == stranger.get("/dead-letters/causes").json()["items"] == []
-    assert ids(stranger.get(f"/dead-letters?channel={hook.id}")) == []
+    assert ids(stranger.get(f"/dead-letters?channel_id={hook.id}")) == []
     assert stranger.post("/dead-letters/replay", {"cause": letter.cause}).json() == {"replayed": 0, "stale": 0}
     letter.refresh_from_db()
     assert letter.state == "dead"
@@ -85,7 +85,7 @@ def test_those_of_a_cause_are_replayed_oldest_first_at_a_rate(api: Api, ada: Use
 
 def test_those_of_a_channel_are_replayed(api: Api, ada: User, hook: Channel) -> None:
     letter, other = dead(hook, state="unknown"), dead(make_channel(ada, "email"))
-    assert api.post("/dead-letters/replay", {"channel": str(hook.id)}).json() == {"replayed": 1, "stale": 0}
+    assert api.post("/dead-letters/replay", {"channel_id": str(hook.id)}).json() == {"replayed": 1, "stale": 0}
     assert Delivery.objects.get(id=letter.id).state == "pending"
     assert Delivery.objects.get(id=other.id).state == "dead"
 
@@ -93,9 +93,9 @@ def test_those_of_a_channel_are_replayed(api: Api, ada: User, hook: Channel) -> 
 @pytest.mark.parametrize(
     ("body", "fields"),
     [
-        ({}, ["cause", "channel"]),
-        ({"channel": "1"}, ["channel"]),
-        ({"channel": str(uuid4())}, ["channel"]),
+        ({}, ["cause", "channel_id"]),
+        ({"channel_id": "1"}, ["channel_id"]),
+        ({"channel_id": str(uuid4())}, ["channel_id"]),
         ({"cause": "x", "per_minute": 0}, ["per_minute"]),
         ({"cause": "x", "per_minute": "60"}, ["per_minute"]),
         ({"cause": "x", "max_age_days": 0}, ["max_age_days"]),

@@ -28,14 +28,14 @@ PAID: dict[str, Any] = {"type": "order.paid", "source": "shop", "data": {"order_
 
 def test_an_event_is_taken_and_shows_what_followed(api: Api, ada: User) -> None:
     rule, key = make_rule(ada), str(uuid4())
-    taken = api.post("/events", PAID | {"id": key, "time": "2026-03-29T18:00:00+02:00"})
+    taken = api.post("/events", PAID | {"id": key, "occurred_at": "2026-03-29T18:00:00+02:00"})
     assert (taken.status_code, taken.json()) == (202, {"ids": [key]})
     runner.run(EVENT, Event.objects.get().id, "worker")
     found = api.get(f"/events/{key}").json()
-    assert (found["id"], found["state"], found["time"]) == (key, "handled", "2026-03-29T16:00:00Z")
+    assert (found["id"], found["state"], found["occurred_at"]) == (key, "handled", "2026-03-29T16:00:00Z")
     assert found["correlation_id"] == key
     [effect] = found["effects"]
-    assert (effect["rule"], effect["outcome"]) == (str(rule.id), "notified")
+    assert (effect["rule_id"], effect["outcome"]) == (str(rule.id), "notified")
     notification = api.get(f"/notifications/{effect['notification_id']}").json()
     assert (notification["title"], notification["origin"], notification["schedule_id"]) == ("Order 7", "event", None)
     assert [one["id"] for one in api.get("/events?type=order.paid").json()["items"]] == [key]
@@ -91,7 +91,7 @@ def test_a_hundred_are_taken_in_order_with_their_own_delays(api: Api) -> None:
         ({"type": "a.b", "data": {"x": "y" * 128 * 1024}}, "data"),
         ({"type": "a.b", "hops": -1}, "hops"),
         ({"type": "a.b", "delay": 86_401}, "delay"),
-        ({"type": "a.b", "time": "yesterday"}, "time"),
+        ({"type": "a.b", "occurred_at": "yesterday"}, "occurred_at"),
         ({"type": "a.b", "topic": "none"}, "topic"),
         ({"type": "a.b", "colour": "red"}, "colour"),
     ],
@@ -107,17 +107,17 @@ def test_what_cannot_be_taken_names_the_field_and_nothing_is_stored(api: Api, bo
 
 @pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "1899-12-31T23:59:59Z", "9999-12-31T23:59:59Z"])
 def test_a_time_out_of_range_is_told_the_years(api: Api, time: str) -> None:
-    (error,) = api.post("/events", PAID | {"time": time}).json()["errors"]
+    (error,) = api.post("/events", PAID | {"occurred_at": time}).json()["errors"]
     assert error == {
-        "field": "time",
+        "field": "occurred_at",
         "detail": "Write an instant in the years 1900 to 9998, in UTC.",
         "code": "value_error",
     }
 
 
 def test_nanoseconds_of_a_time_are_cut(api: Api) -> None:
-    (key,) = api.post("/events", PAID | {"time": "2026-03-29T16:00:00.123456789Z"}).json()["ids"]
-    assert api.get(f"/events/{key}").json()["time"] == "2026-03-29T16:00:00.123456Z"
+    (key,) = api.post("/events", PAID | {"occurred_at": "2026-03-29T16:00:00.123456789Z"}).json()["ids"]
+    assert api.get(f"/events/{key}").json()["occurred_at"] == "2026-03-29T16:00:00.123456Z"
 
 
 def test_none_and_more_than_a_hundred_are_refused(api: Api) -> None:

@@ -59,7 +59,7 @@ def test_tags_are_written_read_and_filter_the_list(api: Api, ada: User) -> None:
 def test_what_is_archived_is_listed_only_as_such(api: Api, ada: User) -> None:
     schedule = make_schedule(ada)
     archived = api.post(f"/schedules/{schedule.id}/archive").json()
-    assert (archived["state"], archived["next_run"]) == ("archived", None)
+    assert (archived["state"], archived["next_run_at"]) == ("archived", None)
     assert api.post(f"/schedules/{schedule.id}/archive").status_code == 409
     assert api.get("/schedules").json()["items"] == []
     assert len(api.get("/schedules?state=archived").json()["items"]) == 1
@@ -74,7 +74,7 @@ def test_many_are_changed_at_once_and_only_ones_own(api: Api, ada: User) -> None
     )
     ids = [str(schedule.id) for schedule in (one, two, hers)] + [str(uuid4())]
     answer = api.post("/schedules/bulk", {"ids": ids, "action": "pause"})
-    assert answer.json() == {"changed": [str(one.id)], "left_out": {"paused": 1}}
+    assert answer.json() == {"changed_ids": [str(one.id)], "left_out": {"paused": 1}, "unknown_ids": ids[2:]}
     assert Schedule.objects.get(id=hers.id).state == "active"
     assert api.post("/schedules/bulk", {"ids": ids, "action": "tag"}).json()["errors"][0]["field"] == "tag"
     api.post("/schedules/bulk", {"ids": ids, "action": "tag", "tag": "home"})

@@ -26,7 +26,7 @@ def inbox(ada: User) -> Channel:
 
 
 def message(*channels: Channel, **more: Any) -> dict[str, Any]:
-    return {"title": "Backup", "body": "Done, {name}.", "channels": [str(one.id) for one in channels]} | more
+    return {"title": "Backup", "body": "Done, {name}.", "channel_ids": [str(one.id) for one in channels]} | more
 
 
 def read(api: Api, key: str) -> dict[str, Any]:
@@ -37,14 +37,14 @@ def read(api: Api, key: str) -> dict[str, Any]:
 def test_a_message_is_accepted_with_its_ids_and_arrives_as_it_was_written(api: Api, inbox: Channel) -> None:
     sent = api.post("/notifications", message(inbox, category="backup", data={"gigabytes": 42}))
     assert sent.status_code == 202
-    [key] = sent.json()["deliveries"]
+    [key] = sent.json()["delivery_ids"]
     send_now(Delivery.objects.get(id=key).id)
     found = api.get(sent["Location"].removeprefix("/api/v1")).json()
     assert (found["id"], found["outcome"], found["origin"]) == (sent.json()["id"], "full", "api")
     assert (found["title"], found["body"]) == ("Backup", "Done, {name}.")
     assert (found["category"], found["data"]) == ("backup", {"gigabytes": 42})
     [delivery] = found["deliveries"]
-    assert (delivery["id"], delivery["channel"], delivery["state"]) == (key, str(inbox.id), "delivered")
+    assert (delivery["id"], delivery["channel_id"], delivery["state"]) == (key, str(inbox.id), "delivered")
 
 
 def test_a_failed_attempt_says_its_code_its_parameters_and_a_sentence(api: Api, ada: User) -> None:
@@ -63,7 +63,7 @@ def test_a_message_for_later_waits_for_its_time(api: Api, inbox: Channel) -> Non
     later = (timezone.now() + timedelta(hours=2)).replace(microsecond=0)
     sent = api.post("/notifications", message(inbox, send_at=written(later))).json()
     [delivery] = read(api, sent["id"])["deliveries"]
-    assert (delivery["state"], delivery["available"]) == ("pending", written(later))
+    assert (delivery["state"], delivery["available_at"]) == ("pending", written(later))
     assert take(Delivery.objects.get().id) is None
 
 
@@ -75,8 +75,8 @@ def test_a_message_waits_for_the_end_of_quiet_hours_unless_it_is_urgent(api: Api
     )
     waits, goes = (api.post("/notifications", message(hook, urgent=urgent)).json() for urgent in (False, True))
     assert read(api, waits["id"])["deliveries"][0]["reason"]["code"] == "quiet-hours"
-    assert datetime.fromisoformat(read(api, waits["id"])["deliveries"][0]["available"]) > hour + timedelta(hours=1)
-    assert datetime.fromisoformat(read(api, goes["id"])["deliveries"][0]["available"]) < hour + timedelta(minutes=1)
+    assert datetime.fromisoformat(read(api, waits["id"])["deliveries"][0]["available_at"]) > hour + timedelta(hours=1)
+    assert datetime.fromisoformat(read(api, goes["id"])["deliveries"][0]["available_at"]) < hour + timedelta(minutes=1)
 
 
 def test_a_repeated_message_is_sent_once(api: Api, inbox: Channel) -> None:
@@ -92,9 +92,9 @@ def test_a_repeated_message_is_sent_once(api: Api, inbox: Channel) -> None:
         ({"title": " \n"}, "title"),
         ({"title": "x" * 201}, "title"),
         ({"body": "x" * 10_001}, "body"),
-        ({"channels": []}, "channels"),
-        ({"channels": ["nonsense"]}, "channels"),
-        ({"channels": "all"}, "channels"),
+        ({"channel_ids": []}, "channel_ids"),
+        ({"channel_ids": ["nonsense"]}, "channel_ids"),
+        ({"channel_ids": "all"}, "channel_ids"),
         ({"send_at": "2026-01-01T09:00:00Z"}, "send_at"),
         ({"send_at": "2999-01-01T09:00:00Z"}, "send_at"),
         ({"send_at": "2999-01-01T09:00:00"}, "send_at"),
@@ -114,7 +114,7 @@ def test_a_wrong_message_is_refused_by_its_field(api: Api, inbox: Channel, given
 @pytest.mark.parametrize("fields", [{"verified_at": None}, {"disabled_at": NINE}, {"removed_at": NINE}])
 def test_a_channel_that_cannot_be_used_is_refused(api: Api, ada: User, fields: dict[str, Any]) -> None:
     refused = api.post("/notifications", message(make_channel(ada, "webhook", **fields)))
-    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "channels")
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "channel_ids")
 
 
 def test_a_person_sends_so_many_messages_a_day(api: Api, ada: User, inbox: Channel, settings: Settings) -> None:
@@ -160,7 +160,7 @@ def test_the_list_is_filtered_by_outcome_time_and_schedule(api: Api, ada: User, 
 
     assert found("outcome=full") == [sent]
     assert waiting in found("outcome=open") and sent not in found("outcome=open")
-    assert len(found(f"schedule={schedule.id}")) == 1
+    assert len(found(f"schedule_id={schedule.id}")) == 1
     assert len(found("since=2026-01-01T00:00:00Z")) == len(found("since=1900-01-01T00:00:00Z")) == len(found("")) == 3
     assert found(f"since={written(timezone.now() + timedelta(hours=1))}") == []
     for wrong in ("outcome=lost", "since=today", "schedule=1", "limit=0"):
@@ -180,17 +180,17 @@ def test_the_list_is_filtered_by_state_channel_end_and_tests(api: Api, ada: User
         ("state=delivered&tests=false", {arrived}),
         ("tests=true", {tried}),
         ("tests=false", {arrived, died}),
-        (f"channel={hook.id}", {died, tried}),
-        (f"channel={hook.id}&tests=true&state=delivered", {tried}),
-        (f"channel={hook.id}&outcome=failed", {died}),
-        (f"channel={others.id}", set()),
+        (f"channel_id={hook.id}", {died, tried}),
+        (f"channel_id={hook.id}&tests=true&state=delivered", {tried}),
+        (f"channel_id={hook.id}&outcome=failed", {died}),
+        (f"channel_id={others.id}", set()),
         (f"until={coming}&state=dead", {died}),
         (f"until={past}", set()),
         (f"until={past}&state=dead", set()),
     ):
         found = {one["id"] for one in api.get(f"/notifications?{query}").json()["items"]}
         assert found == {str(key) for key in expected}, query
-    for wrong in ("state=fired", "channel=inbox", "until=tomorrow", "tests=maybe", "state=dead&cursor=x"):
+    for wrong in ("state=fired", "channel_id=inbox", "until=tomorrow", "tests=maybe", "state=dead&cursor=x"):
         assert api.get(f"/notifications?{wrong}").status_code == 422
 
 
@@ -247,7 +247,7 @@ def test_a_batch_counts_what_is_its_callers(api: Api, ada: User, inbox: Channel)
     take(Delivery.objects.get(channel=chat).id)
     shown = api.get(f"/batches/{batch}").json()
     counts = {"pending": 1, "processing": 1, "completed": 1, "failed": 1, "dropped": 0, "total": 4, "percent": 50.0}
-    of_audiences = dict.fromkeys(("title", "audience", "state", "size", "told", "started", "ended"))
+    of_audiences = dict.fromkeys(("title", "audience", "state", "size", "told", "started_at", "ended_at"))
     assert shown == {"id": batch} | counts | of_audiences
     assert api.post(f"/batches/{batch}/cancel").json() == shown | {"pending": 0, "dropped": 1, "percent": 75.0}
     assert Api(make_user()).get(f"/batches/{batch}").status_code == 404

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ def queue(ada: User) -> Channel:
 def pull(api: Api, queue: Channel, **body: Any) -> list[Any]:
     answer = api.post(f"/queues/{queue.id}/pull", body)
     assert answer.status_code == 200, answer.content
-    messages: list[Any] = answer.json()["messages"]
+    messages: list[Any] = answer.json()["items"]
     return messages
 
 
@@ -31,7 +32,7 @@ def settle(api: Api, queue: Channel, **body: Any) -> list[tuple[str, bool]]:
     """Each result, and whether it comes with words."""
     answer = api.post(f"/queues/{queue.id}/ack", body)
     assert answer.status_code == 200, answer.content
-    return [(one["result"], bool(one["detail"])) for one in answer.json()["results"]]
+    return [(one["result"], bool(one["detail"])) for one in answer.json()["items"]]
 
 
 def test_a_message_has_what_a_webhook_would_get(api: Api, queue: Channel) -> None:
@@ -42,7 +43,7 @@ def test_a_message_has_what_a_webhook_would_get(api: Api, queue: Channel) -> Non
     assert message["body"]["data"]["subject"] == "Water the plants"
     assert message["body"]["data"]["data"] == {"room": "kitchen"}
     assert message["attempts"] == 1
-    assert abs(message["timestamp_ms"] / 1000 - delivery.created_at.timestamp()) < 60
+    assert abs(datetime.fromisoformat(message["recorded_at"]) - delivery.created_at) < timedelta(minutes=1)
 
 
 def test_messages_are_acknowledged_and_returned_each_by_its_lease(api: Api, queue: Channel) -> None:
@@ -65,7 +66,7 @@ def test_a_late_acknowledgement_says_what_to_do(api: Api, queue: Channel) -> Non
     [message] = pull(api, queue, visibility_timeout_ms=1000)
     Delivery.objects.update(lease_until=NOON)
     answer = api.post(f"/queues/{queue.id}/ack", {"acks": [{"lease_id": message["lease_id"]}]})
-    [result] = answer.json()["results"]
+    [result] = answer.json()["items"]
     assert result["result"] == "late"
     assert "visibility_timeout_ms" in result["detail"]
 
@@ -151,7 +152,7 @@ def test_an_idempotency_key_keeps_no_answer_of_a_pull(api: Api, queue: Channel) 
     for _ in range(2):
         make_delivery(queue)
     path, body = f"/queues/{queue.id}/pull", {"batch_size": 1}
-    first, second = (api.post(path, body, Idempotency_Key="k").json()["messages"] for _ in range(2))
+    first, second = (api.post(path, body, Idempotency_Key="k").json()["items"] for _ in range(2))
     assert first[0]["id"] != second[0]["id"]
 
 
@@ -188,7 +189,7 @@ def test_a_test_of_a_queue_waits_to_be_pulled(api: Api, queue: Channel) -> None:
 
 
 def test_a_message_to_a_queue_names_its_delivery(api: Api, queue: Channel) -> None:
-    sent = api.post("/notifications", {"title": "Build 7", "channels": [str(queue.id)]})
+    sent = api.post("/notifications", {"title": "Build 7", "channel_ids": [str(queue.id)]})
     assert sent.status_code == 202
     [message] = pull(api, queue)
-    assert [message["id"]] == sent.json()["deliveries"]
+    assert [message["id"]] == sent.json()["delivery_ids"]

@@ -30,10 +30,14 @@ def test_the_api_says_what_a_line_means_and_the_answer_creates_it(
         )
     found = answer.json()
     assert answer.status_code == 200, found
-    assert (found["title"], found["time_zone"], found["next_run"]) == ("yoga", "Europe/Berlin", "2026-06-01T16:00:00Z")
+    assert (found["title"], found["time_zone"], found["next_run_at"]) == (
+        "yoga",
+        "Europe/Berlin",
+        "2026-06-01T16:00:00Z",
+    )
     assert not Schedule.objects.exists()
-    body = {name: value for name, value in found.items() if name not in ("description", "next_run")}
-    made = api.post("/schedules", body | {"channels": [str(make_channel(ada).id)]})
+    body = {name: value for name, value in found.items() if name not in ("description", "next_run_at")}
+    made = api.post("/schedules", body | {"channel_ids": [str(make_channel(ada).id)]})
     assert made.status_code == 201, made.json()
     assert {name: made.json()[name] for name in found} == found
 
@@ -60,7 +64,7 @@ def test_a_date_in_figures_that_means_one_day_is_read(api: Api, text: str, at: s
 
 def test_a_span_of_hours_begins_with_its_first(api: Api) -> None:
     answer = api.post("/schedules/quick-add", {"text": "standup 9-10am tomorrow", "time_zone": "Europe/Berlin"})
-    assert (answer.json()["title"], answer.json()["next_run"]) == ("standup", "2026-06-02T07:00:00Z")
+    assert (answer.json()["title"], answer.json()["next_run_at"]) == ("standup", "2026-06-02T07:00:00Z")
 
 
 @pytest.mark.parametrize(

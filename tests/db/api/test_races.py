@@ -57,7 +57,7 @@ def test_one_of_several_changes_of_one_version_is_made(api: Api, ada: User) -> N
 def test_one_slot_is_skipped_once(api: Api, ada: User) -> None:
     made = make_schedule(ada, now=fire.read_clock().now)
     assert made.next_fire_at is not None
-    slot = {"slot": made.next_fire_at.isoformat()}
+    slot = {"slot_at": made.next_fire_at.isoformat()}
     assert at_once(lambda: api.post(f"/schedules/{made.id}/skip", slot)) == {200: 1, 409: AT_ONCE - 1}
     assert Occurrence.objects.count() == 1
 
@@ -65,7 +65,7 @@ def test_one_slot_is_skipped_once(api: Api, ada: User) -> None:
 def test_nobody_gets_past_the_limit_by_calls_at_the_same_time(api: Api, ada: User, settings: Settings) -> None:
     settings.MOST_SCHEDULES = 2
     timing = {"daily": {"time": "09:00"}}
-    body = {"title": "Rent", "timing": timing, "time_zone": "UTC", "channels": [str(make_channel(ada).id)]}
+    body = {"title": "Rent", "timing": timing, "time_zone": "UTC", "channel_ids": [str(make_channel(ada).id)]}
     assert at_once(lambda: api.post("/schedules", body)) == {201: 2, 422: AT_ONCE - 2}
     assert Schedule.objects.count() == 2
 

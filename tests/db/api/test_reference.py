@@ -50,7 +50,7 @@ def test_the_page_runs_nothing_that_its_policy_forbids(client: Client, page: str
 
 def test_an_operation_names_its_parameters_its_body_its_answer_and_its_errors(page: str) -> None:
     text = section(page, "replace_schedule")
-    for words in ("Body: ScheduleBody", "Answer: 200, ScheduleDocument", "If-Match", "412: It has changed"):
+    for words in ("Body: ScheduleReplacement", "Answer: 200, ScheduleDocument", "If-Match", "412: It has changed"):
         assert words in text
     listed = section(page, "list_schedules")
     assert "active | paused | finished | broken" in listed

@@ -28,7 +28,7 @@ def body(ada: User) -> dict[str, Any]:
         "type_pattern": "order.*",
         "conditions": [{"field": "data.amount", "operator": "above", "value": 100}],
         "title": "Order {data.order_id}",
-        "channels": [str(make_channel(ada).id)],
+        "channel_ids": [str(make_channel(ada).id)],
     }
 
 
@@ -37,13 +37,13 @@ def test_a_rule_through_its_life(api: Api, ada: User, body: dict[str, Any]) -> N
     rule = made.json()
     path = f"/rules/{rule['id']}"
     assert (made.status_code, made["Location"], made["ETag"]) == (201, f"/api/v1{path}", '"1"')
-    assert rule["conditions"] == [{"field": "data.amount", "operator": "above", "value": "100"}]
+    assert rule["conditions"] == [{"field": "data.amount", "operator": "above", "value": 100}]
     assert api.get(path).json() == rule
     assert api.get("/rules").json() == {"items": [rule], "next": None}
     assert happen(ada).effects.get().outcome == "notified"
     changed = api("PATCH", path, {"throttle_count": 1, "throttle_seconds": 60}, If_Match='"1"')
     assert changed.json() == rule | {"throttle_count": 1, "throttle_seconds": 60, "version": 2} | {
-        "updated": changed.json()["updated"]
+        "updated_at": changed.json()["updated_at"]
     }
     assert happen(ada).effects.get().reason_code == "throttled"
     replaced = api("PUT", path, body | {"type_pattern": "bill.*"})
@@ -138,7 +138,7 @@ def test_a_preview_says_what_holds_and_what_it_would_say_and_does_nothing(
     [condition] = told.pop("conditions")
     assert (condition["holds"], condition["reason"]["code"]) == (False, "unmet")
     [length] = told.pop("lengths")
-    assert length["channel"] == body["channels"][0]
+    assert length["channel_id"] == body["channel_ids"][0]
     assert told == {
         "rings": False,
         "fits_type": True,
@@ -203,5 +203,5 @@ def test_the_examples_are_valid(api: Api, ada: User) -> None:
         for example in examples[model.__name__]:
             TypeAdapter(model).validate_python(example, strict=False)
     [body] = examples["RuleBody"]
-    made = api.post("/rules", body | {"channels": [str(make_channel(ada).id)]})
+    made = api.post("/rules", body | {"channel_ids": [str(make_channel(ada).id)]})
     assert made.json().keys() == examples["RuleDocument"][0].keys()

@@ -66,14 +66,15 @@ def own(ada: User) -> dict[str, Channel]:
 
 
 def whole(own: dict[str, Channel], overrides: dict[str, Any]) -> dict[str, Any]:
-    body = {"title": "Rent", "time_zone": "Europe/Berlin", "channels": ["inbox"]} | daily("09:00") | overrides
-    body["channels"] = [str(own[name].id) if name in own else name for name in body["channels"]]
+    body = {"title": "Rent", "time_zone": "Europe/Berlin", "channel_ids": ["inbox"]} | daily("09:00") | overrides
+    body["channel_ids"] = [str(own[name].id) if name in own else name for name in body["channel_ids"]]
     return body
 
 
 def typed(body: dict[str, Any]) -> dict[str, Any]:
     """What a browser sends for the same."""
     fields = {name: value for name, value in body.items() if name not in ("timing", "in_order", "excluded", "urgent")}
+    fields["channels"] = fields.pop("channel_ids")
     [(kind, parameters)] = body["timing"].items()
     fields |= {"kind": kind} | parameters
     fields["excluded"] = ", ".join(body.get("excluded", []))
@@ -81,7 +82,7 @@ def typed(body: dict[str, Any]) -> dict[str, Any]:
         fields["urgent"] = "on"
     if body.get("in_order"):
         fields["one_by_one"] = "order"
-        fields |= {f"position_{key.replace('-', '')}": n for n, key in enumerate(body["channels"], 1)}
+        fields |= {f"position_{key.replace('-', '')}": n for n, key in enumerate(body["channel_ids"], 1)}
     return fields
 
 
@@ -89,13 +90,13 @@ def named(kind: str, field: str) -> str:
     """The name in the API of a field of the form."""
     if field in _OF_TIMINGS[kind]:
         return f"timing.{kind}.{field}"
-    return {"one_by_one": "in_order", "kind": "timing"}.get(field, field)
+    return {"one_by_one": "in_order", "kind": "timing", "channels": "channel_ids"}.get(field, field)
 
 
 def made() -> list[dict[str, Any]]:
     rows = Schedule.objects.order_by("id")
     return [
-        {name: getattr(row, name) for name in _COMPARED} | {"channels": {one.id for one in row.channels.all()}}
+        {name: getattr(row, name) for name in _COMPARED} | {"channel_ids": {one.id for one in row.channels.all()}}
         for row in rows
     ]
 
@@ -134,9 +135,7 @@ def test_a_friendly_timing_is_what_a_person_types(
     browser: Client, api: Api, own: dict[str, Channel], timing: dict[str, Any], fields: dict[str, Any]
 ) -> None:
     body = whole(own, {})
-    by_form = browser.post(
-        "/reminders/new/", {name: value for name, value in body.items() if name != "timing"} | fields
-    )
+    by_form = browser.post("/reminders/new/", typed(body) | fields)
     assert by_form.status_code == 302, by_form.context["form"].errors
     by_api = api.post("/schedules", body | {"timing": timing})
     assert by_api.status_code == 201, by_api.content

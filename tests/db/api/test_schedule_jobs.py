@@ -31,7 +31,7 @@ def body_of(*channels: Channel, **job: Any) -> dict[str, Any]:
         "title": "It is {value}",
         "timing": {"daily": {"time": "09:00"}},
         "time_zone": "UTC",
-        "channels": [str(channel.id) for channel in channels],
+        "channel_ids": [str(channel.id) for channel in channels],
         "job": {"kind": "sample", "payload": {"value": "seven"}} | job,
     }
 
@@ -116,14 +116,14 @@ def test_explain_says_what_was_checked(api: Api, ada: User, inbox: Channel) -> N
     fire.fire_due(NINE)
     path = f"/schedules/{schedule.id}/explain"
     [waits] = api.get(path).json()["items"]
-    assert (waits["check"]["outcome"], waits["check"]["at"] is None, waits["notification_id"]) == (
+    assert (waits["check"]["outcome"], waits["check"]["due_at"] is None, waits["notification_id"]) == (
         "waiting",
         False,
         None,
     )
     make.check(Job.objects.get())
     [silent] = api.get(path).json()["items"]
-    assert (silent["outcome"], silent["check"]["outcome"], silent["check"]["code"]) == (
+    assert (silent["outcome"], silent["check"]["outcome"], silent["check"]["reason"]["code"]) == (
         "fired",
         "silent",
         "sample-looked",
@@ -165,9 +165,13 @@ def check(api: Api, path: str, body: Any = None) -> Any:
 
 def test_a_check_says_what_it_would_say_and_sends_nothing(api: Api, ada: User) -> None:
     checked = check(api, "/schedules/check", {"job": {"kind": "sample", "payload": {"value": "seven"}}})
-    assert (checked["outcome"], checked["code"], checked["title"]) == ("spoke", "sample-looked", "It is seven")
+    assert (checked["outcome"], checked["reason"]["code"], checked["title"]) == (
+        "spoke",
+        "sample-looked",
+        "It is seven",
+    )
     Job.objects.update(user=make_user())
-    assert api.get(f"/schedules/check/{checked['id']}").status_code == 404
+    assert api.get(f"/checks/{checked['id']}").status_code == 404
     for model in (Schedule, Notification, Memory):
         assert not model.objects.exists()
     refused = api.post("/schedules/check", {"job": {"kind": "sample"}, "title": "{nothing}"})

@@ -35,7 +35,7 @@ def body_of(*channels: Channel, **overrides: Any) -> dict[str, Any]:
         "title": "Water the plants",
         "timing": {"dailyTime": {"hour": 14, "minute": 0}},
         "time_zone": "America/New_York",
-        "channels": [str(channel.id) for channel in channels],
+        "channel_ids": [str(channel.id) for channel in channels],
     } | overrides
 
 
@@ -43,8 +43,8 @@ def test_the_example_from_new_york_holds_across_the_change_of_the_clock(api: Api
     with clock_at(datetime(2026, 3, 7, 15, tzinfo=UTC)):
         made = api.post("/schedules", body_of(inbox)).json()
         upcoming = api.get(f"/schedules/{made['id']}/upcoming?count=2").json()["items"]
-    assert made["next_run"] == "2026-03-07T19:00:00Z"
-    assert [one["slot"] for one in upcoming] == ["2026-03-07T19:00:00Z", "2026-03-08T18:00:00Z"]
+    assert made["next_run_at"] == "2026-03-07T19:00:00Z"
+    assert [one["slot_at"] for one in upcoming] == ["2026-03-07T19:00:00Z", "2026-03-08T18:00:00Z"]
 
 
 def test_a_created_schedule_says_all_that_is_promised(api: Api, ada: User, inbox: Channel) -> None:
@@ -55,10 +55,10 @@ def test_a_created_schedule_says_all_that_is_promised(api: Api, ada: User, inbox
     assert answer["Location"] == f"/api/v1/schedules/{made['id']}"
     assert answer["ETag"] == '"1"'
     schedule = Schedule.objects.get(id=made["id"], user=ada)
-    assert made["next_run"] == schedule.next_fire_at.isoformat().replace("+00:00", "Z")  # type: ignore[union-attr]
+    assert made["next_run_at"] == schedule.next_fire_at.isoformat().replace("+00:00", "Z")  # type: ignore[union-attr]
     assert (made["type"], made["schedule_type"], made["cron_expression"]) == ("reminder", "daily", None)
-    assert (made["time_zone"], made["active"], made["last_run"]) == ("America/New_York", True, None)
-    assert made["created"] == made["updated"] == schedule.created_at.isoformat().replace("+00:00", "Z")
+    assert (made["time_zone"], made["active"], made["last_run_at"]) == ("America/New_York", True, None)
+    assert made["created_at"] == made["updated_at"] == schedule.created_at.isoformat().replace("+00:00", "Z")
     assert (made["category"], made["data"]) == ("plants", {"room": "kitchen"})
     assert api.get(answer["Location"].removeprefix("/api/v1")).json() == made
 
@@ -89,8 +89,8 @@ def test_a_patch_keeps_what_it_does_not_name_and_computes_the_next_run_afresh(ap
     before = api.get(f"/schedules/{made.id}").json()
     after = api("PATCH", f"/schedules/{made.id}", {"timing": {"dailyTime": {"hour": 23, "minute": 45}}}).json()
     changed = {name for name in before if before[name] != after[name]}
-    assert changed == {"timing", "description", "next_run", "version", "updated"}
-    assert after["next_run"].endswith("T23:45:00Z")
+    assert changed == {"timing", "description", "next_run_at", "version", "updated_at"}
+    assert after["next_run_at"].endswith("T23:45:00Z")
 
 
 def test_a_patch_of_the_title_moves_no_time_of_a_repeated_hour(api: Api, ada: User, inbox: Channel) -> None:
@@ -146,7 +146,26 @@ def test_what_is_read_can_be_written_back_and_changes_nothing(api: Api, ada: Use
     first = api.post("/schedules", written).json()
     assert {name: first[name] for name in written} == written
     again = api("PUT", f"/schedules/{first['id']}", {name: first[name] for name in ScheduleBody.model_fields}).json()
-    assert {name for name in first if first[name] != again[name]} <= {"version", "updated"}
+    assert {name for name in first if first[name] != again[name]} <= {"version", "updated_at"}
+
+
+def test_what_was_read_can_be_sent_back_and_changes_nothing(api: Api, made: Schedule) -> None:
+    read = api.get(f"/schedules/{made.id}").json()
+    answer = api("PUT", f"/schedules/{made.id}", read)
+    assert answer.json() == read, answer.content
+    assert api("PATCH", f"/schedules/{made.id}", {"title": read["title"]}).json() == read
+    assert api("PATCH", f"/schedules/{made.id}", {"title": "New"}).json()["version"] == read["version"] + 1
+    answer = api("PUT", f"/schedules/{made.id}", read | {"nonsense": 1})
+    errors = {one["field"]: one["code"] for one in answer.json()["errors"]}
+    assert errors == {"version": "read_only", "updated_at": "read_only", "nonsense": "extra_forbidden"}
+
+
+def test_runs_by_hand_are_counted_beside_those_of_the_timing(api: Api, made: Schedule) -> None:
+    api("PATCH", f"/schedules/{made.id}", {"max_count": 1})
+    ran = api.post(f"/schedules/{made.id}/run").json()
+    read = api.get(f"/schedules/{made.id}").json()
+    assert (read["fired_count"], read["last_run_at"] is None, read["state"]) == (1, False, "active")
+    assert ran["batch_id"] == ran["id"]
 
 
 def test_a_form_that_knows_no_data_keeps_it(api: Api, browser: Client, made: Schedule) -> None:
@@ -164,9 +183,9 @@ CHANGES: list[tuple[str, str, Any]] = [
     ("POST", "/pause", None),
     ("POST", "/resume", None),
     ("POST", "/run", None),
-    ("POST", "/snooze", {"until": "2999-01-01T00:00:00Z"}),
-    ("POST", "/skip", {"slot": "2999-01-01T00:00:00Z"}),
-    ("POST", "/unskip", {"slot": "2999-01-01T00:00:00Z"}),
+    ("POST", "/snooze", {"snooze_ends_at": "2999-01-01T00:00:00Z"}),
+    ("POST", "/skip", {"slot_at": "2999-01-01T00:00:00Z"}),
+    ("POST", "/unskip", {"slot_at": "2999-01-01T00:00:00Z"}),
 ]
 
 
@@ -186,37 +205,37 @@ def test_nobody_overwrites_a_change_that_they_have_not_seen(
 
 def test_pause_resume_and_snooze_say_the_state_that_follows(api: Api, made: Schedule) -> None:
     paused = api.post(f"/schedules/{made.id}/pause").json()
-    assert (paused["state"], paused["active"], paused["next_run"]) == ("paused", False, None)
-    refused = api.post(f"/schedules/{made.id}/snooze", {"until": "2999-01-01T00:00:00Z"})
+    assert (paused["state"], paused["active"], paused["next_run_at"]) == ("paused", False, None)
+    refused = api.post(f"/schedules/{made.id}/snooze", {"snooze_ends_at": "2999-01-01T00:00:00Z"})
     assert (refused.status_code, refused.json()["current"]) == (409, paused)
     assert api.post(f"/schedules/{made.id}/resume").json()["active"] is True
-    snoozed = api.post(f"/schedules/{made.id}/snooze", {"until": "2999-01-01T08:00:00Z"}).json()
-    assert (snoozed["snoozed_until"], snoozed["next_run"]) == ("2999-01-01T08:00:00Z", "2999-01-01T09:00:00Z")
-    late = api.post(f"/schedules/{made.id}/snooze", {"until": "2020-01-01T00:00:00Z"})
-    assert (late.status_code, late.json()["errors"][0]["field"]) == (422, "until")
+    snoozed = api.post(f"/schedules/{made.id}/snooze", {"snooze_ends_at": "2999-01-01T08:00:00Z"}).json()
+    assert (snoozed["snooze_ends_at"], snoozed["next_run_at"]) == ("2999-01-01T08:00:00Z", "2999-01-01T09:00:00Z")
+    late = api.post(f"/schedules/{made.id}/snooze", {"snooze_ends_at": "2020-01-01T00:00:00Z"})
+    assert (late.status_code, late.json()["errors"][0]["field"]) == (422, "snooze_ends_at")
 
 
 def test_a_slot_is_skipped_once_and_the_skip_undone(api: Api, made: Schedule) -> None:
-    slot = api.get(f"/schedules/{made.id}").json()["next_run"]
-    after = api.post(f"/schedules/{made.id}/skip", {"slot": slot}).json()["next_run"]
+    slot = api.get(f"/schedules/{made.id}").json()["next_run_at"]
+    after = api.post(f"/schedules/{made.id}/skip", {"slot_at": slot}).json()["next_run_at"]
     assert after > slot
-    assert api.post(f"/schedules/{made.id}/skip", {"slot": slot}).status_code == 409
+    assert api.post(f"/schedules/{made.id}/skip", {"slot_at": slot}).status_code == 409
     upcoming = api.get(f"/schedules/{made.id}/upcoming?count=2").json()["items"]
-    assert [(one["slot"], one["outcome"]) for one in upcoming] == [(slot, "skipped"), (after, "coming")]
+    assert [(one["slot_at"], one["outcome"]) for one in upcoming] == [(slot, "skipped"), (after, "coming")]
     assert upcoming[0]["causes"][0]["code"] == "asked"
-    assert api.post(f"/schedules/{made.id}/unskip", {"slot": slot}).json()["next_run"] == slot
-    assert api.post(f"/schedules/{made.id}/unskip", {"slot": slot}).status_code == 409
+    assert api.post(f"/schedules/{made.id}/unskip", {"slot_at": slot}).json()["next_run_at"] == slot
+    assert api.post(f"/schedules/{made.id}/unskip", {"slot_at": slot}).status_code == 409
 
 
 def test_a_run_is_recorded_and_explained_with_its_notification(api: Api, ada: User, made: Schedule) -> None:
     ran = api.post(f"/schedules/{made.id}/run")
-    assert (ran.status_code, ran.json()["outcome"], ran.json()["reason"]) == (202, "fired", "manual")
+    assert (ran.status_code, ran.json()["outcome"], ran.json()["reason"]["code"]) == (202, "fired", "manual")
     notification = Notification.objects.get(batch_id=ran.json()["id"], user=ada)
     assert api.get(f"/schedules/{made.id}/occurrences").json()["items"] == [ran.json()]
     [explained] = api.get(f"/schedules/{made.id}/explain").json()["items"]
     assert (explained["notification_id"], explained["notification_outcome"]) == (str(notification.id), "open")
     assert explained["causes"][0]["code"] == "manual"
-    assert api.get(f"/schedules/{made.id}").json()["fired_count"] == 0
+    assert api.get(f"/schedules/{made.id}").json()["fired_count"] == 1
 
 
 def test_a_deleted_schedule_is_gone_until_it_is_restored(api: Api, made: Schedule, settings: Settings) -> None:
@@ -268,13 +287,13 @@ def test_a_page_of_long_items_is_short_and_leads_to_the_rest(api: Api, ada: User
 def test_the_records_are_paged_by_their_slots(api: Api, made: Schedule) -> None:
     for day in range(5):
         fire.fire_due(made.next_fire_at + timedelta(days=day), [made.id])  # type: ignore[operator]
-    slots = [one["slot"] for one in api.get(f"/schedules/{made.id}/occurrences").json()["items"]]
+    slots = [one["slot_at"] for one in api.get(f"/schedules/{made.id}/occurrences").json()["items"]]
     assert slots == sorted(slots, reverse=True)
     for kind in ("occurrences", "explain"):
         paged, cursor = [], ""
         while cursor is not None:
             page = api.get(f"/schedules/{made.id}/{kind}?limit=2{cursor and '&cursor=' + cursor}").json()
-            paged += [one["slot"] for one in page["items"]]
+            paged += [one["slot_at"] for one in page["items"]]
             cursor = page["next"]
         assert paged == (slots if kind == "occurrences" else [])
     assert len(slots) == 5
@@ -291,9 +310,9 @@ def test_a_preview_saves_nothing_and_a_token_that_only_reads_may_ask_for_it(
     assert answer.status_code == 200
     said = answer.json()
     TypeAdapter(Preview).validate_json(answer.content)
-    assert [one["slot"] for one in said["runs"]] == ["2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"]
+    assert [one["slot_at"] for one in said["runs"]] == ["2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"]
     assert said["runs"][0]["note"]
-    assert (said["title"], said["lengths"][0]["channel"]) == ("Tea at 03:00", str(inbox.id))
+    assert (said["title"], said["lengths"][0]["channel_id"]) == ("Tea at 03:00", str(inbox.id))
     assert not Schedule.objects.exists()
     assert reading.post("/schedules", body).status_code == 403
 

@@ -30,7 +30,7 @@ def bob() -> User:
 def test_a_topic_is_made_read_changed_listed_and_deleted(api: Api, ada: User) -> None:
     made = api.post("/topics", NEWS)
     assert (made.status_code, made["Location"]) == (201, "/api/v1/topics/news")
-    assert made.json() | {"id": "", "created": ""} == NEWS | {
+    assert made.json() | {"id": "", "created_at": ""} == NEWS | {
         "id": "",
         "description": "",
         "title": "{data.title}",
@@ -38,7 +38,7 @@ def test_a_topic_is_made_read_changed_listed_and_deleted(api: Api, ada: User) ->
         "is_open": False,
         "subscribers": 0,
         "version": 1,
-        "created": "",
+        "created_at": "",
     }
     subscribe(Topic.objects.get(), *make_readers(2))
     changed = api("PATCH", "/topics/news", {"is_open": True})
@@ -154,25 +154,25 @@ def test_one_subscribes_chooses_channels_and_unsubscribes(api: Api, ada: User) -
     topic = make_topic(make_user(name="Bob"), is_open=True)
     channel = make_channel(ada, "email")
     assert [one["id"] for one in api.get("/subscriptions/topics").json()["items"]] == [str(topic.id)]
-    assert api("PUT", f"/subscriptions/{topic.id}", {"channels": []}).json()["channels"] == []
-    changed = api("PUT", f"/subscriptions/{topic.id}", {"channels": [str(channel.id)]}).json()
+    assert api("PUT", f"/subscriptions/{topic.id}", {"channel_ids": []}).json()["channel_ids"] == []
+    changed = api("PUT", f"/subscriptions/{topic.id}", {"channel_ids": [str(channel.id)]}).json()
     assert changed["topic"] == {"id": str(topic.id), "name": "News", "description": "", "by": "Bob"}
-    assert (changed["channels"], api.get("/subscriptions").json()["items"]) == ([str(channel.id)], [changed])
+    assert (changed["channel_ids"], api.get("/subscriptions").json()["items"]) == ([str(channel.id)], [changed])
     assert api("DELETE", f"/subscriptions/{topic.id}").status_code == 204
     assert api.get("/subscriptions").json()["items"] == []
 
 
 def test_neither_closed_topics_nor_anothers_channels_can_be_had(api: Api, bob: User) -> None:
     closed, topic = make_topic(bob), make_topic(bob, slug="open", is_open=True)
-    assert api("PUT", f"/subscriptions/{closed.id}", {"channels": []}).status_code == 404
+    assert api("PUT", f"/subscriptions/{closed.id}", {"channel_ids": []}).status_code == 404
     for wrong in (str(Channel.objects.get(user=bob).id), "x"):
-        refused = api("PUT", f"/subscriptions/{topic.id}", {"channels": [wrong]})
-        assert [one["field"] for one in refused.json()["errors"]] == ["channels"]
+        refused = api("PUT", f"/subscriptions/{topic.id}", {"channel_ids": [wrong]})
+        assert [one["field"] for one in refused.json()["errors"]] == ["channel_ids"]
     assert not Subscription.objects.exists()
 
 
 def test_a_token_without_the_scope_changes_nothing(ada: User) -> None:
     topic, api = make_topic(ada), Api(ada, ("read", "notifications"))
     assert api.post("/topics", NEWS).status_code == 403
-    assert api("PUT", f"/subscriptions/{topic.id}", {"channels": []}).status_code == 403
+    assert api("PUT", f"/subscriptions/{topic.id}", {"channel_ids": []}).status_code == 403
     assert api.get("/topics").status_code == 200

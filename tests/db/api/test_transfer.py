@@ -234,15 +234,15 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("reminders", {"timing": {"daily": {"time": "25:00"}}}, "timing.daily.time"),
     ("reminders", {"timing": {"cron": {"expression": "x"}}}, "timing.cron.expression"),
     ("reminders", {"time_zone": "Mars/Olympus"}, "time_zone"),
-    ("reminders", {"channels": ["nowhere"]}, "channels"),
-    ("reminders", {"channels": 5}, "channels"),
+    ("reminders", {"channel_ids": ["nowhere"]}, "channel_ids"),
+    ("reminders", {"channel_ids": 5}, "channel_ids"),
     ("reminders", {"escalate_after": "x"}, "escalate_after"),
     ("reminders", {"audience": {"kind": "everybody", "key": ""}}, "audience"),
     ("reminders", {"job": {"kind": "nothing"}}, "job.kind"),
     ("reminders", {"data": "x"}, "data"),
-    ("reminders", {"snoozed_until": "9999-12-31T23:59:59Z"}, "snoozed_until"),
+    ("reminders", {"snooze_ends_at": "9999-12-31T23:59:59Z"}, "snooze_ends_at"),
     ("rules", {"type_pattern": "order paid"}, "type_pattern"),
-    ("rules", {"channels": ["nowhere"]}, "channels"),
+    ("rules", {"channel_ids": ["nowhere"]}, "channel_ids"),
     ("rules", {"conditions": [{"field": "x", "operator": "?", "value": 1}]}, "conditions"),
     ("channels", {"kind": "pigeon"}, "kind"),
     ("channels", {"kind": "web_push"}, "kind"),
@@ -252,7 +252,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("connections", {"kind": "pigeon"}, "kind"),
     ("holidays", {"first": "2091-01-01"}, "last"),
     ("topics", {"slug": "not a slug"}, "slug"),
-    ("subscriptions", {"topic": "01890a5d-ac96-774b-bcce-b302099a8057"}, "topic"),
+    ("subscriptions", {"topic_id": "01890a5d-ac96-774b-bcce-b302099a8057"}, "topic_id"),
     ("inbound", {"scheme": "pigeon"}, "scheme"),
 ]
 
@@ -415,7 +415,7 @@ def test_an_entry_waits_for_another_change_of_its_person(
 ) -> None:
     """On a busy machine, another change may hold the lock for longer than a second."""
     inbox = {"id": "1", "kind": "inbox", "label": "Inbox", "fields": {}}
-    entry = {"title": "Rent", "channels": ["1"], "timing": {"daily": {"time": "09:00"}}, "time_zone": "UTC"}
+    entry = {"title": "Rent", "channel_ids": ["1"], "timing": {"daily": {"time": "09:00"}}, "time_zone": "UTC"}
     content = {"settings": {"name": "Bob", "time_zone": "UTC"}, "reminders": [entry]}
     file = {"format": export.FORMAT, "version": export.VERSION, "channels": [inbox], section: content[section]}
     lock, tries = sections.lock_in_transaction, []
@@ -460,13 +460,13 @@ def free(user: User) -> None:
 
 def test_very_many_unknown_fields_within_an_entry_are_one_fault(newcomer: User) -> None:
     many = {f"{number:x}": 0 for number in range(20_000)}
-    entry = {"title": "Rent", "channels": [], "id": "1", "timing": {"daily": many}, "job": many}
+    entry = {"title": "Rent", "channel_ids": [], "id": "1", "timing": {"daily": many}, "job": many}
     outcome = load.load(newcomer, {"format": export.FORMAT, "version": export.VERSION, "reminders": [entry]})
     assert sorted(one.field for one in outcome.troubles) == ["job", "timing.daily"]
 
 
 def test_an_import_stops_after_fifty_faults_and_says_so(newcomer: User) -> None:
-    entries = [{"title": "", "channels": [], "id": str(number)} for number in range(200)]
+    entries = [{"title": "", "channel_ids": [], "id": str(number)} for number in range(200)]
     file = {
         "format": export.FORMAT,
         "version": export.VERSION,

@@ -94,5 +94,5 @@ def test_the_api_answers_with_it_and_404_for_others(ada: User) -> None:
     make_rule(ada)
     happen(ada, correlation_id=chain)
     answer = Api(ada).get(f"/trace/{chain}")
-    assert [row["kind"] for row in answer.json()["rows"]] == ["event", "delivery"]
+    assert [row["kind"] for row in answer.json()["items"]] == ["event", "delivery"]
     assert Api(make_user()).get(f"/trace/{chain}").status_code == 404

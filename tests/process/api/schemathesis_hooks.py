@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import schemathesis
 
-# {"path": {"schedule_id": [ids], …}, "channels": [ids]}
+# {"path": {"schedule_id": [ids], …}, "channel_ids": [ids]}
 _THERE = json.loads(os.environ["SCHEMATHESIS_ROWS"])
 _chance = random.Random(int(os.environ["SCHEMATHESIS_SEED"]))
 _VALID = {
@@ -23,7 +23,7 @@ _VALID = {
     "in_order": False,
     "escalate_after": None,
     "stale_after": None,
-    "until": "2090-03-15T09:00:00Z",
+    "snooze_ends_at": "2090-03-15T09:00:00Z",
     "send_at": None,
     "kind": "email",
     "fields": {"address": "ada@example.net"},
@@ -54,8 +54,7 @@ def map_case(_context: Any, case: Any) -> Any:
         for name in case.path_parameters or {}:
             if _chance.random() < 0.5:  # the others are nobody's, and get 404
                 case.path_parameters[name] = _chance.choice(_THERE["path"][name])
-        for name in ("cursor", "after"):
-            (case.query or {}).pop(name, None)
+        (case.query or {}).pop("cursor", None)
         case.body = _with_small_numbers(case.body)
         for body in case.body if isinstance(case.body, list) else [case.body]:
             if isinstance(body, dict):
@@ -66,10 +65,10 @@ def map_case(_context: Any, case: Any) -> Any:
 def _fit(body: dict[str, Any]) -> None:
     if isinstance(body.get("rule"), dict):
         _fit(body["rule"])
-    if "channels" in body:
-        body["channels"] = _THERE["channels"]
-    if body.get("channel") is not None:
-        body["channel"] = _chance.choice(_THERE["path"]["channel_id"])
+    if "channel_ids" in body:
+        body["channel_ids"] = _THERE["channel_ids"]
+    if body.get("channel_id") is not None:
+        body["channel_id"] = _chance.choice(_THERE["path"]["channel_id"])
     if "topic" in body:
         body["topic"] = None
     if _chance.random() < 0.5:  # the others show that what cannot be read is refused

@@ -63,7 +63,12 @@ def carillon(*arguments: str, home: Path, given: str = "", **variables: str) -> 
 
 def test_a_schedule_through_its_life(client: Client, ada: User) -> None:
     channel = str(make_channel(ada).id)
-    fields: Any = {"title": "Plants", "timing": {"daily": {"time": "09:00"}}, "channels": [channel], "time_zone": "UTC"}
+    fields: Any = {
+        "title": "Plants",
+        "timing": {"daily": {"time": "09:00"}},
+        "channel_ids": [channel],
+        "time_zone": "UTC",
+    }
     assert len(client.schedules.preview(**fields, count=3)["runs"]) == 3
     made = client.schedules.create(**fields)
     assert client.schedules.read(made["id"])["title"] == "Plants"
@@ -73,12 +78,12 @@ def test_a_schedule_through_its_life(client: Client, ada: User) -> None:
         client.schedules.change(made["id"], made["version"], title="Lost")
     assert (caught.value.status, caught.value.document["current"]["title"]) == (412, "The plants")
     assert client.schedules.replace(made["id"], **fields | {"urgent": True})["urgent"]
-    slot = changed["next_run"]
+    slot = changed["next_run_at"]
     assert slot is not None
-    assert client.schedules.skip(made["id"], slot)["next_run"] != slot
-    assert client.schedules.unskip(made["id"], slot)["next_run"] == slot
-    assert client.schedules.snooze(made["id"], timezone.now() + timedelta(days=2))["snoozed_until"]
-    assert client.schedules.resume(made["id"])["snoozed_until"] is None
+    assert client.schedules.skip(made["id"], slot)["next_run_at"] != slot
+    assert client.schedules.unskip(made["id"], slot)["next_run_at"] == slot
+    assert client.schedules.snooze(made["id"], timezone.now() + timedelta(days=2))["snooze_ends_at"]
+    assert client.schedules.resume(made["id"])["snooze_ends_at"] is None
     assert client.schedules.pause(made["id"])["state"] == "paused"
     assert client.schedules.resume(made["id"])["state"] == "active"
     occurrence = client.schedules.run(made["id"])
@@ -110,7 +115,7 @@ def test_events_and_rules(client: Client, ada: User) -> None:
         "name": "Orders",
         "type_pattern": "order.*",
         "title": "Order",
-        "channels": [str(make_channel(ada).id)],
+        "channel_ids": [str(make_channel(ada).id)],
     }
     assert client.rules.preview(event={"type": "order.paid"}, **fields)["rings"]
     made = client.rules.create(**fields)
@@ -164,7 +169,7 @@ def test_an_event_its_replay_and_its_trace(client: Client, ada: User) -> None:
     assert [one["outcome"] for one in client.events.read(event)["effects"]] == ["silent"]
     again = client.events.replay(event)
     assert [one["id"] for one in client.events.list("order.paid")] == [again, event]
-    assert [(row["id"], len(row["tries"])) for row in client.events.trace(event)["rows"]] == [(event, 1), (again, 0)]
+    assert [(row["id"], len(row["tries"])) for row in client.events.trace(event)["items"]] == [(event, 1), (again, 0)]
 
 
 def test_channels(client: Client, ada: User) -> None:
@@ -202,7 +207,7 @@ def test_the_commands(web: Web, token: str, ada: User, tmp_path: Path) -> None:
     assert [one["title"] for one in run("reminders", "--json")] == ["Beer", "Tax", "Rent", "Water the plants"]
     assert run("reminders", "--search", "plants").count("\n") == 1
     sent = run("send", "Done", "--channel", "inbox", "--json")
-    assert len(sent["deliveries"]) == 1
+    assert len(sent["delivery_ids"]) == 1
     event = "0f0c2a52-6f0f-4f2a-9d0e-3b0f4b5e6a71"
     assert run("publish", "order.paid", "--data", '{"order_id": 7}', "--id", event, "--json") == {"id": event}
     make_rule(ada, name="Orders")
@@ -217,7 +222,7 @@ def test_the_commands(web: Web, token: str, ada: User, tmp_path: Path) -> None:
     assert run("events") == f"{event}  order.paid: pending\n"
     assert run("events", "--type", "other.came", "--json") == run("events", "--limit", "0", "--json") == []
     assert run("trace", event).split() == ["0.000", "s", "events", "order.paid:", "pending"]
-    assert [row["id"] for row in run("trace", event, "--json")["rows"]] == [event]
+    assert [row["id"] for row in run("trace", event, "--json")["items"]] == [event]
     [letter] = run("dead-letters", "--json")
     assert letter["state"] == "dead"
     assert run("dead-letters", "--cause", "nothing").count("\n") == 1
@@ -249,7 +254,7 @@ def test_a_list_reads_the_pages_that_it_needs(client: Client, ada: User) -> None
     channel = str(make_channel(ada).id)
     for number in range(53):
         timing = {"cron": {"expression": f"{number} 9 * * *"}}
-        client.schedules.create(title=f"Number {number}", timing=timing, channels=[channel])
+        client.schedules.create(title=f"Number {number}", timing=timing, channel_ids=[channel])
     titles = [one["title"] for one in client.schedules.list(search="Number")]
     assert titles == [f"Number {number}" for number in reversed(range(53))]
     assert next(client.schedules.list(due_before=timezone.now() + timedelta(days=2)))["title"] == "Number 52"
@@ -257,15 +262,15 @@ def test_a_list_reads_the_pages_that_it_needs(client: Client, ada: User) -> None
 
 def test_a_refusal_names_each_field(client: Client) -> None:
     with pytest.raises(Problem) as caught:
-        client.schedules.create(title="", timing={"daily": {"time": "nine"}}, channels=[])
+        client.schedules.create(title="", timing={"daily": {"time": "nine"}}, channel_ids=[])
     assert (caught.value.status, caught.value.code) == (422, "invalid")
-    assert {field for field, _ in caught.value.errors} >= {"title", "timing.daily.time", "channels"}
+    assert {field for field, _ in caught.value.errors} >= {"title", "timing.daily.time", "channel_ids"}
 
 
 def test_a_create_whose_answer_is_lost_is_repeated_and_made_once(client: Client, web: Web, ada: User) -> None:
     """The server is killed while the client waits, and comes back; the key of the first try finds what it made."""
     channel = str(make_channel(ada).id)
-    fields: Any = {"title": "Rent", "timing": {"daily": {"time": "09:00"}}, "channels": [channel]}
+    fields: Any = {"title": "Rent", "timing": {"daily": {"time": "09:00"}}, "channel_ids": [channel]}
     first = client.schedules.create(**fields, key="rent")
     web.kill()
     web.child.stop(0.0)
@@ -277,7 +282,9 @@ def test_a_create_whose_answer_is_lost_is_repeated_and_made_once(client: Client,
 
 
 def test_each_post_carries_a_key(client: Client, ada: User) -> None:
-    made = client.schedules.create(title="Rent", timing={"intervalMinutes": 30}, channels=[str(make_channel(ada).id)])
+    made = client.schedules.create(
+        title="Rent", timing={"intervalMinutes": 30}, channel_ids=[str(make_channel(ada).id)]
+    )
     client.schedules.pause(made["id"])
     assert StoredAnswer.objects.count() == 2
 

@@ -31,7 +31,7 @@ class Caller:
             "title": "Rent",
             "timing": {"monthly": {"day": 1, "time": "09:00"}},
             "time_zone": "UTC",
-            "channels": [str(make_channel(person).id)],
+            "channel_ids": [str(make_channel(person).id)],
         }
 
     def create(self, web: Web, title: str, key: str) -> Answer:

@@ -99,7 +99,7 @@ def make_rows(person: User) -> dict[str, Any]:
         "path": ids
         | {"event_id": [str(event.key)], "correlation_id": [str(event.correlation_id)]}
         | {"slug": [one.slug for one in topics], "batch_id": [str(one.notification.batch_id) for one in sent]},
-        "channels": [str(inbox.id)],
+        "channel_ids": [str(inbox.id)],
     }
 
 

@@ -89,7 +89,7 @@ def test_each_act_on_a_schedule_is_recorded_once(ada: User) -> None:
     occurrence = schedule.occurrences.get(scheduled_for=NINE)
     assert fired.data == {
         "schedule_id": str(schedule.id),
-        "slot": "2026-06-02T09:00:00Z",
+        "slot_at": "2026-06-02T09:00:00Z",
         "correlation_id": str(occurrence.id),
         "reason": "",
     }

@@ -51,12 +51,12 @@ SENT = (
     {"webhook-id": str(KEY)},
     {
         "type": "notification",
-        "timestamp": "2026-03-29T07:00:00+00:00",
+        "timestamp": "2026-03-29T07:00:00Z",
         "data": {
             "id": str(KEY),
             "subject": "Water the plants",
             "body": "The ferns too. ☂",
-            "slot": "2026-03-29T07:00:00+00:00",
+            "slot_at": "2026-03-29T07:00:00Z",
             "recipient": "Ada",
             "answer_url": None,
             "unsubscribe_url": None,
@@ -122,7 +122,7 @@ def test_a_generated_secret_verifies(receiver: HTTPReceiver) -> None:
 def test_a_message_without_a_slot_has_the_time_of_sending(receiver: HTTPReceiver) -> None:
     WEBHOOK.send(make_message(slot=None), destination(receiver.origin))
     document = json.loads(receiver.requests[0].body)
-    assert document["data"]["slot"] is None
+    assert document["data"]["slot_at"] is None
     assert abs(datetime.fromisoformat(document["timestamp"]) - datetime.now(UTC)) < timedelta(seconds=5)
 
 
