@@ -142,9 +142,8 @@ class Schedule(models.Model):
     snoozed_until = models.DateTimeField(null=True, blank=True, help_text=gettext_lazy("Nothing is sent before this."))
     last_fired_at = models.DateTimeField(null=True, blank=True)
     fired_count = models.PositiveIntegerField(default=0)
-    manual_count = models.PositiveIntegerField(
-        default=0, db_default=0, editable=False, help_text=gettext_lazy("Runs by hand, which max_count does not count.")
-    )
+    # Runs by hand, which `max_count` does not count.
+    manual_count = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     # Named: the default, "schedule", would hide the property of that name on PeriodicTask.
     periodic_task = models.OneToOneField(
         PeriodicTask, null=True, blank=True, on_delete=models.SET_NULL, related_name="mirrored_schedule", editable=False

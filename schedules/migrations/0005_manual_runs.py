@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='schedule',
             name='manual_count',
-            field=models.PositiveIntegerField(db_default=0, default=0, editable=False, help_text='Runs by hand, which max_count does not count.'),
+            field=models.PositiveIntegerField(db_default=0, default=0, editable=False),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='occurrence',

@@ -119,9 +119,9 @@ def test_the_api_makes_shows_changes_and_removes(ada: User) -> None:
     assert STANDARD not in made.content.decode()
     assert api("PUT", path, {"label": "Store", "scheme": "standard"}).json()["label"] == "Store"
     assert InboundAddress.objects.get().secrets()["secret"] == STANDARD
-    assert api.get(f"{path}/requests").json() == {"items": []}
+    assert api.get(f"{path}/requests").json() == {"items": [], "next": None}
     assert api("DELETE", path).status_code == 204
-    assert api.get("/inbound").json() == {"items": []}
+    assert api.get("/inbound").json() == {"items": [], "next": None}
 
 
 def test_a_person_has_so_many_addresses_at_most(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

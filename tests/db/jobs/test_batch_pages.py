@@ -94,7 +94,7 @@ def test_the_api_reads_lists_cancels_and_replays_batches(staff: User) -> None:
     read = api("GET", f"/batches/{batch.id}").json()
     assert (read["pending"], read["failed"], read["total"], read["percent"]) == (1, 1, 2, 50.0)
     assert (read["title"], read["audience"]) == ("We move", {"kind": "everybody", "key": ""})
-    assert (read["state"], read["size"], read["told"], read["ended"]) == ("told", 2, 2, None)
+    assert (read["state"], read["size"], read["told"], read["ended_at"]) == ("told", 2, 2, None)
     assert api("GET", "/batches").json()["items"] == [read]
     assert api("GET", f"/batches?origin={batch.id}").json()["items"] == []
     assert api("POST", f"/batches/{batch.id}/replay").json() == {"replayed": 1}
@@ -122,8 +122,10 @@ def test_the_batch_of_a_topic_does_not_tell_its_owner_who_has_an_account(ada: Us
     documents, pages = [], []
     for batch in told:
         document = api("GET", f"/batches/{batch.id}").json()
-        documents.append({name: document[name] for name in document.keys() - {"id", "audience", "started", "ended"}})
-        assert document["ended"] is not None
+        documents.append(
+            {name: document[name] for name in document.keys() - {"id", "audience", "started_at", "ended_at"}}
+        )
+        assert document["ended_at"] is not None
         assert api("POST", f"/batches/{batch.id}/replay").status_code == 409
         said = shown(page, f"/batches/{batch.id}/progress/").split("Ended")[0]
         pages.append(said.replace(str(batch.id), ""))

@@ -86,7 +86,7 @@ def test_a_feed_that_brings_nothing_for_long_is_told_once_and_on_its_page_and_ov
     _row, token = tokens.create(schedule.user, "Test", tuple(tokens.SCOPES), None)
     client = Client(headers={"Authorization": f"Bearer {token}"})
     items = client.get(f"/api/v1/schedules/{schedule.id}/occurrences").json()["items"]
-    assert datetime.fromisoformat(items[0]["check"]["silent_since"]) == since
+    assert datetime.fromisoformat(items[0]["check"]["silent_started_at"]) == since
     assert "It has brought nothing since" in signed_in(schedule.user).get(f"/reminders/{schedule.id}/").text
 
 

@@ -296,7 +296,7 @@ def test_resuming_a_rule_that_cannot_be_read_any_more_quarantines_it(schedule: S
 
 def test_every_edit_sets_the_time_of_change_and_firing_does_not(schedule: Schedule) -> None:
     acts = [
-        lambda now: edit_schedule(schedule, now, version=1),
+        lambda now: edit_schedule(schedule, now, version=1, title="Tea"),
         lambda now: editing.skip_next(schedule.id, Schedule.objects.get().next_fire_at, now),  # type: ignore[arg-type]
         lambda now: editing.snooze(schedule.id, now + DAY, now),
         lambda now: editing.pause(schedule.id, now),

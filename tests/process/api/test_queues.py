@@ -110,7 +110,7 @@ def test_a_waiting_pull_answers_within_200_ms_of_a_new_message(web: Web) -> None
                 sent = sender.notifications.send(f"Message {number}", [queue.id])
                 [message], answered = pulled.result()
                 times.append(answered - started)
-                assert [message["id"]] == sent["deliveries"]
+                assert [message["id"]] == sent["delivery_ids"]
                 assert client.queues.ack(queue.id, [message["lease_id"]])[0]["result"] == "acked"
     assert min(times) < 0.2 and sorted(times)[len(times) // 2] < 2, times
 

@@ -32,10 +32,10 @@ def test_checks_of_a_slow_host_wait_for_a_worker_and_hold_up_no_page(broker: red
 
         def ask(method: str, path: str, token: str, body: object = None) -> Answer:
             headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-            return web.ask(method, f"/api/v1/schedules/check{path}", body and json.dumps(body), **headers)
+            return web.ask(method, f"/api/v1{path}", body and json.dumps(body), **headers)
 
         with ThreadPoolExecutor(80) as pool:
-            asked = [pool.submit(ask, "POST", "", token, job) for token in people * 10]
+            asked = [pool.submit(ask, "POST", "/schedules/check", token, job) for token in people * 10]
             assert web.ask("GET", "/healthz").status == 200
             statuses = {one.result().status for one in asked}
         assert 202 in statuses and statuses <= {202, 409, 429, 503}  # 409: two of a person at a time
@@ -48,9 +48,9 @@ def test_checks_of_a_slow_host_wait_for_a_worker_and_hold_up_no_page(broker: red
         worker.start()
         try:
             token = tokens.create(make_user(), "Test", ["read", "schedules"], None)[1]
-            found = json.loads(ask("POST", "", token, job).text)
-            wait_until(lambda: json.loads(ask("GET", f"/{found['id']}", token).text)["outcome"] != "checking")
-            found = json.loads(ask("GET", f"/{found['id']}", token).text)
+            found = json.loads(ask("POST", "/schedules/check", token, job).text)
+            wait_until(lambda: json.loads(ask("GET", f"/checks/{found['id']}", token).text)["outcome"] != "checking")
+            found = json.loads(ask("GET", f"/checks/{found['id']}", token).text)
         finally:
             worker.stop(10.0)
     assert (found["outcome"], found["title"], len(source.requests)) == ("spoke", "It is 200", 1)
