@@ -10,7 +10,6 @@ from django.views import defaults
 from api.protocol.problems import damaged_row
 from common.database.postgres import is_outage
 from config.environment import engine_urls
-from people import damage
 
 _RETRY_AFTER = 10  # seconds
 
@@ -33,6 +32,8 @@ def wait_briefly() -> None:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """The page for an uncaught error: 503 while the database is down, 409 where a row is damaged, else 500."""
+    from people import damage  # models: `wait_briefly` is called before they can be read
+
     error = sys.exc_info()[1]
     if not is_outage(error):
         if (found := damage.find(request, error)) is None:
