@@ -96,7 +96,7 @@ def test_the_api_reads_lists_cancels_and_replays_batches(staff: User) -> None:
     assert (read["title"], read["audience"]) == ("We move", {"kind": "everybody", "key": ""})
     assert (read["state"], read["size"], read["told"], read["ended_at"]) == ("told", 2, 2, None)
     assert api("GET", "/batches").json()["items"] == [read]
-    assert api("GET", f"/batches?origin={batch.id}").json()["items"] == []
+    assert api("GET", f"/batches?origin_id={batch.id}").json()["items"] == []
     assert api("POST", f"/batches/{batch.id}/replay").json() == {"replayed": 1}
     assert api("POST", f"/batches/{batch.id}/cancel").status_code == 200
     progress.cancel_parts()
