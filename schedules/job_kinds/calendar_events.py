@@ -135,7 +135,7 @@ def follow(
             yield Followed(event, key, problem=str(_PROBLEMS["no-date"]))
         else:
             yield from (Followed(event, own, entry) for own, entry in found)
-            if wishes.uses_alarms:
+            if wishes.uses_alarms and any(entry for _own, entry in found):
                 yield from [Followed(event, key, problem=str(_PROBLEMS["more-alarms"]))] * event.more_alarms
         finally:
             left += max(0, work.left)

@@ -135,7 +135,7 @@ class _Reader:
             self._due(event, component)
             return
         # A date of a series that changes in another way stays at its time.
-        event.start = event.start or event.instance
+        event.start = event.start or self._one(component, "RECURRENCE-ID")
         if event.start is None:
             raise ValueError("no date")
         event.alarms = self._alarms(event, component, event.start, "DTEND")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _QUOTES = ('"', "“", "„", "«")
 _SKIPPED = {"the", "of", "at", "las", "on", "in", "a"}
-_MARKS = {"stop", "and", "dash", "open", "close", "slash", "plus"}
+_MARKS = {"stop", "and", "dash", "open", "close", "slash", "plus", "near"}
 _FUZZY = {"weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
 _LONG = 6
 _SHORTEST = 5
@@ -75,6 +75,7 @@ def _kinds(piece: Piece, said: Said) -> set[str]:
         "ordinary": not kinds - {"label"} and len(text) > 2 and text.isalpha(),
         "share": said.every and text.replace(" ", "") in ("1/2", "1/3", "2/3", "1/4", "3/4"),
         "fit": said.times and "part" in kinds and all(_is_in(one, piece.kinds["part"]) for one in said.times),
+        "untimed": "loose" in kinds and not (said.times or said.every),
         "exact": day and day.exact and kinds & {"am", "weakday", "weakmonth"},
     }
     return kinds | {flag for flag, is_so in flags.items() if is_so}

@@ -105,10 +105,12 @@ def test_a_rule_of_vcalendar_1_0_may_have_no_end_and_none_is_guessed() -> None:
 
 
 def test_alarms_that_are_not_taken_are_counted() -> None:
-    result = found(file(one(Z, *(alarm(f"TRIGGER:-PT{minutes}M") for minutes in range(12)))))
+    alarms = [alarm(f"TRIGGER:-PT{minutes}M") for minutes in range(12)]
+    result = found(file(one(Z, *alarms)))
     assert len(result.entries) == 10
     assert result.unfit == [("Dentist", "Of an event's alarms, the first ten are taken.")] * 2
-    assert found(file(one(Z, *(alarm(f"TRIGGER:-PT{one}M") for one in range(12)))), uses_alarms=False).unfit == []
+    assert found(file(one(Z, *alarms)), uses_alarms=False).unfit == []
+    assert found(file(one("DTSTART:20250105T090000Z", *alarms))).unfit == []
 
 
 @pytest.mark.parametrize(
