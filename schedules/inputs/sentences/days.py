@@ -54,6 +54,8 @@ class Clock:
 
     def within(self, part: str) -> Clock | None:
         """The time of day in that part; its hour is 24 or more on the next day."""
+        if self.is_open and self.hour == 12 and part == "morning":
+            return None  # midnight to some, noon to others
         _default, first, last, _own = PARTS[part]
         hours = {self.hour % 12 + add for add in (0, 12, 24)} if self.is_open else {self.hour, self.hour + 24}
         found = [hour for hour in sorted(hours) if first <= hour < last]

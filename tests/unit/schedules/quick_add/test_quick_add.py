@@ -123,6 +123,7 @@ def test_a_time_of_another_language_is_no_title(line: str, language: str, word: 
             for line in ("Müll Sa./So. 8 Uhr", "Müll an Feiertagen 8 Uhr", "Müll vierzehntägig samstags 8 Uhr")
         ),
         *((line, "es") for line in ("basura mar. 9:00", "basura L-V 9:00", "basura a las 9 hora de Londres")),
+        *((line, "es") for line in ("llamar a las 12 de la mañana", "llamar mañana a las 9 aprox")),
     ],
 )
 def test_days_and_zones_that_are_not_understood_do_not_become_words_of_the_title(line: str, language: str) -> None:
