@@ -29,7 +29,7 @@ class Registry(Generic[T]):
     @cached_property
     def by_name(self) -> dict[str, T]:
         """In the order in which pages list them."""
-        found: list[T] = []
+        objects: list[T] = []
         for package in self._packages:
             for module_info in iter_modules(import_module(package).__path__):
                 module = import_module(f"{package}.{module_info.name}")
@@ -39,8 +39,8 @@ class Registry(Generic[T]):
                         continue
                     if (name := getattr(value, self._key)) != module_info.name:
                         raise TypeError(f"{module.__name__} defines “{name}”: use the same name.")
-                    found.append(value())
-        return {getattr(one, self._key): one for one in sorted(found, key=lambda one: (one.position, one.label))}
+                    objects.append(value())
+        return {getattr(one, self._key): one for one in sorted(objects, key=lambda one: (one.position, one.label))}
 
     def all(self) -> list[T]:
         return list(self.by_name.values())

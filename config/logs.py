@@ -72,7 +72,7 @@ class RedactingFormatter(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         # Redacted first: some patterns need the ends of lines.
-        return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], redact(super().formatMessage(record)))
+        return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], redact(super().formatMessage(record)))
 
     def format(self, record: logging.LogRecord) -> str:
         if getattr(record, "status_code", 500) < 500:

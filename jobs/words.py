@@ -82,7 +82,6 @@ def check(outcome: str, reason: str) -> str:
 
 
 def checked(outcome: str, reason: str) -> str:
-    """Return the result of Check now in words."""
     return _CHECKED[outcome].format(reason=_sentence(reason))
 
 
@@ -92,5 +91,4 @@ def _sentence(evidence: str) -> str:
 
 
 def page_of(origin_id: UUID | None) -> str:
-    """The address of the reminder's page."""
     return settings.BASE_URL if origin_id is None else settings.BASE_URL + reverse("schedules:detail", args=[origin_id])

@@ -65,7 +65,6 @@ def check(subject: UUID, typed: str, now: datetime) -> bool:
 
 
 def forget(subject: UUID) -> None:
-    """Invalidate the code for `subject`."""
     Code.objects.filter(subject=subject).delete()
 
 

@@ -72,7 +72,6 @@ def refuse(address: str) -> None:
 
 
 def allow(address: str) -> None:
-    """Undo `refuse`."""
     RefusedMailbox.objects.filter(mailbox=mailbox(address)).delete()
 
 

@@ -128,8 +128,8 @@ class FactorFirst(MiddlewareMixin):
             for name in filter(_PASSWORD.fullmatch, list(typed)):
                 del typed[name]
             request.POST = typed  # type: ignore[assignment]
-            asked: HttpResponse = suspend_request(request, reverse("account_reauthenticate"))
-            return asked
+            question: HttpResponse = suspend_request(request, reverse("account_reauthenticate"))
+            return question
         guarded = name.startswith("mfa_") or name in _GUARDED
         if not guarded or not request.user.is_authenticated or name in _SHOWN_AT:
             return None

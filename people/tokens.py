@@ -76,11 +76,11 @@ def find(token: str) -> ApiToken | None:
     """
     if (row := postgres.execute(_FIND, {"hashed": hashed(token)}).fetchone()) is None:
         return None
-    found = postgres.instance(ApiToken, row)
-    found.user = postgres.instance(User, row[len(ApiToken._meta.concrete_fields) :])
-    if settings.SECOND_FACTOR_FOR_STAFF and found.user.is_staff and not second_factor.is_set_up(found.user):
+    valid = postgres.instance(ApiToken, row)
+    valid.user = postgres.instance(User, row[len(ApiToken._meta.concrete_fields) :])
+    if settings.SECOND_FACTOR_FOR_STAFF and valid.user.is_staff and not second_factor.is_set_up(valid.user):
         return None
-    return found
+    return valid
 
 
 def record_use(token: ApiToken, now: datetime) -> None:

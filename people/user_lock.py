@@ -74,7 +74,6 @@ def is_dry_run() -> bool:
 
 @contextmanager
 def lock_user(user: User) -> Iterator[None]:
-    """Open a transaction that locks the person's row."""
     with transaction.atomic():
         lock_in_transaction(user)
         yield

@@ -97,8 +97,8 @@ class Done:
 
 def groups(which: Which) -> list[Group]:
     """Every cause among the letters, newest letter first."""
-    found = which.rows().order_by().values_list("cause")
-    counted = found.annotate(letters=Count("*"), first=Min("settled_at"), last=Max("settled_at"))
+    by_cause = which.rows().order_by().values_list("cause")
+    counted = by_cause.annotate(letters=Count("*"), first=Min("settled_at"), last=Max("settled_at"))
     ends = {cause: (count, first, last) for cause, count, first, last in counted}
     newest = [row.id for row in query(which.kind.sql(_NEWEST), [column(ends)])]
     examples = Which(which.kind).rows().filter(pk__in=newest).order_by("-settled_at")
@@ -137,10 +137,10 @@ def replay(
     `skip` selects letters to leave alone (see `stale`); they stay dead letters.
     """
     kind = kind_of(rows.model)
-    held = locked(rows if skip is None else rows.exclude(skip))
+    letters = locked(rows if skip is None else rows.exclude(skip))
     stale_ones = 0 if skip is None else rows.filter(skip).count()
-    changed = set(manual.replay(kind.model, held, 60 / per_minute if per_minute else 0.0))
-    again = [key for key in held if key in changed]
+    changed = set(manual.replay(kind.model, letters, 60 / per_minute if per_minute else 0.0))
+    again = [key for key in letters if key in changed]
     pulled = set(kind.model._default_manager.filter(pk__in=again, wake_at=None).values_list("pk", flat=True))
     kind.pulled_again(pulled)
     sent = again[: 1 if per_minute else PUBLISHED_AT_ONCE]
@@ -169,10 +169,10 @@ def discard(
     what: Intervention.What = _WHAT.DISCARDED,
 ) -> Done:
     """Nothing is done, and each keeps the reason: not needed (DISCARDED), or dealt with otherwise (FIXED)."""
-    kind, held = kind_of(rows.model), locked(rows)
-    manual.discard(kind.model, held, Reason(_REASONS[what], said=reason))
+    kind, letters = kind_of(rows.model), locked(rows)
+    manual.discard(kind.model, letters, Reason(_REASONS[what], said=reason))
     made = Intervention(what=what, which=which, cause=cause, reason=reason)
-    return Done(held, 0, record(made, who, kind, held))
+    return Done(letters, 0, record(made, who, kind, letters))
 
 
 def locked(rows: QuerySet[Any]) -> list[UUID]:
@@ -183,8 +183,8 @@ def locked(rows: QuerySet[Any]) -> list[UUID]:
     kind = kind_of(rows.model)
     wanted = Which(kind).rows().filter(pk__in=rows.values("pk"))
     manual.lock_parents(kind.model, wanted)
-    held = wanted.order_by("pk").select_for_update(no_key=True).values_list("settled_at", "pk")
-    return [key for _, key in sorted(held)]
+    rows_locked = wanted.order_by("pk").select_for_update(no_key=True).values_list("settled_at", "pk")
+    return [key for _, key in sorted(rows_locked)]
 
 
 def record(
@@ -212,5 +212,4 @@ def touched_by(intervention: Intervention) -> QuerySet[Any]:
 
 
 def progress(intervention: Intervention) -> dict[str, int]:
-    """Return the amount of its work in each state."""
     return dict(touched_by(intervention).order_by().values_list("state").annotate(Count("pk")))

@@ -81,8 +81,8 @@ def waiting() -> list[Any]:
 
 def causes(lines: int) -> list[Any]:
     """The causes of the dead letters that wait, of all kinds: `count`, the `last` one and its reason; most first."""
-    found = query(_of_all(_CAUSES), {"lines": lines, "most": MOST})
-    return sorted(found, key=lambda row: (-row.count, row.kind, row.cause))[:lines]
+    rows = query(_of_all(_CAUSES), {"lines": lines, "most": MOST})
+    return sorted(rows, key=lambda row: (-row.count, row.kind, row.cause))[:lines]
 
 
 def _of_all(statement: str) -> str:

@@ -31,9 +31,9 @@ def send(now: datetime) -> int:
     called. An email that may have gone is not sent again: tomorrow's lists everything that still waits. Raises OSError
     when the mail server refused one; the next call writes to those who got none.
     """
-    found = [group for kind in KINDS.values() for group in groups(Which(kind))]
+    waiting = [group for kind in KINDS.values() for group in groups(Which(kind))]
     unserved = served_queues.unserved()
-    if not found and not unserved:
+    if not waiting and not unserved:
         return 0
     new = sum(Which(kind, since=now - timedelta(days=1)).rows().count() for kind in KINDS.values())
     written, refused = 0, None
@@ -45,7 +45,7 @@ def send(now: datetime) -> int:
             if not fresh:
                 continue
             with languages.override(reader.language):
-                subject, body = _words(found, unserved, new)
+                subject, body = _words(waiting, unserved, new)
             try:
                 post.send_messages([Mail(subject, body, reader.email)])
             except (ValueError, MessageError) as error:  # an address that no header can hold stops nobody else's mail
@@ -63,8 +63,8 @@ def send(now: datetime) -> int:
     return written
 
 
-def _words(found: Sequence[Group], unserved: list[str], new: int) -> tuple[str, str]:
-    waiting = sum(group.count for group in found)
+def _words(groups: Sequence[Group], unserved: list[str], new: int) -> tuple[str, str]:
+    waiting = sum(group.count for group in groups)
     lines = [
         _("%(count)s since %(first)s UTC, %(handler)s: %(reason)s")
         % {
@@ -73,11 +73,11 @@ def _words(found: Sequence[Group], unserved: list[str], new: int) -> tuple[str, 
             "handler": group.handler,
             "reason": group.example.reason,
         }
-        for group in sorted(found, key=lambda group: -group.count)[:_MOST_CAUSES]
+        for group in sorted(groups, key=lambda group: -group.count)[:_MOST_CAUSES]
     ]
-    if len(found) > _MOST_CAUSES:
-        lines.append(_("… and %(count)s causes more") % {"count": len(found) - _MOST_CAUSES})
-    for pages in sorted({group.kind.dead_letters for group in found}):
+    if len(groups) > _MOST_CAUSES:
+        lines.append(_("… and %(count)s causes more") % {"count": len(groups) - _MOST_CAUSES})
+    for pages in sorted({group.kind.dead_letters for group in groups}):
         page = reverse(f"{pages}_causes", urlconf="config.urls")  # a worker's own URLs leave out the admin
         lines.append(_("Replay or discard them: %(url)s") % {"url": f"{settings.BASE_URL}{page}"})
     subject = _("[Carillon] Dead letters: %(count)s wait, %(new)s of them new") % {

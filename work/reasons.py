@@ -111,8 +111,8 @@ def sentence(code: str, params: object) -> str:
 
 def cause_of(handler: str, reason: Reason, state: str) -> str:
     """Return the group of a dead letter: one handler, one reason and one end. Fit for a URL."""
-    known = _CODES.get(reason.code)
-    details = [str(reason.params[name]) for name in known.grouped_by if reason.params.get(name)] if known else []
+    listed = _CODES.get(reason.code)
+    details = [str(reason.params[name]) for name in listed.grouped_by if reason.params.get(name)] if listed else []
     end = "-unknown" if state == "unknown" else ""
     return re.sub(r"[^a-z0-9_-]+", "-", "-".join([handler, reason.code, *details]).lower())[: 64 - len(end)] + end
 

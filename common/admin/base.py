@@ -138,15 +138,14 @@ class BaseAdmin(Related, SafeAdmin):
         """The rows that match `term`: by default, the row with this key."""
         return rows.none() if (key := as_uuid(term)) is None else rows.filter(pk=key)
 
-    def tell_changed(self, request: HttpRequest, chosen: int, changed: int, told: str, skipped: str) -> None:
+    def tell_changed(self, request: HttpRequest, chosen: int, changed: int, sentence: str, skipped: str) -> None:
         """Tell the operator how many of the `chosen` rows an action has `changed`, in these two sentences."""
-        said, level = told % {"count": changed}, messages.SUCCESS
+        text, level = sentence % {"count": changed}, messages.SUCCESS
         if chosen > changed:
-            said, level = f"{said} {skipped % {'count': chosen - changed}}", messages.WARNING
-        self.message_user(request, said, level)
+            text, level = f"{text} {skipped % {'count': chosen - changed}}", messages.WARNING
+        self.message_user(request, text, level)
 
     def log_many(self, request: HttpRequest, rows: Iterable[Model], message: str) -> None:
-        """Write an admin log entry for each row."""
         LogEntry.objects.log_actions(cast(AbstractBaseUser, request.user).pk, rows, CHANGE, message)
 
 

@@ -37,7 +37,6 @@ def to_list(model: str, text: object, **lookups: Any) -> SafeString:
 
 
 def to_page(name: str, text: object, **named: Any) -> SafeString:
-    """A link to the admin page with the URL name `name`."""
     return _link(reverse(name, kwargs=named), text)
 
 

@@ -46,8 +46,8 @@ class Period(SimpleListFilter):
         if self.value() not in PERIODS:
             return queryset
         since = timezone.now() - PERIODS[str(self.value())][1]
-        found = {f"{self.column}__gte": since} if self.column else {"pk__gte": uuid7.first_of(since)}
-        return queryset.filter(**found)
+        condition = {f"{self.column}__gte": since} if self.column else {"pk__gte": uuid7.first_of(since)}
+        return queryset.filter(**condition)
 
 
 class Newest(SimpleListFilter):

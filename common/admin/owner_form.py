@@ -22,7 +22,6 @@ _CLASSES: list[tuple[type[forms.Widget], list[str]]] = [
 def page(
     model_admin: Any, request: HttpRequest, template: str, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
-    """The page of `context["form"]`."""
     for bound in context["form"]:
         bound.field = copy(bound.field)  # the forms of a class share theirs
         bound.field.widget = whole = deepcopy(bound.field.widget)

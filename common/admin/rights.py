@@ -72,10 +72,10 @@ def check_owners(**_: object) -> list[Error]:
 def _leads_to_account(model: type[Model], owner: str) -> bool:
     if owner == "pk":
         return model is get_user_model()
-    found: type[Model] | None = model
+    reached: type[Model] | None = model
     for name in owner.split("__"):
         try:
-            found = found._meta.get_field(name).related_model if found is not None else None
+            reached = reached._meta.get_field(name).related_model if reached is not None else None
         except FieldDoesNotExist:
             return False
-    return found is get_user_model()
+    return reached is get_user_model()

@@ -67,11 +67,6 @@ def unseal(sealed: str) -> str:
     return text
 
 
-def sealed_by_first_key(sealed: str) -> bool:
-    """Return whether the first key decrypts it, by the cipher of today, so that it needs no other."""
-    return sealed.startswith(_CIPHER) and _open(sealed, settings.ENCRYPTION_KEYS[:1]) is not None
-
-
 def seal_secrets(secrets: Mapping[str, str], owner: UUID) -> str:
     """Encrypt `secrets` for the row with the id `owner`; an empty mapping becomes an empty string."""
     return seal(json.dumps({"owner": str(owner), "secrets": dict(secrets)})) if secrets else ""
@@ -89,9 +84,10 @@ def unseal_secrets(sealed: str, owner: UUID) -> dict[str, str]:
 
 
 def reseal(sealed: str) -> str:
-    """Return `sealed` encrypted with the first key; unchanged if it already is. Raises Unreadable."""
+    """Return `sealed` encrypted with the first key and cipher; unchanged if it already is. Raises Unreadable."""
     plain = unseal(sealed)
-    return sealed if sealed_by_first_key(sealed) else seal(plain)
+    is_current = sealed.startswith(_CIPHER) and _open(sealed, settings.ENCRYPTION_KEYS[:1]) is not None
+    return sealed if is_current else seal(plain)
 
 
 def reseal_secrets(sealed: str, owner: UUID) -> str:

@@ -129,14 +129,14 @@ def instance(model: type[M], values: Sequence[Any]) -> M:
     return model.from_db(DEFAULT_DB_ALIAS, [field.attname for field in fields], read)
 
 
-def impatient(statement: str, wait: str = "1s") -> str:
-    """`statement`, which returns at most one row, waiting at most so long for a lock; the transaction's limit stays.
+def impatient(statement: str) -> str:
+    """`statement`, which returns at most one row, waiting at most a second for a lock; the transaction's limit stays.
 
     One row with NULL where it returned none. Raises an error for which `is_locked` is true.
     """
     return f"""
 WITH patience AS MATERIALIZED (
-    SELECT current_setting('lock_timeout') AS before, set_config('lock_timeout', '{wait}', true)
+    SELECT current_setting('lock_timeout') AS before, set_config('lock_timeout', '1s', true)
 ), taken AS ({statement})
 SELECT taken.*, set_config('lock_timeout', before, true) FROM patience LEFT JOIN taken ON true
 """  # noqa: S608 - constants only

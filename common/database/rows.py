@@ -51,7 +51,6 @@ def insert(table: str, source: str, columns: Mapping[str, str | None]) -> str:
 
 
 def _types(hint: Any) -> tuple[str, type]:
-    """The types of a column in SQL and in Python."""
     if type(None) in get_args(hint):
         hint = get_args(hint)[0]
     if get_origin(hint) is Annotated:

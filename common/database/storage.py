@@ -31,6 +31,5 @@ def set_parameters(sender: AppConfig, plan: Sequence[Any] | None = None, **_: An
 
 
 def parameters(table: str) -> dict[str, int]:
-    """The storage parameters of a table in PostgreSQL."""
     rows = query("SELECT unnest(reloptions) AS option FROM pg_class WHERE oid = to_regclass(%s)", [table])
     return {name: int(value) for name, _, value in (row.option.partition("=") for row in rows)}

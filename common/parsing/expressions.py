@@ -46,12 +46,12 @@ def compiled(expression: str) -> ParsedResult:
 @lru_cache(maxsize=1_000)
 def _compiled(expression: str) -> ParsedResult:
     try:
-        found = jmespath.compile(expression)
+        expression_tree = jmespath.compile(expression)
     except JMESPathError as error:
         raise Invalid(_("This is no JMESPath expression: %(error)s"), error=str(error).splitlines()[0]) from None
     except RecursionError:
         raise Invalid(_("This expression is nested too deeply.")) from None
-    if len(nodes := list(_nodes(found.parsed))) > _MOST_NODES:
+    if len(nodes := list(_nodes(expression_tree.parsed))) > _MOST_NODES:
         raise Invalid(_("This expression is too complex. Make it shorter."))
     for node in nodes:
         if node["type"] == "function_expression" and node["value"] not in _FUNCTIONS:
@@ -60,7 +60,7 @@ def _compiled(expression: str) -> ParsedResult:
                 name=node["value"],
                 names=", ".join(sorted(_FUNCTIONS)),
             )
-    return found
+    return expression_tree
 
 
 def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -97,22 +97,10 @@ class _Interpreter(TreeInterpreter):
 
     def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
         self._budget.items()
-        return super().visit(node, *args, **kwargs)
-
-    def visit_multi_select_list(self, node: Any, value: Any) -> Any:
-        return self.counted(super().visit_multi_select_list(node, value))
-
-    def visit_multi_select_dict(self, node: Any, value: Any) -> Any:
-        return self.counted(super().visit_multi_select_dict(node, value))
-
-    def visit_literal(self, node: Any, value: Any) -> Any:
-        return self.counted(super().visit_literal(node, value))
-
-    def visit_flatten(self, node: Any, value: Any) -> Any:
-        return self._copied(super().visit_flatten(node, value))
-
-    def visit_slice(self, node: Any, value: Any) -> Any:
-        return self._copied(super().visit_slice(node, value))
+        result = super().visit(node, *args, **kwargs)
+        if node["type"] in ("multi_select_list", "multi_select_dict", "literal"):
+            return self.counted(result)
+        return self._copied(result) if node["type"] in ("flatten", "slice") else result
 
     def visit_function_expression(self, node: Any, value: Any) -> Any:
         arguments = [self.visit(child, value) for child in node["children"]]

@@ -141,11 +141,11 @@ class _Child:
 
 class _Answers(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        found = super().find_class(module, name)
+        value = super().find_class(module, name)
         ours = module.partition(".")[0] in _OUR_OWN or module in ("datetime", "decimal", "zoneinfo")
-        if not ours or not isinstance(found, type):
+        if not ours or not isinstance(value, type):
             raise pickle.UnpicklingError(f"{module}.{name} is not a value")
-        return found
+        return value
 
 
 class _Slots:
@@ -195,16 +195,16 @@ class _Pool:
     @contextmanager
     def child(self, person: Hashable) -> Iterator[tuple[_Child, Callable[[], None]]]:
         """A child, and what is to be called when its work takes long."""
-        with self._turn(person), ExitStack() as held:
+        with self._turn(person), ExitStack() as slots:
             is_slow = self._slow_until.get(person, 0.0) > time.monotonic()
-            held.enter_context((self._slow if is_slow else self._quick).one(_PATIENCE))
+            slots.enter_context((self._slow if is_slow else self._quick).one(_PATIENCE))
             child = self._idle_child() or _Child()
             try:
-                yield child, partial(self._becomes_long, person, held, is_slow)
+                yield child, partial(self._becomes_long, person, slots, is_slow)
             finally:
                 self._give_back(child)
 
-    def _becomes_long(self, person: Hashable, held: ExitStack, is_slow: bool) -> None:
+    def _becomes_long(self, person: Hashable, slots: ExitStack, is_slow: bool) -> None:
         """Leave the slot to others. Raises ParsingUnavailable where the slow one is not free."""
         now = time.monotonic()
         with self._lock:
@@ -213,8 +213,8 @@ class _Pool:
         if not is_slow:
             slow = ExitStack()
             slow.enter_context(self._slow.one(0.0))
-            held.close()
-            held.push(slow.pop_all())
+            slots.close()
+            slots.push(slow.pop_all())
 
     def _idle_child(self) -> _Child | None:
         while True:

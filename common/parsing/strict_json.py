@@ -44,13 +44,13 @@ def check(value: Any) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(found := dict(pairs)) < len(pairs):
+    if len(fields := dict(pairs)) < len(pairs):
         seen: set[str] = set()
         for name, _value in pairs:
             if name in seen:
                 raise Bad(_("The name “%(name)s” is there twice."), name=name[:80].encode("utf-8", "replace").decode())
             seen.add(name)
-    return found
+    return fields
 
 
 def _constant(name: str) -> Any:

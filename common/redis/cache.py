@@ -28,6 +28,14 @@ class JSONSerializer:
         return json.loads(text)
 
 
+def _either(name: str) -> Any:
+    def call(self: Any, *args: Any, **named: Any) -> Any:
+        there, here = (partial(getattr(one, name), *args, **named) for one in (super(Cache, self), self._here))
+        return self._ask(there, here)
+
+    return call
+
+
 class Cache(RedisCache):
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         # A page must not wait for a Redis that is down.
@@ -35,25 +43,8 @@ class Cache(RedisCache):
         self._ask = partial(client.ask, server)
         self._here = LocMemCache(server, {"OPTIONS": {"MAX_ENTRIES": _MOST_HERE}})
 
-    def add(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> bool:
-        return self._ask(
-            lambda: super(Cache, self).add(key, value, timeout, version),
-            lambda: self._here.add(key, value, timeout, version),
-        )
-
-    def get(self, key: Any, default: Any = None, version: Any = None) -> Any:
-        return self._ask(
-            lambda: super(Cache, self).get(key, default, version), lambda: self._here.get(key, default, version)
-        )
-
-    def set(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> None:
-        self._ask(
-            lambda: super(Cache, self).set(key, value, timeout, version),
-            lambda: self._here.set(key, value, timeout, version),
-        )
-
-    def delete(self, key: Any, version: Any = None) -> bool:
-        return self._ask(lambda: super(Cache, self).delete(key, version), lambda: self._here.delete(key, version))
+    # While Redis does not answer, this process's own cache does.
+    add, get, set, delete = map(_either, ("add", "get", "set", "delete"))
 
     def seconds_left(self, keys: Sequence[str]) -> list[float | None]:
         """Return the remaining lifetime of each key in seconds, in one call; None for one that is not there."""
@@ -67,7 +58,6 @@ class Cache(RedisCache):
         return self._ask(ask, lambda: [None] * len(keys))
 
     def answers(self) -> bool:
-        """Whether Redis answers now."""
         try:
             return bool(self._cache.get_client().ping())
         except RedisError:

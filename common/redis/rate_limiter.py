@@ -301,9 +301,9 @@ def _run(request: _Request) -> Any:
 
 def _ask(requests: Sequence[_Request]) -> list[Any]:
     keys = [key for request in requests for key in request.keys]
-    asked = json.dumps([[request.verb, len(request.keys), request.arguments] for request in requests])
+    document = json.dumps([[request.verb, len(request.keys), request.arguments] for request in requests])
     url = settings.CACHES["default"]["LOCATION"]
-    return client.ask(url, lambda: client.script(url, _SCRIPT)(keys, [asked]), lambda: [None] * len(requests))
+    return client.ask(url, lambda: client.script(url, _SCRIPT)(keys, [document]), lambda: [None] * len(requests))
 
 
 _together = Combiner(_ask)

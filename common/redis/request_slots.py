@@ -103,8 +103,8 @@ class TooManyImports(Exception):
 def one_import(person_id: int) -> Iterator[None]:
     """One import of a person at a time, and ten an hour. Raises TooManyImports."""
     if not rate_limiter.allows(Window(f"imports:{person_id}", IMPORTS_AN_HOUR, 3600.0)):
-        said = _("You have imported %(most)s files within an hour, which is the limit. Try again later.")
-        raise TooManyImports(said % {"most": IMPORTS_AN_HOUR})
+        text = _("You have imported %(most)s files within an hour, which is the limit. Try again later.")
+        raise TooManyImports(text % {"most": IMPORTS_AN_HOUR})
     if not cache.add(f"importing:{person_id}", 1, _IMPORT_LEASE):
         raise TooManyImports(_("Another import of yours is under way. Wait until it has ended."))
     try:

@@ -10,7 +10,7 @@ from django import template
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _, ngettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy, ngettext_lazy
 
 from common import zones
 from common.texts.state_words import state_word
@@ -24,24 +24,9 @@ for one in (dates.day, dates.full_day, dates.weekday, dates.named_day, dates.mon
 
 # Up to so many seconds, the unit, and what is said of one and of more of it, ahead and past.
 _STEPS = (
-    (
-        60,
-        1,
-        ngettext_lazy("in %(count)d s", "in %(count)d s", "count"),
-        ngettext_lazy("%(count)d s ago", "%(count)d s ago", "count"),
-    ),
-    (
-        3_600,
-        60,
-        ngettext_lazy("in %(count)d min", "in %(count)d min", "count"),
-        ngettext_lazy("%(count)d min ago", "%(count)d min ago", "count"),
-    ),
-    (
-        86_400,
-        3_600,
-        ngettext_lazy("in %(count)d h", "in %(count)d h", "count"),
-        ngettext_lazy("%(count)d h ago", "%(count)d h ago", "count"),
-    ),
+    (60, 1, gettext_lazy("in %(count)d s"), gettext_lazy("%(count)d s ago")),
+    (3_600, 60, gettext_lazy("in %(count)d min"), gettext_lazy("%(count)d min ago")),
+    (86_400, 3_600, gettext_lazy("in %(count)d h"), gettext_lazy("%(count)d h ago")),
     (
         60 * 86_400,
         86_400,
@@ -73,15 +58,15 @@ def instant(when: datetime | None, seconds: bool = False, readers: bool = False)
         return ""
     shown = timezone.localtime(when, ZoneInfo(zones.FIRST_ZONE) if readers else None)
     clock = f"{shown:%H:%M:%S}" if seconds or shown.second else f"{shown:%H:%M}"
-    said = f"{dates.short_day(shown, shown.year != timezone.localtime().year)}, {clock}"
+    text = f"{dates.short_day(shown, shown.year != timezone.localtime().year)}, {clock}"
     if readers:
         return format_html(
             '<time datetime="{}">{}</time> <span class="relative">{}</span>',
             f"{shown:%Y-%m-%dT%H:%M:%S}",
-            said,
+            text,
             _("on each reader’s clock"),
         )
-    return format_html('<time datetime="{}" title="{}">{}</time>', when.isoformat(), dates.in_full(shown), said)
+    return format_html('<time datetime="{}" title="{}">{}</time>', when.isoformat(), dates.in_full(shown), text)
 
 
 @register.filter
@@ -109,7 +94,6 @@ def relative_time(when: datetime) -> SafeString:
 
 @register.filter
 def lasting(length: timedelta) -> str:
-    """ "1 h 30 min"."""
     return durations.said(length)
 
 
@@ -117,15 +101,15 @@ def lasting(length: timedelta) -> str:
 def relative_words() -> str:
     """Words of `relative`, for the script: "now", and steps of (limit, unit, [one, more] ahead, [one, more] past)."""
     steps = [
-        (None if limit == math.inf else limit, unit, *([_form(said, count) for count in (1, 2)] for said in words))
+        (None if limit == math.inf else limit, unit, *([_form(word, count) for count in (1, 2)] for word in words))
         for limit, unit, *words in _STEPS
     ]
     return json.dumps([_("now"), steps], ensure_ascii=False)
 
 
-def _form(said: Any, count: int) -> str:
+def _form(text: Any, count: int) -> str:
     """The text for a number, with "#" in its place."""
-    return str(said % {"count": count}).replace(str(count), "#")
+    return str(text % {"count": count}).replace(str(count), "#")
 
 
 @register.simple_tag

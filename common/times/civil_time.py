@@ -14,7 +14,6 @@ _SECOND = timedelta(seconds=1)
 
 
 def local(where: ZoneInfo, instant: datetime) -> datetime:
-    """The civil time at an instant."""
     return instant.astimezone(where).replace(tzinfo=None, fold=0)
 
 

@@ -19,16 +19,16 @@ class SharedFields(dict[str, forms.Field]):
         return dict(self)
 
 
-def refuse(form: forms.Form, field: str | None, code: str, said: StrOrPromise) -> None:
+def refuse(form: forms.Form, field: str | None, code: str, text: StrOrPromise) -> None:
     """Add an error; `code` names the violated rule, for programs."""
-    form.add_error(field, forms.ValidationError(said, code))
+    form.add_error(field, forms.ValidationError(text, code))
 
 
 class WholeNumberField(forms.IntegerField):
     """An optional whole number. `said` is the error of every other value, or the errors by their codes."""
 
-    def __init__(self, label: StrOrPromise, least: int, most: int, said: Any, **options: Any) -> None:
-        errors = said if isinstance(said, dict) else dict.fromkeys(("invalid", "min_value", "max_value"), said)
+    def __init__(self, label: StrOrPromise, least: int, most: int, error: Any, **options: Any) -> None:
+        errors = error if isinstance(error, dict) else dict.fromkeys(("invalid", "min_value", "max_value"), error)
         options.setdefault("widget", forms.NumberInput(attrs={"inputmode": "numeric"}))
         options.setdefault("error_messages", errors)
         super().__init__(label=label, required=False, min_value=least, max_value=most, **options)

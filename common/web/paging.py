@@ -66,11 +66,11 @@ def page(
     further = _beyond(rows, by, start, newer).order_by(*order)
     for most in (0,) if among is None else (min(_FIRST, WINDOW), WINDOW):
         edge = None if among is None else _edge(among, by, start, order, most)
-        found, damaged = readable(_beyond(further, by, edge, not newer, inclusive=True)[: size + 1])
-        is_full = len(found) + len(damaged) > size
+        matches, damaged = readable(_beyond(further, by, edge, not newer, inclusive=True)[: size + 1])
+        is_full = len(matches) + len(damaged) > size
         if edge is None or is_full:
             break
-    shown = found[:size]
+    shown = matches[:size]
     is_cut = edge is not None and not is_full
     last = edge if is_cut else _key(shown[-1], by) if is_full and shown else None
     if newer:

@@ -72,12 +72,12 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 def _count() -> dict[str, Any]:
     """Return the counts of large tables, as JSON."""
-    found = health.hours(DELIVERY)
-    by_hour = {row.ago: (row.done, row.failed) for row in found}
+    hours = health.hours(DELIVERY)
+    by_hour = {row.ago: (row.done, row.failed) for row in hours}
     return {
         "at": timezone.now().isoformat(),
         "hours": [by_hour.get(ago, (0, 0)) for ago in range(health.HOURS)],
-        "is_capped": any(row.counted == health.MOST for row in found),
+        "is_capped": any(row.counted == health.MOST for row in hours),
         "waiting": {row.kind: row._asdict() for row in health.waiting()},
         "causes": [row._asdict() | {"last": row.last.isoformat()} for row in health.causes(_CAUSES)],
     }
@@ -138,8 +138,8 @@ def _problems(beats: list[Heartbeat], seen: dict[str, float | None], waiting: di
             "%(count)d reminder waits with a missed time.", "%(count)d reminders wait with missed times.", missed
         )
         yield text % {"count": missed}, reverse("outages"), _("Decide what is sent")
-    for name, found in waiting.items():
-        if late := found["late"]:
+    for name, counts in waiting.items():
+        if late := counts["late"]:
             kind = KINDS[name]
             yield (
                 _("Late, because no worker has taken them for over a minute: %(count)s %(rows)s.")

@@ -14,13 +14,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from config.embedded.engine import Engine, EngineFailed
 from config.embedded.locks import exclusive, is_free, shared
 from config.embedded.postgres import Postgres
 from config.embedded.redis import Redis
-from config.embedded.var import CHECKOUT, close_var, kept_fernet_key, kept_secret, var_dir
+from config.embedded.var import CHECKOUT, close_var, kept_fernet_key, kept_secret, say, var_dir
 
 __all__ = ["EngineFailed", "kept_fernet_key", "kept_secret", "leave", "look_after", "urls", "var_dir"]
 
@@ -93,8 +94,8 @@ def _bring_up(engine: Engine) -> bool:
     try:
         engine.failure.unlink(missing_ok=True)
         if engine.running_pid() is None:
-            _say(f"Starting {engine.title} in {_short(engine.home)} …")
-        engine.prepare(_say)
+            say(f"Starting {engine.title} in {_short(engine.home)} …")
+        engine.prepare()
         _spawn_keeper(engine, lock)
     finally:
         os.close(lock)
@@ -103,7 +104,8 @@ def _bring_up(engine: Engine) -> bool:
 
 def _spawn_keeper(engine: Engine, lock: int) -> None:
     """Start a keeper that inherits `lock`, so that the lock always has a holder."""
-    engine.rotate_log()
+    with suppress(FileNotFoundError):
+        engine.log.replace(engine.home / "log.1")
     with engine.log.open("ab") as log:
         keeper = subprocess.Popen(
             [sys.executable, "-m", "config.embedded.keeper", engine.name, str(lock)],
@@ -137,8 +139,3 @@ def _when_ready(engine: Engine) -> str:
 
 def _short(path: Path) -> str:
     return str(path.relative_to(CHECKOUT)) if path.is_relative_to(CHECKOUT) else str(path)
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()

@@ -4,12 +4,11 @@ import os
 import pwd
 import shutil
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from config.embedded.var import is_private
+from config.embedded.var import is_private, say
 
 _NAME = "pgserver"  # the account that the wheel itself would make
 
@@ -20,7 +19,7 @@ class Account:
     uid: int
     gid: int
 
-    def open_path_to(self, path: Path, say: Callable[[str], None]) -> None:
+    def open_path_to(self, path: Path) -> None:
         """Let the account pass through the directories above `path`, without listing them."""
         for directory in reversed(path.resolve().parents):
             status = directory.stat()
@@ -33,9 +32,9 @@ class Account:
                 say(f"Letting the user {self.name} pass through {directory} (chmod o+x), to reach {path}")
                 directory.chmod(status.st_mode | 0o001)
 
-    def may_run(self, executable: Path, say: Callable[[str], None]) -> bool:
+    def may_run(self, executable: Path) -> bool:
         """Whether the account can run `executable`. Makes a tree that only root can read readable."""
-        self.open_path_to(executable, say)
+        self.open_path_to(executable)
         if self._runs(executable):
             return True
         tree = executable.parent.parent
@@ -61,7 +60,7 @@ def run_as(account: Account | None) -> dict[str, Any]:
     return {"user": account.uid, "group": account.gid, "extra_groups": []}
 
 
-def account_for(data: Path, say: Callable[[str], None]) -> Account | None:
+def account_for(data: Path) -> Account | None:
     """The account to run the engine of `data`: None unless we are root.
 
     For root: the owner of the data, else the account `pgserver`, created if missing, else `nobody`.

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
@@ -41,17 +41,17 @@ class Engine(ABC):
     def locate(self) -> Path:
         """The server's executable. Raises EngineFailed where it is not installed."""
 
-    def prepare(self, say: Callable[[str], None]) -> None:
+    def prepare(self) -> None:
         """Prepare `home` for `launch`. Changes nothing under a running engine."""
-        account = account_for(self.data, say)
+        account = account_for(self.data)
         executable = self.locate()
         if account:
-            account.open_path_to(self.data, say)
-            if not account.may_run(executable, say):
+            account.open_path_to(self.data)
+            if not account.may_run(executable):
                 raise EngineFailed(f"the user {account.name} cannot run {executable}: start as a plain user")
-        self.make_data(account, say)
+        self.make_data(account)
 
-    def make_data(self, account: Account | None, say: Callable[[str], None]) -> None:
+    def make_data(self, account: Account | None) -> None:
         """Make the directories of the data and of the socket, unless they exist."""
         self.make_private(self.data, account)
         self.make_private(self.socket.parent, account)
@@ -72,7 +72,7 @@ class Engine(ABC):
 
     def start(self, arguments: list[str], log: int, environment: Mapping[str, str] | None = None) -> Server:
         """Start the server with these arguments, as the owner of its data."""
-        account = account_for(self.data, lambda _: None)
+        account = account_for(self.data)
         self.make_private(self.socket.parent, account)
         return subprocess.Popen(
             [self.locate(), *arguments],
@@ -106,11 +106,6 @@ class Engine(ABC):
         with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(url)
         fresh.replace(self.home / "url")
-
-    def rotate_log(self) -> None:
-        """Start a new log and keep the last one."""
-        with suppress(FileNotFoundError):
-            self.log.replace(self.home / "log.1")
 
     def failure_reason(self) -> str:
         """The reason that the keeper wrote, else the end of the log, in one line."""

@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
@@ -16,6 +15,7 @@ from urllib.parse import quote
 
 from config.embedded.account import Account, account_for, run_as
 from config.embedded.engine import Engine, EngineFailed, Server
+from config.embedded.var import say
 
 _DATABASE = _ROLE = "carillon"
 _VERSION = "18"
@@ -55,15 +55,15 @@ class Postgres(Engine):
             "or set DATABASE_URL, for example postgresql://carillon:password@127.0.0.1:5432/carillon"
         )
 
-    def make_data(self, account: Account | None, say: Callable[[str], None]) -> None:
+    def make_data(self, account: Account | None) -> None:
         if not self.data.exists():
-            self._make_cluster(account, say)
+            self._make_cluster(account)
         elif (version := (self.data / "PG_VERSION").read_text().strip()) != _VERSION:
             raise EngineFailed(
                 f"{self.data} was made by PostgreSQL {version}, which PostgreSQL {_VERSION} cannot read: "
                 "move it away to begin with an empty database, or set DATABASE_URL to a server that reads it"
             )
-        super().make_data(account, say)
+        super().make_data(account)
         self._remember()
 
     @property
@@ -75,7 +75,7 @@ class Postgres(Engine):
         role = _ROLE if self._has_role.exists() else "postgres"
         self.remember(f"postgresql://{role}@/{_DATABASE}?host={quote(str(self.socket.parent))}")
 
-    def _make_cluster(self, account: Account | None, say: Callable[[str], None]) -> None:
+    def _make_cluster(self, account: Account | None) -> None:
         """Make it in another directory and rename it, so that an interrupted run leaves no half of a database."""
         for leftover in self.home.glob("making-*"):
             shutil.rmtree(leftover, ignore_errors=True)
@@ -94,11 +94,11 @@ class Postgres(Engine):
         making.rename(self.data)
         self._has_role.touch()
 
-    def _run(self, arguments: list[str], folder: Path, account: Account | None, told: str = "") -> None:
+    def _run(self, arguments: list[str], folder: Path, account: Account | None, statements: str = "") -> None:
         program, *rest = arguments
         done = subprocess.run(
             [self.locate().parent / program, *rest],
-            input=told,
+            input=statements,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -117,7 +117,7 @@ class Postgres(Engine):
             (self.data / "postmaster.pid").unlink(missing_ok=True)
             (self.socket.with_name(f"{self.socket_name}.lock")).unlink(missing_ok=True)
         if not self._has_role.exists():
-            account = account_for(self.data, lambda _: None)
+            account = account_for(self.data)
             self._run([*_SINGLE, "-D", str(self.data), _DATABASE], self.data, account, _HAND_OVER)
             self._has_role.touch()
             self._remember()
@@ -141,8 +141,8 @@ class Postgres(Engine):
         # The pid file first: connecting during recovery fills the log with refusals.
         if self._pid_file()[7:8] != ["ready"] or self.running_pid() is None:
             return False
-        asked = [str(self.locate().parent / "pg_isready"), "-q", "-t", "5", "-U", "postgres"]
-        return subprocess.run([*asked, "-h", self.socket.parent], env=_environment(), check=False).returncode == 0
+        command = [str(self.locate().parent / "pg_isready"), "-q", "-t", "5", "-U", "postgres"]
+        return subprocess.run([*command, "-h", self.socket.parent], env=_environment(), check=False).returncode == 0
 
     def recorded_pid(self) -> int | None:
         lines = self._pid_file()

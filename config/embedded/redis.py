@@ -3,7 +3,6 @@
 import shutil
 import signal
 import socket
-from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,15 +26,15 @@ class Redis(Engine):
         for folder in (spec and spec.submodule_search_locations) or []:
             for executable in Path(folder).glob("_binaries/*/valkey-server"):
                 return executable
-        if found := shutil.which("valkey-server") or shutil.which("redis-server"):
-            return Path(found)
+        if server := shutil.which("valkey-server") or shutil.which("redis-server"):
+            return Path(server)
         raise EngineFailed(
             "Redis is not installed here: run `pip install -r requirements.txt`, "
             "or set REDIS_URL, for example redis://:password@127.0.0.1:6379/0"
         )
 
-    def make_data(self, account: Account | None, say: Callable[[str], None]) -> None:
-        super().make_data(account, say)
+    def make_data(self, account: Account | None) -> None:
+        super().make_data(account)
         self.remember(f"unix://{quote(str(self.socket))}?db=0")
 
     def launch(self, log: int) -> Server:

@@ -3,6 +3,7 @@
 import os
 import secrets
 import stat
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,6 +37,11 @@ def close_var() -> None:
                 mode = stat.S_IMODE(status.st_mode) & (0o710 if passed else 0o700)
                 if not stat.S_ISLNK(status.st_mode) and mode != stat.S_IMODE(status.st_mode):
                     path.chmod(mode)
+
+
+def say(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
 
 
 def kept_secret(name: str) -> str:

@@ -43,8 +43,8 @@ def database(value: str) -> dict[str, Any]:
     if not (name := unquote(parts.path[1:])) or "/" in name:
         raise Misconfigured("DATABASE_URL", "does not end with the name of a database", example)
     given = _options("DATABASE_URL", parts, example)
-    known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - _NOT_FOR_US
-    if unknown := sorted(given.keys() - known):
+    options = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - _NOT_FOR_US
+    if unknown := sorted(given.keys() - options):
         problem = f"has the option {unknown[0]}, which is not one of libpq's for a connection"
         raise Misconfigured("DATABASE_URL", problem, f"{example}?application_name=carillon")
     host = given.pop("host", "") or unquote(parts.hostname or "")
@@ -129,14 +129,14 @@ def broker(redis_url: str) -> str:
 
 def unencrypted(database_entry: dict[str, Any], redis_url: str) -> list[str]:
     """The variables of engines on other hosts whose connections others can read or take over."""
-    found = []
+    names = []
     mode = database_entry["OPTIONS"].get("sslmode", os.environ.get("PGSSLMODE", ""))
     if not all(map(is_local, database_entry["HOST"].split(","))) and mode not in {"verify-full", "verify-ca"}:
-        found.append("DATABASE_URL")
+        names.append("DATABASE_URL")
     parts = split_url("REDIS_URL", redis_url, "")
     if not is_local(parts.hostname or "") and "ssl_cert_reqs=required" not in parts.query:
-        found.append("REDIS_URL")
-    return found
+        names.append("REDIS_URL")
+    return names
 
 
 def _options(name: str, parts: SplitResult, example: str) -> dict[str, str]:

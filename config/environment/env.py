@@ -57,10 +57,10 @@ _MOST_DAYS = 3_650
 
 
 def days(name: str, default: int, least: int = 1) -> int:
-    found = integer(name, default)
-    if not least <= found <= _MOST_DAYS:
-        raise Misconfigured(name, f"is {found}, but must be from {least} to {_MOST_DAYS}", str(default))
-    return found
+    count = integer(name, default)
+    if not least <= count <= _MOST_DAYS:
+        raise Misconfigured(name, f"is {count}, but must be from {least} to {_MOST_DAYS}", str(default))
+    return count
 
 
 def listing(name: str, default: list[str]) -> list[str]:
@@ -74,27 +74,27 @@ _MOST_WAITS, _LONGEST_WAIT = 50, 7 * 86_400
 
 def retry_waits(prefix: str) -> dict[str, tuple[float, ...]]:
     """Seconds before each further try, by kind of provider: RETRY_WAITS_WEBHOOK=60,300,1800."""
-    found = {}
+    waits = {}
     for name in os.environ:
         if not name.startswith(prefix) or not (parts := listing(name, [])):
             continue
         if not all(part.isdecimal() and 1 <= int(part) <= _LONGEST_WAIT for part in parts) or len(parts) > _MOST_WAITS:
             problem = f"must be at most {_MOST_WAITS} waits in seconds, each from 1 to {_LONGEST_WAIT}"
             raise Misconfigured(name, problem, "60,300,1800")
-        found[name.removeprefix(prefix).lower()] = tuple(map(float, parts))
-    return found
+        waits[name.removeprefix(prefix).lower()] = tuple(map(float, parts))
+    return waits
 
 
 def sends_at_once(name: str, default: int) -> dict[str, int]:
     """A number for any host, under "", and other numbers for single hosts: `8,hooks.example.org=1`."""
-    found = {"": default}
+    amounts = {"": default}
     for part in listing(name, []):
         host, _, amount = part.rpartition("=")
         if not amount.isdecimal() or int(amount) < 1 or ("=" in part and not host):
             problem = f"contains “{part}”, which is neither a number from 1 nor a host with one"
             raise Misconfigured(name, problem, "8,hooks.example.org=1")
-        found[host.lower()] = int(amount)
-    return found
+        amounts[host.lower()] = int(amount)
+    return amounts
 
 
 def spread(name: str) -> tuple[int, int]:
@@ -112,14 +112,14 @@ _USUAL_QUEUES = ["deliveries", "events", "jobs", "bulk", "maintenance"]
 
 def job_queues(name: str) -> dict[str, str]:
     """The queues of kinds of job that have workers of their own: `web_value=slow,feed=slow`."""
-    found = {}
+    chosen = {}
     for part in listing(name, []):
         kind, _, queue = part.partition("=")
         if not kind or queue in {*_USUAL_QUEUES} - {"jobs"} or re.fullmatch("[a-z][a-z0-9_-]{0,40}", queue) is None:
             problem = f"contains “{part}”, which is not a kind of job with the name of a queue for jobs"
             raise Misconfigured(name, problem, "web_value=slow,feed=slow")
-        found[kind] = queue
-    return found
+        chosen[kind] = queue
+    return chosen
 
 
 def queues(of_jobs: Mapping[str, str]) -> list[str]:
@@ -129,14 +129,14 @@ def queues(of_jobs: Mapping[str, str]) -> list[str]:
 
 def networks(name: str) -> list[str]:
     """Comma-separated networks in CIDR, none by default."""
-    found = listing(name, [])
-    for network in found:
+    given = listing(name, [])
+    for network in given:
         try:
             ip_network(network)
         except ValueError as error:
             problem = "has bits set beyond its prefix" if "host bits" in str(error) else "is not a network"
             raise Misconfigured(name, f"contains “{network}”, which {problem}", "10.0.0.0/8,fd00::/8") from None
-    return found
+    return given
 
 
 def url(name: str, default: str) -> str:
@@ -209,14 +209,14 @@ def vapid_key(value: str) -> str:
 
 def encryption_keys(value: str) -> list[str]:
     """A value of ENCRYPTION_KEYS: at least one Fernet key, comma-separated."""
-    found = _split_list(value)
-    for number, key in enumerate(found, 1):
+    keys = _split_list(value)
+    for number, key in enumerate(keys, 1):
         if not _is_key(key):
             problem = f"contains no key at position {number}; docs/configuration.md says how to make one"
             raise Misconfigured("ENCRYPTION_KEYS", problem, "new-key,old-key")
-    if not found:
+    if not keys:
         raise Misconfigured("ENCRYPTION_KEYS", "contains no key", "new-key,old-key")
-    return found
+    return keys
 
 
 def proxy(value: str) -> str:
@@ -271,7 +271,6 @@ def mail(value: str) -> MailServer:
 
 
 def _is_key(text: str) -> bool:
-    """Whether these are 32 bytes in base64url."""
     try:
         return len(urlsafe_b64decode(text)) == 32
     except ValueError:

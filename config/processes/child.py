@@ -40,8 +40,8 @@ def threads_of(command: list[str]) -> bool:
     """Whether this command line starts a worker with threads, the default of `celery worker` here."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("-P", "--pool", default="threads")
-    found, others = parser.parse_known_args(command)
-    return "celery" in command[0] and "worker" in others and found.pool == "threads"
+    options, others = parser.parse_known_args(command)
+    return "celery" in command[0] and "worker" in others and options.pool == "threads"
 
 
 def print_line(line: str, name: str = "carillon") -> None:

@@ -128,10 +128,10 @@ class Server:
 
     def _web_answers(self) -> bool:
         there = self.address.removeprefix("http://").rsplit(":", 1)[0].strip("[]")
-        asked = http.client.HTTPConnection(there, self.port, timeout=5)
+        connection = http.client.HTTPConnection(there, self.port, timeout=5)
         with suppress(OSError, http.client.HTTPException):
-            asked.request("GET", "/healthz")
-            return asked.getresponse().status == 200
+            connection.request("GET", "/healthz")
+            return connection.getresponse().status == 200
         return False
 
 

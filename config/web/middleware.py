@@ -142,10 +142,10 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # whitenoise shi
 
     @staticmethod
     def serve(static_file: Any, request: HttpRequest) -> HttpResponse:
-        found = static_file.get_response(request.method, request.META)
-        with found.file or nullcontext(BytesIO()) as file:
-            response = HttpResponse(file.read(), status=int(found.status))
+        answer = static_file.get_response(request.method, request.META)
+        with answer.file or nullcontext(BytesIO()) as file:
+            response = HttpResponse(file.read(), status=int(answer.status))
         del response["Content-Type"]
-        for name, value in found.headers:
+        for name, value in answer.headers:
             response[name] = value
         return response

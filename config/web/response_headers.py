@@ -47,9 +47,9 @@ class ResponseHeaders:
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         sent, scheme = b"", scope.get("scheme")
         if settings.SECURE_PROXY_SSL_HEADER:
-            asked = dict(scope["headers"])
-            sent = asked.get(b"x-request-id", b"")
-            scheme = "https" if asked.get(b"x-forwarded-proto") == b"https" else "http"
+            sent_headers = dict(scope["headers"])
+            sent = sent_headers.get(b"x-request-id", b"")
+            scheme = "https" if sent_headers.get(b"x-forwarded-proto") == b"https" else "http"
         scope["request_id"] = sent.decode() if _ID.fullmatch(sent) else str(uuid7())
         headers = of_every_response(scheme)
 

@@ -68,8 +68,8 @@ class BatchRecord(OwnedWorkAdmin):
     search_help_text = _("The id of a batch, or of its reminder or topic.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        found: Any = super().get_queryset(request)
-        rows: QuerySet[Any] = found.with_counts()
+        batches: Any = super().get_queryset(request)
+        rows: QuerySet[Any] = batches.with_counts()
         return rows
 
     person = columns.column(_("caused by"), "user", to_person)
@@ -79,12 +79,12 @@ class BatchRecord(OwnedWorkAdmin):
     @admin.display(description=_("progress"))
     def progress(self, batch: Batch) -> str:
         counted = batches.progress_of(batch)
-        said = ", ".join(f"{grouped(count)} {state_word(name)}" for name, count in counted.parts.items() if count)
-        if not said:
+        counts = ", ".join(f"{grouped(count)} {state_word(name)}" for name, count in counted.parts.items() if count)
+        if not counts:
             return f"{counted.percent} %"
         return gettext("%(percent)s %%: %(said)s of %(total)s") % {
             "percent": counted.percent,
-            "said": said,
+            "said": counts,
             "total": grouped(counted.total),
         }
 

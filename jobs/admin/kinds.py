@@ -34,12 +34,13 @@ def screen(request: HttpRequest) -> HttpResponse:
     if not may_see(request):
         raise PermissionDenied
     counts = {(row.kind, row.queue): row for row in query(_COUNTS, {"most": _COUNTED})}
-    known = {(kind.name, queue_of(kind.name)): kind.connection or columns.NONE for kind in kinds.all()}
+    connections = {(kind.name, queue_of(kind.name)): kind.connection or columns.NONE for kind in kinds.all()}
     rows = []
-    for name, queue in [*known, *sorted(counts.keys() - known.keys())]:
+    for name, queue in [*connections, *sorted(counts.keys() - connections.keys())]:
         count = counts.get((name, queue))
         waiting, dead = (0, 0) if count is None else (count.waiting, count.dead)
-        connection = known.get((name, queue), _("not available here") if kinds.find(name) is None else columns.NONE)
+        missing = _("not available here") if kinds.find(name) is None else columns.NONE
+        connection = connections.get((name, queue), missing)
         rows.append([kinds.label(name), name, queue, connection, grouped(waiting), grouped(dead)])
     context = admin.site.each_context(request) | {
         "title": _("Kinds of job"),

@@ -24,8 +24,8 @@ class OwnedWorkAdmin(WorkAdmin):
 
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
-        found = Q(*((name, key) for name in ("pk", *self.search_ids)), _connector=Q.OR)
-        return rows.none() if key is None else rows.filter(found)
+        condition = Q(*((name, key) for name in ("pk", *self.search_ids)), _connector=Q.OR)
+        return rows.none() if key is None else rows.filter(condition)
 
 
 def to_notification(key: UUID | None) -> SafeString:

@@ -82,17 +82,17 @@ def may_announce(user: User) -> bool:
 def choices(user: User) -> list[tuple[str, list[tuple[str, str]]]]:
     """All audiences from which `user` may choose: by kind, as "kind:key" with their names."""
     return [
-        (str(one.label), [(f"{one.name}:{key}", str(said)) for key, said in one.keys(user)])
+        (str(one.label), [(f"{one.name}:{key}", str(name)) for key, name in one.keys(user)])
         for one in AUDIENCES.values()
     ]
 
 
 def named(user: User) -> dict[str, str]:
     """The names of the audiences of `choices`, for lists."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for label, options in choices(user):
-        found |= {value: said if label == said else f"{label}: {said}" for value, said in options}
-    return found
+        names |= {value: name if label == name else f"{label}: {name}" for value, name in options}
+    return names
 
 
 def name_of(user: User, name: str, key: str) -> str:

@@ -126,11 +126,11 @@ def _tell(batch: BatchClaim, statement: str, values: dict[str, Any]) -> Defer | 
     counted = not values["is_bulk"]
     task, queue = (CHECK, own_queue(values["queue"])) if batch.job_kind else (DELIVER, None)
     while True:
-        found = persist(partial(_tell_part, statement, values))
+        rows = persist(partial(_tell_part, statement, values))
         fault_points.reach("chunk-told")
-        if not found:
+        if not rows:
             return _more(0, 0)  # another worker has taken over, or it was cancelled
-        [row] = found
+        [row] = rows
         wake_pullers_after_commit(set(row.pulled or ()))
         if row.work:
             wakes.publish(Wake(task, UUID(key), wait, user, queue=queue) for key, user, wait in json.loads(row.work))
@@ -163,8 +163,8 @@ def _values(batch: BatchClaim, is_bulk: bool) -> dict[str, Any]:
         "part": PART,
         "zones": column(clocks),
         "slots": column(slot for slot, _ in clocks.values()),
-        "subjects": column(said.subject for _, said in clocks.values()),
-        "bodies": column(said.body for _, said in clocks.values()),
+        "subjects": column(text_.subject for _, text_ in clocks.values()),
+        "bodies": column(text_.body for _, text_ in clocks.values()),
         "marker": _NAME,
         **{option.name: message.get(option.name, option.default) for option in fields(SendOptions)},
         "queue": queue_of(batch.job_kind),

@@ -209,13 +209,13 @@ def replay(batch: Batch, who: Who) -> int:
     if batch.cancelled_at is not None:
         return 0
     which = f"of the batch {batch.id}"
-    told = dead_letters.replay(Batch.objects.filter(id=batch.id, state__in=DEAD_LETTERS), which, who)
+    telling = dead_letters.replay(Batch.objects.filter(id=batch.id, state__in=DEAD_LETTERS), which, who)
     rows: QuerySet[Any] = Job.objects.filter(batch_id=batch.id, state__in=DEAD_LETTERS)
     if not batch.job_kind:
         rows = sendable(Delivery.objects.filter(notification__batch_id=batch.id, state__in=DEAD_LETTERS))
     oldest = list(rows.exclude(stale()).order_by("settled_at").values_list("id", flat=True)[:MOST_REPLAYED])
     done = dead_letters.replay(rows.model._default_manager.filter(id__in=oldest), which, who)
-    changed = len(told.changed) + len(done.changed)
+    changed = len(telling.changed) + len(done.changed)
     if changed:
         Batch.objects.filter(id=batch.id).update(ended_at=None)
         count_again(batch)

@@ -52,15 +52,15 @@ class ConnectionForm:
         if not ask:
             return True
         try:
-            found = connections.ask(self.user, self.kind, after)
+            answer = connections.ask(self.user, self.kind, after)
         except connections.TooMany as refusal:
             self.details.add_error(None, forms.ValidationError(str(refusal), "too_many_checks"))
             return False
-        if not isinstance(found, Destination):
-            said = _("%(reason)s Try again later.") if isinstance(found, Later) else "%(reason)s"
-            self.details.add_error(None, forms.ValidationError(said % {"reason": found.reason}, "refused"))
+        if not isinstance(answer, Destination):
+            text = _("%(reason)s Try again later.") if isinstance(answer, Later) else "%(reason)s"
+            self.details.add_error(None, forms.ValidationError(text % {"reason": answer.reason}, "refused"))
             return False
-        self._after = found
+        self._after = answer
         return True
 
     def save(self) -> Connection:

@@ -44,8 +44,8 @@ def ask(user: User, kind: ConnectionKind, stored: Destination) -> Destination | 
             % {"count": CHECKS_A_MINUTE}
         )
     lend_connection()
-    found = outcome(partial(kind.check, stored, Fetch(kind.deadline)))
-    return found if isinstance(found, Later | Refused) else Destination(found, stored.secrets)
+    answer = outcome(partial(kind.check, stored, Fetch(kind.deadline)))
+    return answer if isinstance(answer, Later | Refused) else Destination(answer, stored.secrets)
 
 
 def add(user: User, kind: ConnectionKind, destination: Destination, label: str, *, checked: bool) -> Connection:
@@ -96,16 +96,16 @@ def check(connection: Connection) -> Reason | None:
     if (kind := connections.find(connection.kind)) is None:
         return Reason(JobCode.NO_CONNECTION_KIND, kind=connection.kind)
     try:
-        found = ask(connection.user, kind, connection.destination())
+        answer = ask(connection.user, kind, connection.destination())
     except encryption.Unreadable:
         return Reason(JobCode.CONNECTION_UNREADABLE)
     # Not the secrets that somebody has entered meanwhile.
-    asked = Connection.objects.filter(id=connection.id, version=connection.version, removed_at=None)
-    if isinstance(found, Destination):
-        asked.note_success(address=dict(found.address))
+    unchanged = Connection.objects.filter(id=connection.id, version=connection.version, removed_at=None)
+    if isinstance(answer, Destination):
+        unchanged.note_success(address=dict(answer.address))
         return None
-    asked.note_failure(found.reason, isinstance(found, Refused) and found.disconnect)
-    return found.reason
+    unchanged.note_failure(answer.reason, isinstance(answer, Refused) and answer.disconnect)
+    return answer.reason
 
 
 def remove(connection: Connection) -> None:

@@ -23,15 +23,15 @@ def question(name: str, payload: Mapping[str, Any] | None, connection_id: UUID |
     """Return the values that decide a reminder's answer; () where it checks nothing."""
     if not name:
         return ()
-    kind, asked = kinds.find(name), payload or {}
+    kind, decisive = kinds.find(name), payload or {}
     if kind is not None:
         zone = ZoneInfo("UTC")
-        ask = Ask(user_id=0, origin_id=None, zone=zone, slot=_ANY_TIME, now=_ANY_TIME, payload=asked)
+        ask = Ask(user_id=0, origin_id=None, zone=zone, slot=_ANY_TIME, now=_ANY_TIME, payload=decisive)
         try:
-            asked = kind.question(ask)
+            decisive = kind.question(ask)
         except Exception:  # a damaged row: all of it is the question
             return name, connection_id, payload
-    return name, connection_id, asked
+    return name, connection_id, decisive
 
 
 def cancel(jobs: QuerySet[Job], reason: Reason) -> None:

@@ -105,6 +105,6 @@ def find(user: User, check_id: UUID) -> Checked:
     reason = Reason(job.reason_code, **job.reason_params)
     if job.state != job.words.done:
         return Checked(outcome="failed", reason=reason, id=job.id)
-    found: dict[str, Any] = job.preview or {}
-    text = Text(found["subject"], found["body"]) if found["outcome"] == "spoke" else None
-    return Checked(outcome=found["outcome"], reason=reason, id=job.id, text=text)
+    result: dict[str, Any] = job.preview or {}
+    text = Text(result["subject"], result["body"]) if result["outcome"] == "spoke" else None
+    return Checked(outcome=result["outcome"], reason=reason, id=job.id, text=text)

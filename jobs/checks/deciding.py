@@ -60,18 +60,18 @@ def decided(claim: JobClaim, decision: Say | Nothing) -> Done:
 
 def _decide(claim: JobClaim, decision: Say | Nothing, changes: bool) -> None:
     wakes, memory = [], decision.memory if changes else KEEP
-    if decision.effect is not None and (kept := decision.effect()) is not None:
-        memory = kept
+    if decision.effect is not None and (remembered := decision.effect()) is not None:
+        memory = remembered
     if isinstance(decision, Say):
         wakes += _say(claim, decision)
     if memory is not KEEP or claim.failures:
         _remember(claim, memory, failures=0, since=None, told_at=None)
     if claim.told_at is not None:
-        said = words.works_again(claim.send_as.title, _page(claim))
-        wakes += owner_notices.record([_notice(claim, f"works again {claim.failing_since}", said)], claim.claimed_at)
+        notice = words.works_again(claim.send_as.title, _page(claim))
+        wakes += owner_notices.record([_notice(claim, f"works again {claim.failing_since}", notice)], claim.claimed_at)
     if isinstance(decision, Nothing) and decision.silent_since and _hears(claim):
-        said = words.silent(claim.send_as.title, decision.silent_since, _page(claim))
-        wakes += owner_notices.record([_notice(claim, f"silent {decision.silent_since}", said)], claim.claimed_at)
+        notice = words.silent(claim.send_as.title, decision.silent_since, _page(claim))
+        wakes += owner_notices.record([_notice(claim, f"silent {decision.silent_since}", notice)], claim.claimed_at)
     if not claim.connection_works:
         _connection(claim).note_success()
     publish_after_commit(wakes)
@@ -96,11 +96,11 @@ _PREVIEW = "UPDATE jobs_job SET preview = %s WHERE id = %s"
 
 def _previewed(claim: JobClaim, reason: Reason, decision: Say | Nothing | None) -> Done:
     """Write what it would have said, and nothing else. `decision`: None where the check failed."""
-    found: dict[str, Any] = {"outcome": "failed" if decision is None else "silent"}
+    result: dict[str, Any] = {"outcome": "failed" if decision is None else "silent"}
     if isinstance(decision, Say):
-        said = compose(claim.send_as, claim.slot, decision)
-        found = {"outcome": "spoke", "subject": said.subject, "body": said.body}
-    return Done(reason, partial(change, _PREVIEW, [json.dumps(found), claim.id]))
+        composed = compose(claim.send_as, claim.slot, decision)
+        result = {"outcome": "spoke", "subject": composed.subject, "body": composed.body}
+    return Done(reason, partial(change, _PREVIEW, [json.dumps(result), claim.id]))
 
 
 def fail(claim: JobClaim, reason: Reason, *, disconnect: bool = False, sends: bool = True) -> None:
@@ -125,8 +125,8 @@ def _anyway(claim: JobClaim, reason: Reason) -> Say:
     kind = kinds.find(claim.handler)
     unknown = dict.fromkeys(kind.placeholders if kind else (), str(words.UNKNOWN))
     body = f"{claim.send_as.body}\n\n{{problem}}"
-    said = Reason(JobCode.SENT_ANYWAY, why=reason)
-    return Say(said, unknown | {"problem": words.sent_anyway(reason)}, body=body)
+    evidence = Reason(JobCode.SENT_ANYWAY, why=reason)
+    return Say(evidence, unknown | {"problem": words.sent_anyway(reason)}, body=body)
 
 
 def _connection(claim: JobClaim) -> ConnectionQuerySet:
@@ -172,23 +172,22 @@ def _remember(claim: JobClaim, state: Any, *, failures: int, since: datetime | N
         raise Overtaken
 
 
-def compose(send_as: SendAs, slot: datetime, said: Say) -> text.Text:
-    """The texts of what it says."""
+def compose(send_as: SendAs, slot: datetime, decision: Say) -> text.Text:
     return text.compose(
-        send_as.title if said.title is None else said.title,
-        send_as.body if said.body is None else said.body,
+        send_as.title if decision.title is None else decision.title,
+        send_as.body if decision.body is None else decision.body,
         name=send_as.name,
         slot=slot,
         time_zone=send_as.time_zone,
-        more=said.words,
+        more=decision.words,
     )
 
 
 _SAID = "UPDATE jobs_job SET notification_id = %s WHERE id = %s"
 
 
-def _say(claim: JobClaim, said: Say) -> list[Any]:
-    as_, composed = claim.send_as, compose(claim.send_as, claim.slot, said)
+def _say(claim: JobClaim, decision: Say) -> list[Any]:
+    as_, composed = claim.send_as, compose(claim.send_as, claim.slot, decision)
     own = Channel.objects.read_by_people().filter(user=claim.user_id)
     new = NewNotification(
         user_id=claim.user_id,
@@ -209,8 +208,8 @@ def _say(claim: JobClaim, said: Say) -> list[Any]:
     return wakes
 
 
-def _notice(claim: JobClaim, cause: str, said: tuple[str, str]) -> Notice:
-    return Notice(claim.user_id, uuid5(_NOTICES, f"{claim.origin_id} {claim.user_id} {cause}"), *said)
+def _notice(claim: JobClaim, cause: str, texts: tuple[str, str]) -> Notice:
+    return Notice(claim.user_id, uuid5(_NOTICES, f"{claim.origin_id} {claim.user_id} {cause}"), *texts)
 
 
 def _page(claim: JobClaim) -> str:

@@ -76,7 +76,7 @@ def _note_damaged(job_id: UUID) -> bool:
     """Its texts cannot be read."""
     job = Job.objects.get(id=job_id)
     with languages.override(job.user.language):
-        said = words.failed(str(job), Reason(job.reason_code, **job.reason_params), 1, words.page_of(job.origin_id))
-    notice = owner_notices.Notice(job.user_id, job.id, *said)
+        texts = words.failed(str(job), Reason(job.reason_code, **job.reason_params), 1, words.page_of(job.origin_id))
+    notice = owner_notices.Notice(job.user_id, job.id, *texts)
     publish_after_commit(owner_notices.record([notice], job.settled_at or job.created_at))
     return bool(Job.objects.filter(id=job_id).update(failures_noted=F("replays") + 1))

@@ -85,15 +85,15 @@ class CheckKind(Kind[JobClaim]):
         try:
             with limits.counted(claim):
                 ask = claim.ask()
-                found = steps.check(kind, ask, **how)
+                result = steps.check(kind, ask, **how)
         except ParsingUnavailable:
             busy = Reason(JobCode.PARSERS_BUSY)
             if claim.released >= _MOST_RELEASED:
                 return deciding.failed(claim, busy)
             return Defer(min(60.0, 2.0 ** min(claim.released, 6)) * (0.5 + random.random()), busy)  # noqa: S311
-        if isinstance(found, Later):
-            return found if claim.tries < (tries or kind.policy.tries) else deciding.failed(claim, found.reason)
-        follows = steps.decide(kind, ask, found) if isinstance(found, Found) else found
+        if isinstance(result, Later):
+            return result if claim.tries < (tries or kind.policy.tries) else deciding.failed(claim, result.reason)
+        follows = steps.decide(kind, ask, result) if isinstance(result, Found) else result
         if isinstance(follows, Refused):
             return deciding.failed(claim, follows.reason, disconnect=follows.disconnect)
         return deciding.decided(claim, follows)

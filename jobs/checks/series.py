@@ -66,8 +66,8 @@ def decide(ask: Ask, steps: Sequence[Step], ended: Reason | None = None) -> Say 
     effect = None if following is None else partial(_record, ask, following, steps[following].after)
     if step.is_done:
         return Nothing(Reason(StepCode.SKIPPED, step=number + 1, of=of), effect=effect)
-    said = Reason(StepCode.SAID, step=number + 1, of=of)
-    return Say(said, step.words, title=step.title, body=step.body, effect=effect)
+    evidence = Reason(StepCode.SAID, step=number + 1, of=of)
+    return Say(evidence, step.words, title=step.title, body=step.body, effect=effect)
 
 
 def _record(ask: Ask, number: int, after: timedelta) -> None:
@@ -77,12 +77,12 @@ def _record(ask: Ask, number: int, after: timedelta) -> None:
     if job.expires_at is not None and job.expires_at <= timezone.now():
         return
     first = UUID(job.payload["series"]) if "series" in job.payload else job.batch_id
-    begun = datetime.fromisoformat(job.payload["begun"]) if "begun" in job.payload else job.slot
-    at = begun + after
+    started = datetime.fromisoformat(job.payload["begun"]) if "begun" in job.payload else job.slot
+    at = started + after
     step = NewJob(
         user_id=job.user_id,
         kind=job.kind,
-        payload={**job.payload, "series": str(first), "begun": begun.isoformat(), "step": number},
+        payload={**job.payload, "series": str(first), "begun": started.isoformat(), "step": number},
         connection_id=job.connection_id,
         batch_id=uuid5(first, str(number)),
         correlation_id=job.correlation_id or first,

@@ -30,28 +30,28 @@ def check(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool 
     `deadline`: seconds, if fewer than the kind allows; without `keep`, the answer is not kept for other checks.
     """
     key = _key(kind, ask)
-    known = persist(Result.objects.filter(key=key).first) if kind.fresh_for or kind.conditional else None
-    if known is not None and datetime.now(UTC) - known.fetched_at < timedelta(seconds=kind.fresh_for):
-        return Found(known.value)
+    stored = persist(Result.objects.filter(key=key).first) if kind.fresh_for or kind.conditional else None
+    if stored is not None and datetime.now(UTC) - stored.fetched_at < timedelta(seconds=kind.fresh_for):
+        return Found(stored.value)
     lend_connection()
     seconds = kind.deadline if deadline is None else min(deadline, kind.deadline)
-    fetch = Fetch(seconds, known.etag, known.modified) if known is not None else Fetch(seconds)
+    fetch = Fetch(seconds, stored.etag, stored.modified) if stored is not None else Fetch(seconds)
     try:
-        found = outcome(partial(kind.check, ask, fetch))
+        result = outcome(partial(kind.check, ask, fetch))
     except NotModified:
-        assert known is not None  # noqa: S101 - nothing else has an ETag to send
-        found = Found(known.value)
-    if keep and isinstance(found, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
-        values = {"value": found.value, "etag": fetch.etag, "modified": fetch.modified, "fetched_at": Now()}
+        assert stored is not None  # noqa: S101 - nothing else has an ETag to send
+        result = Found(stored.value)
+    if keep and isinstance(result, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
+        values = {"value": result.value, "etag": fetch.etag, "modified": fetch.modified, "fetched_at": Now()}
         persist(partial(Result.objects.update_or_create, key=key, defaults=values))
-    return found
+    return result
 
 
-def decide(kind: JobKind, ask: Ask, found: Found) -> Say | Nothing | Refused:
+def decide(kind: JobKind, ask: Ask, result: Found) -> Say | Nothing | Refused:
     """Return what follows, or that it costs too much to say. Raises what is a bug of the kind."""
     ask = replace(ask, budget=Budget(seconds=DECISION))
     try:
-        decision = kind.decide(ask, found.value)
+        decision = kind.decide(ask, result.value)
         ask.budget.clock()
     except OverBudget as limit:
         return over_budget(limit)
@@ -81,5 +81,5 @@ def open_connection(connection: Connection) -> Source | Reason:
 def _key(kind: JobKind, ask: Ask) -> str:
     """Another connection, or one with another secret, may see another answer to the same question."""
     through = f"{ask.source.id} {ask.source.version}" if ask.source else ""
-    asked = [kind.name, through, kind.question(ask)]
-    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
+    parts = [kind.name, through, kind.question(ask)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()

@@ -59,8 +59,8 @@ class Calendar(ConnectionKind):
         if not (url := stored.secrets.get("url")):
             return Refused(Reason(JobCode.CONNECTION_UNREADABLE))
         response = fetch.get(url, service=service)
-        if found := problem(response, service):
-            return found
+        if failure := problem(response, service):
+            return failure
         if not response.body.lstrip(b"\xef\xbb\xbf \r\n").upper().startswith(b"BEGIN:VCALENDAR"):
             return Refused(Reason(JobCode.NO_CALENDAR))
         return stored.address

@@ -59,9 +59,7 @@ class GitHub(ConnectionKind):
     position = 10
     about = _("Your account, by a personal access token.")
     form = GitHubForm
-
-    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
-        return Destination({}, {"token": cleaned["token"]})
+    secret_fields = ("token",)
 
     def summary(self, address: Mapping[str, Any]) -> str:
         return str(address.get("login") or _("not checked yet"))
@@ -69,10 +67,10 @@ class GitHub(ConnectionKind):
     def check(self, stored: Destination, fetch: Fetch) -> Mapping[str, Any] | Later | Refused:
         if not (token := stored.secrets.get("token")):
             return Refused(Reason(JobCode.CONNECTION_UNREADABLE))
-        found = ask(fetch, token, "query { viewer { login } }")
-        if not isinstance(found, dict):
-            return found
-        login = read(found, "viewer", "login")
+        data = ask(fetch, token, "query { viewer { login } }")
+        if not isinstance(data, dict):
+            return data
+        login = read(data, "viewer", "login")
         return {"login": login} if isinstance(login, str) and login else incomplete()
 
 
@@ -128,10 +126,11 @@ def _limited(response: Response, document: Mapping[str, Any]) -> Later | None:
     See "Rate limits and query limits for the GraphQL API".
     """
     errors, headers = _errors(document), response.headers
-    told = " ".join(str(said.get("message", "")) for said in (document, *errors)).lower()
+    messages = " ".join(str(part.get("message", "")) for part in (document, *errors)).lower()
     after = retry.parse_retry_after(headers.get("Retry-After"), datetime.now(UTC))
     used_up = headers.get("X-RateLimit-Remaining") == "0"
-    named = "rate limit" in told or "abuse" in told or any(error.get("type") == "RATE_LIMITED" for error in errors)
+    is_typed = any(error.get("type") == "RATE_LIMITED" for error in errors)
+    named = is_typed or "rate limit" in messages or "abuse" in messages
     is_limit = named if response.status == 200 else named or used_up or after is not None
     if response.status not in (200, 403, 429) or not (is_limit or response.status == 429):
         return None

@@ -160,7 +160,6 @@ class JobKind(ABC):
         return {name: str(example) for name, example in self.placeholders.items()}
 
     def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is stored, as JSON, for the form's cleaned data."""
         return dict(cleaned)
 
     def form_initial(self, payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -76,16 +76,16 @@ class Feed(AddressKind):
             return reason.then(left_out)
 
         old: Mapping[str, Any] = {"keys": ask.memory} if isinstance(ask.memory, list) else ask.memory or {"keys": []}
-        known = set(old["keys"])
-        new = [entry for entry in entries if entry["key"] not in known]
+        old_keys = set(old["keys"])
+        new = [entry for entry in entries if entry["key"] not in old_keys]
         keys = list(dict.fromkeys([*(entry["key"] for entry in entries), *old["keys"]]))[:MOST_REMEMBERED]
-        before = old.get("silence", silence.BROUGHT if known else None)
-        kept = silence.follow(before, ask.now, brings=bool(new))
-        memory = {"keys": keys, "silence": kept}
+        before = old.get("silence", silence.BROUGHT if old_keys else None)
+        pause = silence.follow(before, ask.now, brings=bool(new))
+        memory = {"keys": keys, "silence": pause}
         if ask.memory is None:
             return Nothing(said(FeedCode.FIRST, count=len(entries)), memory)
         if not new:
-            return silence.told(Nothing(said(FeedCode.NOTHING_NEW), memory), before, kept)
+            return silence.told(Nothing(said(FeedCode.NOTHING_NEW), memory), before, pause)
         words = {
             "count": str(len(new)),
             "feed": value["title"] or host,

@@ -133,10 +133,10 @@ class GitHubStreak(JobKind):
         end = today = _day(ask)
         account, days = login, dict[date, int]()
         for _year in range(MOST_YEARS):
-            found = _ask(fetch, ask.source.secrets.get("token", ""), login, end - _YEAR, end)
-            if not isinstance(found, tuple):
-                return found
-            account, more = found
+            answer = _ask(fetch, ask.source.secrets.get("token", ""), login, end - _YEAR, end)
+            if not isinstance(answer, tuple):
+                return answer
+            account, more = answer
             # The first day of a range may be cut short, where GitHub counts in another zone.
             days |= {day: max(count, days.get(day, 0)) for day, count in more.items()}
             end -= _YEAR

@@ -26,10 +26,10 @@ def follow(stored: Mapping[str, Any] | None, now: datetime, *, brings: bool) -> 
     return {**stored, "told": stored["told"] or silent >= timedelta(days=stored["days"])}
 
 
-def told(decision: Nothing, before: Mapping[str, Any] | None, kept: Mapping[str, Any] | None) -> Nothing:
+def told(decision: Nothing, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Nothing:
     """With its record of a silence that is told; the person hears of it once."""
-    if not kept or not kept["told"]:
+    if not after or not after["told"]:
         return decision
-    reason = decision.reason.then(Reason(JobCode.SILENT, silent_since=kept["since"]))
+    reason = decision.reason.then(Reason(JobCode.SILENT, silent_since=after["since"]))
     is_news = not (before and before["told"])
-    return replace(decision, reason=reason, silent_since=kept["since"] if is_news else None)
+    return replace(decision, reason=reason, silent_since=after["since"] if is_news else None)

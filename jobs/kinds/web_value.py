@@ -122,15 +122,15 @@ class WebValue(AddressKind):
         return stored
 
     def summary(self, payload: Mapping[str, Any]) -> str:
-        said = CONDITIONS.get(str(payload.get("condition")), "")
-        condition = " ".join(filter(None, (str(said), str(payload.get("limit") or ""))))
+        label = CONDITIONS.get(str(payload.get("condition")), "")
+        condition = " ".join(filter(None, (str(label), str(payload.get("limit") or ""))))
         return f"{host_of(payload)} ({condition or '?'})"[:200]
 
     def question(self, ask: Ask) -> Any:
         """Reminders with other limits share an answer; a number is wanted or not."""
-        asked = {name: ask.payload.get(name) for name in ("url", "how", "expression", "mark")}
+        question = {name: ask.payload.get(name) for name in ("url", "how", "expression", "mark")}
         condition = ask.payload.get("condition")
-        return asked | {"number": condition in NUMERIC, "unreachable": condition == "unreachable"}
+        return question | {"number": condition in NUMERIC, "unreachable": condition == "unreachable"}
 
     def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         """Return the value of `pages.value`, or `{"down": reason}` where the question is whether it can be reached."""
@@ -195,10 +195,10 @@ def _decide_reachable(ask: Ask, watch: Watch, why: Any) -> Say | Nothing:
 def _decide_state(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Nothing:
     """Once when it begins to hold, also at the first check; or at every check at which it holds."""
     holds = _holds(watch, value)
-    held, memory = _held(ask), {"holds": holds, **value}
-    code = WebValueCode.DOES_NOT_HOLD if not holds else WebValueCode.STILL_HOLDS if held else WebValueCode.HOLDS
+    held_before, memory = _held(ask), {"holds": holds, **value}
+    code = WebValueCode.DOES_NOT_HOLD if not holds else WebValueCode.STILL_HOLDS if held_before else WebValueCode.HOLDS
     reason = _reason(code, ask, value, condition=watch.condition, limit=watch.limit)
-    if not holds or (held and not watch.always):
+    if not holds or (held_before and not watch.always):
         return Nothing(reason, memory)
     return Say(reason, _words(ask, value, ask.memory), memory)
 
@@ -243,14 +243,14 @@ def _held(ask: Ask) -> bool:
 
 
 def _reason(code: WebValueCode, ask: Ask, value: Mapping[str, Any], **more: Any) -> Reason:
-    said, unit = _short(value["text"]), value.get("unit", "")
-    if value["number"] not in (None, said):
-        read = {"said": said, "number": numbers.amount(value["number"], unit)}
-        said = _("%(said)s (read as %(number)s)") % read
+    text, unit = _short(value["text"]), value.get("unit", "")
+    if value["number"] not in (None, text):
+        read = {"said": text, "number": numbers.amount(value["number"], unit)}
+        text = _("%(said)s (read as %(number)s)") % read
         if other := value.get("other"):
             read["other"] = numbers.amount(other, unit)
-            said = _("%(said)s (read as %(number)s, but it may be %(other)s: choose how numbers are written)") % read
-    return Reason(code, host=host_of(ask.payload), value=said, **more)
+            text = _("%(said)s (read as %(number)s, but it may be %(other)s: choose how numbers are written)") % read
+    return Reason(code, host=host_of(ask.payload), value=text, **more)
 
 
 def _words(ask: Ask, value: Mapping[str, Any], base: Mapping[str, Any] | None) -> dict[str, str]:

@@ -92,10 +92,10 @@ class WebValueForm(AddressForm):
     def _check_limit(self, condition: str, limit: str, mark: str) -> None:
         if not limit:
             self.add_error("limit", _("Enter the value to compare with."))
-        elif condition in NUMERIC and (found := read(limit, mark)) is None:
+        elif condition in NUMERIC and (number_read := read(limit, mark)) is None:
             self.add_error("limit", _("Enter a number, such as 100 or 99.90."))
-        elif condition in NUMERIC and found and found.other is not None:
-            both = {"number": amount(shown(found.value), ""), "other": amount(shown(found.other), "")}
+        elif condition in NUMERIC and number_read and number_read.other is not None:
+            both = {"number": amount(shown(number_read.value), ""), "other": amount(shown(number_read.other), "")}
             self.add_error("limit", _("This may be %(number)s or %(other)s. Choose how numbers are written.") % both)
         elif condition == "by" and (number(limit, mark) or 0) <= 0:
             self.add_error("limit", _("Enter a number above zero, such as 10 or 5 %."))

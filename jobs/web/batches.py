@@ -53,38 +53,38 @@ def progress(request: PersonRequest, batch_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def cancel(request: PersonRequest, batch_id: UUID) -> HttpResponse:
-    found = _own(request.user, batch_id)
-    if batches.shown(found).pending or batches.ended_at(found) is None:
-        batches.cancel(found)
+    batch = _own(request.user, batch_id)
+    if batches.shown(batch).pending or batches.ended_at(batch) is None:
+        batches.cancel(batch)
         messages.success(request, _("Cancelled. What has not gone out is not sent."))
     else:
         messages.info(request, _("Nothing is waiting any more, so nothing was cancelled."))
-    return redirect("jobs:batch", found.id)
+    return redirect("jobs:batch", batch.id)
 
 
 @login_required
 @require_POST
 def replay(request: PersonRequest, batch_id: UUID) -> HttpResponse:
-    found = _own(request.user, batch_id)
-    if batches.hides_deliveries(found):
+    batch = _own(request.user, batch_id)
+    if batches.hides_deliveries(batch):
         messages.error(request, _("Only staff can replay what failed for others."))
-    elif count := batches.replay(found, Who(request.user.pk, request.user.email)):
+    elif count := batches.replay(batch, Who(request.user.pk, request.user.email)):
         messages.success(request, _("Doing %(count)s again, oldest first.") % {"count": grouped(count)})
     else:
         messages.info(
             request, _("Nothing can be done again: nothing failed, or it is too old, or its channel is gone.")
         )
-    return redirect("jobs:batch", found.id)
+    return redirect("jobs:batch", batch.id)
 
 
 def _own(user: User, batch_id: UUID) -> Batch:
-    found: Batch = get_object_or_404(Batch.objects.for_user(user).with_counts().select_related("user"), id=batch_id)
-    return found
+    batch: Batch = get_object_or_404(Batch.objects.for_user(user).with_counts().select_related("user"), id=batch_id)
+    return batch
 
 
 def _context(request: PersonRequest, batch_id: UUID) -> dict[str, Any]:
-    found = _own(request.user, batch_id)
-    return _told(found, audiences.named(request.user))
+    batch = _own(request.user, batch_id)
+    return _told(batch, audiences.named(request.user))
 
 
 def _told(batch: Batch, names: dict[str, str]) -> dict[str, Any]:

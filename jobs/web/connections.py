@@ -54,20 +54,20 @@ def add(request: PersonRequest, source: str) -> HttpResponse:
 
 @login_required
 def connection(request: PersonRequest, connection_id: UUID) -> HttpResponse:
-    found = _own(request, connection_id)
-    kind = connections.find(found.kind)
-    context: dict[str, Any] = {"connection": found, "kind": kind} | _uses(found)
+    current = _own(request, connection_id)
+    kind = connections.find(current.kind)
+    context: dict[str, Any] = {"connection": current, "kind": kind} | _uses(current)
     if kind is None:
         return render(request, "jobs/connection.html", context)
-    form = ConnectionForm(request.user, kind, request.POST if request.method == "POST" else None, found)
+    form = ConnectionForm(request.user, kind, request.POST if request.method == "POST" else None, current)
     if request.method == "POST":
-        if request.POST.get("version") != str(found.version):
-            return _conflict(request, found)
+        if request.POST.get("version") != str(current.version):
+            return _conflict(request, current)
         if form.is_valid():
             try:
                 changed = form.save()
             except changes.ConnectionConflict:
-                return _conflict(request, found)
+                return _conflict(request, current)
             messages.success(request, _("“%(label)s” is saved.") % {"label": changed.label})
             return redirect("jobs:connections")
     return render(request, "jobs/connection.html", context | {"form": form})
@@ -76,43 +76,43 @@ def connection(request: PersonRequest, connection_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def check(request: PersonRequest, connection_id: UUID) -> HttpResponse:
-    found = _own(request, connection_id)
+    connection = _own(request, connection_id)
     try:
-        failure = changes.check(found)
+        failure = changes.check(connection)
     except changes.TooMany as refusal:
         messages.error(request, str(refusal))
     else:
         if failure is None:
-            messages.success(request, _("“%(label)s” works.") % {"label": found.label})
+            messages.success(request, _("“%(label)s” works.") % {"label": connection.label})
         else:
             messages.error(
-                request, _("“%(label)s” does not work. %(failure)s") % {"label": found.label, "failure": failure}
+                request, _("“%(label)s” does not work. %(failure)s") % {"label": connection.label, "failure": failure}
             )
-    return redirect("jobs:connection", found.id)
+    return redirect("jobs:connection", connection.id)
 
 
 @login_required
 def remove(request: PersonRequest, connection_id: UUID) -> HttpResponse:
-    found = _own(request, connection_id)
+    connection = _own(request, connection_id)
     if request.method == "POST":
-        changes.remove(found)
-        messages.success(request, _("“%(label)s” is removed.") % {"label": found.label})
+        changes.remove(connection)
+        messages.success(request, _("“%(label)s” is removed.") % {"label": connection.label})
         return redirect("jobs:connections")
-    return render(request, "jobs/connection_remove.html", {"connection": found} | _uses(found))
+    return render(request, "jobs/connection_remove.html", {"connection": connection} | _uses(connection))
 
 
-def _uses(found: Connection) -> dict[str, Any]:
+def _uses(connection: Connection) -> dict[str, Any]:
     """The reminders that use it, newest first."""
-    uses = found.schedules.filter(deleted_at=None)  # of the app above
+    uses = connection.schedules.filter(deleted_at=None)  # of the app above
     return {"uses": uses.order_by("-id")[:_USES], "more": max(0, uses.count() - _USES)}
 
 
-def _conflict(request: PersonRequest, found: Connection) -> HttpResponse:
+def _conflict(request: PersonRequest, connection: Connection) -> HttpResponse:
     messages.error(
         request,
         _("Somebody changed this connection in the meantime, so nothing was saved. These are the current values."),
     )
-    return redirect("jobs:connection", found.id)
+    return redirect("jobs:connection", connection.id)
 
 
 def _own(request: PersonRequest, connection_id: UUID) -> Connection:

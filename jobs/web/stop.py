@@ -26,28 +26,29 @@ _ACTS = {"stop": leavers.leave, "resume": leavers.come_back}
 @login_required
 @require_POST
 def by_button(request: PersonRequest, announcement_id: UUID) -> HttpResponse:
-    found = get_object_or_404(_announcements(), id=announcement_id, user=request.user)
+    announcement = get_object_or_404(_announcements(), id=announcement_id, user=request.user)
     act = request.POST.get("act", "")
-    _do(found, act)
+    _do(announcement, act)
     if act == "resume":
         messages.success(request, _("You get these announcements again, from the next one on."))
     elif act == "stop":
         messages.success(request, _("These announcements are stopped. What was waiting is cancelled."))
-    return redirect("notifications:notification", found.id)
+    return redirect("notifications:notification", announcement.id)
 
 
 @signed_link_view(STOP)
 def by_link(request: HttpRequest, announcement_id: UUID) -> HttpResponse:
     """It shows nothing about who was told."""
-    found = _announcements().filter(id=announcement_id).first()
-    if found is None or found.origin_id is None:
+    announcement = _announcements().filter(id=announcement_id).first()
+    if announcement is None or announcement.origin_id is None:
         raise Http404
     if request.method == "POST":
         if "List-Unsubscribe" not in request.POST:
-            _do(found, request.POST.get("act", ""))
+            _do(announcement, request.POST.get("act", ""))
             return redirect(request.path)
-        _do(found, "stop")
-    context = {"title": found.subject, "has_left": leavers.has_left(found.user_id, found.origin_id)}
+        _do(announcement, "stop")
+    has_left = leavers.has_left(announcement.user_id, announcement.origin_id)
+    context = {"title": announcement.subject, "has_left": has_left}
     return render(request, "jobs/stop.html", context)
 
 

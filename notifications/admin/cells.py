@@ -31,8 +31,8 @@ def order(row: Any) -> str:
         return _("all at once")
     if not row.escalate_after:
         return _("in order, until one arrives")
-    said = _("in order, until one arrives; the next one also if nobody acknowledges within %(minutes)s min")
-    return said % {"minutes": row.escalate_after}
+    text = _("in order, until one arrives; the next one also if nobody acknowledges within %(minutes)s min")
+    return text % {"minutes": row.escalate_after}
 
 
 def origin(notification: Notification) -> SafeString:

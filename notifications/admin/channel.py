@@ -103,10 +103,10 @@ class ChannelAdmin(OwnedAdmin):
         enabled = changes.enable(queryset.values_list("pk", flat=True))
         self._report(request, enabled, "Enabled.", _("%(count)s enabled."))
 
-    def _report(self, request: HttpRequest, changed: list[UUID], log_message: str, told: str) -> None:
+    def _report(self, request: HttpRequest, changed: list[UUID], log_message: str, sentence: str) -> None:
         self.log_many(request, [Channel(pk=key) for key in changed], log_message)
         level = messages.SUCCESS if changed else messages.WARNING
-        self.message_user(request, told % {"count": len(changed)}, level)
+        self.message_user(request, sentence % {"count": len(changed)}, level)
 
     provider_name = columns.column(gettext_lazy("provider"), "provider_label")
     address_summary = columns.column(gettext_lazy("address"), "summary")

@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
-from unfold.decorators import action as button
 
 from common.admin import columns, confirm
 from common.admin.filters import newest_filter
@@ -97,6 +96,4 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
         self.act(request, queryset, act, "Sent as new.", _("%(count)s sent as new."))
         return None
 
-    @button(description=gettext_lazy("Send as new…"), url_path="as-new", icon="outgoing_mail", permissions=["act"])  # type: ignore[untyped-decorator]
-    def send_as_new_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.ask_one(request, object_id, "send_as_new")
+    send_as_new_one = dead_letter.letter_button("send_as_new", gettext_lazy("Send as new…"), "as-new", "outgoing_mail")

@@ -87,8 +87,8 @@ class NotificationAdmin(OwnedAdmin):
     def order(self, notification: Notification) -> SafeString:
         if not notification.channel_order:
             return SafeString(columns.NONE)
-        found = sort_channels(notification.channel_order, Channel.objects.filter(id__in=notification.channel_order))
-        return columns.many(*map(cells.channel, found))
+        ordered = sort_channels(notification.channel_order, Channel.objects.filter(id__in=notification.channel_order))
+        return columns.many(*map(cells.channel, ordered))
 
     @admin.display(description=_("deliveries"))
     def deliveries(self, notification: Notification) -> SafeString:

@@ -85,9 +85,9 @@ def read(user_id: int, after: Position, limit: int, types: Sequence[str] | None 
     horizon, newest = rows[0].horizon, rows[0].newest
     if after.xact > newest:
         raise Foreign
-    found = [Entry(row.xact, row.id, row.type, row.at, object_of(row.data)) for row in rows if row.xact is not None]
-    changes = found[:limit]
-    if len(found) > limit:
+    entries = [Entry(row.xact, row.id, row.type, row.at, object_of(row.data)) for row in rows if row.xact is not None]
+    changes = entries[:limit]
+    if len(entries) > limit:
         return Page(changes, Position(changes[-1].xact, changes[-1].id), more=True)
     return Page(changes, max(after, Position(horizon, _FIRST_ID)), more=False)
 
@@ -113,14 +113,14 @@ SELECT c.xact, c.id, c.user_id, c.type, c.at, c.data::text AS data, found.*
 """  # noqa: S608 - constants only
 
 
-def process(reader: str, found: str, write: Callable[[Sequence[Any]], object]) -> int:
+def process(reader: str, joined: str, write: Callable[[Sequence[Any]], object]) -> int:
     """Give `write` all changes that are new to `reader`, in chunks. Returns how many.
 
     Its position moves in the transaction of `write`, so each change is processed once. `found` is the SQL of what is
     joined to a change `c`; `write` gets a row for each result, or one with nulls. Does nothing while another process
     does it.
     """
-    statement, seen = _CHANGES.replace("$found", found), 0
+    statement, seen = _CHANGES.replace("$found", joined), 0
     while True:
         taken = postgres.persist(lambda: _process_chunk(reader, statement, write))
         seen += taken

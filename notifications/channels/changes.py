@@ -218,17 +218,17 @@ def enable_own(channel: Channel) -> bool:
 
 @transaction.atomic
 def _update(channels: QuerySet[Channel], disabled_at: Now | None, reason: Reason) -> list[UUID]:
-    found = list(
+    ids = list(
         channels.filter(removed_at=None).order_by("id").select_for_update(no_key=True).values_list("id", flat=True)
     )
-    Channel.objects.filter(id__in=found).update(
+    Channel.objects.filter(id__in=ids).update(
         disabled_at=disabled_at,
         disabled_code=reason.code,
         disabled_params=reason.params,
         failing_since=None,
         unsubscribed_at=None,
     )
-    return found
+    return ids
 
 
 def secret_fingerprint(channel: Channel) -> str:
@@ -279,5 +279,5 @@ def with_last_delivery(user: User) -> list[tuple[Channel, Delivery | None]]:
     newest = Delivery.objects.filter(channel=OuterRef("id")).order_by("-id").values("id")[:1]
     channels = list(Channel.objects.for_user(user).annotate(newest=Subquery(newest)))
     ids = {channel.id: channel.newest for channel in channels}  # type: ignore[attr-defined]  # the annotation
-    found = {delivery.id: delivery for delivery in readable(Delivery.objects.filter(id__in=ids.values()))[0]}
-    return [(channel, found.get(ids[channel.id])) for channel in channels]
+    deliveries = {delivery.id: delivery for delivery in readable(Delivery.objects.filter(id__in=ids.values()))[0]}
+    return [(channel, deliveries.get(ids[channel.id])) for channel in channels]

@@ -38,9 +38,9 @@ def rotate(chunk: int = _CHUNK) -> Iterator[Rotated]:
     for model in models():
         rows = model._default_manager.exclude(sealed_secrets="").order_by("pk").values_list("pk", "sealed_secrets")
         last: UUID | None = None
-        while found := list((rows if last is None else rows.filter(pk__gt=last))[:chunk]):
-            yield _rotate(model, found)
-            last = found[-1][0]
+        while batch := list((rows if last is None else rows.filter(pk__gt=last))[:chunk]):
+            yield _rotate(model, batch)
+            last = batch[-1][0]
 
 
 def _rotate(model: type[Model], rows: list[Any]) -> Rotated:
@@ -59,14 +59,13 @@ def _rotate(model: type[Model], rows: list[Any]) -> Rotated:
 
 
 def remember_keys() -> None:
-    """Seal the known text with the first key."""
     KeyCheck.objects.update_or_create(id=1, defaults={"sealed": encryption.seal(_KNOWN_TEXT)})
 
 
 def keys_fit() -> bool:
     """Whether a key has sealed the known text; before there is one, whether a key reads the secrets that are stored."""
-    if (known := KeyCheck.objects.values_list("sealed", flat=True).first()) is not None:
-        return _is_readable(known)
+    if (stored := KeyCheck.objects.values_list("sealed", flat=True).first()) is not None:
+        return _is_readable(stored)
     newest = [
         sealed
         for model in models()

@@ -92,8 +92,8 @@ def tell_owners(now: datetime) -> int:
     """Record a notice for each new dead letter's cause and each disabled channel. Returns how many deliveries."""
     # Cancel what is not sent yet of notices about channels that work again.
     works = Channel.objects.filter(disabled_at=None, failing_since=None)
-    told = Notification.objects.filter(origin=Notification.Origin.NOTICE, outcome=Notification.Outcome.OPEN)
-    withdrawal.drop(told.filter(origin_id__in=works.values("id")), DeliveryCode.MENDED)
+    waiting = Notification.objects.filter(origin=Notification.Origin.NOTICE, outcome=Notification.Outcome.OPEN)
+    withdrawal.drop(waiting.filter(origin_id__in=works.values("id")), DeliveryCode.MENDED)
     with transaction.atomic():
         wakes = record([*_deaths(), *_disabled()], now)
         publish_after_commit(wakes)
@@ -108,8 +108,8 @@ def record(notices: Collection[Notice], now: datetime) -> list[Wake]:
     the message that failed reached its person elsewhere. A row that cannot be read stops nobody else's notices.
     """
     ids = [notice.batch_id for notice in notices]
-    known = set(Notification.objects.filter(batch_id__in=ids).values_list("batch_id", flat=True))
-    new = [notice for notice in notices if notice.batch_id not in known]
+    existing = set(Notification.objects.filter(batch_id__in=ids).values_list("batch_id", flat=True))
+    new = [notice for notice in notices if notice.batch_id not in existing]
     return _record(new, now) if new else []
 
 

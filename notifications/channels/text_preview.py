@@ -34,12 +34,12 @@ class Reading:
     lengths: list[Length]
 
 
-def read(user: User, said: Text, channels: Sequence[Channel], slot: datetime | None) -> Reading:
+def read(user: User, text: Text, channels: Sequence[Channel], slot: datetime | None) -> Reading:
     """Return a text's preview, and its length on these channels. Each provider counts what it would really send."""
     answer = ANSWER.address(UUID(int=0))  # as long as that of any other id
-    message = Message(UUID(int=0), said.subject, said.body, user.get_short_name(), slot, answer_url=answer)
+    message = Message(UUID(int=0), text.subject, text.body, user.get_short_name(), slot, answer_url=answer)
     return Reading(
-        said.subject, said.body, [_length(message, channel) for channel in channels if providers.find(channel.provider)]
+        text.subject, text.body, [_length(message, channel) for channel in channels if providers.find(channel.provider)]
     )
 
 

@@ -37,15 +37,16 @@ def snooze(notification_id: UUID, until: datetime) -> bool:
     """
     if not _answer(notification_id, DeliveryCode.SNOOZED, until):
         return False
-    said = Notification.objects.get(id=notification_id)
-    order = said.channel_order or list(said.deliveries.order_by("id").values_list("channel_id", flat=True))
+    notification = Notification.objects.get(id=notification_id)
+    sent_to = notification.deliveries.order_by("id").values_list("channel_id", flat=True)
+    order = notification.channel_order or list(sent_to)
     there = dict(Channel.objects.filter(id__in=order, removed_at=None).values_list("id", "provider"))
     again = outbox.again(
-        said,
+        notification,
         [(channel_id, there[channel_id]) for channel_id in order if channel_id in there],
         available_at=until,
         urgent=True,  # its person has chosen the hour
-        **outbox.order_of(said),
+        **outbox.order_of(notification),
     )
     if again.channels:
         publish_after_commit(outbox.record([again]))

@@ -33,8 +33,8 @@ def own(owner: User, cause: str = "", channel_id: UUID | None = None) -> QuerySe
 def own_groups(owner: User) -> list[Group]:
     """Every cause on every channel of a person (the example's), newest letter first, in two statements."""
     rows = own(owner)
-    found = rows.order_by().values_list("cause", "channel")
-    counted = found.annotate(letters=Count("*"), first=Min("settled_at"), last=Max("settled_at"))
+    groups_found = rows.order_by().values_list("cause", "channel")
+    counted = groups_found.annotate(letters=Count("*"), first=Min("settled_at"), last=Max("settled_at"))
     ends = {(cause, channel): (count, first, last) for cause, channel, count, first, last in counted}
     newest = rows.order_by("cause", "channel_id", "-settled_at").distinct("cause", "channel_id")
     groups = [
@@ -83,23 +83,23 @@ def send_as_new(rows: QuerySet[Delivery], which: str, who: Who, *, cause: str = 
     Each becomes a new notification to its one channel, and the letter itself is cancelled. An owner's does not wait for
     the end of their quiet hours, as with `replay`. Leaves out those with an `obstacle`.
     """
-    held = dead_letters.locked(sendable(rows))
-    letters = Delivery.objects.select_related("notification").in_bulk(held)
-    due = outbox.record(_copy(letters[key], who) for key in held)
+    locked = dead_letters.locked(sendable(rows))
+    letters = Delivery.objects.select_related("notification").in_bulk(locked)
+    due = outbox.record(_copy(letters[key], who) for key in locked)
     reason = Reason(DeliveryCode.SENT_AS_NEW)
-    manual.discard(Delivery, held, reason)
+    manual.discard(Delivery, locked, reason)
     new = [wake.id for wake in due]
     publish_after_commit(due[:PUBLISHED_AT_ONCE])
     made = Intervention(what=What.AS_NEW, which=which, cause=cause, reason=str(reason))
-    return Done(held, 0, dead_letters.record(made, who, DELIVERY, held, new), new)
+    return Done(locked, 0, dead_letters.record(made, who, DELIVERY, locked, new), new)
 
 
 def _copy(letter: Delivery, who: Who) -> NewNotification:
-    said = letter.notification
+    notification = letter.notification
     is_fresh = letter.expires_at is not None and letter.expires_at > timezone.now()
     return outbox.again(
-        said,
+        notification,
         [(letter.channel_id, letter.provider)],
         expires_at=letter.expires_at if is_fresh else None,
-        urgent=said.urgent or who.user_id == said.user_id,
+        urgent=notification.urgent or who.user_id == notification.user_id,
     )

@@ -110,7 +110,6 @@ WITH step AS (
 
 
 def decide(standing: FallbackState) -> Step:
-    """Decide what follows for a notification whose time has come."""
     every = None if standing.escalate_after is None else timedelta(minutes=standing.escalate_after)
     later = None if every is None else standing.now + every
     if standing.next_id is None or standing.state in _GIVEN_UP:

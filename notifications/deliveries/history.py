@@ -108,10 +108,10 @@ def last_troubles(origins: Sequence[UUID]) -> dict[UUID, Notification]:
     """By schedule, the newest notification that arrived or failed, unless it arrived in full; with its deliveries."""
     if not origins:
         return {}
-    found = [row.id for row in query(_LAST, [column(origins), NEWEST])]
+    ids = [row.id for row in query(_LAST, [column(origins), NEWEST])]
     deliveries = Prefetch("deliveries", Delivery.objects.select_related("channel").order_by("channel_id"))
-    troubled = Notification.objects.filter(id__in=found).prefetch_related(deliveries)
-    return {said.origin_id: said for said in troubled if said.origin_id is not None}
+    troubled = Notification.objects.filter(id__in=ids).prefetch_related(deliveries)
+    return {notification.origin_id: notification for notification in troubled if notification.origin_id is not None}
 
 
 MOST_COUNTED = 1_000

@@ -241,9 +241,9 @@ def _until_quiet_hours_end(claim: DeliveryClaim, wait: float) -> Defer | None:
     """Until the quiet hours end that a try in `wait` seconds falls into; None where it may disturb."""
     if not providers.disturbs(claim.handler):
         return None
-    if (found := quiet.wait(claim.claimed_at + timedelta(seconds=wait), claim.quiet)) is None:
+    if (pause := quiet.wait(claim.claimed_at + timedelta(seconds=wait), claim.quiet)) is None:
         return None
-    return Defer((found.until - claim.claimed_at).total_seconds(), Reason(DeliveryCode.QUIET_HOURS, until=found.shown))
+    return Defer((pause.until - claim.claimed_at).total_seconds(), Reason(DeliveryCode.QUIET_HOURS, until=pause.shown))
 
 
 def _is_silenced(claim: DeliveryClaim, wait: float) -> bool:

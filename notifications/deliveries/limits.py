@@ -79,25 +79,25 @@ def limited(claim: DeliveryClaim) -> tuple[float, Reason] | None:
     slots = _slots(provider, claim)
     permitted, ended = permits.acquire(slots[0].key, slots[0].amount, claim.token, _SLEEP)
     try:
-        found = _take([*rates, *slots], claim, _SLEEP if permitted else 0.0, ended)
+        reservation = _take([*rates, *slots], claim, _SLEEP if permitted else 0.0, ended)
     except BaseException:
         permits.release(slots[0].key, claim.token, None)
         raise
-    if found is None:
+    if reservation is None:
         return None
     permits.release(slots[0].key, claim.token, None)
-    return _deferral(found, rates, provider, claim)
+    return _deferral(reservation, rates, provider, claim)
 
 
 def _take(limits: list[Limit], claim: DeliveryClaim, patience: float, ended: Ended | None) -> Reservation | None:
     """Ask for its turn again and again, while a slot of its host is expected to be free within `patience` seconds."""
     person, token, until = str(claim.person_id), str(claim.token), time.monotonic() + patience
     while True:
-        found = rate_limiter.take(limits, person, claim.released, claim.left, token, patience, ended)
-        if found is None or isinstance(found.limit, Window) or found.wait >= patience:
-            return found
+        reservation = rate_limiter.take(limits, person, claim.released, claim.left, token, patience, ended)
+        if reservation is None or isinstance(reservation.limit, Window) or reservation.wait >= patience:
+            return reservation
         lend_connection()
-        time.sleep(found.wait)
+        time.sleep(reservation.wait)
         patience, ended = until - time.monotonic(), None
 
 
@@ -122,19 +122,19 @@ def _is_limited(claim: DeliveryClaim) -> bool:
 
 
 def _deferral(
-    found: Reservation, rates: dict[Window, Rate], provider: Provider, claim: DeliveryClaim
+    reservation: Reservation, rates: dict[Window, Rate], provider: Provider, claim: DeliveryClaim
 ) -> tuple[float, Reason]:
-    late = claim.left is not None and found.wait > claim.left
-    wait = claim.left if claim.left is not None and late else found.wait
+    late = claim.left is not None and reservation.wait > claim.left
+    wait = claim.left if claim.left is not None and late else reservation.wait
     until = None if late else _until(wait, claim.claimed_at, claim.zone)
-    if isinstance(found.limit, Window):
-        rate = rates[found.limit]
+    if isinstance(reservation.limit, Window):
+        rate = rates[reservation.limit]
         given = {"service": str(provider.label), "amount": rate.amount, "seconds": rate.per_seconds}
         return wait, Reason(_CODES[rate.scope], **given, until=until)
     host = _host(provider, claim) or str(provider.label)
-    if found.resting:
+    if reservation.resting:
         return wait, Reason(DeliveryCode.HOST_RESTS, host=host, until=until)
-    return wait, Reason(DeliveryCode.HOST_BUSY, host=host, amount=found.limit.amount, until=until)
+    return wait, Reason(DeliveryCode.HOST_BUSY, host=host, amount=reservation.limit.amount, until=until)
 
 
 def _persons_day(claim: DeliveryClaim) -> list[Rate]:

@@ -161,20 +161,20 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
     return due_of(rows, {one.id: one.user_id for one in new})
 
 
-def again(said: Notification, channels: Sequence[tuple[UUID, str]], **changed: Any) -> NewNotification:
+def again(before: Notification, channels: Sequence[tuple[UUID, str]], **changed: Any) -> NewNotification:
     """The same message as a new batch, to these channels."""
     return NewNotification(
-        user_id=said.user_id,
+        user_id=before.user_id,
         channels=channels,
-        subject=said.subject,
-        body=said.body,
-        origin=Notification.Origin(said.origin),
+        subject=before.subject,
+        body=before.body,
+        origin=Notification.Origin(before.origin),
         batch_id=uuid7(),
-        origin_id=said.origin_id,
-        hops=said.hops,
-        slot=said.slot,
-        category=said.category,
-        data=None if said.data is None else json.dumps(said.data),
+        origin_id=before.origin_id,
+        hops=before.hops,
+        slot=before.slot,
+        category=before.category,
+        data=None if before.data is None else json.dumps(before.data),
         **changed,
     )
 

@@ -42,37 +42,37 @@ def acquire(host: str, amount: int, token: UUID, timeout: float) -> tuple[bool, 
     Waits up to `timeout` seconds, and not at all if it would be in vain.
     """
     with _lock:
-        known = _hosts.setdefault(host, _Host())
-        if len(known.holders) < amount:
-            known.holders[token] = time.monotonic()
+        state = _hosts.setdefault(host, _Host())
+        if len(state.holders) < amount:
+            state.holders[token] = time.monotonic()
             return True, None
-        middle = next(islice(known.holders.values(), amount // 2, None))
-        if (len(known.waiting) + 1) * max(known.held, time.monotonic() - middle) / amount > timeout:
+        middle = next(islice(state.holders.values(), amount // 2, None))
+        if (len(state.waiting) + 1) * max(state.held, time.monotonic() - middle) / amount > timeout:
             return False, None
         one = _Waiting(token)
         one.woken.acquire()
-        known.waiting.append(one)
+        state.waiting.append(one)
     lend_connection()
     if not one.woken.acquire(timeout=timeout):
         with _lock:
             if not one.permitted:  # else it was passed on at this moment
-                known.waiting.remove(one)
+                state.waiting.remove(one)
     return one.permitted, one.ended
 
 
 def release(host: str, token: UUID, ended: Ended | None) -> bool:
     """Pass a permit on, with the slot of `ended`. False if nobody takes it."""
     with _lock:
-        known = _hosts.get(host)
-        if known is None or (since := known.holders.pop(token, None)) is None:
+        state = _hosts.get(host)
+        if state is None or (since := state.holders.pop(token, None)) is None:
             return False
-        known.held += 0.2 * (time.monotonic() - since - known.held)
-        if known.waiting:
-            following = known.waiting.popleft()
-            known.holders[following.token] = time.monotonic()
+        state.held += 0.2 * (time.monotonic() - since - state.held)
+        if state.waiting:
+            following = state.waiting.popleft()
+            state.holders[following.token] = time.monotonic()
             following.ended, following.permitted = ended, True
             following.woken.release()
             return True
-        if not known.holders:
+        if not state.holders:
             del _hosts[host]
         return False

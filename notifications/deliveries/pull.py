@@ -69,8 +69,8 @@ SELECT now() AS now,
 
 def count(channel_id: UUID, most: int) -> QueueState:
     """The queue as it is now; counts at most `most` waiting messages."""
-    [found] = query(_COUNT, {"channel": channel_id, "most": most}, QueueState)
-    return found
+    [state] = query(_COUNT, {"channel": channel_id, "most": most}, QueueState)
+    return state
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,25 +185,25 @@ def settle(channel: Channel, wishes: Mapping[str, int | None]) -> dict[str, Leas
     named = {(UUID(key[:32]), UUID(key[32:])): key for key in wishes if _LEASE_ID.fullmatch(key)}
     ids, tokens = zip(*named, strict=True) if named else ((), ())
     values = {"channel": channel.id, "ids": column(ids), "tokens": column(tokens)}
-    most_tries, found = Settings.read(channel.address).tries, dict.fromkeys(wishes, LeaseResult.NOT_FOUND)
+    most_tries, results = Settings.read(channel.address).tries, dict.fromkeys(wishes, LeaseResult.NOT_FOUND)
     with transaction.atomic():
         rows = []
         for lease in query(_LEASES, values, Lease):
             key = named[lease.id, lease.token]
-            decision, found[key] = _decide(lease, wishes[key], most_tries)
+            decision, results[key] = _decide(lease, wishes[key], most_tries)
             rows.append(settlement(DELIVERY, lease, decision))
         if rows:
             write(DELIVERY, rows)
-    if LeaseResult.DEAD in found.values():
+    if LeaseResult.DEAD in results.values():
         fallback.advance()
     if rows:
         wake_pullers([channel.id])  # some wait because others hold all that they may
-    if LeaseResult.NOT_FOUND in found.values():
+    if LeaseResult.NOT_FOUND in results.values():
         for row in query(_CLOSED, values):
             key = named[row.id, row.token]
-            if found[key] is LeaseResult.NOT_FOUND:
-                found[key] = _repeated(row.outcome, wishes[key] is None, row.is_dead)
-    return found
+            if results[key] is LeaseResult.NOT_FOUND:
+                results[key] = _repeated(row.outcome, wishes[key] is None, row.is_dead)
+    return results
 
 
 def _decide(lease: Lease, delay: int | None, most_tries: int) -> tuple[Decision, LeaseResult]:

@@ -43,8 +43,8 @@ def wake_pullers(channel_ids: Collection[UUID]) -> None:
 def last(channel_id: UUID) -> str:
     """The newest signal of a queue, for `wait`. Ask for it before polling the table."""
     signals = client.client(settings.REDIS_URL)
-    found: Any = client.ask(settings.REDIS_URL, lambda: signals.xrevrange(_key(channel_id), count=1), list)
-    return found[0][0].decode() if found else _FIRST
+    entries: Any = client.ask(settings.REDIS_URL, lambda: signals.xrevrange(_key(channel_id), count=1), list)
+    return entries[0][0].decode() if entries else _FIRST
 
 
 async def wait(channel_id: UUID, seen: str, seconds: float) -> None:

@@ -22,9 +22,9 @@ def drop(notifications: QuerySet[Notification], code: DeliveryCode) -> int:
     """pending -> cancelled. What is being sent may arrive; if it fails, it is not tried again."""
     open_ones = Exists(Delivery.objects.filter(notification=OuterRef("id"), state__in=Delivery.OPEN))
     caused = notifications.filter(open_ones | Q(advance_at__isnull=False))
-    held = list(caused.order_by("id").select_for_update(no_key=True).values_list("id", flat=True))
+    locked = list(caused.order_by("id").select_for_update(no_key=True).values_list("id", flat=True))
     # Before the others are cancelled: one that comes back meanwhile is either marked or pending.
-    Notification.objects.filter(open_ones, id__in=held).update(withdrawn=code)
+    Notification.objects.filter(open_ones, id__in=locked).update(withdrawn=code)
     # By the notifications' ids: with a join, PostgreSQL would not look again at the state of a row it had to wait for.
-    pending = Delivery.objects.filter(notification__in=held, state=Delivery.State.PENDING)
+    pending = Delivery.objects.filter(notification__in=locked, state=Delivery.State.PENDING)
     return pending.update(**cancelled(Reason(code)))

@@ -152,7 +152,6 @@ class ChannelsForm(forms.Form):
             )
 
     def positions(self) -> Iterator[BoundField]:
-        """The position fields, for the page."""
         return (self[name] for name in self.fields if name.startswith("position_"))
 
     def in_order(self) -> bool:
@@ -167,11 +166,11 @@ class ChannelsForm(forms.Form):
             counts = Counter(cleaned.get(_name(channel)) for channel in chosen)
             for channel in chosen:
                 if (position := cleaned.get(_name(channel))) and counts[position] > 1:
-                    said = _("Two channels have position %(position)s. Use each number once.") % {"position": position}
-                    refuse(self, _name(channel), "position_twice", said)
+                    text = _("Two channels have position %(position)s. Use each number once.") % {"position": position}
+                    refuse(self, _name(channel), "position_twice", text)
         elif cleaned.get("escalate_after"):
-            said = _("This needs the option “In order”. Choose it, or leave this empty.")
-            refuse(self, "escalate_after", "not_in_order", said)
+            text = _("This needs the option “In order”. Choose it, or leave this empty.")
+            refuse(self, "escalate_after", "not_in_order", text)
         return cleaned
 
     def clear_order(self) -> None:

@@ -25,7 +25,7 @@ class _TextField(forms.CharField):
     def run_validators(self, value: Any) -> None:
         super().run_validators(value)
         if problems := self.check(value):
-            raise ValidationError([ValidationError(said, "placeholder") for said in problems])
+            raise ValidationError([ValidationError(problem, "placeholder") for problem in problems])
 
 
 class TitleField(_TextField):

@@ -45,13 +45,13 @@ class Message:
     def links(self) -> list[tuple[str, str]]:
         """Its links, each with the text of its button, in the order in which readers need them."""
         snooze = f"{self.answer_url}#snooze" if self.answer_url else ""
-        found = (
+        links = (
             (pgettext("button", "Done"), self.answer_url),
             (pgettext("button", "Snooze"), snooze),
             (pgettext("button", "Open"), self.open_url),
             (_("Stop these messages"), self.unsubscribe_url),
         )
-        return [(label, url) for label, url in found if url]
+        return [(label, url) for label, url in links if url]
 
 
 @dataclass(frozen=True, slots=True)

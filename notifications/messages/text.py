@@ -69,8 +69,8 @@ def too_many(pattern: re.Pattern[str], template: str) -> list[str]:
     """Return a sentence if the text has more placeholders than one may have."""
     if (count := sum(1 for _match in pattern.finditer(template))) <= MAX_PLACEHOLDERS:
         return []
-    said = _("This text has %(count)s placeholders; at most %(most)s are possible. Remove some.")
-    return [said % {"count": count, "most": MAX_PLACEHOLDERS}]
+    problem = _("This text has %(count)s placeholders; at most %(most)s are possible. Remove some.")
+    return [problem % {"count": count, "most": MAX_PLACEHOLDERS}]
 
 
 def check(template: str, more: Sequence[str] = ()) -> list[str]:
@@ -81,7 +81,7 @@ def check(template: str, more: Sequence[str] = ()) -> list[str]:
     if problems := too_many(_LIKE_A_PLACEHOLDER, template):
         return problems
     names = (*NAMES, *more)
-    known = _("Use %(names)s or %(last)s.") % {
+    hint = _("Use %(names)s or %(last)s.") % {
         "names": ", ".join(f"{{{name}}}" for name in names[:-1]),
         "last": f"{{{names[-1]}}}",
     }
@@ -93,16 +93,16 @@ def check(template: str, more: Sequence[str] = ()) -> list[str]:
             break
         seen.add(word)
         near = get_close_matches(word.lower(), names, n=1)
-        values = {"word": f"{{{word}}}", "known": known}
+        values = {"word": f"{{{word}}}", "known": hint}
         if near:
-            said = _(
+            problem = _(
                 "%(word)s is not a placeholder. Did you mean %(near)s? %(known)s To keep it as text, add a space inside"
                 " it."
             )
-            problems.append(said % {**values, "near": f"{{{near[0]}}}"})
+            problems.append(problem % {**values, "near": f"{{{near[0]}}}"})
         else:
-            said = _("%(word)s is not a placeholder. %(known)s To keep it as text, add a space inside it.")
-            problems.append(said % values)
+            problem = _("%(word)s is not a placeholder. %(known)s To keep it as text, add a space inside it.")
+            problems.append(problem % values)
     return problems
 
 
@@ -164,7 +164,6 @@ def utf16(text: str) -> int:
 
 
 def utf8(text: str) -> int:
-    """Return the length in bytes of UTF-8."""
     return len(text.encode())
 
 
@@ -204,5 +203,5 @@ def fit(
     start -= next((count for count in range(start) if not "🇦" <= text[start - 1 - count] <= "🇿"), start) % 2
     ends = [start, *(start + match.end() for match in regex.finditer(r"\X", text[start : min(limit, fits + _NEAR)]))]
     # One very long cluster, such as a letter with thousands of accents: cut inside it rather than drop it.
-    kept = cut(fits if len(ends) == 2 else ends[bisect_right(ends, fits) - 1])
-    return Fitted(kept, measure(kept), limit, cut=True)
+    shortened = cut(fits if len(ends) == 2 else ends[bisect_right(ends, fits) - 1])
+    return Fitted(shortened, measure(shortened), limit, cut=True)

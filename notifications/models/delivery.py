@@ -169,11 +169,11 @@ class Delivery(work.Work):
 
     @property
     def reason(self) -> str:
-        said = super().reason
+        text = super().reason
         return (
-            _("%(said)s It may have arrived; send it again?") % {"said": said}
+            _("%(said)s It may have arrived; send it again?") % {"said": text}
             if self.state == self.State.UNKNOWN
-            else said
+            else text
         )
 
     @property

@@ -150,7 +150,6 @@ class Notification(models.Model):
 
     @property
     def chain(self) -> UUID:
-        """The correlation id of what caused it."""
         return self.correlation_id or self.batch_id
 
     def linked_body(self) -> SafeString:

@@ -27,15 +27,15 @@ def are_valid(user_id: int, *filled_in: forms.Form, visits: bool = True) -> bool
     Give `visits=False` inside a transaction: a visit keeps its connection and locks as long as a stranger likes.
     """
     numbers = range(AT_ONCE if visits else 0)
-    held = next((key for number in numbers if cache.add(key := f"address-check:{user_id}:{number}", 1, _LONGEST)), None)
-    before = _permitted.set(held is not None)
+    slot = next((key for number in numbers if cache.add(key := f"address-check:{user_id}:{number}", 1, _LONGEST)), None)
+    before = _permitted.set(slot is not None)
     try:
         verdicts = [form.is_valid() for form in filled_in]  # each of them tells its problems
         return all(verdicts)
     finally:
         _permitted.reset(before)
-        if held:
-            cache.delete(held)
+        if slot:
+            cache.delete(slot)
 
 
 def may_visit(host: str) -> bool:

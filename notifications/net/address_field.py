@@ -24,7 +24,6 @@ class AddressField(forms.CharField):
         self._example = example
 
     def clean(self, value: Any) -> str:
-        """Return the address. Raises ValidationError."""
         typed: str = super().clean(value)
         if not typed:
             return typed

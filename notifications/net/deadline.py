@@ -71,7 +71,6 @@ def within(seconds: float) -> Iterator[Deadline]:
 
 
 def has_deadline() -> bool:
-    """Return whether the current thread is inside `within`."""
     return _current.get() is not None
 
 
@@ -147,11 +146,11 @@ def resolve(host: str, port: int, permit: Callable[[str], bool] | None = None) -
     If `permit` denies one address, the whole host is refused: a mixed answer must not pass by chance. Only of localhost
     those that are permitted are used. Raises RefusedAddress, socket.gaierror or TimeoutError.
     """
-    found = _resolve(host, port)
+    addresses = _resolve(host, port)
     if permit is None:
-        return found
-    permitted = [info for info in found if permit(str(info[4][0]))]
-    if not permitted or (len(permitted) < len(found) and not is_localhost(host)):
+        return addresses
+    permitted = [info for info in addresses if permit(str(info[4][0]))]
+    if not permitted or (len(permitted) < len(addresses) and not is_localhost(host)):
         raise RefusedAddress(host)
     return permitted
 
@@ -161,13 +160,13 @@ def connect(host: str, port: int, permit: Callable[[str], bool] | None = None) -
 
     Each address gets an equal share of the time left. Raises what `resolve` does, or another OSError.
     """
-    deadline, found = _running(), resolve(host, port, permit)
+    deadline, addresses = _running(), resolve(host, port, permit)
     failure: OSError = socket.gaierror(socket.EAI_NONAME, "no address")
-    for position, (family, kind, protocol, _, address) in enumerate(found):
+    for position, (family, kind, protocol, _, address) in enumerate(addresses):
         sock = DeadlineSocket(family, kind, protocol)
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.limit(deadline.remaining() / (len(found) - position))
+            sock.limit(deadline.remaining() / (len(addresses) - position))
             sock.connect(address)
         except BaseException as error:
             sock.close()

@@ -26,8 +26,8 @@ def describe(error: BaseException, service: str, seconds: float) -> Reason:
         if isinstance(link, ProxyRefused):
             return Reason(DeliveryCode.PROXY, answer=str(link))
         if isinstance(link, ssl.SSLCertVerificationError):
-            said = link.verify_message.rstrip(".")
-            return Reason(DeliveryCode.CERTIFICATE, service=service, said=said, number=link.verify_code)
+            text = link.verify_message.rstrip(".")
+            return Reason(DeliveryCode.CERTIFICATE, service=service, said=text, number=link.verify_code)
         if isinstance(link, TimeoutError):
             return Reason(DeliveryCode.TIMEOUT, service=service, seconds=seconds)
         for kind, code in _CODES:

@@ -37,7 +37,6 @@ class HeadersField(forms.CharField):
         super().__init__(**options)
 
     def clean(self, value: Any) -> Any:
-        """Return the headers by name. Raises ValidationError."""
         lines = [line.strip() for line in super().clean(value).splitlines() if line.strip()]
         if len(lines) > MAX_HEADERS:
             raise forms.ValidationError(
@@ -45,11 +44,11 @@ class HeadersField(forms.CharField):
             )
         headers: dict[str, str] = {}
         for number, line in enumerate(lines, 1):
-            if (found := _HEADER.fullmatch(line)) is None:
+            if (match := _HEADER.fullmatch(line)) is None:
                 raise forms.ValidationError(
                     _("Line %(number)s is not a header. Write one like Authorization: Bearer …") % {"number": number}
                 )
-            name, text = found.groups()
+            name, text = match.groups()
             if _RESERVED.fullmatch(name):
                 raise forms.ValidationError(_("Carillon sets %(name)s itself. Leave it out.") % {"name": name})
             if name.lower() in map(str.lower, headers):

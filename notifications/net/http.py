@@ -107,12 +107,12 @@ def request(
         if answer.status < 200:
             # http.client takes an interim answer for the final one; the rest would be read as the next answer.
             raise Unanswered(Reason(DeliveryCode.INTERIM, service=SERVICE, status=answer.status))
-        told = HTTPHeaderDict(answer.getheaders())
+        received = HTTPHeaderDict(answer.getheaders())
         try:
-            return Response(answer.status, told, _read(answer, most))
+            return Response(answer.status, received, _read(answer, most))
         except _FAILURES as error:
             # The status has arrived, and for most callers the status decides.
-            return Response(answer.status, told, b"", describe(error, SERVICE, deadline))
+            return Response(answer.status, received, b"", describe(error, SERVICE, deadline))
 
 
 def probe(url: str, deadline: float) -> None:

@@ -85,7 +85,7 @@ def damaged(part: str) -> Rejected:
 def json_object(response: Response) -> dict[str, Any]:
     """Return the JSON object in the response; an empty one if there is none."""
     try:
-        found = json.loads(response.body)
+        document = json.loads(response.body)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}

@@ -42,7 +42,6 @@ def unsubscribes(kind: str) -> bool:
 
 
 def get(kind: str) -> Provider:
-    """Return the provider of this kind. Raises UnknownProvider."""
     try:
         return registry.by_name[kind]
     except KeyError:

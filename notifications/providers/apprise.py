@@ -54,13 +54,13 @@ class AppriseForm(forms.Form):
                 reason, name = REFUSED[scheme]
                 why = _(reason) % {"service": name}
                 raise forms.ValidationError(_("%(why)s Use a webhook to a program that passes it on.") % {"why": why})
-            known = re.fullmatch(r"[a-z0-9]{1,20}", scheme)
-            said = (
+            is_scheme = re.fullmatch(r"[a-z0-9]{1,20}", scheme)
+            text = (
                 _("%(scheme)s:// is not a supported service. One looks like %(example)s")
-                if known
+                if is_scheme
                 else _("This is not an Apprise URL. One looks like %(example)s")
             )
-            raise forms.ValidationError(said % {"scheme": scheme, "example": EXAMPLE})
+            raise forms.ValidationError(text % {"scheme": scheme, "example": EXAMPLE})
         if (service := _service(url)) is None:
             template = apprise_requests.load(scheme).templates[0].replace("{schema}", scheme)
             raise forms.ValidationError(
@@ -104,7 +104,6 @@ class Apprise(Provider):
         return _render(message, service) if service else render(message, Limits())
 
     def send(self, message: Message, destination: Destination) -> Answer:
-        """Send the message, cut to the service's limits."""
         if (service := _service(destination.secrets.get("url", ""))) is None:
             return post.damaged("URL")
         rendered = _render(message, service)

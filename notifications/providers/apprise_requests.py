@@ -65,9 +65,9 @@ def load(scheme: str) -> Any:
     module.open = _refuse_file  # type: ignore[attr-defined]
     if hasattr(module, "AppriseAttachment"):
         module.AppriseAttachment = _NoAttachments  # type: ignore[attr-defined]
-    for found in vars(module).values():
-        if isclass(found) and issubclass(found, NotifyBase) and scheme in schemes_of(found):
-            return found
+    for value in vars(module).values():
+        if isclass(value) and issubclass(value, NotifyBase) and scheme in schemes_of(value):
+            return value
     raise KeyError(scheme)
 
 
@@ -84,7 +84,6 @@ class _NoAttachments(list[Any]):
 
 
 def schemes_of(service: Any) -> set[str]:
-    """Return the schemes of a service's URLs."""
     named = (service.protocol, service.secure_protocol)
     return {scheme for names in named for scheme in ([names] if isinstance(names, str) else names or ())}
 

@@ -93,9 +93,9 @@ class PatternField(forms.CharField):
         typed: str = super().clean(value)
         if not typed:
             return typed
-        if (found := self._pattern.fullmatch(typed)) is None:
+        if (match := self._pattern.fullmatch(typed)) is None:
             raise forms.ValidationError(self._invalid, "invalid")
-        return found[1] if self._pattern.groups else typed
+        return match[1] if self._pattern.groups else typed
 
 
 class HasForm(ABC):
@@ -107,9 +107,13 @@ class HasForm(ABC):
     revealed: ClassVar[str] = ""
     """The name of a secret that Carillon generates and shows its owner once. Empty: none."""
 
-    @abstractmethod
+    secret_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields of the form that are secrets."""
+
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
         """Return the destination for the form's cleaned data, with everything secret in `secrets`."""
+        address = {name: cleaned[name] for name in self.form.base_fields if name not in self.secret_fields}
+        return Destination(address, {name: cleaned[name] for name in self.secret_fields if cleaned.get(name)})
 
     def form_initial(self, destination: Destination) -> dict[str, Any]:
         """Return the form's fields that may be shown, with their values. Never a secret."""

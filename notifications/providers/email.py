@@ -2,7 +2,6 @@
 
 import re
 import smtplib
-from collections.abc import Mapping
 from contextlib import suppress
 from email.errors import MessageError
 from email.utils import parseaddr
@@ -75,18 +74,12 @@ class Email(Provider):
         return (Rate("email", most, 60.0, "service"),) if most > 0 else ()
 
     def host(self, destination: Destination) -> str:
-        """Return the mail server."""
         return str(settings.EMAIL_HOST)
-
-    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
-        """Return address {"address"}."""
-        return Destination(address={"address": cleaned["address"]})
 
     def summary(self, destination: Destination) -> str:
         return str(destination.address.get("address", ""))
 
     def notice(self) -> str:
-        """Return a warning if mails are written to files."""
         return (
             _("No mail server is configured: emails are saved in %(folder)s, not sent.") % {"folder": _folder()}
             if _writes_files()
@@ -195,9 +188,9 @@ def _reply(error: OSError) -> dict[str, Any]:
     else:
         return {}
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
-    said = re.sub(r"[^\x21-\x7e]+", " ", text).strip()[:200]
-    enhanced = re.match(r"[245]\.\d{1,3}\.\d{1,3}\b", said)
-    return {"status": status, "said": said} | ({"enhanced": enhanced[0]} if enhanced else {})
+    line = re.sub(r"[^\x21-\x7e]+", " ", text).strip()[:200]
+    enhanced = re.match(r"[245]\.\d{1,3}\.\d{1,3}\b", line)
+    return {"status": status, "said": line} | ({"enhanced": enhanced[0]} if enhanced else {})
 
 
 def _retry_later(error: OSError) -> Retryable:

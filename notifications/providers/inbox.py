@@ -1,8 +1,5 @@
 """The inbox, a page of Carillon."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
@@ -26,10 +23,6 @@ class Inbox(Provider):
     separate_answer_url = True
     disturbs = False
     form = InboxForm
-
-    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
-        """Return an empty destination: the channel's owner identifies the inbox."""
-        return Destination(address={})
 
     def summary(self, destination: Destination) -> str:
         return _("On your inbox page")

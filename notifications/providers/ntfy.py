@@ -76,8 +76,8 @@ class NtfyForm(forms.Form):
         topic = self.cleaned_data.get("topic", "")
         server = (self.cleaned_data.get("server") or PUBLIC).removesuffix(f"/{topic}")
         if server.startswith(f"{PUBLIC}/"):
-            said = _("Leave out everything after the server's name; it looks like %(public)s.")
-            self.add_error("server", forms.ValidationError(said % {"public": PUBLIC}, "token_server"))
+            text = _("Leave out everything after the server's name; it looks like %(public)s.")
+            self.add_error("server", forms.ValidationError(text % {"public": PUBLIC}, "token_server"))
         return {**self.cleaned_data, "server": server}
 
 
@@ -160,8 +160,8 @@ def _buttons(message: Message) -> dict[str, Any]:
         else {"action": "view", "label": label, "url": url}
         for label, url in links
     ]
-    found = {"actions": actions, "click": message.open_url}
-    return {name: value for name, value in found.items() if value}
+    fields = {"actions": actions, "click": message.open_url}
+    return {name: value for name, value in fields.items() if value}
 
 
 def _judge(response: Response) -> Answer:

@@ -24,7 +24,6 @@ _CURVE = ec.SECP256R1()
 
 
 def encode(value: bytes) -> str:
-    """Return base64url without padding."""
     return urlsafe_b64encode(value).decode().rstrip("=")
 
 
@@ -54,8 +53,8 @@ def read_private_key(text: str) -> ec.EllipticCurvePrivateKey:
 
 def private_key_from(secret: str) -> str:
     """Return the private key in base64url that belongs to `secret`, the same each time."""
-    found = _hkdf(secret.encode(), b"carillon", b"vapid private key", 48)  # 16 bytes more than the order: no bias
-    return encode((int.from_bytes(found) % (_CURVE.group_order - 1) + 1).to_bytes(32))
+    derived = _hkdf(secret.encode(), b"carillon", b"vapid private key", 48)  # 16 bytes more than the order: no bias
+    return encode((int.from_bytes(derived) % (_CURVE.group_order - 1) + 1).to_bytes(32))
 
 
 def encrypt(message: bytes, browser_key: bytes, auth: bytes) -> bytes:

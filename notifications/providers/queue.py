@@ -22,8 +22,8 @@ class _Number(forms.IntegerField):
     """Empty stands for the initial value."""
 
     def __init__(self, label: StrOrPromise, least: int, most: int, initial: int, help_text: StrOrPromise) -> None:
-        said = format_lazy(gettext_lazy("Use a whole number from {least} to {most}."), least=least, most=most)
-        errors = {"invalid": said, "min_value": said, "max_value": said}
+        text = format_lazy(gettext_lazy("Use a whole number from {least} to {most}."), least=least, most=most)
+        errors = {"invalid": text, "min_value": text, "max_value": text}
         super().__init__(
             label=label,
             min_value=least,
@@ -106,15 +106,11 @@ class Queue(Provider):
     form = QueueForm
     option_fields = frozenset(QueueForm.base_fields)
 
-    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
-        return Destination(address={name: cleaned[name] for name in QueueForm.base_fields})
-
     def summary(self, destination: Destination) -> str:
-        found = Settings.read(destination.address)
-        if found.concurrency == 1:
+        queue = Settings.read(destination.address)
+        if queue.concurrency == 1:
             return _("Pulled by your programs, one message at a time")
-        return _("Pulled by your programs, up to %(count)s messages at once") % {"count": found.concurrency}
+        return _("Pulled by your programs, up to %(count)s messages at once") % {"count": queue.concurrency}
 
     def send(self, message: Message, destination: Destination) -> Answer:
-        """Refuse: no worker claims what programs pull."""
         return Rejected(Reason(DeliveryCode.PULLED))

@@ -65,11 +65,11 @@ class WebhookField(AddressField):
         typed: str = forms.CharField.clean(self, value)
         if not typed:
             return typed
-        if found := _URL.fullmatch(typed):
-            return found[1] or found[2]
+        if match := _URL.fullmatch(typed):
+            return match[1] or match[2]
         if not _ELSEWHERE.fullmatch(typed):
-            said = _("This is not the URL of an incoming webhook. Enter one like {example}")
-            raise forms.ValidationError(format_lazy(said, example=EXAMPLE), "address")
+            text = _("This is not the URL of an incoming webhook. Enter one like {example}")
+            raise forms.ValidationError(format_lazy(text, example=EXAMPLE), "address")
         return super().clean(typed)
 
 

@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -93,10 +92,7 @@ class Telegram(Provider):
     # https://core.telegram.org/bots/faq, "My bot is hitting limits"
     rates = (Rate("telegram", 30, 1.0, "service"), Rate("telegram-chat", 1, 1.0, "channel"))
     form = TelegramForm
-
-    def destination(self, cleaned: Mapping[str, Any]) -> Destination:
-        """Return address {"chat"}, which may end in a topic ("-1001234567890/42"), secrets {"token"}."""
-        return Destination(address={"chat": cleaned["chat"]}, secrets={"token": cleaned["token"]})
+    secret_fields = ("token",)
 
     def summary(self, destination: Destination) -> str:
         return gettext("Chat %(chat)s") % {"chat": destination.address.get("chat", "")}
@@ -151,8 +147,8 @@ def _new_chat(response: Response) -> str | None:
 
 
 def _parameters(response: Response) -> dict[str, Any]:
-    found = post.json_object(response).get("parameters")
-    return found if isinstance(found, dict) else {}
+    parameters = post.json_object(response).get("parameters")
+    return parameters if isinstance(parameters, dict) else {}
 
 
 def _description(response: Response) -> str:

@@ -49,8 +49,8 @@ class WebPushForm(forms.Form):
         except RefusedURL:
             raise forms.ValidationError(_AGAIN) from None
         host = urlsplit(endpoint).hostname or ""
-        known: list[str] = settings.PUSH_SERVICES
-        if not any(host == name or (name.startswith(".") and host.endswith(name)) for name in known):
+        services: list[str] = settings.PUSH_SERVICES
+        if not any(host == name or (name.startswith(".") and host.endswith(name)) for name in services):
             raise forms.ValidationError(
                 _(
                     "%(host)s is not a known push service. Use another browser, or ask the operator to add it to "
@@ -61,7 +61,6 @@ class WebPushForm(forms.Form):
         return endpoint
 
     def clean_p256dh(self) -> str:
-        """Return the browser's public key."""
         try:
             push_encryption.read_public_key(push_encryption.decode(self.cleaned_data["p256dh"]))
         except ValueError:
@@ -69,7 +68,6 @@ class WebPushForm(forms.Form):
         return str(self.cleaned_data["p256dh"])
 
     def clean_auth(self) -> str:
-        """Return the browser's secret."""
         if not _is_auth(self.cleaned_data["auth"]):
             raise forms.ValidationError(_("The browser's secret is not valid. %(again)s") % {"again": _AGAIN})
         return str(self.cleaned_data["auth"])
@@ -125,14 +123,14 @@ class WebPush(Provider):
             "stop": urlsplit(message.unsubscribe_url).path,
             "said": _said(),
         }
-        kept = KEPT_SECONDS if message.left is None else max(0, min(KEPT_SECONDS, int(message.left)))
-        return self._push(message.key, shown, destination, kept)
+        seconds = KEPT_SECONDS if message.left is None else max(0, min(KEPT_SECONDS, int(message.left)))
+        return self._push(message.key, shown, destination, seconds)
 
     def close(self, key: UUID, destination: Destination) -> Answer:
         """Close the notification that a message with this key shows; if the browser is off, it never shows."""
         return self._push(key, {"closed": pgettext("button", "Done")}, destination, KEPT_SECONDS)
 
-    def _push(self, key: UUID, shown: Mapping[str, Any], destination: Destination, kept: int) -> Answer:
+    def _push(self, key: UUID, shown: Mapping[str, Any], destination: Destination, seconds: int) -> Answer:
         secrets = destination.secrets
         document = json.dumps({"tag": key.hex, **shown}, ensure_ascii=False).encode()
         try:
@@ -145,7 +143,7 @@ class WebPush(Provider):
             "Authorization": sender,
             "Content-Type": "application/octet-stream",
             "Content-Encoding": "aes128gcm",
-            "TTL": str(kept),
+            "TTL": str(seconds),
             "Urgency": "high",
             "Topic": key.hex,  # the service replaces a message that it still has
         }

@@ -56,7 +56,6 @@ class WebhookForm(forms.Form):
     )
 
     def clean_secret(self) -> str:
-        """Return the secret, or "" for a new one."""
         secret: str = self.cleaned_data["secret"]
         if secret and not _is_secret(secret):
             raise forms.ValidationError(
@@ -109,7 +108,6 @@ class Webhook(Provider):
         return {}
 
     def form_secrets(self, destination: Destination) -> dict[str, Any]:
-        """Return the whole address, and the headers by name."""
         stored, fields = destination.secrets, dict[str, Any]()
         if "path" in stored:
             fields["url"] = f"{destination.address.get('url', '')}{stored['path']}"

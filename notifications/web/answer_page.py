@@ -29,37 +29,40 @@ _LENGTHS = {"10-minutes": timedelta(minutes=10), "1-hour": timedelta(hours=1)}
 @signed_link_view(ANSWER)
 def by_link(request: HttpRequest, notification_id: UUID) -> HttpResponse:
     """Answer one notification by its link, for a limited time."""
-    found = get_object_or_404(Notification.objects.select_related("user"), id=notification_id)
-    if timezone.now() > found.created_at + acknowledge.LINK_LIFE:
+    notification = get_object_or_404(Notification.objects.select_related("user"), id=notification_id)
+    if timezone.now() > notification.created_at + acknowledge.LINK_LIFE:
         return render(request, "notifications/answer_expired.html", status=410)
-    with timezone.override(found.user.zone):
+    with timezone.override(notification.user.zone):
         if request.method == "POST":
-            _act(request, found, timezone.now())
+            _act(request, notification, timezone.now())
             return redirect(request.path)
-        return render(request, "notifications/answer.html", {"notification": found})
+        return render(request, "notifications/answer.html", {"notification": notification})
 
 
 @login_required
 @require_POST
 def own(request: PersonRequest, notification_id: UUID) -> HttpResponse:
-    found = get_object_or_404(
+    notification = get_object_or_404(
         Notification.objects.for_user(request.user).filter(origin__in=Notification.ANSWERABLE), id=notification_id
     )
-    _act(request, found, timezone.now())
+    _act(request, notification, timezone.now())
     if "list" in request.POST:
         return redirect("notifications:inbox")
-    return redirect("notifications:notification", found.id)
+    return redirect("notifications:notification", notification.id)
 
 
-def _act(request: HttpRequest, found: Notification, now: datetime) -> None:
+def _act(request: HttpRequest, notification: Notification, now: datetime) -> None:
     if (answer := request.POST.get("answer", "")) == "acknowledge":
-        done, text = acknowledge.acknowledge(found.id), _("“%(subject)s” is done.") % {"subject": found.subject}
+        done, text = (
+            acknowledge.acknowledge(notification.id),
+            _("“%(subject)s” is done.") % {"subject": notification.subject},
+        )
     elif answer in _LENGTHS or answer == "tomorrow":
-        until = now + _LENGTHS[answer] if answer in _LENGTHS else _tomorrow(now, found.user)
-        done = acknowledge.snooze(found.id, until)
+        until = now + _LENGTHS[answer] if answer in _LENGTHS else _tomorrow(now, notification.user)
+        done = acknowledge.snooze(notification.id, until)
         text = _("“%(subject)s” is snoozed until %(until)s.") % {
-            "subject": found.subject,
-            "until": dates.short(until.astimezone(found.user.zone)),
+            "subject": notification.subject,
+            "until": dates.short(until.astimezone(notification.user.zone)),
         }
     else:
         messages.error(request, _("Nothing changed. Choose one of the buttons."))

@@ -66,7 +66,6 @@ def resend_code(request: PersonRequest, channel_id: UUID) -> HttpResponse:
 
 
 def send_code(request: PersonRequest, channel: Channel) -> None:
-    """Send a code, and show whether it was sent."""
     try:
         verification.send_code(channel, timezone.now())
         if channel.provider not in providers.unconfigured():  # the page says what becomes of it

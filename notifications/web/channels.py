@@ -195,17 +195,17 @@ def _uses(channel: Channel) -> dict[str, Any]:
     """
     uses, more, alone = [], 0, 0
     for relation, page, ended in _SENDERS:
-        found: QuerySet[Any] = getattr(channel, relation).filter(deleted_at=None)
+        senders: QuerySet[Any] = getattr(channel, relation).filter(deleted_at=None)
         others = Channel.objects.filter(removed_at=None, **{relation: OuterRef("id")}).exclude(id=channel.id)
         is_alone = Q(~Exists(others), ~ended)
-        for sender in found.annotate(alone=is_alone).order_by("-alone", "-id").prefetch_related("channels")[:_USES]:
+        for sender in senders.annotate(alone=is_alone).order_by("-alone", "-id").prefetch_related("channels")[:_USES]:
             order = sender.ordered_channels() if sender.channel_order else []
             position = order.index(channel) + 1 if order else 0
             uses.append(
                 {"sender": sender, "page": reverse(page, args=[sender.id]), "position": position, "of": len(order)}
             )
-        more += max(0, found.count() - _USES)
-        alone += found.filter(is_alone).count()
+        more += max(0, senders.count() - _USES)
+        alone += senders.filter(is_alone).count()
     return {"uses": uses, "more": more, "alone": alone}
 
 

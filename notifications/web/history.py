@@ -47,22 +47,21 @@ def history(request: PersonRequest) -> HttpResponse:
 @require_safe
 def notification(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     deliveries = Delivery.objects.select_related("channel").prefetch_related("history").order_by("channel_id")
-    found = get_object_or_404(
+    own = get_object_or_404(
         Notification.objects.for_user(request.user).prefetch_related(Prefetch("deliveries", deliveries)),
         id=notification_id,
     )
-    ordered = sort_channels(found.channel_order, Channel.objects.filter(user=request.user, id__in=found.channel_order))
+    ordered = sort_channels(own.channel_order, Channel.objects.filter(user=request.user, id__in=own.channel_order))
     order = [channel.label for channel in ordered]
-    return render(request, "notifications/notification.html", {"notification": found, "order": order})
+    return render(request, "notifications/notification.html", {"notification": own, "order": order})
 
 
 @login_required
 @require_POST
 def cancel(request: PersonRequest, notification_id: UUID) -> HttpResponse:
-    """Cancel what has not gone out."""
-    found = Notification.objects.for_user(request.user).filter(id=notification_id)
-    get_object_or_404(found)
-    if withdrawal.cancel(found):
+    own = Notification.objects.for_user(request.user).filter(id=notification_id)
+    get_object_or_404(own)
+    if withdrawal.cancel(own):
         messages.success(request, _("Cancelled. What has not gone out is not sent."))
     else:
         messages.info(request, _("Nothing is waiting any more, so nothing was cancelled."))
@@ -99,8 +98,8 @@ def _page(request: PersonRequest, form: HistoryForm) -> paging.Page[Notification
     search, among = form.asked("q"), rows
     by_delivery = form.asked("channel") or form.asked("state")
     if by_delivery and not (search or reminder or form.asked("show")):
-        found = candidates(form.channel_ids, form.states, form.period, paging.span(request.GET), form.without)
-        return paging.page(rows.filter(id__in=found), request.GET)
+        ids = candidates(form.channel_ids, form.states, form.period, paging.span(request.GET), form.without)
+        return paging.page(rows.filter(id__in=ids), request.GET)
     if by_delivery:
         rows = with_delivery(rows, form.channel_ids, form.states)
     if search:

@@ -114,12 +114,12 @@ class HistoryForm(forms.Form):
     def presets(self) -> list[tuple[str, str, str, bool]]:
         """Label, first and last day, and whether it is chosen."""
         today = timezone.localdate()
-        found = []
+        listed = []
         for label, days in ((_("Today"), 1), (_("7 days"), 7), (_("30 days"), 30)):
             first = today - timedelta(days=days - 1)
             chosen = (self.asked("since"), self.asked("until")) == (first, today)
-            found.append((label, first.isoformat(), today.isoformat(), chosen))
-        return found
+            listed.append((label, first.isoformat(), today.isoformat(), chosen))
+        return listed
 
 
 def midnight(day: date) -> datetime:

@@ -41,18 +41,20 @@ def inbox(request: PersonRequest) -> HttpResponse:
 @require_safe
 def message(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     """One message; opening it marks it as read."""
-    found = get_object_or_404(Delivery.objects.inbox(request.user).select_related("notification"), id=delivery_id)
-    if found.read_at is None:
-        Delivery.objects.filter(id=found.id).mark_read(timezone.now())
-    subscription_id = found.notification.origin_id if found.notification.origin == Notification.Origin.TOPIC else None
+    delivery = get_object_or_404(Delivery.objects.inbox(request.user).select_related("notification"), id=delivery_id)
+    if delivery.read_at is None:
+        Delivery.objects.filter(id=delivery.id).mark_read(timezone.now())
+    subscription_id = (
+        delivery.notification.origin_id if delivery.notification.origin == Notification.Origin.TOPIC else None
+    )
     leave = LEAVE.token(subscription_id) if subscription_id else ""
-    return render(request, "notifications/message.html", {"delivery": found, "leave": leave})
+    return render(request, "notifications/message.html", {"delivery": delivery, "leave": leave})
 
 
 @login_required
 @require_POST
 def read_all(request: PersonRequest) -> HttpResponse:
     count = Delivery.objects.inbox(request.user).mark_read(timezone.now())
-    said = ngettext("One message marked as read.", "%(count)s messages marked as read.", count)
-    messages.success(request, said % {"count": count})
+    text = ngettext("One message marked as read.", "%(count)s messages marked as read.", count)
+    messages.success(request, text % {"count": count})
     return redirect("notifications:inbox")

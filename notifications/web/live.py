@@ -88,7 +88,7 @@ def offline(request: HttpRequest) -> HttpResponse:
 @require_safe
 def service_worker(request: HttpRequest) -> HttpResponse:
     """The script, at the root: a worker controls no page above its own address."""
-    if (found := finders.find("service_worker.js")) is None:
+    if (path := finders.find("service_worker.js")) is None:
         raise Http404
-    with open(found, encoding="utf-8") as script:
+    with open(path, encoding="utf-8") as script:
         return HttpResponse(script.read(), content_type="text/javascript; charset=utf-8")

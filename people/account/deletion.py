@@ -117,9 +117,9 @@ def _delete_where(field: Any, values: Sequence[Any], most: int | None = None) ->
     """Delete rows of the field's table that have one of these values, `most` of them. Returns how many."""
     quote = connection.ops.quote_name
     table, column = quote(field.model._meta.db_table), quote(field.column)
-    found = f"SELECT ctid FROM {table} WHERE {column} = ANY(%s) LIMIT %s"  # noqa: S608
+    selected = f"SELECT ctid FROM {table} WHERE {column} = ANY(%s) LIMIT %s"  # noqa: S608
     with connection.cursor() as cursor:
-        cursor.execute(f"DELETE FROM {table} WHERE ctid = ANY(ARRAY({found}))", [list(values), most])  # noqa: S608
+        cursor.execute(f"DELETE FROM {table} WHERE ctid = ANY(ARRAY({selected}))", [list(values), most])  # noqa: S608
         return int(cursor.rowcount)
 
 

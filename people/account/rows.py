@@ -40,14 +40,14 @@ def goes_with_parent(model: type[models.Model]) -> bool:
 @cache
 def tables() -> dict[type[models.Model], tuple[Key, ...]]:
     """Each table of people's rows, with the shortest chain of keys from it to `User`; nearest first."""
-    found: dict[type[models.Model], tuple[Key, ...]] = {User: ()}
+    chains: dict[type[models.Model], tuple[Key, ...]] = {User: ()}
     queue: list[type[models.Model]] = [User]
     for model in queue:  # it grows
         for key in children(model):
-            if key.model not in found:
-                found[key.model] = (key, *found[model])
+            if key.model not in chains:
+                chains[key.model] = (key, *chains[model])
                 queue.append(key.model)
-    return found
+    return chains
 
 
 def _keys_to(model: type[models.Model]) -> Iterator[Key]:

@@ -105,9 +105,8 @@ def delete_old() -> int:
 
 
 def find_by_email(email: str) -> User | None:
-    """Return the person of a sign-in."""
-    found: list[User] = filter_users_by_email(email, prefer_verified=True, for_login=True)
-    return found[0] if found else None
+    users: list[User] = filter_users_by_email(email, prefer_verified=True, for_login=True)
+    return users[0] if users else None
 
 
 class Refusals(MiddlewareMixin):

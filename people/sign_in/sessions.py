@@ -101,8 +101,8 @@ def handle(session_key: str) -> str:
 
 def end_others(user: User, request: HttpRequest | None) -> int:
     """Sign the person out everywhere but in the session of `request`. Returns how many sessions ended."""
-    kept = request.session.session_key if request is not None and request.user == user else None
-    return Session.objects.filter(user=user).exclude(session_key=kept or "").delete()[0]
+    current = request.session.session_key if request is not None and request.user == user else None
+    return Session.objects.filter(user=user).exclude(session_key=current or "").delete()[0]
 
 
 def delete_expired() -> int:

@@ -39,10 +39,10 @@ class SetUpForm(ActivateTOTPForm):  # type: ignore[misc]  # allauth ships no typ
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         session = context.request.session
-        held = session.get(SECRET_SESSION_KEY)
+        stored = session.get(SECRET_SESSION_KEY)
         super().__init__(*args, **kwargs)
-        if self.secret == held:
-            self.secret = encryption.unseal(held)
+        if self.secret == stored:
+            self.secret = encryption.unseal(stored)
         else:
             session[SECRET_SESSION_KEY] = encryption.seal(self.secret)
         self.fields["code"].label = _("Code from the app")
@@ -50,7 +50,6 @@ class SetUpForm(ActivateTOTPForm):  # type: ignore[misc]  # allauth ships no typ
 
     @property
     def in_fours(self) -> str:
-        """The secret in groups of four characters."""
         return " ".join(self.secret[start : start + 4] for start in range(0, len(self.secret), 4))
 
 

@@ -210,14 +210,14 @@ def _act(admin: Any, request: HttpRequest, cause: str, act: Callable[..., Done],
 
 
 def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reason) -> HttpResponse:
-    found = dead_letters.groups(Which(admin.kind, cause=cause))
+    groups = dead_letters.groups(Which(admin.kind, cause=cause))
     interventions = Intervention.objects.filter(kind=admin.kind.name, cause=cause)[:_INTERVENTIONS]
-    if not found:
+    if not groups:
         if not interventions:
             raise Http404("There is no such cause.")
         admin.message_user(request, _("No dead letter of this cause is left."), messages.INFO)
         return redirect(f"{admin.kind.dead_letters}_causes")
-    [group] = found
+    [group] = groups
     reason.fields["reason"].widget.attrs.pop("autofocus", None)  # not the first field of this page
     letters = admin.get_queryset(request).filter(cause=group.cause).order_by("-settled_at")[:_NEWEST]
     return _page(

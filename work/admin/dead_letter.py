@@ -45,6 +45,16 @@ class DiedWithin(Period):
     column = "settled_at"
 
 
+def letter_button(action: str, description: StrOrPromise, url_path: str, icon: str) -> Callable[..., HttpResponse]:
+    """The button on a letter's page that asks before `action` is done to it."""
+
+    @button(description=description, url_path=url_path, icon=icon, permissions=["act"])  # type: ignore[untyped-decorator]
+    def one(self: Any, request: HttpRequest, object_id: str) -> Any:
+        return self.ask_one(request, object_id, action)
+
+    return one  # type: ignore[no-any-return]
+
+
 class DeadLetterAdmin(WorkAdmin):
     """A subclass declares `kind`, and is registered for a proxy of its model that is named `DeadLetter`.
 
@@ -123,34 +133,26 @@ class DeadLetterAdmin(WorkAdmin):
     def mark_fixed(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         return self._end(request, queryset, "mark_fixed")
 
-    @button(description=gettext_lazy("Replay…"), url_path="replay", icon="replay", permissions=["act"])  # type: ignore[untyped-decorator]
-    def replay_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.ask_one(request, object_id, "replay")
-
-    @button(description=gettext_lazy("Discard…"), url_path="discard", icon="delete", permissions=["act"])  # type: ignore[untyped-decorator]
-    def discard_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.ask_one(request, object_id, "discard")
-
-    @button(description=gettext_lazy("Mark as fixed…"), url_path="fixed", icon="check", permissions=["act"])  # type: ignore[untyped-decorator]
-    def mark_fixed_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.ask_one(request, object_id, "mark_fixed")
+    replay_one = letter_button("replay", gettext_lazy("Replay…"), "replay", "replay")
+    discard_one = letter_button("discard", gettext_lazy("Discard…"), "discard", "delete")
+    mark_fixed_one = letter_button("mark_fixed", gettext_lazy("Mark as fixed…"), "fixed", "check")
 
     def ask_one(self, request: HttpRequest, object_id: str, action: str) -> HttpResponse:
         """The page that asks before `action` is done to one letter."""
         if (letter := self.get_object(request, object_id)) is None:
             return redirect(f"{self.kind.dead_letters}_change", object_id)
         letters = _("%(letter)s is") % {"letter": self.describe(letter)}
-        told = {"form": confirm.Reason()} if action in _ENDS else {"warnings": causes.mends(self, [letter])}
-        return self._ask(request, action, 1, letters, key=object_id, **told)
+        context = {"form": confirm.Reason()} if action in _ENDS else {"warnings": causes.mends(self, [letter])}
+        return self._ask(request, action, 1, letters, key=object_id, **context)
 
     def ask_all(self, request: HttpRequest, rows: QuerySet[Any], action: str, form: Any = None) -> HttpResponse:
         """The page that asks before `action` is done to the selected letters."""
         count = rows.count()
         letters = ngettext("%(count)s dead letter is", "%(count)s dead letters are", count) % {"count": grouped(count)}
-        told = causes.preview(self, rows, count)
+        context = causes.preview(self, rows, count)
         if form is not None:
-            told = {"form": form, "lines": told["lines"]}
-        return self._ask(request, action, count, letters, **told)
+            context = {"form": form, "lines": context["lines"]}
+        return self._ask(request, action, count, letters, **context)
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         """Redirect to the row if it is no longer a dead letter."""
@@ -165,7 +167,12 @@ class DeadLetterAdmin(WorkAdmin):
         return redirect(f"{self.kind.rows}_history", object_id)
 
     def act(
-        self, request: HttpRequest, rows: QuerySet[Any], act: Callable[[str, Who], Done], log_message: str, told: str
+        self,
+        request: HttpRequest,
+        rows: QuerySet[Any],
+        act: Callable[[str, Who], Done],
+        log_message: str,
+        sentence: str,
     ) -> None:
         """Act on the selected rows, and tell the operator how many changed, in the sentence `told`.
 
@@ -175,7 +182,7 @@ class DeadLetterAdmin(WorkAdmin):
         count = rows.count() if _all_selected(request) else chosen
         done = intervene(request, self.kind, partial(act, _describe(request, count)), log_message)
         changed = len(done.changed)
-        words = [told % {"count": grouped(changed)}]
+        words = [sentence % {"count": grouped(changed)}]
         if done.stale:
             words.append(
                 ngettext("%(count)s is stale and skipped.", "%(count)s are stale and skipped.", done.stale)
@@ -192,15 +199,15 @@ class DeadLetterAdmin(WorkAdmin):
         form = confirm.form(request)
         if not form.is_valid():
             return self.ask_all(request, rows, action, form)
-        reason, (what, told) = form.cleaned_data["reason"], _ENDS[action]
+        reason, (what, sentence) = form.cleaned_data["reason"], _ENDS[action]
         act = partial(dead_letters.discard, rows, reason=reason, what=what)
-        self.act(request, rows, act, f"{str(what.label).capitalize()}: {reason}", str(told))
+        self.act(request, rows, act, f"{str(what.label).capitalize()}: {reason}", str(sentence))
         return None
 
-    def _ask(self, request: HttpRequest, action: str, count: int, letters: str, **told: Any) -> HttpResponse:
+    def _ask(self, request: HttpRequest, action: str, count: int, letters: str, **context: Any) -> HttpResponse:
         title, text, button = map(str, self.questions[action])
         text, button = text % {"letters": letters}, button % {"count": grouped(count)}
-        return confirm.page(self, request, action=action, title=title, text=text, button=button, **told)
+        return confirm.page(self, request, action=action, title=title, text=text, button=button, **context)
 
 
 def _all_selected(request: HttpRequest) -> bool:

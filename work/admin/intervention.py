@@ -82,11 +82,11 @@ class InterventionAdmin(ReadOnlyAdmin):
             _("failed again"): DEAD_LETTERS,
             _("cancelled or expired"): ["cancelled", "expired"],
         }
-        parts = {name: sum(counts.get(state, 0) for state in found) for name, found in states.items()}
-        said = ", ".join(f"{grouped(count)} {name}" for name, count in parts.items() if count) + "."
+        parts = {name: sum(counts.get(state, 0) for state in members) for name, members in states.items()}
+        text = ", ".join(f"{grouped(count)} {name}" for name, count in parts.items() if count) + "."
         if not _is_open(row, counts):
-            return said
-        return _("%(counts)s This page reloads every %(seconds)s s.") % {"counts": said, "seconds": _RELOAD}
+            return text
+        return _("%(counts)s This page reloads every %(seconds)s s.") % {"counts": text, "seconds": _RELOAD}
 
     @admin.display(description=gettext_lazy("its work"))
     def letters(self, row: Intervention) -> SafeString:

@@ -37,7 +37,6 @@ class AttemptInline(ReadOnlyInline):
 
 
 def state_label(words: Words) -> Callable[[Any, Any], Any]:
-    """The column of a state, coloured."""
     colours = {"pending": "info", words.working: "info", words.done: "success", "dead": "danger", "unknown": "warning"}
 
     @columns.badge(gettext_lazy("state"), colours)
@@ -97,7 +96,7 @@ class WorkAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("interventions"))
     def interventions(self, row: Any) -> SafeString:
-        found = Intervention.objects.filter(items__work_id=row.pk)
-        links = ((columns.to_row("work.intervention", one.pk, columns.instant(one.at)), one) for one in found)
+        rows = Intervention.objects.filter(items__work_id=row.pk)
+        links = ((columns.to_row("work.intervention", one.pk, columns.instant(one.at)), one) for one in rows)
         lines = ((link, one.get_what_display(), one.who, one.reason) for link, one in links)
         return format_html_join("", "<div>{} {} by {}. {}</div>", lines) or SafeString(columns.NONE)

@@ -63,7 +63,7 @@ def room(queue: str, wanted: int) -> int:
     if queue not in _limits:
         return wanted
     task, threads = _limits[queue]
-    held = len(state.reserved_requests)
-    if held + wanted > threads:  # else there is room whatever they are
-        held = sum(request.name == task for request in copied(state.reserved_requests))
-    return max(0, min(wanted, threads - held))
+    running = len(state.reserved_requests)
+    if running + wanted > threads:  # else there is room whatever they are
+        running = sum(request.name == task for request in copied(state.reserved_requests))
+    return max(0, min(wanted, threads - running))

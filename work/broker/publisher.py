@@ -69,8 +69,8 @@ def _publish(app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, 
             shown = argument_shown.replace(_PLACE, written)
             headers = message.headers | own | {"id": task_id, "argsrepr": shown}
             properties = {"correlation_id": task_id, "reply_to": ""}
-            told = {"sender": task, "body": ([written], *message.body[1:]), "headers": headers, **route}
-            signals.before_task_publish.send(**told, declare=[queue], properties=properties, retry_policy={})
+            signal = {"sender": task, "body": ([written], *message.body[1:]), "headers": headers, **route}
+            signals.before_task_publish.send(**signal, declare=[queue], properties=properties, retry_policy={})
             producer.publish(
                 body.replace(_PLACE, written),
                 content_type="application/json",
@@ -80,7 +80,7 @@ def _publish(app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, 
                 **route,
                 **properties,
             )
-            signals.after_task_publish.send(**told)
+            signals.after_task_publish.send(**signal)
             if message.sent_event:
                 event = message.sent_event | own | {"uuid": task_id, "args": shown, "queue": queue.name, **route}
                 events.publish("task-sent", event, producer)

@@ -58,9 +58,9 @@ def claim(kind: Kind[C], work_id: UUID, worker: str) -> C | None:
     A damaged row ends as dead, without being run.
     """
     token = uuid4()
-    found = _read(kind, Lease(id=work_id, token=token), partial(_claim, kind, work_id, token, worker))
+    claimed = _read(kind, Lease(id=work_id, token=token), partial(_claim, kind, work_id, token, worker))
     fault_points.reach("claimed")
-    return found
+    return claimed
 
 
 def claim_pulled(kind: Kind[C], ids: Iterable[UUID], seconds: float, worker: str) -> list[Any]:
@@ -69,21 +69,21 @@ def claim_pulled(kind: Kind[C], ids: Iterable[UUID], seconds: float, worker: str
     Returns their rows in the order of `ids`, to `read` once the caller's transaction is committed. A damaged row ends
     as dead, alone.
     """
-    asked = [(work_id, uuid4(), worker) for work_id in ids]
-    if not asked:
+    requests = [(work_id, uuid4(), worker) for work_id in ids]
+    if not requests:
         return []
-    values = _values(asked) | {"lease": seconds, "pulled": 1}
+    values = _values(requests) | {"lease": seconds, "pulled": 1}
     try:
         with transaction.atomic():
             rows = {row.id: row for row in postgres.execute(kind.sql(_CLAIM), values).fetchall()}
     except Exception as error:
         if blames_no_row(error):
             raise
-        if len(asked) > 1:
-            return [row for work_id, _, _ in asked for row in claim_pulled(kind, [work_id], seconds, worker)]
-        _end_damaged(kind, Lease(id=asked[0][0], token=asked[0][1]), error)
+        if len(requests) > 1:
+            return [row for work_id, _, _ in requests for row in claim_pulled(kind, [work_id], seconds, worker)]
+        _end_damaged(kind, Lease(id=requests[0][0], token=requests[0][1]), error)
         return []
-    return [rows[work_id] for work_id, _, _ in asked if work_id in rows]
+    return [rows[work_id] for work_id, _, _ in requests if work_id in rows]
 
 
 def read(kind: Kind[C], row: Any) -> C | None:
@@ -171,15 +171,15 @@ def _together(kind: Kind[Any]) -> Combiner[tuple[UUID, UUID, str], Any]:
     """Claims for all threads that claim at the same moment, in one statement and one commit, each under its token."""
     shared = SharedConnection()
 
-    def claim_many(asked: Sequence[tuple[UUID, UUID, str]]) -> list[Any]:
-        rows = {row.token: row for row in shared.execute(kind.sql(_CLAIM_MANY), _values(asked)).fetchall()}
+    def claim_many(requests: Sequence[tuple[UUID, UUID, str]]) -> list[Any]:
+        rows = {row.token: row for row in shared.execute(kind.sql(_CLAIM_MANY), _values(requests)).fetchall()}
         fault_points.reach("claims-committed")
-        return [rows.get(token) or Alone() for _, token, _ in asked]
+        return [rows.get(token) or Alone() for _, token, _ in requests]
 
     return Combiner(claim_many)
 
 
-def _values(asked: Sequence[tuple[UUID, UUID, str]]) -> dict[str, Any]:
+def _values(requests: Sequence[tuple[UUID, UUID, str]]) -> dict[str, Any]:
     """Of one process."""
-    ids, tokens, workers = zip(*asked, strict=True)
+    ids, tokens, workers = zip(*requests, strict=True)
     return {"ids": column(ids), "tokens": column(tokens), "lease": LEASE, "worker": workers[0][:120], "pulled": 0}

@@ -57,8 +57,8 @@ def recover(kind: Kind[Any], limit: int) -> Counter[str]:
     Work that has used up its tries this way (a payload that kills every worker) is dead. Returns how many are done
     again, are held for a person, and are dead.
     """
-    found = postgres.query(kind.sql(_LOST), [limit], _Lost)
-    lost = [(lease, decide_lost(kind, lease, lease.most_tries, random.random())) for lease in found]  # noqa: S311
+    leases = postgres.query(kind.sql(_LOST), [limit], _Lost)
+    lost = [(lease, decide_lost(kind, lease, lease.most_tries, random.random())) for lease in leases]  # noqa: S311
     if lost:
         write(kind, [settlement(kind, lease, decision) for lease, decision in lost])
     return Counter(_FOUND[decision.state] for _, decision in lost)

@@ -40,14 +40,14 @@ def rescue() -> dict[str, int]:
 
 
 def _publish_due() -> int:
-    if (found := backlog.read({fair_queue.QUEUE}.union(*map(_queues, KINDS.values())))) is None:
+    if (broker := backlog.read({fair_queue.QUEUE}.union(*map(_queues, KINDS.values())))) is None:
         return 0  # the rows stay due, and are published as soon as the broker is back
-    if found.forgot:
+    if broker.forgot:
         woken = sum(persist(partial(wakes.wake_all, kind)) for kind in KINDS.values())
         if woken:  # else it is a new installation, and nothing is amiss
             log.warning("The broker has lost what it held: %d messages are published again", woken)
         backlog.mark()
-    kinds, bulk = _lacking(found.waiting), found.waiting[fair_queue.QUEUE]
+    kinds, bulk = _lacking(broker.waiting), broker.waiting[fair_queue.QUEUE]
     published = 0
     for kind, own in kinds.items():
         published += _publish(kind, ENOUGH - own, None if bulk < ENOUGH else kind.queue)
@@ -89,11 +89,11 @@ def _publish(kind: Kind[Any], room: int, queue: str | None, is_bulk: bool = Fals
     published = taken = 0
     while taken < room:
         limit = min(room - taken, BATCH)
-        due = found = persist(partial(wakes.take_due, kind, limit, is_bulk))
+        due = taken_rows = persist(partial(wakes.take_due, kind, limit, is_bulk))
         if queue == kind.queue:
-            due = [wake for wake in found if fair_queue.queue_for(wake.person_id, wake.cost) is None]
+            due = [wake for wake in taken_rows if fair_queue.queue_for(wake.person_id, wake.cost) is None]
         wakes.publish(due if queue is None else [wake._replace(queue=wake.queue or queue) for wake in due])
-        published, taken = published + len(due), taken + len(found)
-        if len(found) < limit:
+        published, taken = published + len(due), taken + len(taken_rows)
+        if len(taken_rows) < limit:
             break
     return published

@@ -231,7 +231,6 @@ class Work(models.Model):
 
     @property
     def reason(self) -> str:
-        """Why it is in its state; empty where that needs no reason."""
         return sentence(self.reason_code, self.reason_params)
 
 

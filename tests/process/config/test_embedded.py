@@ -348,7 +348,7 @@ def test_a_number_that_went_to_another_process_after_a_reboot_does_not_keep_post
         user.ready()
         notes = (postgres.data / "postmaster.pid").read_text()
         user.leave()
-    stranger = subprocess.Popen(["sleep", "600"], **run_as(account_for(postgres.data, lambda _: None)))
+    stranger = subprocess.Popen(["sleep", "600"], **run_as(account_for(postgres.data)))
     try:
         (postgres.data / "postmaster.pid").write_text(f"{stranger.pid}\n{notes.partition(chr(10))[2]}")
         with User(var, "", "redis://given") as user:

@@ -21,21 +21,21 @@ _MOST_SHOWN = 50
 
 
 def _length(text: str) -> timedelta:
-    if not (found := re.fullmatch(r"(\d{1,5})([mhd])", text)):
+    if not (match := re.fullmatch(r"(\d{1,5})([mhd])", text)):
         raise ArgumentTypeError(f"“{text}” is not a length of time; write 30m, 24h or 7d")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 def _instant(text: str) -> datetime:
     if re.fullmatch(r"\d+[mhd]", text):
         return timezone.now() - _length(text)
     try:
-        found = parse_datetime(text if len(text) > 10 else f"{text} 00:00")
+        instant = parse_datetime(text if len(text) > 10 else f"{text} 00:00")
     except ValueError:
-        found = None
-    if found is None:
+        instant = None
+    if instant is None:
         raise ArgumentTypeError(f"“{text}” is not an instant; write 24h, 2026-06-01 or 2026-06-01T12:00Z")
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
 
 
 def _rate(text: str) -> int:
@@ -91,14 +91,14 @@ class Command(BaseCommand):
                 if (count := rows.count()) > _MOST_SHOWN:
                     self.stdout.write(f"… and {count - _MOST_SHOWN:,} older ones")
             return
-        found = [group for which in chosen for group in dead_letters.groups(which)]
-        width = max((len(group.cause) for group in found), default=0)
-        for group in found:
+        groups = [group for which in chosen for group in dead_letters.groups(which)]
+        width = max((len(group.cause) for group in groups), default=0)
+        for group in groups:
             self.stdout.write(
                 f"{group.cause:{width}}  {group.count:>8,}  {_said(group.first)} – {_said(group.last)}"
                 f"  {group.handler}, {group.example.state}: {group.example.reason}"
             )
-        if not found:
+        if not groups:
             self.stdout.write("No dead letters.")
 
     def _replay(self, chosen: list[Which], options: dict[str, Any]) -> None:
@@ -118,16 +118,16 @@ class Command(BaseCommand):
         self._tell(done, "discarded.")
 
     def _confirm(self, what: str, chosen: list[Which], yes: bool) -> None:
-        count, said = sum(which.rows().count() for which in chosen), str(chosen[0])
+        count, text = sum(which.rows().count() for which in chosen), str(chosen[0])
         if len(chosen) > 1:  # each kind has another word for who runs it
-            said = said.replace(f"the {chosen[0].kind.handler_name} ", "")
+            text = text.replace(f"the {chosen[0].kind.handler_name} ", "")
         if count == 0:
-            raise CommandError(f"No dead letters match: {said}.")
+            raise CommandError(f"No dead letters match: {text}.")
         if yes:
             return
         if not sys.stdin.isatty():
-            raise CommandError(f"{count:,} match: {said}. Nobody is here to be asked; say --yes to go on.")
-        if input(f"{what} {count:,}: {said}? [y/N] ").strip().lower() not in ("y", "yes"):
+            raise CommandError(f"{count:,} match: {text}. Nobody is here to be asked; say --yes to go on.")
+        if input(f"{what} {count:,}: {text}? [y/N] ").strip().lower() not in ("y", "yes"):
             raise CommandError("Nothing was done.")
 
     def _tell(self, done: list[Done], what: str) -> None:
