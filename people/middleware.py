@@ -111,6 +111,10 @@ def _busy(request: HttpRequest) -> HttpResponse:
     return response
 
 
+def _is_guarded(name: str) -> bool:
+    return name in _GUARDED or (name.startswith("mfa_") and name not in _SHOWN_AT)
+
+
 class FactorFirst(MiddlewareMixin):
     """Require the second factor for its own pages, addresses, the password, an account's data, and for new tokens.
 
@@ -119,19 +123,11 @@ class FactorFirst(MiddlewareMixin):
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         name = request.resolver_match.view_name if request.resolver_match else ""
-        posts = request.method == "POST" and request.user.is_authenticated
-        in_admin = posts and name.startswith(_ACCOUNTS_IN_ADMIN)
-        if in_admin and is_reauthentication_required(request, app="allauth.account"):
-            # A stolen session of staff would make itself an account, or take over its own.
-            # The session keeps what was typed, but no password: the form asks for that again.
-            typed = request.POST.copy()
-            for name in filter(_PASSWORD.fullmatch, list(typed)):
-                del typed[name]
-            request.POST = typed  # type: ignore[assignment]
-            question: HttpResponse = suspend_request(request, reverse("account_reauthenticate"))
-            return question
-        guarded = name.startswith("mfa_") or name in _GUARDED
-        if not guarded or not request.user.is_authenticated or name in _SHOWN_AT:
+        if not request.user.is_authenticated:
+            return None
+        if request.method == "POST" and name.startswith(_ACCOUNTS_IN_ADMIN):
+            return self._asks_for_password(request)
+        if not _is_guarded(name):
             return None
         if name in _SET_UP_AT and second_factor.must_confirm_address(request.user):
             # Before the password is asked for, which would be in vain.
@@ -142,6 +138,18 @@ class FactorFirst(MiddlewareMixin):
         if second_factor.was_shown(request, request.user):
             return self._asks_for_factor(request, name, kwargs)
         return redirect(f"{second_factor.where_to_show(request.user)}?{urlencode({'next': request.path})}")
+
+    def _asks_for_password(self, request: HttpRequest) -> HttpResponse | None:
+        """A stolen session of staff would make itself an account, or take over its own."""
+        if not is_reauthentication_required(request, app="allauth.account"):
+            return None
+        # The session keeps what was typed, but no password: the form asks for that again.
+        typed = request.POST.copy()
+        for name in filter(_PASSWORD.fullmatch, list(typed)):
+            del typed[name]
+        request.POST = typed  # type: ignore[assignment]
+        question: HttpResponse = suspend_request(request, reverse("account_reauthenticate"))
+        return question
 
     def _asks_for_factor(self, request: HttpRequest, name: str, kwargs: dict[str, Any]) -> HttpResponse | None:
         """A factor goes only with itself or a recovery code; another one and new codes come with any."""

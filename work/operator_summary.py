@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from email.errors import MessageError
+from typing import Any
 
 from django.conf import settings
 from django.core import mail
@@ -47,20 +48,26 @@ def send(now: datetime) -> int:
             with languages.override(reader.language):
                 subject, body = _words(waiting, unserved, new)
             try:
-                post.send_messages([Mail(subject, body, reader.email)])
-            except (ValueError, MessageError) as error:  # an address that no header can hold stops nobody else's mail
-                log.error("No summary to account %s: %s", reader.pk, type(error).__name__)
+                written += _send(post, reader, subject, body)
             except OSError as error:
                 refused = error
                 if not getattr(post, "in_doubt", True):
                     summary.delete()
-            else:
-                written += 1
     finally:
         post.close()
     if refused is not None:
         raise refused
     return written
+
+
+def _send(post: Any, reader: User, subject: str, body: str) -> bool:
+    """False for an address that no header can hold: it stops nobody else's mail."""
+    try:
+        post.send_messages([Mail(subject, body, reader.email)])
+    except (ValueError, MessageError) as error:
+        log.error("No summary to account %s: %s", reader.pk, type(error).__name__)
+        return False
+    return True
 
 
 def _words(groups: Sequence[Group], unserved: list[str], new: int) -> tuple[str, str]:

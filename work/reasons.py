@@ -118,17 +118,24 @@ def cause_of(handler: str, reason: Reason, state: str) -> str:
 
 
 def _sentence(code: str, params: object, depth: int) -> str:
-    given = dict(params) if isinstance(params, Mapping) else {}
     if depth == 0:
         return "…"
-    for name, value in given.items():
-        if isinstance(value, Mapping):
-            given[name] = _sentence(str(value.get("code")), value.get("params"), depth - 1)
-    template = gettext(_CODES[code].text) if code in _CODES and _CODES[code].text else ""
-    text = _FORMATTER.vformat(template, (), given).strip() or str(given.get("said") or code)
-    if text.startswith("the ") or (template.startswith("{service") and str(given.get("service")).startswith("the ")):
-        text = text[0].upper() + text[1:]
+    given = {
+        name: _sentence(str(value.get("code")), value.get("params"), depth - 1) if isinstance(value, Mapping) else value
+        for name, value in (params.items() if isinstance(params, Mapping) else ())
+    }
+    listed = _CODES.get(code)
+    template = gettext(listed.text) if listed and listed.text else ""
+    text = _capitalised(
+        _FORMATTER.vformat(template, (), given).strip() or str(given.get("said") or code), template, given
+    )
     return f"{text} {given['then']}" if "then" in given else text
+
+
+def _capitalised(text: str, template: str, given: Mapping[str, Any]) -> str:
+    """A sentence begins with a capital, also where a service does ("the mail server", or what it is in a language)."""
+    begins = template.startswith("{service") and str(given.get("service")).startswith("the ")
+    return text[0].upper() + text[1:] if begins or text.startswith("the ") else text
 
 
 def _stored(value: Any) -> Any:

@@ -70,7 +70,8 @@ def _float(digits: str) -> float:
 
 
 def _check_number(number: float) -> None:
-    if not abs(number) <= _GREATEST:  # nor NaN
+    most = _FIRST_TOO_LONG - 1 if isinstance(number, int) else _GREATEST
+    if not abs(number) <= most:  # nor NaN
         raise Bad(_("A number is greater than %(most)s."), most=f"{_GREATEST:g}")
 
 
@@ -78,21 +79,24 @@ def _check(value: Any, depth: int) -> None:
     if depth > DEEPEST:
         raise Bad(_("It is nested deeper than %(most)s levels."), most=DEEPEST)
     if isinstance(value, str):
-        if "\0" in value:
-            raise Bad(_("A text contains the character NUL."))
-        if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-            raise Bad(_("A text contains half of a surrogate pair."))
+        _check_text(value)
     elif isinstance(value, dict):
         for name, inner in value.items():
             if not isinstance(name, str):
                 raise Bad(_("The name of a field is not a text."))
-            _check(name, depth)
+            _check_text(name)
             _check(inner, depth + 1)
     elif isinstance(value, list):
         for inner in value:
             _check(inner, depth + 1)
     elif isinstance(value, int | float):
-        if isinstance(value, float) or abs(value) >= _FIRST_TOO_LONG:
-            _check_number(value)
+        _check_number(value)
     elif value is not None:
         raise Bad(_("This is not a value of JSON."))
+
+
+def _check_text(text: str) -> None:
+    if "\0" in text:
+        raise Bad(_("A text contains the character NUL."))
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise Bad(_("A text contains half of a surrogate pair."))

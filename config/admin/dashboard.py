@@ -35,38 +35,39 @@ def context(request: HttpRequest) -> dict[str, Any]:
         cache.set(_KEY, counted, _FRESH)
     hours, now = counted["hours"], timezone.now()
     beats = list(Heartbeat.objects.all()[:_CAUSES])
+    running = [beat for beat in beats if (now - beat.last_seen_at).total_seconds() < heartbeat.STOPPED]
     seen = served_queues.last_seen()
     return {
         "dashboard": {
             "at": datetime.fromisoformat(counted["at"]),
-            "done": {"hour": _said(hours[0][0]), "day": _said(sum(done for done, _failed in hours))},
-            "failed": {"hour": _said(hours[0][1]), "day": _said(sum(failed for _done, failed in hours))},
+            "done": {"hour": _shown(hours[0][0]), "day": _shown(sum(done for done, _failed in hours))},
+            "failed": {"hour": _shown(hours[0][1]), "day": _shown(sum(failed for _done, failed in hours))},
             "has_failed": hours[0][1] > 0,
-            "waiting": _said(counted["waiting"][DELIVERY.name]["count"], health.MOST),
-            "late": _said(counted["waiting"][DELIVERY.name]["late"], health.MOST),
+            "waiting": _shown(counted["waiting"][DELIVERY.name]["count"], health.MOST),
+            "late": _shown(counted["waiting"][DELIVERY.name]["late"], health.MOST),
             "is_late": counted["waiting"][DELIVERY.name]["late"] > 0,
-            "most": _said(health.MOST),
+            "most": _shown(health.MOST),
             "is_capped": counted["is_capped"],
             "chart": _chart(hours) if any(map(sum, hours)) else None,
-            "beats": [beat for beat in beats if _is_running(beat, now)] or beats[:1],
-            "has_beat": any(_is_running(beat, now) for beat in beats),
+            "beats": running or beats[:1],
+            "has_beat": bool(running),
             "queues": [
                 (queue, None if ago is None else timedelta(seconds=round(ago)), served_queues.is_served(ago))
                 for queue, ago in seen.items()
             ],
-            "causes": [
-                cause
-                | {
-                    "link": reverse(f"{KINDS[cause['kind']].dead_letters}_cause", args=[cause["cause"]]),
-                    "name": _name(cause["kind"], cause["count"]),
-                    "count": _said(cause["count"]),
-                    "reason": str(Reason.read(cause["reason_code"], cause["reason_params"])) or _("No reason"),
-                    "last": datetime.fromisoformat(cause["last"]),
-                }
-                for cause in counted["causes"]
-            ],
-            "problems": [*_problems(beats, seen, counted["waiting"], now)],
+            "causes": [cause | _cause_words(cause) for cause in counted["causes"]],
+            "problems": [*_problems(bool(running), seen, counted["waiting"], now)],
         }
+    }
+
+
+def _cause_words(cause: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "link": reverse(f"{KINDS[cause['kind']].dead_letters}_cause", args=[cause["cause"]]),
+        "name": _name(cause["kind"], cause["count"]),
+        "count": _shown(cause["count"]),
+        "reason": str(Reason.read(cause["reason_code"], cause["reason_params"])) or _("No reason"),
+        "last": datetime.fromisoformat(cause["last"]),
     }
 
 
@@ -88,7 +89,7 @@ def _name(kind: str, count: int) -> str:
     return str(options.verbose_name if count == 1 else options.verbose_name_plural)
 
 
-def _said(count: int, most: int | None = None) -> str:
+def _shown(count: int, most: int | None = None) -> str:
     """ "12,345"; "100,000+" where counting stopped at `most`."""
     return grouped(count) + ("+" if count == most else "")
 
@@ -107,25 +108,21 @@ def _chart(hours: list[tuple[int, int]]) -> dict[str, Any]:
                 "failed": lost,
                 "failed_y": _HEIGHT - sent - lost,
                 "title": _("%(ago)d h ago: %(done)s sent, %(failed)s failed")
-                % {"ago": len(hours) - 1 - place, "done": _said(done), "failed": _said(failed)},
+                % {"ago": len(hours) - 1 - place, "done": _shown(done), "failed": _shown(failed)},
             }
         )
     return {
         "bars": bars,
-        "highest": _said(highest),
+        "highest": _shown(highest),
         "width": len(hours) * (_BAR + _GAP) - _GAP,
         "height": _HEIGHT,
         "bar": _BAR,
     }
 
 
-def _is_running(beat: Heartbeat, now: datetime) -> bool:
-    return (now - beat.last_seen_at).total_seconds() < heartbeat.STOPPED
-
-
-def _problems(beats: list[Heartbeat], seen: dict[str, float | None], waiting: dict[str, Any], now: datetime) -> Any:
+def _problems(has_beat: bool, seen: dict[str, float | None], waiting: dict[str, Any], now: datetime) -> Any:
     """Return the problems that need somebody, worst first: a sentence, a link and its text."""
-    if not any(_is_running(beat, now) for beat in beats):
+    if not has_beat:
         yield _("No beat is running, so no reminder is sent. Start one."), reverse("outages"), _("Outages")
     if not seen:
         yield _("Redis does not answer. Nothing is lost, but messages are late."), "", ""
@@ -143,7 +140,7 @@ def _problems(beats: list[Heartbeat], seen: dict[str, float | None], waiting: di
             kind = KINDS[name]
             yield (
                 _("Late, because no worker has taken them for over a minute: %(count)s %(rows)s.")
-                % {"count": _said(late, health.MOST), "rows": _name(name, late)},
+                % {"count": _shown(late, health.MOST), "rows": _name(name, late)},
                 f"{reverse(f'{kind.rows}_changelist')}?state=pending",
                 _("Show what waits"),
             )

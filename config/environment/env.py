@@ -173,20 +173,24 @@ def secret(name: str, default: str | None = None) -> str:
     Raises Misconfigured if none of them is given.
     """
     value, path = text(name, ""), text(f"{name}_FILE", "")
-    example = f"/run/secrets/{name}"
     if value and path:
         raise Misconfigured(name, f"is set twice, by {name} and by {name}_FILE; remove one", "…")
     if path:
-        try:
-            value = Path(path).read_text().strip()
-        except (OSError, UnicodeDecodeError) as error:
-            problem = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise Misconfigured(f"{name}_FILE", f"names a file that cannot be read ({problem})", example) from None
-        if not value:
-            raise Misconfigured(f"{name}_FILE", "names an empty file", example)
+        value = _contents(f"{name}_FILE", path, f"/run/secrets/{name}")
     if not value and default is None:
         raise Misconfigured(name, "is not set", "a long random text; `openssl rand -base64 48` makes one")
     return value or default or ""
+
+
+def _contents(name: str, path: str, example: str) -> str:
+    try:
+        contents = Path(path).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        problem = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise Misconfigured(name, f"names a file that cannot be read ({problem})", example) from None
+    if not contents:
+        raise Misconfigured(name, "names an empty file", example)
+    return contents
 
 
 _SHORTEST_KEY = 32

@@ -66,12 +66,13 @@ def _decide(claim: JobClaim, decision: Say | Nothing, changes: bool) -> None:
         wakes += _say(claim, decision)
     if memory is not KEEP or claim.failures:
         _remember(claim, memory, failures=0, since=None, told_at=None)
+    notices = []
     if claim.told_at is not None:
-        notice = words.works_again(claim.send_as.title, _page(claim))
-        wakes += owner_notices.record([_notice(claim, f"works again {claim.failing_since}", notice)], claim.claimed_at)
-    if isinstance(decision, Nothing) and decision.silent_since and _hears(claim):
-        notice = words.silent(claim.send_as.title, decision.silent_since, _page(claim))
-        wakes += owner_notices.record([_notice(claim, f"silent {decision.silent_since}", notice)], claim.claimed_at)
+        texts = words.works_again(claim.send_as.title, _page(claim))
+        notices.append(_notice(claim, f"works again {claim.failing_since}", texts))
+    if (since := getattr(decision, "silent_since", None)) and _hears(claim):
+        notices.append(_notice(claim, f"silent {since}", words.silent(claim.send_as.title, since, _page(claim))))
+    wakes += owner_notices.record(notices, claim.claimed_at)
     if not claim.connection_works:
         _connection(claim).note_success()
     publish_after_commit(wakes)

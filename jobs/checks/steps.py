@@ -31,20 +31,26 @@ def check(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool 
     """
     key = _key(kind, ask)
     stored = persist(Result.objects.filter(key=key).first) if kind.fresh_for or kind.conditional else None
-    if stored is not None and datetime.now(UTC) - stored.fetched_at < timedelta(seconds=kind.fresh_for):
+    if stored and datetime.now(UTC) - stored.fetched_at < timedelta(seconds=kind.fresh_for):
         return Found(stored.value)
     lend_connection()
-    seconds = kind.deadline if deadline is None else min(deadline, kind.deadline)
-    fetch = Fetch(seconds, stored.etag, stored.modified) if stored is not None else Fetch(seconds)
+    seconds = min(kind.deadline, deadline or kind.deadline)
+    fetch = Fetch(seconds) if stored is None else Fetch(seconds, stored.etag, stored.modified)
     try:
         result = outcome(partial(kind.check, ask, fetch))
     except NotModified:
         assert stored is not None  # noqa: S101 - nothing else has an ETag to send
         result = Found(stored.value)
-    if keep and isinstance(result, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
+    if keep:
+        _keep(kind, key, result, fetch)
+    return result
+
+
+def _keep(kind: JobKind, key: str, result: Found | Later | Refused, fetch: Fetch) -> None:
+    """Keep an answer that serves the same question again."""
+    if isinstance(result, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
         values = {"value": result.value, "etag": fetch.etag, "modified": fetch.modified, "fetched_at": Now()}
         persist(partial(Result.objects.update_or_create, key=key, defaults=values))
-    return result
 
 
 def decide(kind: JobKind, ask: Ask, result: Found) -> Say | Nothing | Refused:

@@ -134,7 +134,9 @@ def _limited(response: Response, document: Mapping[str, Any]) -> Later | None:
     is_limit = named if response.status == 200 else named or used_up or after is not None
     if response.status not in (200, 403, 429) or not (is_limit or response.status == 429):
         return None
-    if after is None:
-        reset = headers.get("X-RateLimit-Reset", "")
-        after = max(1.0, int(reset) - time.time()) if used_up and re.fullmatch(r"[0-9]{1,12}", reset) else _PAUSE
-    return Later(Reason(GitHubCode.LIMITED), after)
+    return Later(Reason(GitHubCode.LIMITED), _pause(headers, used_up) if after is None else after)
+
+
+def _pause(headers: Mapping[str, str], used_up: bool) -> float:
+    reset = headers.get("X-RateLimit-Reset", "")
+    return max(1.0, int(reset) - time.time()) if used_up and re.fullmatch(r"[0-9]{1,12}", reset) else _PAUSE

@@ -66,15 +66,6 @@ class Feed(AddressKind):
         Of earlier releases it is the keys alone.
         """
         host, entries = host_of(ask.payload), value["entries"]
-
-        def said(code: FeedCode, **params: Any) -> Reason:
-            reason = Reason(code, host=host, **params)
-            if not (dropped := value.get("dropped")):
-                return reason
-            left_out = Reason(FeedCode.LEFT_OUT, most=feeds.MOST, count=dropped)
-            left_out.params["listed"] = [{"cause": str(left_out), "count": dropped, "example": ""}]
-            return reason.then(left_out)
-
         old: Mapping[str, Any] = {"keys": ask.memory} if isinstance(ask.memory, list) else ask.memory or {"keys": []}
         old_keys = set(old["keys"])
         new = [entry for entry in entries if entry["key"] not in old_keys]
@@ -83,9 +74,10 @@ class Feed(AddressKind):
         pause = silence.follow(before, ask.now, brings=bool(new))
         memory = {"keys": keys, "silence": pause}
         if ask.memory is None:
-            return Nothing(said(FeedCode.FIRST, count=len(entries)), memory)
+            return Nothing(_evidence(value, FeedCode.FIRST, host=host, count=len(entries)), memory)
         if not new:
-            return silence.told(Nothing(said(FeedCode.NOTHING_NEW), memory), before, pause)
+            silent = Nothing(_evidence(value, FeedCode.NOTHING_NEW, host=host), memory)
+            return silence.told(silent, before, pause)
         words = {
             "count": str(len(new)),
             "feed": value["title"] or host,
@@ -93,7 +85,17 @@ class Feed(AddressKind):
             "link": new[0]["link"],
             "entries": _listed(new),
         }
-        return Say(said(FeedCode.NEW, count=len(new)), words, memory)
+        return Say(_evidence(value, FeedCode.NEW, host=host, count=len(new)), words, memory)
+
+
+def _evidence(value: Any, code: FeedCode, **params: Any) -> Reason:
+    """With what was left out of a long feed."""
+    reason = Reason(code, **params)
+    if not (dropped := value.get("dropped")):
+        return reason
+    left_out = Reason(FeedCode.LEFT_OUT, most=feeds.MOST, count=dropped)
+    left_out.params["listed"] = [{"cause": str(left_out), "count": dropped, "example": ""}]
+    return reason.then(left_out)
 
 
 def _listed(entries: list[Mapping[str, str]]) -> str:

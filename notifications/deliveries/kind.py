@@ -153,19 +153,14 @@ class DeliveryKind(Kind[DeliveryClaim]):
             return Cancel(claim.withdrawn)
         if claim.unusable:
             return NotStarted(claim.unusable)
-        later = _until_quiet_hours_end(claim, 0.0)
-        if (later or claim.was_held) and _is_silenced(claim, 0.0 if later is None else later.wait):
-            return Cancel(Reason(DeliveryCode.HOLIDAY))
-        if later is not None:
-            return later
+        if silence := _silence(claim):
+            return silence
         try:
             provider, destination = providers.get(claim.handler), claim.destination()
         except providers.UnknownProvider:
             return NotStarted(Reason(DeliveryCode.NO_PROVIDER, kind=claim.handler))
         except encryption.Unreadable as error:
-            if isinstance(error, encryption.MissingKey) and claim.released < _MOST_HELD:
-                return Defer(min(60.0 * 2**claim.released, _LONGEST_HELD), Reason(DeliveryCode.UNREADABLE))
-            return NotStarted(Reason(DeliveryCode.UNREADABLE))
+            return _until_readable(claim, error)
         # Last: whoever may go out now holds a slot of its host until it has been sent.
         if (turn := limits.limited(claim)) is None:
             return partial(limits.send, claim, provider, destination)
@@ -244,6 +239,21 @@ def _until_quiet_hours_end(claim: DeliveryClaim, wait: float) -> Defer | None:
     if (pause := quiet.wait(claim.claimed_at + timedelta(seconds=wait), claim.quiet)) is None:
         return None
     return Defer((pause.until - claim.claimed_at).total_seconds(), Reason(DeliveryCode.QUIET_HOURS, until=pause.shown))
+
+
+def _until_readable(claim: DeliveryClaim, error: encryption.Unreadable) -> Defer | NotStarted:
+    """An operator may restore a key that is missing."""
+    if isinstance(error, encryption.MissingKey) and claim.released < _MOST_HELD:
+        return Defer(min(60.0 * 2**claim.released, _LONGEST_HELD), Reason(DeliveryCode.UNREADABLE))
+    return NotStarted(Reason(DeliveryCode.UNREADABLE))
+
+
+def _silence(claim: DeliveryClaim) -> Defer | Cancel | None:
+    """None where it may go out now: neither quiet hours nor a holiday keep it silent."""
+    later = _until_quiet_hours_end(claim, 0.0)
+    if (later or claim.was_held) and _is_silenced(claim, 0.0 if later is None else later.wait):
+        return Cancel(Reason(DeliveryCode.HOLIDAY))
+    return later
 
 
 def _is_silenced(claim: DeliveryClaim, wait: float) -> bool:

@@ -131,12 +131,12 @@ def check_url(url: str) -> str:
         raise RefusedURL(_("Leave out the user name and password before the @. Other people could see them."))
     host = _canonical_host(parts)
     _refuse_private(host)
-    if port is not None and not permitted_port(port):
-        raise RefusedURL(
-            _("Port %(port)s is not allowed. Use 443, 80 or a web server's port above 1023.") % {"port": port}
-        )
     netloc = f"[{host}]" if ":" in host else host
     if port is not None:
+        if not permitted_port(port):
+            raise RefusedURL(
+                _("Port %(port)s is not allowed. Use 443, 80 or a web server's port above 1023.") % {"port": port}
+            )
         netloc = f"{netloc}:{port}"
     return urlunsplit((parts.scheme, netloc, parts.path or "/", parts.query, ""))
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Prefetch
+from django.db.models import Prefetch, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -86,6 +86,20 @@ def act(request: PersonRequest, delivery_id: UUID, what: What) -> HttpResponse:
 
 
 def _page(request: PersonRequest, form: HistoryForm) -> paging.Page[Notification]:
+    rows = among = _rows(request, form)
+    search, by_delivery = form.asked("q"), form.asked("channel") or form.asked("state")
+    if by_delivery and not any(map(form.asked, ("q", "reminder", "show"))):
+        ids = candidates(form.channel_ids, form.states, form.period, paging.span(request.GET), form.without)
+        return paging.page(rows.filter(id__in=ids), request.GET)
+    if by_delivery:
+        rows = with_delivery(rows, form.channel_ids, form.states)
+    if search:
+        rows = rows.filter(subject__icontains=search)
+    return paging.page(rows, request.GET, among=among if by_delivery or search else None)
+
+
+def _rows(request: PersonRequest, form: HistoryForm) -> QuerySet[Notification]:
+    """Those of the tab, the days and the reminder."""
     rows = form.period.of(Notification.objects.for_user(request.user))
     if form.asked("show") == TESTS:
         rows = rows.filter(origin__in=Notification.OF_CHANNELS)
@@ -94,14 +108,4 @@ def _page(request: PersonRequest, form: HistoryForm) -> paging.Page[Notification
     if reminder := form.asked("reminder"):
         rows = rows.filter(origin_id=reminder)
     deliveries = Delivery.objects.select_related("channel").order_by("channel_id")
-    rows = rows.prefetch_related(Prefetch("deliveries", deliveries))
-    search, among = form.asked("q"), rows
-    by_delivery = form.asked("channel") or form.asked("state")
-    if by_delivery and not (search or reminder or form.asked("show")):
-        ids = candidates(form.channel_ids, form.states, form.period, paging.span(request.GET), form.without)
-        return paging.page(rows.filter(id__in=ids), request.GET)
-    if by_delivery:
-        rows = with_delivery(rows, form.channel_ids, form.states)
-    if search:
-        rows = rows.filter(subject__icontains=search)
-    return paging.page(rows, request.GET, among=among if by_delivery or search else None)
+    return rows.prefetch_related(Prefetch("deliveries", deliveries))

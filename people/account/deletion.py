@@ -89,8 +89,6 @@ class _NoTime(Exception):
 def _delete_rows(key: Key, parents: Sequence[Any], deadline: float) -> None:
     """Delete the rows that refer to `parents` by `key`, with all that belongs to them."""
     model = key.model
-    together = [child for child in children(model) if goes_with_parent(child.model)]
-    apart = [child for child in children(model) if child not in together]
     while True:
         if time.monotonic() > deadline:
             raise _NoTime
@@ -101,16 +99,24 @@ def _delete_rows(key: Key, parents: Sequence[Any], deadline: float) -> None:
         rows = model._base_manager.filter(**{f"{key.attname}__in": parents}).order_by()
         if not (ids := list(rows.values_list("pk", flat=True)[:CHUNK])):
             return
-        for child in apart:
-            _delete_rows(child, ids, deadline)
-        with transaction.atomic():
-            for child in together:
-                _delete_where(child, ids)
-            _clear(model, ids)
-            others = {one: list(rows.filter(pk__in=ids).values_list(one.attname, flat=True)) for one in attached(model)}
-            _delete_where(model._meta.pk, ids)
-            for one, targets in others.items():
-                _delete_where(one.target_field, [target for target in targets if target is not None])
+        for child in children(model):
+            if not goes_with_parent(child.model):
+                _delete_rows(child, ids, deadline)
+        _delete_chunk(model, ids)
+
+
+@transaction.atomic
+def _delete_chunk(model: type[models.Model], ids: Sequence[Any]) -> None:
+    """Delete these rows, and what goes with them in one transaction."""
+    for child in children(model):
+        if goes_with_parent(child.model):
+            _delete_where(child, ids)
+    _clear(model, ids)
+    rows = model._base_manager.filter(pk__in=ids)
+    others = {one: list(rows.values_list(one.attname, flat=True)) for one in attached(model)}
+    _delete_where(model._meta.pk, ids)
+    for one, targets in others.items():
+        _delete_where(one.target_field, [target for target in targets if target is not None])
 
 
 def _delete_where(field: Any, values: Sequence[Any], most: int | None = None) -> int:

@@ -131,13 +131,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         a stranger whether an account exists.
         """
         purpose = _PURPOSES.get(template_prefix, Purpose.NOTICE)
-        if mailboxes.is_refused(email) and not mailboxes.is_confirmed(email):
-            self._hold_back(str(mailboxes.REFUSED))
-            return
-        if not mailboxes.may_send(purpose, mailboxes.mailbox(email)):
-            self._hold_back(
-                _("The daily limit of emails to this address is reached. Check your mailbox, or try again tomorrow.")
-            )
+        if obstacle := _obstacle(purpose, email):
+            self._hold_back(obstacle)
             return
         if purpose is Purpose.CHANGED and (undo_url := getattr(self.request, "undo_url", "")):
             context = context | {"undo_url": undo_url}
@@ -161,6 +156,15 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         self.request.mail_held_back = True
         if self.request.user.is_authenticated:
             messages.error(self.request, why)
+
+
+def _obstacle(purpose: Purpose, email: str) -> str:
+    """Why no email is sent; empty if it is, which is counted."""
+    if mailboxes.is_refused(email) and not mailboxes.is_confirmed(email):
+        return str(mailboxes.REFUSED)
+    if mailboxes.may_send(purpose, mailboxes.mailbox(email)):
+        return ""
+    return _("The daily limit of emails to this address is reached. Check your mailbox, or try again tomorrow.")
 
 
 def _device(request: HttpRequest, email: str) -> str:

@@ -74,13 +74,14 @@ def record(
     """Write the line and the row. `user` is whom it is about. Never raises: what is recorded has happened."""
     request = request or context.request
     address, agent = sessions.client(request) if request is not None else (None, "")
-    signed_in = user is not None and user == getattr(request, "user", None)
-    sources = {f"user {user.pk}" if user and signed_in else _network(address): MOST_OF_SOURCE}
+    person = getattr(user, "pk", None)
+    signed_in = person is not None and user == getattr(request, "user", None)
+    sources = {f"user {person}" if signed_in else _network(address): MOST_OF_SOURCE}
     if event in _BY_STRANGERS and not signed_in:
         sources["strangers"] = MOST_OF_STRANGERS
     if not counts.allow(sources):
         return
-    log.info("security event=%s user=%s address=%s", event.value, user.pk if user else None, address)
+    log.info("security event=%s user=%s address=%s", event.value, person, address)
     try:
         with transaction.atomic():
             SecurityEvent.objects.create(type=event, user=user, address=address, agent=agent, detail=detail)

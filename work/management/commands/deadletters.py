@@ -85,21 +85,24 @@ class Command(BaseCommand):
 
     def _list(self, chosen: list[Which]) -> None:
         if chosen[0].cause or chosen[0].ids:
-            for rows in (which.rows().order_by("-settled_at") for which in chosen):
-                for letter in rows[:_MOST_SHOWN]:
-                    self.stdout.write(f"{letter.pk}  {_said(letter.settled_at)}  {letter.state:7}  {letter.reason}")
-                if (count := rows.count()) > _MOST_SHOWN:
-                    self.stdout.write(f"… and {count - _MOST_SHOWN:,} older ones")
+            self._list_letters(chosen)
             return
         groups = [group for which in chosen for group in dead_letters.groups(which)]
         width = max((len(group.cause) for group in groups), default=0)
         for group in groups:
             self.stdout.write(
-                f"{group.cause:{width}}  {group.count:>8,}  {_said(group.first)} – {_said(group.last)}"
+                f"{group.cause:{width}}  {group.count:>8,}  {_shown(group.first)} – {_shown(group.last)}"
                 f"  {group.handler}, {group.example.state}: {group.example.reason}"
             )
         if not groups:
             self.stdout.write("No dead letters.")
+
+    def _list_letters(self, chosen: list[Which]) -> None:
+        for rows in (which.rows().order_by("-settled_at") for which in chosen):
+            for letter in rows[:_MOST_SHOWN]:
+                self.stdout.write(f"{letter.pk}  {_shown(letter.settled_at)}  {letter.state:7}  {letter.reason}")
+            if (count := rows.count()) > _MOST_SHOWN:
+                self.stdout.write(f"… and {count - _MOST_SHOWN:,} older ones")
 
     def _replay(self, chosen: list[Which], options: dict[str, Any]) -> None:
         self._confirm("Replay", chosen, options["yes"])
@@ -138,7 +141,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{changed:,} {what}{skipped}")
 
 
-def _said(instant: datetime | None) -> str:
+def _shown(instant: datetime | None) -> str:
     return "" if instant is None else f"{instant:%Y-%m-%d %H:%M}"
 
 
