@@ -148,7 +148,7 @@ def _mutate(mutation: str) -> None:
         case "no-fence":
             for name in ("_PLAIN", "_PLAIN_MANY", "_SETTLE", "_SETTLE_MANY"):
                 statement = getattr(settlement, name)
-                setattr(settlement, name, _without(statement, " AND d.lease_token = asked.token", ""))
+                setattr(settlement, name, _without(statement, " AND d.lease_token = new.token", ""))
         case "unconditional-claim":
             for name in ("_CLAIM", "_CLAIM_MANY"):
                 statement = getattr(claim, name)
@@ -160,8 +160,8 @@ def _mutate(mutation: str) -> None:
             record = ledger.record
             ledger.record = lambda user_id, envelopes: record(user_id, [replace(one, key=uuid7()) for one in envelopes])
         case "no-lease-id":
-            fence = " AND d.lease_token = asked.token AND d.lease_until > now()"
-            pull._LEASES = _without(_without(pull._LEASES, "d.lease_token AS", "asked.token AS"), fence, "")
+            fence = " AND d.lease_token = given.token AND d.lease_until > now()"
+            pull._LEASES = _without(_without(pull._LEASES, "d.lease_token AS", "given.token AS"), fence, "")
         case "effect-apart":
             settlement._settle = _settle_and_then_effect
         case _:

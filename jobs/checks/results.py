@@ -47,8 +47,8 @@ def of_batches(user_id: int, batches: Collection[UUID]) -> dict[UUID, Check]:
 
 
 _LAST = """
-SELECT last.* FROM unnest(%s::uuid[]) AS asked(origin_id),
-       LATERAL (SELECT * FROM jobs_job WHERE origin_id = asked.origin_id AND user_id = %s ORDER BY id DESC LIMIT 1) last
+SELECT last.* FROM unnest(%s::uuid[]) AS given(origin_id),
+       LATERAL (SELECT * FROM jobs_job WHERE origin_id = given.origin_id AND user_id = %s ORDER BY id DESC LIMIT 1) last
 """
 
 
@@ -85,8 +85,8 @@ def not_taken(params: Any) -> list[dict[str, Any]]:
 
 def silent_since(params: Any) -> datetime | None:
     """Since when a source has brought nothing, where that is long."""
-    found = next((since for one in _chain(params) if (since := one.get("silent_since"))), None)
-    return None if found is None else datetime.fromisoformat(found)
+    instants = [one["silent_since"] for one in _chain(params) if one.get("silent_since")]
+    return datetime.fromisoformat(instants[0]) if instants else None
 
 
 def _chain(params: Any) -> Iterator[Mapping[str, Any]]:

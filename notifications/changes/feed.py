@@ -107,8 +107,8 @@ WITH page AS MATERIALIZED (
      WHERE (c.xact, c.id) > (%(xact)s, %(id)s) AND c.xact < {HORIZON}
      ORDER BY c.xact, c.id LIMIT %(limit)s
 )
-SELECT c.xact, c.id, c.user_id, c.type, c.at, c.data::text AS data, found.*
-  FROM page c LEFT JOIN LATERAL ($found) found ON true
+SELECT c.xact, c.id, c.user_id, c.type, c.at, c.data::text AS data, joined.*
+  FROM page c LEFT JOIN LATERAL ($joined) joined ON true
  ORDER BY c.xact, c.id
 """  # noqa: S608 - constants only
 
@@ -116,11 +116,11 @@ SELECT c.xact, c.id, c.user_id, c.type, c.at, c.data::text AS data, found.*
 def process(reader: str, joined: str, write: Callable[[Sequence[Any]], object]) -> int:
     """Give `write` all changes that are new to `reader`, in chunks. Returns how many.
 
-    Its position moves in the transaction of `write`, so each change is processed once. `found` is the SQL of what is
+    Its position moves in the transaction of `write`, so each change is processed once. `joined` is the SQL of what is
     joined to a change `c`; `write` gets a row for each result, or one with nulls. Does nothing while another process
     does it.
     """
-    statement, seen = _CHANGES.replace("$found", joined), 0
+    statement, seen = _CHANGES.replace("$joined", joined), 0
     while True:
         taken = postgres.persist(lambda: _process_chunk(reader, statement, write))
         seen += taken

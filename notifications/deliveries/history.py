@@ -30,10 +30,10 @@ _ENDED = """(
                      FROM notifications_notification n WHERE n.id = d.notification_id)
             ORDER BY d.notification_id {order} LIMIT %(most)s)"""
 _CANDIDATES = """
-SELECT DISTINCT found.id
+SELECT DISTINCT match.id
   FROM unnest(%(channels)s::uuid[]) c (id) CROSS JOIN unnest(%(states)s::text[]) s (state)
- CROSS JOIN LATERAL ($ended UNION ALL $open) found
- ORDER BY found.id {order} LIMIT %(most)s
+ CROSS JOIN LATERAL ($ended UNION ALL $open) match
+ ORDER BY match.id {order} LIMIT %(most)s
 """.replace("$ended", _ENDED).replace("$open", _ENDED.replace("IS NOT NULL", "IS NULL"))
 
 
@@ -93,11 +93,11 @@ NEWEST = 20
 
 _LAST = """
 SELECT last.id
-  FROM unnest(%s::uuid[]) AS asked(origin_id),
+  FROM unnest(%s::uuid[]) AS given(origin_id),
        LATERAL (
            SELECT n.id, n.outcome
              FROM (SELECT id, outcome FROM notifications_notification
-                    WHERE origin_id = asked.origin_id ORDER BY id DESC LIMIT %s) n
+                    WHERE origin_id = given.origin_id ORDER BY id DESC LIMIT %s) n
             WHERE n.outcome IN ('full', 'partial', 'failed') ORDER BY n.id DESC LIMIT 1
        ) last
  WHERE last.outcome <> 'full'

@@ -121,9 +121,9 @@ class DeliveryKind(Kind[DeliveryClaim]):
     def from_row(self, row: Any) -> dict[str, Any]:
         # An owner's replay of the dead letter skips quiet hours, an operator's does not.
         replayed_by = Intervention.objects.filter(items__work_id=row.id).values_list("by_id", flat=True)
-        own_wish = row.replays > 0 and persist(replayed_by.first) == row.person_id
+        is_own_replay = row.replays > 0 and persist(replayed_by.first) == row.person_id
         withdrawn = None if row.is_active else Reason(DeliveryCode.SWITCHED_OFF)
-        if row.withdrawn and not own_wish:
+        if row.withdrawn and not is_own_replay:
             withdrawn = withdrawn or Reason(row.withdrawn)
         return {
             "message": Message(
@@ -144,7 +144,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
                 left=row.left,
             ),
             "unusable": _unusable(row),
-            "quiet": None if own_wish else quiet.window(row.quiet_from, row.quiet_until, row.zone),
+            "quiet": None if is_own_replay else quiet.window(row.quiet_from, row.quiet_until, row.zone),
             "withdrawn": withdrawn,
         }
 

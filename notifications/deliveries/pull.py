@@ -161,36 +161,36 @@ def lease_id(lease: Lease) -> str:
     return lease.id.hex + lease.token.hex
 
 
-_ASKED = "unnest(%(ids)s::uuid[], %(tokens)s::uuid[]) AS asked(id, token)"
+_GIVEN = "unnest(%(ids)s::uuid[], %(tokens)s::uuid[]) AS given(id, token)"
 _LEASES = f"""
 SELECT d.id, d.lease_token AS token, d.provider AS handler, d.tries
-  FROM {_ASKED} JOIN notifications_delivery d USING (id) JOIN notifications_notification n ON n.id = d.notification_id
- WHERE d.channel_id = %(channel)s AND d.state = 'sending' AND d.lease_token = asked.token AND d.lease_until > now()
+  FROM {_GIVEN} JOIN notifications_delivery d USING (id) JOIN notifications_notification n ON n.id = d.notification_id
+ WHERE d.channel_id = %(channel)s AND d.state = 'sending' AND d.lease_token = given.token AND d.lease_until > now()
  ORDER BY n.id FOR NO KEY UPDATE OF n, d
 """  # noqa: S608 - constants only
 _CLOSED = f"""
 SELECT d.id, a.token, a.outcome,
        d.state = 'dead' AND d.replays = a.replay AND d.tries + d.released = a.number AS is_dead
-  FROM {_ASKED} JOIN notifications_delivery d USING (id)
-  JOIN notifications_attempt a ON a.delivery_id = d.id AND a.token = asked.token
+  FROM {_GIVEN} JOIN notifications_delivery d USING (id)
+  JOIN notifications_attempt a ON a.delivery_id = d.id AND a.token = given.token
  WHERE d.channel_id = %(channel)s
 """  # noqa: S608 - constants only
 
 
-def settle(channel: Channel, wishes: Mapping[str, int | None]) -> dict[str, LeaseResult]:
+def settle(channel: Channel, requested: Mapping[str, int | None]) -> dict[str, LeaseResult]:
     """working -> done for a lease with None, pending again in so many seconds with a number; dead at the last try.
 
-    The same wish again gets the same result, and does nothing.
+    The same request again gets the same result, and does nothing.
     """
-    named = {(UUID(key[:32]), UUID(key[32:])): key for key in wishes if _LEASE_ID.fullmatch(key)}
+    named = {(UUID(key[:32]), UUID(key[32:])): key for key in requested if _LEASE_ID.fullmatch(key)}
     ids, tokens = zip(*named, strict=True) if named else ((), ())
     values = {"channel": channel.id, "ids": column(ids), "tokens": column(tokens)}
-    most_tries, results = Settings.read(channel.address).tries, dict.fromkeys(wishes, LeaseResult.NOT_FOUND)
+    most_tries, results = Settings.read(channel.address).tries, dict.fromkeys(requested, LeaseResult.NOT_FOUND)
     with transaction.atomic():
         rows = []
         for lease in query(_LEASES, values, Lease):
             key = named[lease.id, lease.token]
-            decision, results[key] = _decide(lease, wishes[key], most_tries)
+            decision, results[key] = _decide(lease, requested[key], most_tries)
             rows.append(settlement(DELIVERY, lease, decision))
         if rows:
             write(DELIVERY, rows)
@@ -202,7 +202,7 @@ def settle(channel: Channel, wishes: Mapping[str, int | None]) -> dict[str, Leas
         for row in query(_CLOSED, values):
             key = named[row.id, row.token]
             if results[key] is LeaseResult.NOT_FOUND:
-                results[key] = _repeated(row.outcome, wishes[key] is None, row.is_dead)
+                results[key] = _repeated(row.outcome, requested[key] is None, row.is_dead)
     return results
 
 

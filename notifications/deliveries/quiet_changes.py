@@ -24,7 +24,7 @@ WITHDRAWS: list[Callable[[UUID, datetime], bool]] = []
 
 _DECIDES = {"quiet_from", "quiet_until", "time_zone"}
 _RELEASE = f"""
-WITH held AS (
+WITH locked AS (
     SELECT d.id, greatest(now(), CASE WHEN jsonb_typeof(d.reason_params -> 'due') = 'number'
                                       THEN to_timestamp((d.reason_params ->> 'due')::float) END) AS due
       FROM notifications_channel c JOIN notifications_delivery d ON d.channel_id = c.id
@@ -34,7 +34,7 @@ WITH held AS (
 UPDATE notifications_delivery d
    SET available_at = due, wake_at = {wakes.wake_at("extract(epoch FROM due - now())::float")}, wakes = 0,
        reason_code = '', reason_params = '{{}}'
-  FROM held WHERE d.id = held.id AND d.wake_at IS NOT NULL
+  FROM locked WHERE d.id = locked.id AND d.wake_at IS NOT NULL
 RETURNING d.id, d.is_bulk, extract(epoch FROM due - now())::float AS wait
 """  # noqa: S608 - constants only
 

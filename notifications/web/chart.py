@@ -42,7 +42,7 @@ WITH pair AS MATERIALIZED (
                SELECT count(*) FROM (
                    SELECT FROM notifications_delivery d
                     WHERE d.channel_id = pair.id AND d.state = pair.state AND d.settled_at IS NOT NULL
-                      AND d.notification_id >= bar.low AND d.notification_id < bar.high LIMIT %(most)s) found
+                      AND d.notification_id >= bar.low AND d.notification_id < bar.high LIMIT %(most)s) matches
            ) counted
     UNION ALL
     SELECT bar.number, apart.state, -1 FROM apart JOIN bar ON notification_id >= bar.low AND notification_id < bar.high
@@ -110,8 +110,8 @@ class Chart:
 
 def chart(form: HistoryForm, user_id: int) -> Chart | None:
     """Of the days and the channel that are chosen, the last 30 days by default; None where nothing was sent."""
-    last = min(form.asked("until") or timezone.localdate(), timezone.localdate())
-    first = form.asked("since") or last - _USUAL
+    last = min(form.chosen("until") or timezone.localdate(), timezone.localdate())
+    first = form.chosen("since") or last - _USUAL
     if first > last:
         return None
     edges = _edges(first, last)

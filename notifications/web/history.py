@@ -36,9 +36,9 @@ def history(request: PersonRequest) -> HttpResponse:
     is_first = not {"before", "after"} & request.GET.keys()
     context = {
         "form": form,
-        "tests": form.asked("show") == TESTS,
+        "tests": form.chosen("show") == TESTS,
         "page": None if form.wrong_days else _page(request, form),
-        "chart": chart(form, request.user.pk) if is_first and not form.wrong_days and not form.asked("show") else None,
+        "chart": chart(form, request.user.pk) if is_first and not form.wrong_days and not form.chosen("show") else None,
     }
     return render(request, "notifications/history.html", context)
 
@@ -87,8 +87,8 @@ def act(request: PersonRequest, delivery_id: UUID, what: What) -> HttpResponse:
 
 def _page(request: PersonRequest, form: HistoryForm) -> paging.Page[Notification]:
     rows = among = _rows(request, form)
-    search, by_delivery = form.asked("q"), form.asked("channel") or form.asked("state")
-    if by_delivery and not any(map(form.asked, ("q", "reminder", "show"))):
+    search, by_delivery = form.chosen("q"), form.chosen("channel") or form.chosen("state")
+    if by_delivery and not any(map(form.chosen, ("q", "reminder", "show"))):
         ids = candidates(form.channel_ids, form.states, form.period, paging.span(request.GET), form.without)
         return paging.page(rows.filter(id__in=ids), request.GET)
     if by_delivery:
@@ -101,11 +101,11 @@ def _page(request: PersonRequest, form: HistoryForm) -> paging.Page[Notification
 def _rows(request: PersonRequest, form: HistoryForm) -> QuerySet[Notification]:
     """Those of the tab, the days and the reminder."""
     rows = form.period.of(Notification.objects.for_user(request.user))
-    if form.asked("show") == TESTS:
+    if form.chosen("show") == TESTS:
         rows = rows.filter(origin__in=Notification.OF_CHANNELS)
     else:
         rows = rows.exclude(origin__in=form.without)
-    if reminder := form.asked("reminder"):
+    if reminder := form.chosen("reminder"):
         rows = rows.filter(origin_id=reminder)
     deliveries = Delivery.objects.select_related("channel").order_by("channel_id")
     return rows.prefetch_related(Prefetch("deliveries", deliveries))

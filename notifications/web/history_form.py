@@ -64,12 +64,12 @@ class HistoryForm(forms.Form):
         return str(self.cleaned_data["q"])[:200]
 
     def clean(self) -> dict[str, Any]:
-        since, until = self.asked("since"), self.asked("until")
+        since, until = self.chosen("since"), self.chosen("until")
         if since and until and until < since:
             self.add_error("until", _("This is before the first day."))
         return self.cleaned_data
 
-    def asked(self, name: str) -> Any:
+    def chosen(self, name: str) -> Any:
         """The value of a field; None where it is empty or invalid."""
         return self.cleaned_data.get(name) or None
 
@@ -85,30 +85,30 @@ class HistoryForm(forms.Form):
     def narrows(self) -> bool:
         """Whether it leaves out anything but the other tab."""
         return any(self.data.get(name) for name in ("since", "until")) or any(
-            self.asked(name) for name in ("q", "state", "channel", "reminder")
+            self.chosen(name) for name in ("q", "state", "channel", "reminder")
         )
 
     @property
     def period(self) -> Period:
-        since, until = self.asked("since"), self.asked("until")
+        since, until = self.chosen("since"), self.chosen("until")
         return Period(since and midnight(since), until and midnight(until + timedelta(days=1)))
 
     @property
     def channel_ids(self) -> list[UUID]:
         """Those whose deliveries are asked for. Status webhooks are told of each change; only their failures show."""
-        if chosen := self.asked("channel"):
+        if chosen := self.chosen("channel"):
             return [UUID(chosen)]
-        return [one.id for one in (self.channels if self.asked("state") == FAILED else self.offered)]
+        return [one.id for one in (self.channels if self.chosen("state") == FAILED else self.offered)]
 
     @property
     def states(self) -> Sequence[str]:
-        chosen = self.asked("state")
+        chosen = self.chosen("state")
         return STATES[chosen][1] if chosen else _STATE.values
 
     @property
     def without(self) -> list[str]:
         """The origins of notifications that do not stand among the others."""
-        status = [] if self.asked("state") == FAILED else [Notification.Origin.STATUS]
+        status = [] if self.chosen("state") == FAILED else [Notification.Origin.STATUS]
         return [*Notification.OF_CHANNELS, *status]
 
     def presets(self) -> list[tuple[str, str, str, bool]]:
@@ -117,7 +117,7 @@ class HistoryForm(forms.Form):
         listed = []
         for label, days in ((_("Today"), 1), (_("7 days"), 7), (_("30 days"), 30)):
             first = today - timedelta(days=days - 1)
-            chosen = (self.asked("since"), self.asked("until")) == (first, today)
+            chosen = (self.chosen("since"), self.chosen("until")) == (first, today)
             listed.append((label, first.isoformat(), today.isoformat(), chosen))
         return listed
 

@@ -25,14 +25,14 @@ log = logging.getLogger(__name__)
 LEASE = 90.0  # seconds
 
 _CLAIM = """
-WITH asked AS (
-    SELECT * FROM unnest(%(ids)s::uuid[], %(tokens)s::uuid[]) AS asked(id, token)
+WITH new AS (
+    SELECT * FROM unnest(%(ids)s::uuid[], %(tokens)s::uuid[]) AS new(id, token)
 ), claimed AS (
     UPDATE $work d
-       SET state = '$working', tries = tries + 1, lease_token = asked.token,
+       SET state = '$working', tries = tries + 1, lease_token = new.token,
            lease_until = now() + %(lease)s * interval '1 second'
-      FROM asked
-     WHERE d.id = asked.id AND d.state = 'pending' AND d.available_at <= now()
+      FROM new
+     WHERE d.id = new.id AND d.state = 'pending' AND d.available_at <= now()
        AND (d.expires_at IS NULL OR d.expires_at > now()) AND num_nulls(d.wake_at) = %(pulled)s
  RETURNING d.*
 ), opened AS (
@@ -44,12 +44,12 @@ SELECT $claim FROM claimed d $joins
 # For threads together: rows that another transaction has locked are left out.
 _CLAIM_MANY = _CLAIM.replace(
     "), claimed AS (",
-    """), held AS MATERIALIZED (
+    """), locked AS MATERIALIZED (
     SELECT d.id FROM $work d
      WHERE d.id = ANY(%(ids)s::uuid[]) AND d.state = 'pending' AND d.available_at <= now()
        AND (d.expires_at IS NULL OR d.expires_at > now()) FOR NO KEY UPDATE SKIP LOCKED
 ), claimed AS (""",
-).replace("      FROM asked\n     WHERE d.id", "      FROM asked JOIN held USING (id)\n     WHERE d.id")
+).replace("      FROM new\n     WHERE d.id", "      FROM new JOIN locked USING (id)\n     WHERE d.id")
 
 
 def claim(kind: Kind[C], work_id: UUID, worker: str) -> C | None:
@@ -105,12 +105,12 @@ def _read(kind: Kind[C], lease: Lease, load: Callable[[], Any]) -> C | None:
 # The claim may have been committed before it could not be read, or it failed: its attempt cannot be written.
 # Pulling has locked other rows by now, so it waits for none: a row that is skipped ends at its next claim.
 _HOLD = """
-WITH held AS MATERIALIZED (
+WITH locked AS MATERIALIZED (
     SELECT d.id FROM $work d $locked
      WHERE d.id = %(id)s AND (d.state = 'pending' OR d.lease_token = %(token)s) FOR NO KEY UPDATE OF $lock SKIP LOCKED
 )
 UPDATE $work d SET state = '$working', lease_token = %(token)s, lease_until = now() + interval '1 minute'
-  FROM held WHERE d.id = held.id
+  FROM locked WHERE d.id = locked.id
 RETURNING $handler AS handler
 """
 

@@ -19,7 +19,7 @@ from work.broker.wakes import Wake, is_published, publish
 from work.engine.claim import claim, seconds_until_available, unreadable
 from work.engine.decision import decide, give_back
 from work.engine.manual import cancel
-from work.engine.settlement import defer, release, settle
+from work.engine.settlement import release, settle
 from work.kinds import C, Kind
 from work.reasons import Reason, WorkCode
 
@@ -70,7 +70,7 @@ def begin(kind: Kind[C], claimed: C) -> Callable[[], Answer | Defer] | None:
 
 def _defer(kind: Kind[C], claimed: C, later: Defer) -> None:
     fault_points.reach("deferring")
-    if defer(kind, claimed, later.wait, later.reason) and is_published(later.wait):
+    if release(kind, claimed, later.reason, later.wait) and is_published(later.wait):
         publish([Wake(kind.task, claimed.id, later.wait, claimed.person_id, claimed.is_bulk, claimed.queue)])
 
 
@@ -148,8 +148,7 @@ _SHORTEST, _LONGEST = 1.0, 20.0
 def _come_back(kind: Kind[C], claimed: C) -> None:
     """Its effect needs what another transaction has locked: nothing is written, and the work is done again later."""
     wait = min(_SHORTEST * 2 ** min(claimed.released, 10), _LONGEST) * (0.5 + random.random())  # noqa: S311
-    if defer(kind, claimed, wait, Reason(WorkCode.LOCKED)) and is_published(wait):
-        publish([Wake(kind.task, claimed.id, wait, claimed.person_id, claimed.is_bulk, claimed.queue)])
+    _defer(kind, claimed, Defer(wait, Reason(WorkCode.LOCKED)))
 
 
 def _withdraw(kind: Kind[C], claimed: C, reason: Reason) -> None:

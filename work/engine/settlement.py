@@ -130,16 +130,8 @@ def settle(kind: Kind[Any], lease: Lease, decision: Decision, answer: Answer | N
     return closed
 
 
-def release(kind: Kind[Any], lease: Lease, reason: Reason) -> bool:
-    """working -> pending: nothing was done, so the try does not count; another worker may claim it at once.
-
-    False when the lease is no longer there.
-    """
-    return settle(kind, lease, give_back(reason))
-
-
-def defer(kind: Kind[Any], lease: Lease, wait: float, reason: Reason) -> bool:
-    """working -> pending: it must not run now, but `wait` seconds later. Nothing was done; the try does not count.
+def release(kind: Kind[Any], lease: Lease, reason: Reason, wait: float | None = None) -> bool:
+    """working -> pending: nothing was done, so the try does not count. It is available at once, or in `wait` seconds.
 
     False when the lease is no longer there.
     """

@@ -288,7 +288,7 @@ def test_two_processes_settle_deliveries_of_the_same_notifications_in_opposite_o
             left = rows
             while left:  # as their threads do, alone
                 found = {row.id for row in claiming.postgres.execute(*settlement.statement(DELIVERY, left, True))}
-                left = [row for row in left if row.columns[0] not in found]
+                left = [row for row in left if row.lease.id not in found]
                 if left:
                     settlement.write(DELIVERY, [left.pop(0)])
 

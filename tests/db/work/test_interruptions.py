@@ -85,7 +85,7 @@ def test_a_release_under_a_lost_lease_changes_nothing(channel: Channel) -> None:
 def test_a_deferred_delivery_waits_and_no_try_is_counted(channel: Channel) -> None:
     delivery = make_delivery(channel)
     claim = taken(delivery.id)
-    assert settlement.defer(DELIVERY, claim, 60.0, noted("It waits.")) is True
+    assert settlement.release(DELIVERY, claim, noted("It waits."), 60.0) is True
     assert take(delivery.id, "worker") is None
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries, attempts(delivery)) == ("pending", 0, [(1, "released")])
@@ -97,7 +97,7 @@ def test_a_deferred_delivery_waits_and_no_try_is_counted(channel: Channel) -> No
 
 def test_under_a_lost_lease_nothing_is_deferred(channel: Channel) -> None:
     claim = taken(make_delivery(channel).id)
-    assert settlement.defer(DELIVERY, replace(claim, token=UUID(int=7)), 60.0, noted("no")) is False
+    assert settlement.release(DELIVERY, replace(claim, token=UUID(int=7)), noted("no"), 60.0) is False
     assert Delivery.objects.get().state == "sending"
 
 

@@ -242,7 +242,7 @@ def test_time_in_which_nothing_was_tried_does_not_count(
     hook = make_hook(ada, give_up_after=600)
     delivery = make_delivery(hook)
     claim = taken(delivery.id)
-    settlement.defer(DELIVERY, claim, 0.0, Reason(DeliveryCode.QUIET_HOURS, until="07:00"))
+    settlement.release(DELIVERY, claim, Reason(DeliveryCode.QUIET_HOURS, until="07:00"), 0.0)
     answers.append(LATER)
     again(delivery, hours=8)
     assert delivery.state == "pending"
@@ -293,7 +293,7 @@ def test_a_full_host_costs_a_delivery_few_claims(
                 sending = None
             claim = taken(delivery_id)
             if later := limits.limited(claim):
-                settlement.defer(DELIVERY, claim, *later)
+                settlement.release(DELIVERY, claim, *reversed(later))
             else:
                 ends, sending = time.monotonic() + 0.1, claim
         if sending and time.monotonic() >= ends:
