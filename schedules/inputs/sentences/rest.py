@@ -76,6 +76,7 @@ def _kinds(piece: Piece, said: Said) -> set[str]:
         "share": said.every and text.replace(" ", "") in ("1/2", "1/3", "2/3", "1/4", "3/4"),
         "fit": said.times and "part" in kinds and all(_is_in(one, piece.kinds["part"]) for one in said.times),
         "untimed": "loose" in kinds and not (said.times or said.every),
+        "movedspan": "moved" in kinds and said.body[:1].isalpha(),
         "exact": day and day.exact and kinds & {"am", "weakday", "weakmonth"},
     }
     return kinds | {flag for flag, is_so in flags.items() if is_so}
