@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
+from api.protocol.problems import CODES
 from api.v1 import api
 
 
@@ -32,6 +33,7 @@ def _content() -> dict[str, Any]:
     return {
         "info": document["info"],
         "groups": groups.items(),
+        "codes": [(code, _prose(meaning)) for code, meaning in CODES.items()],
         "schemas": [_schema(name, schema) for name, schema in sorted(schemas)],
     }
 

@@ -14,15 +14,15 @@ from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 
 from api.protocol.idempotency import WITHOUT_KEY
-from api.protocol.problems import CONTENT_TYPE
+from api.protocol.problems import CODES, CONTENT_TYPE
 
 _PROBLEM = {
     "type": "object",
     "description": "RFC 9457. `code` is for programs and stays the same; the texts are for people.",
     "required": ["type", "code", "title", "status"],
     "properties": {
-        "type": {"type": "string"},
-        "code": {"type": "string"},
+        "type": {"type": "string", "format": "uri", "description": "The address of what `code` means."},
+        "code": {"type": "string", "enum": sorted(CODES)},
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.forms import BaseForm
 from django.http import HttpResponse
 from pydantic import BaseModel
@@ -13,6 +14,44 @@ from pydantic import BaseModel
 from api.protocol.answers import to_json
 
 CONTENT_TYPE = "application/problem+json"
+
+CODES = {
+    "announcement": "Only staff with the permission to add batches may tell others.",
+    "bad-body": "The body could not be read to its end.",
+    "bad-json": "The body is not JSON in UTF-8, or has a name twice, NUL, or too many levels.",
+    "bad-key": "Idempotency-Key is not 1 to 255 printable ASCII characters.",
+    "bad-match": "If-Match is not an ETag.",
+    "bad-request": "The head of the request could not be read.",
+    "busy": "Another change of yours is under way. Try again after Retry-After.",
+    "bytes-a-day": "Your bytes of events of this UTC day are used up.",
+    "changed": "It has changed since you read it. `current` is the document now.",
+    "conflict": "It is not possible as things stand. `detail` says why.",
+    "cursor-expired": "Changes behind this cursor are no longer kept. Read the lists afresh.",
+    "damaged": "A row that the call needs cannot be read. An operator can correct it.",
+    "encoded": "The body is compressed. Send it as it is.",
+    "error": "It failed for a reason of the server's, which is in its log.",
+    "events-a-day": "Your events of this UTC day are used up.",
+    "events-a-minute": "Your events of this minute are used up.",
+    "in-flight": "The same request, by its Idempotency-Key, is still under way.",
+    "invalid": "A member of the body or a parameter is not valid. `errors` names each.",
+    "key-reused": "The Idempotency-Key belongs to another request.",
+    "locked": "Something else is changing the same. Nothing was changed; try again.",
+    "method-not-allowed": "The path does not take this method. Allow names those that it takes.",
+    "not-encrypted": "The request came without encryption, and a token must not.",
+    "not-found": "It does not exist, or it is not yours.",
+    "not-json": "The body is of another type than JSON in UTF-8.",
+    "refused": "The request was refused for its head. `title` says why.",
+    "request-timeout": "The request took too long to arrive.",
+    "scope": "The token may not do this. `detail` names the scope.",
+    "too-large": "The body, or the head, is too large.",
+    "too-many-at-once": "Too many requests of yours are in work.",
+    "too-many-checks": "Too many checks in a minute.",
+    "too-many-messages": "A limit of messages or codes is reached.",
+    "too-many-requests": "The token, or the address, has made too many requests in a minute.",
+    "unauthorised": "The token is missing, unknown, expired or revoked.",
+    "unavailable": "The server cannot answer now. Try again after Retry-After.",
+}
+"""Each `code` of a problem, and what it means; `/api/v1/docs` lists them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +89,7 @@ class Problem(Exception):
 
     def response(self) -> HttpResponse:
         document: dict[str, Any] = {
-            "type": f"/api/v1/problems/{self.code}",
+            "type": f"{settings.BASE_URL}/api/v1/docs#problem-{self.code}",
             "code": self.code,
             "title": self.title,
             "status": self.status,
@@ -136,7 +175,7 @@ _OUTSIDE = {
 def of_status(status: int, detail: str = "", headers: Mapping[str, str] | None = None) -> Problem:
     """For an error that arose outside of an operation."""
     reason = HTTPStatus(status).phrase
-    otherwise = (reason.lower().replace(" ", "-"), f"{reason}.", "Compare the request with /api/v1/docs.")
+    otherwise = ("refused", f"{reason}.", "Compare the request with /api/v1/docs.")
     code, title, remedy = _OUTSIDE.get(status, otherwise)
     return Problem(status, code, title, detail or remedy, headers=headers)
 

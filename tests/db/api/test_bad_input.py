@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core import signing
 from django.http import HttpResponse
 from django.test import Client
@@ -117,7 +118,8 @@ def no_trace(caplog: pytest.LogCaptureFixture) -> Any:
 def is_problem(answer: HttpResponse, status: int, code: str) -> dict[str, Any]:
     assert (answer.status_code, answer["Content-Type"]) == (status, "application/problem+json"), answer.content
     document: dict[str, Any] = json.loads(answer.content)
-    assert (document["status"], document["code"], document["type"]) == (status, code, f"/api/v1/problems/{code}")
+    assert (document["status"], document["code"]) == (status, code)
+    assert document["type"] == f"{settings.BASE_URL}/api/v1/docs#problem-{code}"
     assert document["title"] and (document.get("detail") or document.get("errors"))
     return document
 

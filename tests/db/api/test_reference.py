@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from django.test import Client
 
+from api.protocol.problems import CODES
 from api.reference import _prose
 from api.v1 import api
 
@@ -66,3 +68,12 @@ def test_a_field_names_its_limits(page: str) -> None:
 
 def test_markup_in_a_description_is_text() -> None:
     assert _prose("Send `If-Match` & <b>") == "Send <code>If-Match</code> &amp; &lt;b&gt;"
+
+
+def test_each_code_of_a_problem_is_listed_where_its_type_leads(page: str) -> None:
+    source = Path(__file__).parents[3]
+    files = [*source.glob("api/**/*.py"), *source.glob("config/web/*.py")]
+    used = {code for file in files for code in re.findall(r'Problem\(\s*\d{3},\s*"([a-z-]+)"', file.read_text())}
+    assert len(used) > 20
+    assert used <= CODES.keys()
+    assert set(re.findall(r'id="problem-([a-z-]+)"', page)) == CODES.keys()
