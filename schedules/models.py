@@ -66,7 +66,10 @@ class Schedule(models.Model):
         ALL = "all", gettext_lazy("Send every missed one, at most 100")
         SKIP = "skip", gettext_lazy("Send none of them")
 
-    # The fields, and the channels, that say how it is sent; not when, nor what it says.
+    TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count")
+    LATE = ("spread", "misfire", "grace")
+    JOB = ("job_kind", "job_payload", "connection", "on_error", "errors_allowed")
+    # How it is sent, beside its channels.
     SENT_BY = ("urgent", "channel_order", "escalate_after", "stale_after", "category", "data", "tags")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -48,6 +48,20 @@ _OPPOSITES = {
     Action.TAG: Action.UNTAG,
     Action.UNTAG: Action.TAG,
 }
+_CHANGES = {
+    Action.PAUSE: state_changes.pause,
+    Action.RESUME: state_changes.resume,
+    Action.ARCHIVE: state_changes.archive,
+    Action.UNARCHIVE: state_changes.put_back,
+    Action.DELETE: state_changes.delete,
+}
+# The states in which an action can be done; for the others, all.
+_POSSIBLE = {
+    Action.PAUSE: {_State.ACTIVE},
+    Action.RESUME: {_State.PAUSED},
+    Action.ARCHIVE: set(_State) - {_State.ARCHIVED},
+    Action.UNARCHIVE: {_State.ARCHIVED},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,55 +74,37 @@ class Done:
 
 
 @transaction.atomic
-def apply(found: QuerySet[Schedule], action: Action, now: datetime, by: User, tag: str = "") -> Done:
+def apply(chosen: QuerySet[Schedule], action: Action, now: datetime, by: User, tag: str = "") -> Done:
     """Do `action` to these schedules of one person; those to which it cannot be done are left out."""
-    fit, left_out = [], Counter[Obstacle]()
-    for schedule in state_changes.lock(found, now):
+    possible, left_out = [], Counter[Obstacle]()
+    for schedule in state_changes.lock(chosen, now):
         if (obstacle := _obstacle(schedule, action, tag)) is None:
-            fit.append(schedule)
+            possible.append(schedule)
         else:
             left_out[obstacle] += 1
-    if fit:
-        _act(fit, action, now, by, tag)
-    return Done(now, fit, left_out)
+    if possible:
+        _act(possible, action, now, by, tag)
+    return Done(now, possible, left_out)
 
 
 def _obstacle(schedule: Schedule, action: Action, tag: str) -> Obstacle | None:
-    state, keys = Obstacle(schedule.state), set(map(key, schedule.tags))
-    match action:
-        case Action.PAUSE:
-            return None if state == Obstacle.ACTIVE else state
-        case Action.RESUME:
-            return None if state == Obstacle.PAUSED else state
-        case Action.ARCHIVE:
-            return state if state == Obstacle.ARCHIVED else None
-        case Action.UNARCHIVE:
-            return None if state == Obstacle.ARCHIVED else state
-        case Action.TAG:
-            if key(tag) in keys:
-                return Obstacle.TAGGED
-            return Obstacle.TOO_MANY_TAGS if len(keys) >= MOST else None
-        case Action.UNTAG:
-            return None if key(tag) in keys else Obstacle.UNTAGGED
-    return None
+    if schedule.state not in _POSSIBLE.get(action, _State):
+        return Obstacle(schedule.state)
+    keys = set(map(key, schedule.tags))
+    if action == Action.TAG:
+        if key(tag) in keys:
+            return Obstacle.TAGGED
+        return Obstacle.TOO_MANY_TAGS if len(keys) >= MOST else None
+    return Obstacle.UNTAGGED if action == Action.UNTAG and key(tag) not in keys else None
 
 
 def _act(schedules: Sequence[Schedule], action: Action, now: datetime, by: User, tag: str) -> None:
-    match action:
-        case Action.PAUSE:
-            state_changes.pause(schedules, now, by)
-        case Action.RESUME:
-            state_changes.resume(schedules, now, by)
-        case Action.ARCHIVE:
-            state_changes.archive(schedules, now, by)
-        case Action.UNARCHIVE:
-            state_changes.put_back(schedules, What.UNARCHIVED, now, by)
-        case Action.DELETE:
-            state_changes.delete(schedules, now, by)
-        case Action.TAG:
-            state_changes.set_tags(schedules, lambda tags: without_repeats([*tags, tag]), now, by)
-        case Action.UNTAG:
-            state_changes.set_tags(schedules, lambda tags: [one for one in tags if key(one) != key(tag)], now, by)
+    if action == Action.TAG:
+        state_changes.set_tags(schedules, lambda tags: without_repeats([*tags, tag]), now, by)
+    elif action == Action.UNTAG:
+        state_changes.set_tags(schedules, lambda tags: [one for one in tags if key(one) != key(tag)], now, by)
+    else:
+        _CHANGES[action](schedules, now, by)
 
 
 def changed_by(user: User, action: Action, at: datetime) -> QuerySet[Schedule]:
@@ -127,7 +123,7 @@ def undo(user: User, action: Action, at: datetime, now: datetime, tag: str = "")
         return 0
     if action == Action.PAUSE:
         # Not `resume`: a reminder that was snoozed is snoozed again.
-        state_changes.put_back(schedules, What.RESUMED, now, user)
+        state_changes.put_back(schedules, now, user, What.RESUMED)
     elif action == Action.DELETE:
         state_changes.restore(schedules, now, user)
     else:

@@ -5,9 +5,9 @@ records a `ScheduleEvent`. `now` is the database's clock (`fire.read_clock().now
 who is signed in).
 """
 
-from collections.abc import Sequence
-from datetime import date, datetime
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.conf import settings
@@ -28,11 +28,8 @@ from work.broker.wakes import publish_after_commit
 
 What = ScheduleEvent.What
 
-_TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count")
-_LATE = ("spread", "misfire", "grace")
-_JOB = ("job_kind", "job_payload", "connection", "on_error", "errors_allowed")
 _AUDIENCE = ("audience", "audience_key", "local_time")
-EDITABLE = ("title", "body", *_TIMING, *_LATE, *Schedule.SENT_BY, *_JOB, *_AUDIENCE)
+EDITABLE = ("title", "body", *Schedule.TIMING, *Schedule.LATE, *Schedule.SENT_BY, *Schedule.JOB, *_AUDIENCE)
 
 
 class ScheduleConflict(Exception):
@@ -103,15 +100,15 @@ def reschedule(
         raise ScheduleConflict(schedule)
     if _changes_nothing(schedule, wanted, channels):
         return schedule
-    was = {name: getattr(schedule, name) for name in _TIMING}
+    was = _timing(schedule)
     if not asks_the_same(schedule, wanted):
         reminders.forget(schedule.id)
     for name, value in editable(wanted).items():
         setattr(schedule, name, value)
     if schedule.state not in {Schedule.State.PAUSED, Schedule.State.ARCHIVED}:
         set_next_slot(schedule, now)
-    timing_changed = was != {name: getattr(schedule, name) for name in _TIMING}
-    _save(schedule, What.EDITED, now, by, channels, **({"was": _written(was)} if timing_changed else {}))
+    detail = {} if was == _timing(schedule) else {"was": was}
+    _save(schedule, What.EDITED, now, by, channels, **detail)
     quarantine.drop_notices(schedule.id, wanted.version)
     return schedule
 
@@ -123,43 +120,38 @@ def _changes_nothing(schedule: Schedule, wanted: Schedule, channels: Sequence[Ch
     return channels is None or {one.id for one in channels} == {one.id for one in schedule.ordered_channels()}
 
 
-@transaction.atomic
-def pause(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Fire nothing until `resume`, and cancel what is not sent yet."""
-    schedule = _lock(schedule_id, now)
-    state_changes.pause([schedule], now, by)
-    return schedule
+class StateChange(Protocol):
+    def __call__(self, schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule: ...
 
 
-@transaction.atomic
-def resume(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Continue with the next slot after `now`, and end a snooze. Slots in between never fire."""
-    schedule = _lock(schedule_id, now)
-    state_changes.resume([schedule], now, by)
-    return schedule
+def _of_one(
+    change: Callable[[Sequence[Schedule], datetime, User | None], None],
+    *,
+    deleted: bool = False,
+    archived: bool | None = None,
+) -> StateChange:
+    """A change of `state` for one schedule. It raises `ScheduleConflict` for a deleted one, unless `deleted` allows it.
+
+    `archived`: whether the schedule must be archived; None: no matter.
+    """
+
+    @transaction.atomic
+    def change_one(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
+        schedule = _lock(schedule_id, now, deleted=deleted)
+        if archived not in (None, schedule.state == Schedule.State.ARCHIVED):
+            raise ScheduleConflict(schedule)
+        change([schedule], now, by)
+        return schedule
+
+    return change_one
 
 
-@transaction.atomic
-def archive(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Fire nothing, and leave the lists, until `unarchive`. Raises `ScheduleConflict` if it is archived."""
-    return _move(schedule_id, What.ARCHIVED, now, by)
-
-
-@transaction.atomic
-def unarchive(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Undo `archive`: it has the state from before. Raises `ScheduleConflict` if it is not archived."""
-    return _move(schedule_id, What.UNARCHIVED, now, by)
-
-
-def _move(schedule_id: UUID, what: ScheduleEvent.What, now: datetime, by: User | None) -> Schedule:
-    schedule = _lock(schedule_id, now)
-    if (schedule.state == Schedule.State.ARCHIVED) == (what == What.ARCHIVED):
-        raise ScheduleConflict(schedule)
-    if what == What.ARCHIVED:
-        state_changes.archive([schedule], now, by)
-    else:
-        state_changes.put_back([schedule], what, now, by)
-    return schedule
+pause = _of_one(state_changes.pause)
+resume = _of_one(state_changes.resume)
+archive = _of_one(state_changes.archive, archived=False)
+unarchive = _of_one(state_changes.put_back, archived=True)
+delete = _of_one(state_changes.delete, deleted=True)
+restore = _of_one(state_changes.restore, deleted=True)
 
 
 @transaction.atomic
@@ -187,9 +179,8 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
         version=schedule.version,
     )
     Occurrence.objects.bulk_create([skipped], ignore_conflicts=True)
-    set_next_slot_or_break(
-        schedule, slot
-    )  # not from now: a clock that was set back would open what lies between once more
+    # Not from now: a clock that was set back would open what lies between once more.
+    set_next_slot_or_break(schedule, slot)
     return _save(schedule, What.SKIPPED, now, by, slot=slot.isoformat())
 
 
@@ -231,22 +222,6 @@ def run_now(schedule_id: UUID, now: datetime, by: User | None = None, occurrence
     return schedule
 
 
-@transaction.atomic
-def delete(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Mark as deleted: its history stays, and `restore` undoes it. What its job keeps is deleted with it."""
-    schedule = _lock(schedule_id, now, deleted=True)
-    state_changes.delete([schedule], now, by)
-    return schedule
-
-
-@transaction.atomic
-def restore(schedule_id: UUID, now: datetime, by: User | None = None) -> Schedule:
-    """Undo `delete`. Slots that passed in between never fire. The next check restores what its job keeps."""
-    schedule = _lock(schedule_id, now, deleted=True)
-    state_changes.restore([schedule], now, by)
-    return schedule
-
-
 def _lock(schedule_id: UUID, now: datetime, *, deleted: bool = False) -> Schedule:
     """Raises `ScheduleConflict` if it is deleted, maybe by another tab at this moment, unless it may be (`deleted`)."""
     if not (schedules := state_changes.lock(Schedule.objects.filter(id=schedule_id), now)):
@@ -282,6 +257,8 @@ def _event(
     return ScheduleEvent(schedule=schedule, what=what, at=now, by=by, version=schedule.version, detail=detail)
 
 
-def _written(timing: dict[str, object]) -> dict[str, object]:
+def _timing(schedule: Schedule) -> dict[str, object]:
+    """As JSON."""
+    timing = {name: getattr(schedule, name) for name in Schedule.TIMING}
     written = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in timing.items()}
-    return written | {"excluded": [day.isoformat() for day in cast(list[date], timing["excluded"])]}
+    return written | {"excluded": [day.isoformat() for day in schedule.excluded]}

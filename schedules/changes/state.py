@@ -28,8 +28,7 @@ def lock(found: QuerySet[Schedule], now: datetime) -> list[Schedule]:
     """Lock schedules, and fire what is due of them under their present rules, so that no slot is lost."""
     locked = found.select_for_update(of=("self",), no_key=True).order_by("id")
     schedules = list(locked)
-    due = [one.id for one in schedules if is_due(one, now)]
-    if not due:
+    if not (due := [one.id for one in schedules if is_due(one, now)]):
         return schedules
     while fire.fire_due(now, due):
         pass
@@ -68,7 +67,7 @@ def resume(schedules: Sequence[Schedule], now: datetime, by: User | None) -> Non
     _save(schedules, What.RESUMED, now, by)
 
 
-def put_back(schedules: Sequence[Schedule], what: What, now: datetime, by: User | None) -> None:
+def put_back(schedules: Sequence[Schedule], now: datetime, by: User | None, what: What = What.UNARCHIVED) -> None:
     """Undo `pause` or `archive`: each has the state and the snooze from before. Slots in between never fire."""
     stops = ScheduleEvent.objects.filter(schedule__in=schedules, what__in=[What.PAUSED, What.ARCHIVED])
     latest = stops.order_by("schedule_id", "-id").distinct("schedule_id").values_list("schedule_id", "detail")

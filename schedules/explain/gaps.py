@@ -17,7 +17,6 @@ from schedules.rules import Timetable, civil
 _What = ScheduleEvent.What
 # Only the last so many events are read: gaps before them are not shown.
 _MOST = 1_000
-_TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded")
 _BEGINS = {
     _What.PAUSED: CauseCode.PAUSED,
     _What.SNOOZED: CauseCode.SNOOZED,
@@ -109,7 +108,7 @@ def _timetables(
     """Each timetable that is still readable, from when until when it was in force, oldest first."""
     edits = [(event.detail["was"], event.at) for event in events if "was" in event.detail]
     since = civil.FIRST_INSTANT
-    for timing, until in [*edits, ({name: getattr(schedule, name) for name in _TIMING}, end)]:
+    for timing, until in [*edits, ({name: getattr(schedule, name) for name in Schedule.TIMING}, end)]:
         if (timetable := timetable_of(timing)) is not None:
             yield timetable, since, until
         since = until

@@ -195,29 +195,40 @@ def _plan(
             # More are missed than one step handles. No policy sends any of this step: they are too old.
             missed = [Decision(slot, False, Occurrence.Reason.MISFIRE) for slot in due_slots[:SLOTS_PER_STEP]]
             return Plan(schedule, missed, due_slots[SLOTS_PER_STEP])
-        silent = _silent(schedule, due_slots, now, holidays)
-        decisions = decide(
-            [slot for slot in due_slots if slot not in silent],
-            now,
-            policy or Schedule.Misfire(schedule.misfire),
-            grace,
-            one_off=schedule.kind == "once" and policy is None,
-        )
+        decisions = _decide(schedule, due_slots, now, has_channels, policy, holidays)
     except Exception as error:
         if blames_no_row(error):
             raise
-        return _broken(schedule, error)
-    if not has_channels:
-        decisions = [replace(decision, fire=False, reason=Occurrence.Reason.NO_CHANNEL) for decision in decisions]
-    if silent:
-        decisions += [Decision(slot, False, Occurrence.Reason.HOLIDAY) for slot in silent]
-        decisions.sort(key=attrgetter("slot"))
-    error_text = "" if unreadable is None else quarantine.describe(unreadable)
+        log.error("Schedule %s is broken: %s", schedule.id, type(error).__name__)
+        broken = Decision(schedule.next_fire_at, False, Occurrence.Reason.BROKEN)
+        return Plan(schedule, [broken], error=quarantine.describe(error))
     if (left := slots.left(schedule.max_count, schedule.fired_count)) is not None:
         decisions = _up_to(left, decisions)
         if sum(decision.fire for decision in decisions) >= left:
-            next_slot, error_text = None, ""
-    return Plan(schedule, decisions, next_slot, error_text)
+            return Plan(schedule, decisions)
+    return Plan(schedule, decisions, next_slot, quarantine.describe(unreadable))
+
+
+def _decide(
+    schedule: Due,
+    due_slots: Sequence[datetime],
+    now: datetime,
+    has_channels: bool,
+    policy: Schedule.Misfire | None,
+    holidays: Holidays,
+) -> list[Decision]:
+    silent = _silent(schedule, due_slots, now, holidays)
+    decisions = decide(
+        [slot for slot in due_slots if slot not in silent],
+        now,
+        policy or Schedule.Misfire(schedule.misfire),
+        timedelta(seconds=schedule.grace),
+        one_off=schedule.kind == "once" and policy is None,
+    )
+    if not has_channels:
+        decisions = [replace(decision, fire=False, reason=Occurrence.Reason.NO_CHANNEL) for decision in decisions]
+    decisions += [Decision(slot, False, Occurrence.Reason.HOLIDAY) for slot in silent]
+    return sorted(decisions, key=attrgetter("slot"))
 
 
 def _silent(schedule: Due, due_slots: Sequence[datetime], now: datetime, holidays: Holidays) -> Collection[datetime]:
@@ -232,20 +243,11 @@ def _silent(schedule: Due, due_slots: Sequence[datetime], now: datetime, holiday
 
 def _up_to(count: int, decisions: Sequence[Decision]) -> list[Decision]:
     """The decisions up to the one that fires as the last of `count`; there are no slots after it."""
-    kept: list[Decision] = []
-    for decision in decisions:
+    for number, decision in enumerate(decisions):
         if count <= 0:
-            break
-        kept.append(decision)
+            return list(decisions[:number])
         count -= decision.fire
-    return kept
-
-
-def _broken(schedule: Due, error: Exception) -> Plan:
-    log.error("Schedule %s is broken: %s", schedule.id, type(error).__name__)
-    return Plan(
-        schedule, [Decision(schedule.next_fire_at, False, Occurrence.Reason.BROKEN)], error=quarantine.describe(error)
-    )
+    return list(decisions)
 
 
 def _record(plans: Sequence[Plan]) -> list[tuple[UUID, Plan, Decision]]:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, repeat
+from math import inf
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -70,17 +71,17 @@ class Forecast:
         Before `leap`, only the first of a holiday. Before `now`, only the first of all: what is overdue fires once.
         Raises InvalidRule where they cost more than `work` has left.
         """
-        unlimited, left = replace(self.coming, left=None), self.coming.left
+        unlimited = replace(self.coming, left=None)
+        left = inf if self.coming.left is None else self.coming.left
         upcoming = unlimited.after(instant if self.first is None else self.first, work)
         if self.first is not None and self.first not in self.coming.settled:
             upcoming = chain([self.first], upcoming)
-        while left is None or left > 0:
+        while left > 0:
             if (slot := next(upcoming, None)) is None:
                 return
             holiday = self.silent(slot)
             yield Coming(slot, holiday)
-            if holiday is None and left is not None:
-                left -= 1
+            left -= holiday is None
             if holiday is not None and slot < leap:
                 upcoming = unlimited.after(max(slot, holiday.ends - civil.TICK), work)
             elif slot < now:
@@ -110,10 +111,10 @@ class Forecast:
         begin = max(edge for edge in (begin, timetable.starts, self.coming.snoozed_until) if edge is not None)
         if timetable.ends is not None:
             end = min(end, timetable.ends + civil.TICK)
-        found = rule.between(begin, end)
+        slots = rule.between(begin, end)
         if timetable.excluded:
-            found = [slot for slot in found if civil.local(rule.zone, slot).date() not in timetable.excluded]
-        return [slot for slot in found if slot not in self.coming.settled]
+            slots = [slot for slot in slots if civil.local(rule.zone, slot).date() not in timetable.excluded]
+        return [slot for slot in slots if slot not in self.coming.settled]
 
     def _of_interval(
         self, step: timedelta, begin: datetime, end: datetime, zone: ZoneInfo, work: Work
@@ -131,24 +132,27 @@ class Forecast:
     def _searched(self, begin: datetime, end: datetime, zone: ZoneInfo, work: Work) -> Iterator[Times]:
         # One with a maximum is counted from its next slot on.
         counted = self.coming.left is not None
-        whole = self if counted else replace(self, first=None)
-        since = begin if counted or self.first is None else max(begin, self.first)
-        upcoming = _spent((slot for slot, _ in whole.after(since - civil.TICK, work, leap=begin)), work)
+        whole, most = (self, inf) if counted else (replace(self, first=None), _COUNTED)
+        since = max(begin, self.first or begin)
+        upcoming = whole._paid(since, work, leap=begin)
         slot = next((slot for slot in upcoming if slot >= begin), None)
         while slot is not None and slot < end:
             next_day = _next_day(slot, zone)
-            found: list[datetime] = []
-            while slot is not None and slot < next_day and (len(found) <= _COUNTED or counted):
-                found.append(slot)
-                slot = next(upcoming, None)
+            of_day, slot = _of_day(slot, upcoming, next_day, most)
             has_more = slot is not None and slot < next_day
             if has_more:
-                upcoming = _spent((slot for slot, _ in whole.after(next_day - civil.TICK, work)), work)
+                upcoming = whole._paid(next_day, work)
                 slot = next(upcoming, None)
-            if len(found) > _LISTED:
-                yield found[0], Several(found[-1], len(found) - has_more, has_more)
+            if len(of_day) > _LISTED:
+                yield of_day[0], Several(of_day[-1], len(of_day) - has_more, has_more)
             else:
-                yield from ((one, None) for one in found)
+                yield from zip(of_day, repeat(None))
+
+    def _paid(self, since: datetime, work: Work, leap: datetime = civil.FIRST_INSTANT) -> Iterator[datetime]:
+        """The slots from `since` on; each costs a search."""
+        for slot, _ in self.after(since - civil.TICK, work, leap=leap):
+            work.spend(_SEARCH)
+            yield slot
 
 
 def times(
@@ -186,10 +190,16 @@ def _rings(slot: datetime) -> None:
     """Without holidays."""
 
 
-def _spent(found: Iterator[datetime], work: Work) -> Iterator[datetime]:
-    for slot in found:
-        work.spend(_SEARCH)
-        yield slot
+def _of_day(
+    first: datetime, following: Iterator[datetime], next_day: datetime, most: float
+) -> tuple[list[datetime], datetime | None]:
+    """The slots before `next_day`, up to one more than `most`, and the slot after these."""
+    slots = [first]
+    for slot in following:
+        if slot >= next_day or len(slots) > most:
+            return slots, slot
+        slots.append(slot)
+    return slots, None
 
 
 def _next_day(instant: datetime, zone: ZoneInfo) -> datetime:

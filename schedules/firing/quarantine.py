@@ -50,8 +50,10 @@ SELECT periodic_task_id FROM broken
 """
 
 
-def describe(error: Exception) -> str:
-    """The text for `Schedule.error`."""
+def describe(error: Exception | None) -> str:
+    """The text for `Schedule.error`; "" for no error."""
+    if error is None:
+        return ""
     first_line = str(error).partition("\n")[0].replace("\0", "")  # PostgreSQL's other lines show the whole row
     return f"{type(error).__name__}: {first_line}"[:500]
 

@@ -36,20 +36,21 @@ def has_channels(schedule: Due, channels: Channels) -> bool:
 
 def record(fired: Sequence[tuple[UUID, Due, datetime]], channels: Channels, now: datetime) -> list[Wake]:
     """Record what follows from each (batch, schedule, slot): a notification, the job that decides on it, or a batch."""
-    many = [one for one in fired if one[1].audience]
-    said = [one for one in fired if not one[1].audience and not one[1].job_kind]
-    checks = [one for one in fired if not one[1].audience and one[1].job_kind]
-    wakes = outbox.record(_notifications(said, channels, now))
-    wakes += recording.record(
-        _job(batch_id, schedule, slot, channels[schedule.id]) for batch_id, schedule, slot in checks
-    )
-    return wakes + progress.record(_batch(*one) for one in many)
+    messages, jobs, batches = [], [], []
+    for batch_id, schedule, slot in fired:
+        if schedule.audience:
+            batches.append(_batch(batch_id, schedule, slot))
+        elif schedule.job_kind:
+            jobs.append(_job(batch_id, schedule, slot, channels[schedule.id]))
+        else:
+            messages.append((batch_id, schedule, slot))
+    return outbox.record(_notifications(messages, channels, now)) + recording.record(jobs) + progress.record(batches)
 
 
 def _notifications(
-    said: Sequence[tuple[UUID, Due, datetime]], channels: Channels, now: datetime
+    messages: Sequence[tuple[UUID, Due, datetime]], channels: Channels, now: datetime
 ) -> Iterator[NewNotification]:
-    for language, alike in groupby(said, key=lambda one: one[1].language):
+    for language, alike in groupby(messages, key=lambda one: one[1].language):
         with languages.override(language):
             new = [_notification(batch_id, due, slot, channels[due.id], now) for batch_id, due, slot in alike]
         yield from new
@@ -59,12 +60,12 @@ def _notification(
     batch_id: UUID, schedule: Due, slot: datetime, channels: Sequence[tuple[UUID, str]], now: datetime
 ) -> NewNotification:
     available_at = slot + _spread(schedule, slot)
-    said = text.compose(schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone)
+    composed = text.compose(schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone)
     return NewNotification(
         user_id=schedule.user_id,
         channels=sort_channels(schedule.channel_order, channels, itemgetter(0)),
-        subject=said.subject,
-        body=said.body,
+        subject=composed.subject,
+        body=composed.body,
         origin=Notification.Origin.SCHEDULE,
         batch_id=batch_id,
         origin_id=schedule.id,

@@ -24,7 +24,6 @@ from schedules.models import Schedule
 PREFIX = "job"
 """The fields of the kind are named `job-…`."""
 MOST_ERRORS_ALLOWED = 100
-_STORED = ("job_kind", "job_payload", "connection", "on_error", "errors_allowed")
 _TEXTS = ("title", "body")
 
 
@@ -156,7 +155,7 @@ class JobForm(EditForm):
     def job_values(self) -> dict[str, Any]:
         """The fields of a schedule that a valid form describes."""
         if self._keeps and self._schedule is not None:
-            return {name: getattr(self._schedule, name) for name in _STORED}
+            return {name: getattr(self._schedule, name) for name in Schedule.JOB}
         if self.job is None or self.question is None:
             return {}
         return {

@@ -9,12 +9,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from calendar import isleap, monthrange
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from heapq import merge
 from itertools import groupby
+from typing import Any
 
 from schedules.rules import civil
 from schedules.rules.invalid import Work
@@ -150,13 +151,13 @@ class CalendarRule:
 
     def _days_in(self, begin: date) -> tuple[int, ...]:
         """The days of the rule in the month of which `begin` is the first day, whatever the interval."""
-        known, key = self._known_months, (begin.month, begin.weekday(), isleap(begin.year))
-        if key not in known:
-            known[key] = tuple(self._find_days(begin))
-        return known[key]
+        months, key = self._days_by_month, (begin.month, begin.weekday(), isleap(begin.year))
+        if key not in months:
+            months[key] = tuple(self._find_days(begin))
+        return months[key]
 
     @cached_property
-    def _known_months(self) -> dict[tuple[int, int, bool], tuple[int, ...]]:
+    def _days_by_month(self) -> dict[tuple[int, int, bool], tuple[int, ...]]:
         # The days of a rule in a month depend on these three alone: there are at most 168 keys.
         return {}
 
@@ -165,11 +166,11 @@ class CalendarRule:
             return ()
         length = monthrange(begin.year, begin.month)[1]
         days: Iterable[int] = range(1, length + 1)
-        if of_month := self._month_days:
-            days = [day for day in days if day in of_month or day - length - 1 in of_month]
         before, year = begin.timetuple().tm_yday - 1, 365 + isleap(begin.year)
-        if of_year := self.year_days:
-            days = [day for day in days if before + day in of_year or before + day - year - 1 in of_year]
+        if self._month_days:
+            days = _numbered(days, self._month_days, 0, length)
+        if self.year_days:
+            days = _numbered(days, self.year_days, before, year)
         if not self._weekdays:
             return days
         # 2MO and -1FR count in the year, or in the month.
@@ -184,7 +185,7 @@ class CalendarRule:
             or (-((length - number) // 7 + 1), weekday) in named
         )
 
-    def _times(self, day: date) -> tuple[time, ...]:
+    def _times(self, day: date) -> Sequence[time]:
         if self.frequency in _COARSE or self.interval == 1:
             return self._clock
         # Minutes, or hours, since the one of DTSTART must be whole multiples of the interval.
@@ -196,11 +197,11 @@ class CalendarRule:
         return at.hour if self.frequency == "HOURLY" else at.hour * 60 + at.minute
 
     @cached_property
-    def _clock_by_remainder(self) -> dict[int, tuple[time, ...]]:
-        found: dict[int, list[time]] = defaultdict(list)
+    def _clock_by_remainder(self) -> Mapping[int, Sequence[time]]:
+        times: dict[int, list[time]] = defaultdict(list)
         for at in self._clock:
-            found[self._unit_of_day(at) % self.interval].append(at)
-        return {remainder: tuple(times) for remainder, times in found.items()}
+            times[self._unit_of_day(at) % self.interval].append(at)
+        return times
 
     @cached_property
     def _period_positions(self) -> tuple[int, ...]:
@@ -239,16 +240,24 @@ class CalendarRule:
         return self.months or ((self.start.month,) if self._names_no_day or is_birthday else tuple(range(1, 13)))
 
     @cached_property
-    def _clock(self) -> tuple[time, ...]:
+    def _clock(self) -> Sequence[time]:
         """All times of day that BYHOUR and BYMINUTE, or else DTSTART, allow."""
         hours = self.hours or (range(24) if self.frequency in ("HOURLY", "MINUTELY") else (self.start.hour,))
         minutes: Sequence[int] = self.minutes or (range(60) if self.frequency == "MINUTELY" else (self.start.minute,))
-        if self.positions and self.frequency == "HOURLY":
-            minutes = [minutes[index] for index in _indexes(self.positions, len(minutes))]
+        if self.frequency == "HOURLY":
+            minutes = _chosen(minutes, self.positions)
         clock = tuple(time(hour, minute, self.start.second) for hour in hours for minute in minutes)
-        if self.positions and self.frequency == "DAILY":
-            return tuple(clock[index] for index in _indexes(self.positions, len(clock)))
-        return clock
+        return _chosen(clock, self.positions) if self.frequency == "DAILY" else clock
+
+
+def _numbered(days: Iterable[int], numbers: tuple[int, ...], before: int, length: int) -> list[int]:
+    """The days with these numbers in a month or year of `length` days, `before` of which come before day 1."""
+    return [day for day in days if before + day in numbers or before + day - length - 1 in numbers]
+
+
+def _chosen(values: Sequence[Any], positions: tuple[int, ...]) -> Sequence[Any]:
+    """The values at the positions of BYSETPOS, if it is given."""
+    return [values[index] for index in _indexes(positions, len(values))] if positions else values
 
 
 def _indexes(positions: tuple[int, ...], count: int) -> list[int]:

@@ -21,7 +21,7 @@ _REACH_DAYS = 50 * 365
 _DAY = timedelta(days=1)
 
 _NUMBERS = re.compile(r"\d+(,\d+)*")
-_STEP = re.compile(r"\*/(\d+)")
+_EVERY = re.compile(r"\*(?:/(\d+))?")
 
 
 @dataclass(frozen=True)
@@ -60,17 +60,17 @@ class Cron(CivilRule):
         return self.parsed.parts[1].startswith("*") or self.parsed.parts[2].startswith("*")
 
     def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
-        return self._next_shown(instant, work or Work()) if self.is_elapsed else super().next_after(instant, work)
+        if not self.is_elapsed:
+            return super().next_after(instant, work)
+        if instant.tzinfo is None:
+            raise ValueError("next_after() needs an aware datetime")
+        return self._next_shown(instant, work or Work()) if instant < civil.LAST_INSTANT else None
 
     def _next_shown(self, instant: datetime, work: Work) -> datetime | None:
         """The first instant after `instant` at which the clock shows a time of the rule.
 
         Times in a gap are left out; in a repeated hour both count.
         """
-        if instant.tzinfo is None:
-            raise ValueError("next_after() needs an aware datetime")
-        if instant >= civil.LAST_INSTANT:
-            return None
         zone, instant = self.zone, max(instant, civil.FIRST_INSTANT).astimezone(UTC)
         here = instant.astimezone(zone)
         shown = here.replace(tzinfo=None, fold=0)
@@ -101,8 +101,8 @@ class Cron(CivilRule):
         return due if due < civil.LAST else None
 
     def describe(self, readers: bool = False) -> str:
-        said = words.in_zone(explain(self.described, self.parsed.day_and), self.timezone, readers)
-        return _("%(rule)s (cron %(expression)s)") % {"rule": said, "expression": self.expression}
+        rule = words.in_zone(explain(self.described, self.parsed.day_and), self.timezone, readers)
+        return _("%(rule)s (cron %(expression)s)") % {"rule": rule, "expression": self.expression}
 
     def clock_change(self, slot: datetime) -> ClockChange | None:
         if not self.is_elapsed:
@@ -124,30 +124,33 @@ def explain(described: Sequence[str], day_and: bool) -> str:
 
 def _common(minute: str, hour: str, day: str, month: str, weekday: str) -> str:
     """ "" for one that is not common."""
-    days = _days(day, weekday) if month == "*" else ""
-    if not days:
+    if month != "*":
         return ""
     if minute.isdigit() and _NUMBERS.fullmatch(hour):
         times = [f"{time(int(one), int(minute)):%H:%M}" for one in hour.split(",")]
-        return words.at(days, *times)
-    if (day, weekday) != ("*", "*"):
-        return ""
-    if hour == "*" and (minute == "*" or _STEP.fullmatch(minute)):
-        return words.every(int(minute[2:] or 1), "minute")
-    if minute == "0" and (hour == "*" or _STEP.fullmatch(hour)):
-        return words.every(int(hour[2:] or 1), "hour")
+        days = _days(day, weekday)
+        return words.at(days, *times) if days else ""
+    return _steps(minute, hour) if (day, weekday) == ("*", "*") else ""
+
+
+def _steps(minute: str, hour: str) -> str:
+    if hour == "*" and (match := _EVERY.fullmatch(minute)):
+        return words.every(int(match[1] or 1), "minute")
+    if minute == "0" and (match := _EVERY.fullmatch(hour)):
+        return words.every(int(match[1] or 1), "hour")
     return ""
 
 
 def _days(day: str, weekday: str) -> str:
-    if weekday == "*":
-        if day == "*":
-            return words.every(1, "day")
-        return (
-            words.monthly(1, words.day_of_month(-1 if day == "L" else int(day))) if day == "L" or day.isdigit() else ""
-        )
-    if day != "*":
-        return ""
+    if weekday != "*":
+        return _weekdays(weekday) if day == "*" else ""
+    if day == "*":
+        return words.every(1, "day")
+    number = -1 if day == "L" else day.isdigit() and int(day)
+    return words.monthly(1, words.day_of_month(number)) if number else ""
+
+
+def _weekdays(weekday: str) -> str:
     if weekday == "1-5":
         return _("Every weekday")
     if not _NUMBERS.fullmatch(weekday):

@@ -35,7 +35,7 @@ _FIELDS = (
     _Field("month", 1, 12, words.MONTHS),
     _Field("day-of-week", 0, 7, (words.DAYS[6], *words.DAYS[:6]), turns_at=6),
 )
-_TERM = re.compile(r"(?P<first>\*|[A-Z0-9]+)(?:-(?P<last>[A-Z0-9]+))?(?:/(?P<step>[0-9]{1,4}))?")
+_TERM = re.compile(r"(?:\*|(?P<first>[A-Z0-9]+)(?:-(?P<last>[A-Z0-9]+))?)(?:/(?!0+\Z)(?P<step>[0-9]{1,4}))?")
 # The last day, its last working day, the last Friday, the second Monday: cronsim reads and says these.
 _SPECIAL = {"day-of-month": re.compile(r"LW?"), "day-of-week": re.compile(r"[0-7]L|([0-7]|[A-Z]+)#[1-5]")}
 
@@ -63,7 +63,8 @@ def read(text: str) -> CronText:
             read_parts.append(_read(number, part))
         except ValueError:
             raise bad(_FIELDS[number].name, canonical) from None
-    return CronText(canonical, tuple(part for part, said in read_parts), tuple(said for part, said in read_parts))
+    fields, described = zip(*read_parts, strict=True)
+    return CronText(canonical, fields, described)
 
 
 def bad(name: str, canonical: str) -> InvalidRule:
@@ -95,31 +96,39 @@ def _read(number: int, part: str) -> tuple[str, str]:
 
 
 def _read_term(field: _Field, written: str) -> tuple[str, str]:
-    match = _TERM.fullmatch(written)
-    if not match or (match["first"] == "*" and match["last"]) or match["step"] in ("0", "00", "000", "0000"):
+    if not (match := _TERM.fullmatch(written)):
         raise ValueError(written)
     step = int(match["step"] or 1)
-    if match["first"] == "*":
-        first, last = field.lowest, field.highest
+    if match["first"] is None:
+        return _read_star(field, step)
+    first = _number(field, match["first"])
+    if match["last"]:
+        last = _number(field, match["last"])
+        span = f"{first}-{last}"
     else:
-        first = _number(field, match["first"])
-        last = _number(field, match["last"]) if match["last"] else field.highest if match["step"] else first
+        last, span = field.highest if match["step"] else first, str(first)
+    listed = _values(field, first, last, step)
+    if step > 1 or (match["step"] and not match["last"]):
+        return listed, listed
+    return span if first <= last else listed, span
+
+
+def _read_star(field: _Field, step: int) -> tuple[str, str]:
+    # Keep the star: by it, cronsim decides whether day of month and day of week must both match.
+    if step == 1:
+        return "*", "*"
+    term, listed = f"*/{step}", _values(field, field.lowest, field.highest, step)
+    return term, term if _is_even(field, step, listed.count(",") + 1) else listed
+
+
+def _values(field: _Field, first: int, last: int, step: int) -> str:
     if first <= last:
         values = list(range(first, last + 1, step))
     else:
-        turns_at = field.highest if field.turns_at is None else field.turns_at
-        values = [*range(first, turns_at + 1), *range(field.lowest, last + 1)][::step]
+        values = [*range(first, (field.turns_at or field.highest) + 1), *range(field.lowest, last + 1)][::step]
     if field.turns_at is not None and step > 1:
         values = list(dict.fromkeys(value % field.highest for value in values))
-    listed = ",".join(str(value) for value in values)
-    if match["first"] == "*":
-        # Keep the star: by it, cronsim decides whether day of month and day of week must both match.
-        term = "*" if step == 1 else f"*/{step}"
-        return term, listed if step > 1 and not _is_even(field, step, len(values)) else term
-    span = f"{first}-{last}" if match["last"] else str(first)
-    if step == 1 and not (match["step"] and not match["last"]):
-        return (span if first <= last else listed), span
-    return listed, listed
+    return ",".join(map(str, values))
 
 
 def _is_even(field: _Field, step: int, count: int) -> bool:

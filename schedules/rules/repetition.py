@@ -3,6 +3,7 @@
 from calendar import monthrange
 from dataclasses import dataclass, replace
 from datetime import datetime, time
+from typing import Any
 
 from django.utils.translation import gettext as _, pgettext
 
@@ -66,18 +67,19 @@ class Repetition:
             parts.append(f"BYDAY={_listed(self.days)}")
         if self.frequency == "YEARLY":
             parts.append(f"BYMONTH={self.month}")
-        if self.frequency in ("DAILY", "WEEKLY"):
-            return parts
+        return parts if self.frequency in ("DAILY", "WEEKLY") else [*parts, self._day_of_month()]
+
+    def _day_of_month(self) -> str:
         if self.nth and self.weekday == WORKDAY:
-            return [*parts, f"BYDAY={_listed(range(5))}", f"BYSETPOS={self.nth}"]
+            return f"BYDAY={_listed(range(5))};BYSETPOS={self.nth}"
         if self.nth:
-            return [*parts, f"BYDAY={self.nth}{WEEKDAYS[self.weekday]}"]
+            return f"BYDAY={self.nth}{WEEKDAYS[self.weekday]}"
         if self.day <= _SHORTEST or self.short == "skip":
-            return [*parts, f"BYMONTHDAY={self.day}"]
+            return f"BYMONTHDAY={self.day}"
         if self.day == 31:
-            return [*parts, "BYMONTHDAY=-1"]
+            return "BYMONTHDAY=-1"
         # The latest of these days that the month has.
-        return [*parts, f"BYMONTHDAY={','.join(map(str, range(_SHORTEST, self.day + 1)))}", "BYSETPOS=-1"]
+        return f"BYMONTHDAY={','.join(map(str, range(_SHORTEST, self.day + 1)))};BYSETPOS=-1"
 
     def describe(self) -> str:
         """ "On the last Friday of every month at 16:00"."""
@@ -98,8 +100,8 @@ class Repetition:
         else:
             which = words.day_of_month(self.day)
         if self.frequency == "YEARLY":
-            said = {"rule": often, "which": which, "month": words.month(self.month)}
-            rule = _("%(rule)s on %(which)s of %(month)s") % said
+            parts = {"rule": often, "which": which, "month": words.month(self.month)}
+            rule = _("%(rule)s on %(which)s of %(month)s") % parts
         else:
             rule = words.monthly(self.interval, which)
         if self.nth or self.day <= _SHORTEST:
@@ -112,21 +114,28 @@ def of(rule: CalendarRule) -> Repetition | None:
     if rule.frequency not in UNITS or rule.start.second:
         return None
     rule = rule.explicit()
-    month = rule.months[0] if rule.months else 1
-    found = Repetition(rule.frequency, rule.interval, rule.start.time(), month=month)
-    if rule.frequency == "WEEKLY":
-        found = replace(found, days=tuple(day for _, day in rule.days))
-    elif rule.days:
-        nth, weekday = (rule.positions[-1], WORKDAY) if rule.positions else rule.days[0]
-        found = replace(found, nth=nth, weekday=weekday)
-    elif rule.month_days:
-        day = rule.month_days[-1]
-        found = replace(found, day=day, short="last" if rule.positions or day <= _SHORTEST else "skip")
-    if found.day < -1 or (found.nth and found.nth not in words.NTH):
+    repetition = replace(
+        Repetition(rule.frequency, rule.interval, rule.start.time(), month=rule.months[0] if rule.months else 1),
+        **_days(rule),
+    )
+    if repetition.day < -1 or (repetition.nth and repetition.nth not in words.NTH):
         return None
     # The rule may have parts that a repetition does not.
-    again, _text = rrule_text.read(found._from(rule.start), "UTC", Work())
-    return found if again == rule else None
+    again, _text = rrule_text.read(repetition._from(rule.start), "UTC", Work())
+    return repetition if again == rule else None
+
+
+def _days(rule: CalendarRule) -> dict[str, Any]:
+    """The fields of a repetition that say on which days it is."""
+    if rule.frequency == "WEEKLY":
+        return {"days": tuple(day for _, day in rule.days)}
+    if rule.days:
+        nth, weekday = (rule.positions[-1], WORKDAY) if rule.positions else rule.days[0]
+        return {"nth": nth, "weekday": weekday}
+    if rule.month_days:
+        day = rule.month_days[-1]
+        return {"day": day, "short": "last" if rule.positions or day <= _SHORTEST else "skip"}
+    return {}
 
 
 def _listed(days: range | tuple[int, ...]) -> str:

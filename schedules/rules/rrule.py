@@ -54,21 +54,21 @@ class RRule(CivilRule):
 
     def describe(self, readers: bool = False) -> str:
         rule = self.calendar_rule
-        said = self._described(replace(rule, also=(), dates=(), ahead=_NONE, early=_NONE), readers)
+        text = self._described(replace(rule, also=(), dates=(), ahead=_NONE, early=_NONE), readers)
         if rule.dates:
             more = ngettext(
                 "%(rule)s, and on %(count)s more date", "%(rule)s, and on %(count)s more dates", len(rule.dates)
             )
-            said = more % {"rule": said, "count": len(rule.dates)}
+            text = more % {"rule": text, "count": len(rule.dates)}
         if not (before := rule.ahead + rule.early):
-            return said
+            return text
         words_of = _("%(length)s before: %(rule)s") if before > _NONE else _("%(length)s after: %(rule)s")
-        return words_of % {"length": durations.said(abs(before)), "rule": said}
+        return words_of % {"length": durations.said(abs(before)), "rule": text}
 
     def _described(self, rule: CalendarRule, readers: bool) -> str:
         if (repeats := repetition.of(rule)) is not None:
-            said = words.in_zone(repeats.describe(), self.timezone, readers)
-            return _("%(rule)s, from %(day)s") % {"rule": said, "day": words.day(rule.start)}
+            text = words.in_zone(repeats.describe(), self.timezone, readers)
+            return _("%(rule)s, from %(day)s") % {"rule": text, "day": words.day(rule.start)}
         begins = {"day": words.day(rule.start), "time": words.clock(rule.start), "zone": words.zone_time(self.timezone)}
         if rule.until == rule.start:
             return _("On %(day)s at %(time)s %(zone)s") % begins

@@ -5,7 +5,8 @@ hours and minutes are time that passes. Seconds alone are of the clock too, as w
 """
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
@@ -57,51 +58,42 @@ def with_start(text: str, now: datetime) -> str:
 
 def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
     """`text` read in `timezone`: the rule, and its canonical text. Raises InvalidRule("rule")."""
-    start: datetime | None = None
-    is_date = False
-    parts: list[dict[str, str]] = []
-    moments: dict[str, set[datetime]] = {"EXDATE": set(), "RDATE": set()}
-    excluded_days: set[date] = set()
-    ahead = early = timedelta(0)
+    values: dict[str, list[str]] = defaultdict(list)
     for name, parameters, value in _lines(text):
-        if name == "RRULE":
-            parts.append(_parts(value.upper()))
-            continue
-        if name == "TRIGGER":
-            on_clock, passing = _trigger(value)
-            ahead, early = on_clock or ahead, passing or early
-            continue
-        _check_zone(name, parameters, timezone)
-        if name == "DTSTART":
-            if start is not None:
-                raise _wrong("rrule_start_twice")
-            start, is_date = _start(value, timezone), "T" not in value.upper()
-            continue
-        for moment in value.split(","):
-            if name == "EXDATE" and "T" not in moment.upper():
-                excluded_days.add(_civil(moment, timezone, time()).date())
-            else:
-                moments[name].add(_civil(moment, timezone, time()))
-    if start is None:
-        raise _wrong("rrule_start_missing")
+        if name not in ("RRULE", "TRIGGER"):
+            _check_zone(name, parameters, timezone)
+        values[name].append(value)
+    start, is_date = _start(values["DTSTART"], timezone)
+    parts = [_parts(value.upper(), is_date) for value in values["RRULE"]]
     if not parts:
         raise _wrong("rrule_missing")
     if len(parts) > _MOST_RULES:
         raise _wrong("rrule_too_many", most=_MOST_RULES)
-    if is_date:
-        # RFC 5545: of a DATE, which has no time of day, these are ignored.
-        parts = [{name: value for name, value in one.items() if name not in ("BYHOUR", "BYMINUTE")} for one in parts]
     rule, *also = (_rule(dict(one), start, timezone, work) for one in parts)
+    excluded, excluded_days = _moments(values["EXDATE"], timezone)
+    dates, whole_dates = _moments(values["RDATE"], timezone)
+    dates |= {datetime.combine(day, time()) for day in whole_dates}
+    ahead = early = timedelta(0)
+    for value in values["TRIGGER"]:
+        on_clock, passing = _trigger(value)
+        ahead, early = on_clock or ahead, passing or early
     rule = replace(
         rule,
-        excluded=frozenset(moments["EXDATE"]),
+        excluded=frozenset(excluded),
         excluded_days=frozenset(excluded_days),
         also=tuple(also),
-        dates=tuple(sorted(moments["RDATE"])),
+        dates=tuple(sorted(dates)),
         ahead=ahead,
         early=early,
     )
     return rule, _canonical(rule, parts)
+
+
+def _moments(values: Iterable[str], timezone: str) -> tuple[set[datetime], set[date]]:
+    """The civil times of these lists, and the dates that have no time of day."""
+    moments = [one for value in values for one in value.split(",")]
+    times = {_civil(one, timezone, time()) for one in moments if "T" in one.upper()}
+    return times, {_civil(one, timezone, time()).date() for one in moments if "T" not in one.upper()}
 
 
 def _lines(text: str) -> Iterator[tuple[str, str, str]]:
@@ -118,10 +110,16 @@ def _lines(text: str) -> Iterator[tuple[str, str, str]]:
         yield name.upper(), parameters, value.strip()
 
 
-def _start(value: str, timezone: str) -> datetime:
-    if value.upper().endswith("Z") and timezone not in ("UTC", "Etc/UTC"):
+def _start(values: Sequence[str], timezone: str) -> tuple[datetime, bool]:
+    """The civil time of DTSTART, and whether it is a date without one."""
+    if not values:
+        raise _wrong("rrule_start_missing")
+    if len(values) > 1:
+        raise _wrong("rrule_start_twice")
+    value = values[0].upper()
+    if value.endswith("Z") and timezone not in ("UTC", "Etc/UTC"):
         raise _wrong("rrule_start_in_utc", timezone=timezone)
-    return _civil(value, timezone, time())
+    return _civil(value, timezone, time()), "T" not in value
 
 
 def _canonical(rule: CalendarRule, parts: list[dict[str, str]]) -> str:
@@ -161,32 +159,49 @@ def _trigger(value: str) -> tuple[timedelta, timedelta]:
 
 def _rule(given: dict[str, str], start: datetime, timezone: str, work: Work) -> CalendarRule:
     """The rule of these parts. A COUNT becomes UNTIL, the time of its last slot."""
-    if (frequency := given.pop("FREQ", "")) == "SECONDLY":
-        raise _wrong("rrule_secondly")
-    if frequency not in _FREQUENCIES:
-        raise _wrong("rrule_frequency", frequencies=", ".join(_FREQUENCIES))
-    if "COUNT" in given and "UNTIL" in given:
+    frequency = _frequency(given.pop("FREQ", ""))
+    week_start = _week_start(given.pop("WKST", "MO"))
+    until, count, by_day = (given.pop(name, None) for name in ("UNTIL", "COUNT", "BYDAY"))
+    if until is not None and count is not None:
         raise _wrong("rrule_count_and_until")
-    if (week_start := given.pop("WKST", "MO")) not in WEEKDAYS:
-        raise _wrong("rrule_week_start")
-    until = _civil(given.pop("UNTIL"), timezone, time.max) if "UNTIL" in given else civil.LAST
-    count = _number("COUNT", given.pop("COUNT"), 1, _LONGEST_COUNT) if "COUNT" in given else None
     interval = _number("INTERVAL", given.pop("INTERVAL", "1"), 1, _LONGEST_INTERVAL)
-    days = _by_day(given.pop("BYDAY"), frequency) if "BYDAY" in given else ()
     lists: dict[str, Any] = {_LISTS[part][0]: _list(part, value, frequency) for part, value in given.items()}
-    if "positions" in lists and not days and len(lists) == 1:
+    if lists.keys() == {"positions"} and by_day is None:
         raise _wrong("rrule_position")
     rule = CalendarRule(
-        start, frequency, interval, days=days, week_start=WEEKDAYS.index(week_start), until=until, **lists
+        start,
+        frequency,
+        interval,
+        days=() if by_day is None else _by_day(by_day, frequency),
+        week_start=week_start,
+        until=civil.LAST if until is None else _civil(until, timezone, time.max),
+        **lists,
     )
-    if count is None:
-        return rule
-    if (times := list(islice(rule.after(civil.FIRST, work), count))) and len(times) < count:
+    return rule if count is None else _counted(rule, _number("COUNT", count, 1, _LONGEST_COUNT), work)
+
+
+def _frequency(value: str) -> str:
+    if value == "SECONDLY":
+        raise _wrong("rrule_secondly")
+    if value not in _FREQUENCIES:
+        raise _wrong("rrule_frequency", frequencies=", ".join(_FREQUENCIES))
+    return value
+
+
+def _week_start(value: str) -> int:
+    if value not in WEEKDAYS:
+        raise _wrong("rrule_week_start")
+    return WEEKDAYS.index(value)
+
+
+def _counted(rule: CalendarRule, count: int, work: Work) -> CalendarRule:
+    times = list(islice(rule.after(civil.FIRST, work), count))
+    if times and len(times) < count:
         raise _wrong("rrule_count", count=count, year=civil.LAST.year, fewer=len(times))
     return replace(rule, until=times[-1]) if times else rule
 
 
-def _parts(text: str) -> dict[str, str]:
+def _parts(text: str, is_date: bool) -> dict[str, str]:
     given: dict[str, str] = {}
     for part in text.strip(";").split(";"):
         name, equals, value = (piece.strip() for piece in part.partition("="))
@@ -195,6 +210,9 @@ def _parts(text: str) -> dict[str, str]:
         if name in given:
             raise _wrong("rrule_part_twice", name=name)
         given[name] = value
+    if is_date:
+        # RFC 5545: of a DATE, which has no time of day, these are ignored.
+        return {name: value for name, value in given.items() if name not in ("BYHOUR", "BYMINUTE")}
     return given
 
 

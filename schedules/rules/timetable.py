@@ -21,8 +21,7 @@ _DAY = timedelta(days=1)
 class Timetable:
     """`rule` from `starts` to `ends` (aware, both inclusive), without slots on `excluded` local dates.
 
-    Raises InvalidRule("ends") if the end is before the start. `slots` applies the maximum
-    count.
+    Raises InvalidRule("ends") if the end is before the start. `slots` applies the maximum count.
     """
 
     rule: Rule
@@ -45,10 +44,8 @@ class Timetable:
         if self.starts is not None and instant < self.starts:
             instant = max(self.starts, civil.FIRST_INSTANT).astimezone(UTC) - civil.TICK
         work = work or Work()
-        while True:
-            slot = self.rule.next_after(instant, work)
-            if slot is None or (self.ends is not None and slot > self.ends):
-                return None
+        last = self.ends or civil.LAST_INSTANT
+        while (slot := self.rule.next_after(instant, work)) is not None and slot <= last:
             day = civil.local(self.rule.zone, slot).date() if self.excluded else None
             if day is None or day not in self.excluded:
                 return slot
@@ -56,6 +53,7 @@ class Timetable:
             # Skip the whole day at once: it can hold 1,440 slots.
             midnight = datetime.combine(day + _DAY, time())
             instant = max(slot, civil.first_instant(self.rule.zone, midnight) - civil.TICK)
+        return None
 
     def without_exclusions(self) -> Timetable:
         """The same timetable with no date excluded."""
@@ -76,18 +74,18 @@ class Timetable:
         few, step = end, timedelta(hours=1)
         while True:
             many = begin if end - begin <= step else end - step
-            if len(found := self._walk(many, end, work)) > _WALK:
+            if len(slots := self._walk(many, end, work)) > _WALK:
                 break
-            if len(found) >= count or many == begin:
-                return found[-count:]
+            if len(slots) >= count or many == begin:
+                return slots[-count:]
             few, step = many, 4 * step
         # Slots lie unevenly: too few from `few` on, too many from `many` on. Look between.
         while True:
             middle = many + (few - many) / 2
-            found = self._walk(middle, end, work)
-            if count <= len(found) <= _WALK:
-                return found[-count:]
-            if len(found) < count:
+            slots = self._walk(middle, end, work)
+            if count <= len(slots) <= _WALK:
+                return slots[-count:]
+            if len(slots) < count:
                 few = middle
             else:
                 many = middle

@@ -51,8 +51,8 @@ def day_of_month(number: int) -> str:
 
 def monthly(count: int, which: str) -> str:
     """ "On the 31st of every month", "On the last Friday of every 2 months"."""
-    said = ngettext("On %(which)s of every month", "On %(which)s of every %(count)s months", count)
-    return said % {"which": which, "count": count}
+    text = ngettext("On %(which)s of every month", "On %(which)s of every %(count)s months", count)
+    return text % {"which": which, "count": count}
 
 
 def last_if_shorter(rule: str) -> str:
@@ -103,14 +103,14 @@ def ordinal(number: int) -> str:
     """ "1st", "22nd", "13th"."""
     last = 0 if 10 <= number % 100 <= 20 else number % 10
     if last == 1:
-        said = pgettext("ordinal", "%(number)sst")
+        text = pgettext("ordinal", "%(number)sst")
     elif last == 2:
-        said = pgettext("ordinal", "%(number)snd")
+        text = pgettext("ordinal", "%(number)snd")
     elif last == 3:
-        said = pgettext("ordinal", "%(number)srd")
+        text = pgettext("ordinal", "%(number)srd")
     else:
-        said = pgettext("ordinal", "%(number)sth")
-    return said % {"number": number}
+        text = pgettext("ordinal", "%(number)sth")
+    return text % {"number": number}
 
 
 def listed(items: Sequence[str]) -> str:
