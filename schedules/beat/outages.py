@@ -36,8 +36,8 @@ def waiting(now: datetime) -> Waiting:
         "SELECT count(*) AS schedules, min(next_fire_at) AS since FROM schedules_schedule"
         " WHERE next_fire_at < %(now)s AND next_fire_at < %(now)s - grace * interval '1 second'"
     )
-    [found] = query(statement, {"now": now}, Waiting)
-    return found
+    [row] = query(statement, {"now": now}, Waiting)
+    return row
 
 
 _HANDLED = """

@@ -77,16 +77,16 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
 
     def all_as_schedule(self) -> dict[str, Any]:
         """The entries of the stock loop, each read alone: a damaged one is disabled."""
-        found = {}
+        entries = {}
         stock_entries.correct_runs(self.enabled_models_qs())
         for key, name in self.enabled_models_qs().values_list("pk", "name"):
             try:
-                found[name] = self.Entry(stock_entries.read(key, self.app.conf.beat_schedule), app=self.app)
+                entries[name] = self.Entry(stock_entries.read(key, self.app.conf.beat_schedule), app=self.app)
             except self.Model.DoesNotExist:
                 continue
             except Exception as error:
                 self._disable(key, name, error)
-        return found
+        return entries
 
     def _disable(self, key: int, name: str, error: BaseException) -> None:
         """Disable an entry that cannot run, or restore it if the settings define it."""
@@ -168,8 +168,8 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             self._broker_retry_at = time.monotonic() + BROKER_RETRY
             self._reload()
             self.__dict__.pop("producer", None)
-            if (held := self.__dict__.pop("connection", None)) is not None:
-                held.release()
+            if (connection := self.__dict__.pop("connection", None)) is not None:
+                connection.release()
             return LONGEST_SLEEP
 
     def reserve(self, entry: Any) -> Any:

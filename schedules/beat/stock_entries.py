@@ -19,12 +19,8 @@ _JSON: tuple[tuple[str, type, StrOrPromise], ...] = (
     ("kwargs", dict, gettext_lazy('Write a JSON object, such as {} or {"a": 1}.')),
     ("headers", dict, gettext_lazy("Write {}.")),
 )
-
-
 # Beat sends what is due more often than this without a pause, until Redis is full.
 _SHORTEST_INTERVAL = timedelta(seconds=1)
-
-
 # Before any run of anything.
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -86,23 +82,25 @@ class Damaged(Exception):
 def check(task: PeriodicTask) -> None:
     """Raise `Damaged` if beat could not run this task. Writes nothing."""
     for field, expected, remedy in _JSON:
-        try:
-            value = loads(getattr(task, field) or ("[]" if expected is list else "{}"))
-        except Exception as error:  # kombu builds objects from some JSON, and fails as they do
-            raise Damaged(field, _("This is not readable JSON. %(remedy)s") % {"remedy": remedy}) from error
-        if not isinstance(value, expected):
-            raise Damaged(field, remedy)
-        if field == "headers" and value:
-            # {"timelimit": 5} ends every worker that reads the message, and the message comes back.
-            raise Damaged(
-                field, _("Celery reads instructions of its own from headers. %(remedy)s") % {"remedy": remedy}
-            )
+        _check_json(field, getattr(task, field) or str(expected()), expected, remedy)
     if task.solar_id is not None:
         raise Damaged("solar", _("Solar timings are not supported. Choose an interval, a crontab or a clocked time."))
     timings = [name for name in ("interval", "crontab", "clocked") if getattr(task, f"{name}_id") is not None]
     if len(timings) != 1:
         raise Damaged("interval", _("Choose one of interval, crontab and clocked, and leave the others empty."))
     check_timing(getattr(task, timings[0]), timings[0])
+
+
+def _check_json(field: str, text: str, expected: type, remedy: StrOrPromise) -> None:
+    try:
+        value = loads(text)
+    except Exception as error:  # kombu builds objects from some JSON, and fails as they do
+        raise Damaged(field, _("This is not readable JSON. %(remedy)s") % {"remedy": remedy}) from error
+    if not isinstance(value, expected):
+        raise Damaged(field, remedy)
+    if field == "headers" and value:
+        # {"timelimit": 5} ends every worker that reads the message, and the message comes back.
+        raise Damaged(field, _("Celery reads instructions of its own from headers. %(remedy)s") % {"remedy": remedy})
 
 
 def check_timing(timing: Any, field: str) -> None:

@@ -41,12 +41,12 @@ class Moved:
 def recompute_changed() -> Iterator[list[Moved]]:
     """Recompute the schedules of zones whose data has changed, one batch a step. The last step stores the digests."""
     digests = {zone: _digest(zone) for zone in zones.known()}
-    known = dict(ZoneDigest.objects.values_list("zone", "digest"))
-    changed = [zone for zone, digest in digests.items() if known and known.get(zone) != digest]
-    changed += [zone for zone in known if zone not in digests]
+    stored = dict(ZoneDigest.objects.values_list("zone", "digest"))
+    changed = [zone for zone, digest in digests.items() if stored and stored.get(zone) != digest]
+    changed += [zone for zone in stored if zone not in digests]
     if changed:
         yield from recompute(changed)
-    if known != digests:
+    if stored != digests:
         rows = [ZoneDigest(zone=zone, digest=digest) for zone, digest in digests.items()]
         with transaction.atomic():
             ZoneDigest.objects.exclude(zone__in=digests).delete()

@@ -45,11 +45,11 @@ def prune_clocked() -> int:
     deleted = 0
     for _ in range(_PARTS):
         values = {"after": after, "last": last, "part": _PART}
-        [found] = persist(partial(query, _PRUNE_CLOCKED, values))
-        deleted += found.gone
-        after = found.after
-        if found.seen < _PART:
-            after, last = 0, found.newest or 0
+        [row] = persist(partial(query, _PRUNE_CLOCKED, values))
+        deleted += row.gone
+        after = row.after
+        if row.seen < _PART:
+            after, last = 0, row.newest or 0
             break
     cache.set(_CURSOR, (after, last), None)
     return deleted

@@ -24,9 +24,9 @@ What = ScheduleEvent.What
 _State = Schedule.State
 
 
-def lock(found: QuerySet[Schedule], now: datetime) -> list[Schedule]:
+def lock(chosen: QuerySet[Schedule], now: datetime) -> list[Schedule]:
     """Lock schedules, and fire what is due of them under their present rules, so that no slot is lost."""
-    locked = found.select_for_update(of=("self",), no_key=True).order_by("id")
+    locked = chosen.select_for_update(of=("self",), no_key=True).order_by("id")
     schedules = list(locked)
     if not (due := [one.id for one in schedules if is_due(one, now)]):
         return schedules
@@ -87,9 +87,9 @@ def put_back(schedules: Sequence[Schedule], now: datetime, by: User | None, what
 def delete(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:
     """Mark as deleted: their history stays, and `restore` undoes it. What their jobs keep is deleted with them."""
     if keepers := [one.id for one in schedules if one.job_kind]:
-        kept = Schedule.objects.filter(made_by__in=keepers, deleted_at=None)
-        if made := lock(kept.exclude(id__in=[one.id for one in schedules]), now):
-            delete(made, now, None)
+        made = Schedule.objects.filter(made_by__in=keepers, deleted_at=None)
+        if others := lock(made.exclude(id__in=[one.id for one in schedules]), now):
+            delete(others, now, None)
     for schedule in schedules:
         schedule.deleted_at, schedule.next_fire_at = now, None
     _withdraw(schedules, DeliveryCode.DELETED)
@@ -100,8 +100,8 @@ def restore(schedules: Sequence[Schedule], now: datetime, by: User | None) -> No
     """Undo `delete`. Slots that passed in between never fire. The next checks restore what their jobs keep."""
     keepers = [one.id for one in schedules if one.job_kind]
     made = Schedule.objects.filter(made_by__in=keepers)
-    if found := {one for one in made.values_list("made_by_id", flat=True) if one is not None}:
-        reminders.forget(*found)
+    if makers := {one for one in made.values_list("made_by_id", flat=True) if one is not None}:
+        reminders.forget(*makers)
     for schedule in schedules:
         schedule.deleted_at = None
     _set_next_slots([one for one in schedules if one.state == _State.ACTIVE], now)

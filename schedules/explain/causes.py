@@ -42,7 +42,7 @@ class Cause:
     @property
     def text(self) -> str:
         if self.days is not None:
-            return words.holiday(*self.days) if self.is_coming else words.past_holiday(*self.days)
+            return words.holiday(*self.days, is_past=not self.is_coming)
         return str(words.CAUSES[self.code])
 
 

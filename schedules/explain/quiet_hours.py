@@ -17,10 +17,10 @@ class QuietHours:
     """Those that hold a reminder back on these channels, to which it goes at its time."""
 
     def __init__(self, user: User, urgent: bool, channels: Iterable[Channel]) -> None:
-        asked = list(channels)
-        held = [] if urgent else [channel for channel in asked if providers.disturbs(channel.provider)]
-        self._window = quiet.window(user.quiet_from, user.quiet_until, user.time_zone) if held else None
-        self._labels = [channel.label for channel in held] if len(held) < len(asked) else []
+        every = list(channels)
+        silent = [] if urgent else [channel for channel in every if providers.disturbs(channel.provider)]
+        self._window = quiet.window(user.quiet_from, user.quiet_until, user.time_zone) if silent else None
+        self._labels = [channel.label for channel in silent] if len(silent) < len(every) else []
 
     @classmethod
     def of(cls, schedule: Schedule) -> Self:
@@ -38,5 +38,7 @@ class QuietHours:
         for slot in slots:
             if self._window is not None and (wait := self.wait(slot)) is not None:
                 rings_at = f"{civil_time.local(self._window.zone, slot):%H:%M}"
-                notes[slot] = words.held_too(wait.shown) if notes else words.held(rings_at, wait.shown, self._labels)
+                notes[slot] = (
+                    words.on_hold_too(wait.shown) if notes else words.on_hold(rings_at, wait.shown, self._labels)
+                )
         return notes

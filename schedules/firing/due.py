@@ -126,10 +126,10 @@ def take(now: datetime, only: Collection[UUID] | None, limit: int) -> list[Due]:
 
 def ids(now: datetime, only: Collection[UUID] | None, limit: int) -> list[UUID]:
     """The ids of up to `limit` schedules that are due at `now`, oldest first. Reads no damaged column."""
-    found = Schedule.objects.filter(next_fire_at__lte=now)
+    due = Schedule.objects.filter(next_fire_at__lte=now)
     if only is not None:
-        found = found.filter(id__in=only)
-    return list(found.order_by("next_fire_at").values_list("id", flat=True)[:limit])
+        due = due.filter(id__in=only)
+    return list(due.order_by("next_fire_at").values_list("id", flat=True)[:limit])
 
 
 def as_if_due(schedule_id: UUID, slot: datetime) -> Due:

@@ -67,8 +67,7 @@ class Holidays:
     @classmethod
     def of(cls, user: User, since: datetime) -> Self:
         """Those that have not ended at `since`."""
-        found = Holiday.objects.filter(user=user, last__gte=since.date() - _DAY)
-        return cls.made_of(found, user.zone)
+        return cls.made_of(Holiday.objects.filter(user=user, last__gte=since.date() - _DAY), user.zone)
 
     def at(self, instant: datetime, tags: Iterable[str], urgent: bool) -> Span | None:
         """The one that keeps a reminder with these tags silent at an instant; None if it rings."""
@@ -117,7 +116,7 @@ def of_people(people: Collection[tuple[int, str]], since: datetime, until: datet
     """The holidays between two instants of each of these people (id, zone) who have any: one statement."""
     names = dict(people)
     values = {"users": column(names), "since": since.date() - _DAY, "until": until.date() + _DAY}
-    found: dict[int, list[Row]] = defaultdict(list)
+    by_person: dict[int, list[Row]] = defaultdict(list)
     for row in query(_OF_PEOPLE, values, Row):
-        found[row.user_id].append(row)
-    return {user_id: Holidays.made_of(rows, zones.read(names[user_id])) for user_id, rows in found.items()}
+        by_person[row.user_id].append(row)
+    return {user_id: Holidays.made_of(rows, zones.read(names[user_id])) for user_id, rows in by_person.items()}

@@ -4,7 +4,7 @@ The batch id of a notice is derived from its cause, so that it is sent once, how
 """
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid5
@@ -80,15 +80,23 @@ def notify_broken(schedule_ids: Collection[UUID]) -> None:
 
 
 def broken(schedule_id: UUID, user_id: int, title: str, error: str, version: int, language: str) -> Notice:
-    with languages.override(language):
-        said = words.broken(title, error, _page(schedule_id))
-    return _notice(user_id, f"{schedule_id} broken {version}", said)
+    cause = f"{schedule_id} broken {version}"
+    return _notice(user_id, language, cause, words.broken, title, error, _page(schedule_id))
 
 
 def without_channel(schedule_id: UUID, user_id: int, title: str, version: int, language: str) -> Notice:
+    cause = f"{schedule_id} no channel {version}"
+    return _notice(user_id, language, cause, words.without_channel, title, _page(schedule_id))
+
+
+def damaged_zone(user_id: int, zone: str, language: str) -> Notice:
+    page = f"{settings.BASE_URL}{reverse('people:settings')}"
+    return _notice(user_id, language, f"{user_id} zone {zone}", words.damaged_zone, zone, page)
+
+
+def _notice(user_id: int, language: str, cause: str, compose: Callable[..., tuple[str, str]], *parts: str) -> Notice:
     with languages.override(language):
-        said = words.without_channel(title, _page(schedule_id))
-    return _notice(user_id, f"{schedule_id} no channel {version}", said)
+        return Notice(user_id, uuid5(_NOTICES, cause), *compose(*parts))
 
 
 # Not by a queryset, which writes its SQL for each edit.
@@ -102,31 +110,20 @@ def drop_notices(schedule_id: UUID, version: int) -> None:
         withdrawal.drop(Notification.objects.filter(batch_id__in=batches), DeliveryCode.MENDED)
 
 
-def damaged_zone(user_id: int, zone: str, language: str) -> Notice:
-    page = f"{settings.BASE_URL}{reverse('people:settings')}"
-    with languages.override(language):
-        said = words.damaged_zone(zone, page)
-    return _notice(user_id, f"{user_id} zone {zone}", said)
-
-
-def _notice(user_id: int, cause: str, text: tuple[str, str]) -> Notice:
-    return Notice(user_id, uuid5(_NOTICES, cause), *text)
-
-
-def notify(found: Collection[Notice]) -> None:
+def notify(notices: Collection[Notice]) -> None:
     """Record notices in the caller's transaction, and publish them after its commit.
 
     If they cannot be recorded, this logs the error and the caller's transaction goes on.
     """
-    if not found:
+    if not notices:
         return
     try:
         with transaction.atomic():
-            publish_after_commit(owner_notices.record(found, datetime.now(UTC)))
+            publish_after_commit(owner_notices.record(notices, datetime.now(UTC)))
     except Exception as error:
         if blames_no_row(error):
             raise
-        log.error("%d notices could not be recorded: %s", len(found), type(error).__name__)
+        log.error("%d notices could not be recorded: %s", len(notices), type(error).__name__)
 
 
 def _page(schedule_id: UUID) -> str:

@@ -19,7 +19,7 @@ from django_celery_beat.models import PeriodicTask
 
 from common.database.postgres import change, query
 from schedules.models import Schedule
-from schedules.rules import InvalidRule, Rule
+from schedules.rules import InvalidRule, civil
 from schedules.rules.cron import Cron
 
 FIRE = "schedules.fire"
@@ -103,11 +103,17 @@ def _columns(schedule: Schedule) -> dict[str, Any]:
 
 def timing_of(schedule: Schedule) -> Timing | None:
     """None for an unreadable rule: the row keeps its timing."""
-    if schedule.state == Schedule.State.BROKEN or (rule := _readable(schedule)) is None:
+    if schedule.state == Schedule.State.BROKEN:
+        return None
+    try:
+        rule = schedule.timetable().rule
+    except InvalidRule:  # its owner can still pause or delete the schedule
         return None
     data = rule.data()
     if schedule.kind == "once":
-        return Timing("clocked_id", "django_celery_beat_clockedschedule", {"clocked_time": _instant(rule)})
+        # Also if it has passed: an enabled row without a timing stops the stock scheduler.
+        instant = rule.next_after(civil.FIRST_INSTANT) or datetime.max.replace(tzinfo=UTC)
+        return Timing("clocked_id", "django_celery_beat_clockedschedule", {"clocked_time": instant})
     if schedule.kind == "interval":
         every = {"every": data["every"], "period": data["unit"]}
         return Timing("interval_id", "django_celery_beat_intervalschedule", every)
@@ -133,14 +139,6 @@ def shared(timing: Timing | None) -> tuple[str, dict[str, Any]]:
         " timing AS (SELECT id FROM found UNION ALL SELECT id FROM added)"
     )
     return statement, timing.values
-
-
-def _readable(schedule: Schedule) -> Rule | None:
-    """None for an unreadable rule: its owner can still pause or delete the schedule."""
-    try:
-        return schedule.timetable().rule
-    except InvalidRule:
-        return None
 
 
 def _of_cron(rule: Cron) -> dict[str, str]:
@@ -176,9 +174,3 @@ def _crontab(kind: str, rule: dict[str, Any]) -> dict[str, str]:
     if kind == "monthly":
         every["day_of_month"] = str(rule["day"]) if rule["day"] != "last" and rule["day"] <= 28 else "28-31"
     return every
-
-
-def _instant(rule: Rule) -> datetime:
-    # Also if it has passed: an enabled row without a timing stops the stock scheduler.
-    slot = rule.next_after(datetime.min.replace(tzinfo=UTC))
-    return slot or datetime.max.replace(tzinfo=UTC)

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain, islice
+from itertools import chain
 from uuid import UUID
 
 from common.database.postgres import column, query
@@ -50,10 +50,6 @@ class Slots:
     def next_after(self, instant: datetime, work: Work | None = None) -> datetime | None:
         return next(self.after(instant, work), None)
 
-    def upcoming(self, instant: datetime, count: int, work: Work | None = None) -> list[datetime]:
-        """Up to `count` of them strictly after `instant`, in order."""
-        return list(islice(self.after(instant, work), count))
-
     def due(
         self, first: datetime, now: datetime, most: int, late: datetime, most_in_time: int
     ) -> tuple[list[datetime], datetime | None, InvalidRule | None]:
@@ -61,17 +57,17 @@ class Slots:
 
         Up to `most`, and up to `most_in_time` that are not before `late`. `first` counts as a slot.
         """
-        found: list[datetime] = []
+        slots: list[datetime] = []
         in_time = 0
         try:
             for slot in chain(() if first in self.settled else (first,), self.after(first)):
-                if slot > now or len(found) == most or in_time == most_in_time:
-                    return found, slot, None
-                found.append(slot)
+                if slot > now or len(slots) == most or in_time == most_in_time:
+                    return slots, slot, None
+                slots.append(slot)
                 in_time += slot >= late
         except InvalidRule as error:
-            return found, None, error
-        return found, None, None
+            return slots, None, error
+        return slots, None, None
 
 
 def left(max_count: int | None, fired_count: int) -> int | None:
@@ -97,7 +93,7 @@ SELECT schedule_id, scheduled_for FROM schedules_occurrence
 
 def settled(schedule_ids: Iterable[UUID], since: datetime) -> dict[UUID, set[datetime]]:
     """For each schedule, its slots after `since` that have an occurrence."""
-    found: dict[UUID, set[datetime]] = defaultdict(set)
+    slots: dict[UUID, set[datetime]] = defaultdict(set)
     for row in query(_SETTLED, {"schedules": column(schedule_ids), "since": since}):
-        found[row.schedule_id].add(row.scheduled_for)
-    return found
+        slots[row.schedule_id].add(row.scheduled_for)
+    return slots

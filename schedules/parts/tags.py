@@ -18,19 +18,19 @@ def key(tag: str) -> str:
 
 def without_repeats(tags: Iterable[str]) -> list[str]:
     """Each tag once, in its first spelling, without superfluous blanks."""
-    found: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     for tag in tags:
         if trimmed := " ".join(tag.split()):
-            found.setdefault(key(trimmed), trimmed)
-    return list(found.values())
+            by_key.setdefault(key(trimmed), trimmed)
+    return list(by_key.values())
 
 
 def spellings(user: User) -> list[str]:
     """Every spelling of every tag of a person's reminders, in order."""
     # Without the order of the model, whose column would make each row distinct.
     tagged = Schedule.objects.for_user(user).exclude(tags=[]).order_by()
-    found = tagged.annotate(tag=Func(F("tags"), function="unnest")).values_list("tag", flat=True).distinct()
-    return sorted(found, key=lambda tag: (key(tag), tag))
+    spellings = tagged.annotate(tag=Func(F("tags"), function="unnest")).values_list("tag", flat=True).distinct()
+    return sorted(spellings, key=lambda tag: (key(tag), tag))
 
 
 def own(user: User) -> list[str]:

@@ -66,33 +66,28 @@ def reason(code: str) -> str:
     return str(CAUSES.get(code, ""))
 
 
-def held(rings_at: str, until: str, labels: Sequence[str]) -> str:
+def on_hold(rings_at: str, until: str, labels: Sequence[str]) -> str:
     """A slot in quiet hours, which hold it on these channels; on all if none is named."""
     if labels:
-        said = _("Held until %(until)s on %(channels)s by your quiet hours; make it urgent to ring at %(time)s")
+        text = _("Held until %(until)s on %(channels)s by your quiet hours; make it urgent to ring at %(time)s")
     else:
-        said = _("Held until %(until)s by your quiet hours; make it urgent to ring at %(time)s")
-    return said % {"until": until, "channels": listed(labels) if labels else "", "time": rings_at}
+        text = _("Held until %(until)s by your quiet hours; make it urgent to ring at %(time)s")
+    return text % {"until": until, "channels": listed(labels) if labels else "", "time": rings_at}
 
 
-def held_too(until: str) -> str:
+def on_hold_too(until: str) -> str:
     return _("Held until %(until)s") % {"until": until}
 
 
-def holiday(first: date, last: date) -> str:
-    """Why a slot will send nothing."""
-    days = {"first": date_format(first), "last": date_format(last)}
+def holiday(first: date, last: date, is_past: bool = False) -> str:
+    """Why a slot will send nothing, or sent nothing."""
     if first == last:
-        return _("Nothing is sent: holiday on %(first)s") % days
-    return _("Nothing is sent: holiday from %(first)s to %(last)s") % days
-
-
-def past_holiday(first: date, last: date) -> str:
-    """Why a slot sent nothing."""
-    days = {"first": date_format(first), "last": date_format(last)}
-    if first == last:
-        return _("Nothing was sent: holiday on %(first)s") % days
-    return _("Nothing was sent: holiday from %(first)s to %(last)s") % days
+        text = _("Nothing was sent: holiday on %(first)s") if is_past else _("Nothing is sent: holiday on %(first)s")
+    elif is_past:
+        text = _("Nothing was sent: holiday from %(first)s to %(last)s")
+    else:
+        text = _("Nothing is sent: holiday from %(first)s to %(last)s")
+    return text % {"first": date_format(first), "last": date_format(last)}
 
 
 def copy_of(title: str, taken: Collection[str], longest: int = 200) -> str:
@@ -118,16 +113,16 @@ def unreached(channel: Channel) -> str:
     """Why messages do not arrive on a channel."""
     match channel.state:
         case "removed":
-            said = _("“%(channel)s” was removed.")
+            text = _("“%(channel)s” was removed.")
         case "disabled":
-            said = _("“%(channel)s” was disabled. %(reason)s")
+            text = _("“%(channel)s” was disabled. %(reason)s")
         case "unverified":
-            said = _("“%(channel)s” is not confirmed yet.")
+            text = _("“%(channel)s” is not confirmed yet.")
         case _ if not channel.is_usable:
             return providers.get(channel.provider).notice()
         case _:
-            said = _("The last message to “%(channel)s” failed.")
-    return (said % {"channel": channel.label, "reason": channel.disabled_reason}).rstrip()
+            text = _("The last message to “%(channel)s” failed.")
+    return (text % {"channel": channel.label, "reason": channel.disabled_reason}).rstrip()
 
 
 def change(event: ScheduleEvent) -> str:
@@ -162,8 +157,8 @@ def damaged_zone(zone: str, page: str) -> tuple[str, str]:
 
 
 def limit_reached() -> str:
-    said = _("You have %(most)s reminders, as many as one person may have here. Delete one that you no longer need.")
-    return said % {"most": settings.MOST_SCHEDULES}
+    text = _("You have %(most)s reminders, as many as one person may have here. Delete one that you no longer need.")
+    return text % {"most": settings.MOST_SCHEDULES}
 
 
 def calendar_left_out(title: str, count: int) -> tuple[str, str]:
@@ -181,53 +176,47 @@ def clock_note(timetable: Timetable, slot: datetime, work: Work | None = None) -
         following = None if timetable.rule.is_elapsed else timetable.next_after(slot, work)
     except InvalidRule:
         return ""
-    said = clock_change(change)
+    text = clock_change(change)
     if following is None or following - slot > _FREQUENT:
-        return said
+        return text
     zone, wait = timetable.rule.zone, following - slot
     shown = civil.local(zone, following)
     if shown - civil.local(zone, slot) >= wait:
-        return said
-    if said:
+        return text
+    if text:
         silent = _("%(change)s; silent while the clock shows the hour again: the next is at %(time)s, %(length)s later")
     else:
         silent = _("Silent while the clock shows the hour again: the next is at %(time)s, %(length)s later")
-    return silent % {"change": said, "time": clock(shown), "length": durations.said(wait)}
+    return silent % {"change": text, "time": clock(shown), "length": durations.said(wait)}
 
 
 def clock_change(change: ClockChange | None) -> str:
     if change is None:
         return ""
     first, count = change.times[0], len(change.times)
-    place = {"day": first.date(), "city": city(change.timezone)}
+    place = {"time": clock(first), "day": first.date(), "city": city(change.timezone)}
     if change.code == "once":
-        said = _("%(time)s happens twice on %(day)s in %(city)s: rings once, the first time")
-        return said % {"time": clock(first), **place}
+        return _("%(time)s happens twice on %(day)s in %(city)s: rings once, the first time") % place
     if change.code == "both":
-        return _("%(time)s happens twice on %(day)s in %(city)s: rings both times") % {"time": clock(first), **place}
+        return _("%(time)s happens twice on %(day)s in %(city)s: rings both times") % place
     shown = [clock(time) for time in change.times]
-    if count <= 4:
-        named = listed(shown)
-    else:  # a whole lost day can hold 1,440 of them
-        named = _("%(first)s, %(second)s … %(last)s (%(count)s times)") % {
-            "first": shown[0],
-            "second": shown[1],
-            "last": shown[-1],
-            "count": count,
-        }
+    named = listed(shown)
+    if count > 4:  # a whole lost day can hold 1,440 of them
+        few = {"first": shown[0], "second": shown[1], "last": shown[-1], "count": count}
+        named = _("%(first)s, %(second)s … %(last)s (%(count)s times)") % few
     at = clock(change.fires_at)
     if change.fires_at.date() != first.date():
         at = _("%(time)s on %(day)s") % {"time": at, "day": change.fires_at.date()}
     if change.code == "merged":
-        said = ngettext(
+        text = ngettext(
             "%(times)s does not exist on %(day)s in %(city)s: merged with %(fires_at)s",
             "%(times)s do not exist on %(day)s in %(city)s: merged with %(fires_at)s",
             count,
         )
     else:
-        said = ngettext(
+        text = ngettext(
             "%(times)s does not exist on %(day)s in %(city)s: rings at %(fires_at)s",
             "%(times)s do not exist on %(day)s in %(city)s: rings once for them, at %(fires_at)s",
             count,
         )
-    return said % {"times": named, "fires_at": at, **place}
+    return text % {"times": named, "fires_at": at, **place}

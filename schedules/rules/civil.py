@@ -61,9 +61,9 @@ def is_in_reach(moment: datetime) -> bool:
 def _unknown_zone(name: str) -> InvalidRule:
     if match := _OFFSET.fullmatch(name.strip()):
         return _is_offset(name, match[1], int(match[2]), int(match[3] or 0))
-    by_lower = {known.lower(): known for known in sorted(zones.known())}
+    by_lower = {zone.lower(): zone for zone in sorted(zones.known())}
     wanted = name.strip().lower().replace(" ", "_")
-    cities = {known.rpartition("/")[2]: known for known in reversed(by_lower)}
+    cities = {zone.rpartition("/")[2]: zone for zone in reversed(by_lower)}
     if not (close := difflib.get_close_matches(wanted, [*by_lower, *cities], n=1)):
         return InvalidRule("timezone", "timezone_unknown", name=name)
     return InvalidRule("timezone", "timezone_misspelt", name=name, closest=by_lower[cities.get(close[0], close[0])])
@@ -73,7 +73,6 @@ def _is_offset(name: str, sign: str, hours: int, minutes: int) -> InvalidRule:
     """The error for an offset instead of a name, with what to choose."""
     now = datetime.now(UTC)
     offset = timedelta(hours=hours, minutes=minutes) * (1 if sign == "+" else -1)
-    said = f"UTC{sign}{hours:02}:{minutes:02}"
     cities = [city for city in _CITIES if _zone(city).utcoffset(now) == offset]
     # In these names the sign is the other way round.
     fixed = f"Etc/GMT{'-' if sign == '+' else '+'}{hours}"
@@ -82,4 +81,6 @@ def _is_offset(name: str, sign: str, hours: int, minutes: int) -> InvalidRule:
         code = "timezone_offset_both" if has_fixed else "timezone_offset_cities"
     else:
         code = "timezone_offset_fixed" if has_fixed else "timezone_offset"
-    return InvalidRule("timezone", code, name=name, cities=tuple(cities), offset=said, fixed=fixed)
+    return InvalidRule(
+        "timezone", code, name=name, cities=tuple(cities), offset=f"UTC{sign}{hours:02}:{minutes:02}", fixed=fixed
+    )

@@ -26,7 +26,7 @@ class DatedRule(CivilRule):
         """The slots in [begin, end), both aware, in order: those that `next_after` finds, at a fraction of the cost."""
         first, last = (civil.local(self.zone, edge).date() for edge in (begin, end))
         since_midnight = timedelta(hours=self.time.hour, minutes=self.time.minute)
-        found: list[datetime] = []
+        slots: list[datetime] = []
         before = None
         for day, midnight, is_plain in _dates(self.zone, first - _DAY, last):
             if not self.is_on(day):
@@ -36,9 +36,9 @@ class DatedRule(CivilRule):
             else:
                 slot = civil.first_instant(self.zone, datetime.combine(day, self.time))
             if slot != before:  # a date that the clock skips comes with the next one
-                found.append(slot)
+                slots.append(slot)
                 before = slot
-        return found[bisect_left(found, begin) : bisect_left(found, end)]
+        return slots[bisect_left(slots, begin) : bisect_left(slots, end)]
 
 
 @lru_cache(maxsize=500)

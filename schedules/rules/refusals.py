@@ -143,7 +143,7 @@ def sentence(code: str, params: Mapping[str, Any]) -> str:
     """Return the problem and its remedy, in the active language. `given` is a value that cannot be used."""
     shown = {name: _SHOWN[name](value) if name in _SHOWN else value for name, value in params.items()}
     texts = TEXTS[code]
-    said = " ".join(str(text % shown) for text in (texts if isinstance(texts, tuple) else (texts,)))
+    remedy = " ".join(str(text % shown) for text in (texts if isinstance(texts, tuple) else (texts,)))
     if "given" not in params:
-        return said
-    return gettext("“%(value)s” cannot be used here. %(remedy)s") % {"value": params["given"], "remedy": said}
+        return remedy
+    return gettext("“%(value)s” cannot be used here. %(remedy)s") % {"value": params["given"], "remedy": remedy}
