@@ -8,7 +8,6 @@ class EventsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the kinds of work."""
         from events import job_kinds
         from events.topics import subscriptions
         from jobs import kinds

@@ -28,7 +28,6 @@ from schedules import rules
 
 
 def speaks(job_kind: str) -> bool:
-    """Whether a check of this kind may say something, so that it needs a channel."""
     kind = kinds.find(job_kind)
     return kind is None or kind.speaks
 
@@ -255,7 +254,6 @@ class Schedule(models.Model):
 
     @property
     def speaks(self) -> bool:
-        """Whether it may say something, so that it needs a channel."""
         return speaks(self.job_kind)
 
     @property

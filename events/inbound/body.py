@@ -66,7 +66,6 @@ def text_of(headers: Mapping[str, str], body: bytes) -> str:
 
 
 def read(headers: Mapping[str, str], text: str) -> Any:
-    """The data in a text. Raises Bad."""
     kind, parameters = _content_type(headers)
     if kind == "application/x-www-form-urlencoded":
         if text.lstrip().startswith(("{", "[")):  # as curl names what it posts, unless told otherwise

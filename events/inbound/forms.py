@@ -114,7 +114,6 @@ class InboundForm(forms.Form):
         return cleaned
 
     def options(self) -> dict[str, str]:
-        """Those of `schemes.Hmac` that a valid form names, where its scheme has any."""
         if self.cleaned_data["scheme"] != "hmac":
             return {}
         return self._named("signature_", _OPTIONS)

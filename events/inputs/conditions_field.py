@@ -105,7 +105,6 @@ def _unknown_field(field: str) -> str:
 
 
 def check_field(field: str) -> None:
-    """A validator for a path, such as `data.amount`."""
     if not matching.is_field(field):
         raise ValidationError(_unknown_field(field), "unknown_field")
 

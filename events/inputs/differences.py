@@ -24,8 +24,6 @@ def differences(saved: Rule, typed: Rule, channels: Sequence[Channel]) -> list[t
 
 
 def of_topic(current: Topic, form: TopicForm) -> list[tuple[str, str, str]]:
-    """The same for a valid form of a topic."""
-
     def shown(value: Any) -> str:
         return (_("Yes") if value else _("No")) if isinstance(value, bool) else value
 

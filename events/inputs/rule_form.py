@@ -244,7 +244,6 @@ class RuleForm(EditForm, ChannelsForm):
         return True
 
     def condition_rows(self) -> list[ConditionRow]:
-        """The rows for the page, and an empty one behind them."""
         stored = self["conditions"].value()
         listed = stored if isinstance(stored, list) else []
         rows = [

@@ -98,7 +98,6 @@ def next_hour(at: time, now: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _due(rule: Rule, now: datetime, zone: ZoneInfo) -> datetime:
-    """When a digest is due that opens now."""
     if rule.digest_count == 1:
         return now
     if rule.digest_at is not None:

@@ -106,5 +106,4 @@ def replay(event: Event, user: User) -> UUID:
 
 
 def batch_of(event_id: UUID, topic_id: UUID) -> UUID:
-    """The id of all that the event tells the topic's subscribers."""
     return uuid5(event_id, str(topic_id))

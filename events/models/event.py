@@ -157,7 +157,6 @@ class Effect(models.Model):
 
     @property
     def reason(self) -> str:
-        """Why the rule did nothing; empty where it did."""
         return sentence(self.reason_code, self.reason_params)
 
 

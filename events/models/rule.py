@@ -27,7 +27,6 @@ class RuleQuerySet(models.QuerySet["Rule"]):
         return self.filter(user=user, deleted_at=None)
 
     def with_channels(self) -> RuleQuerySet:
-        """With the channels to which each sends, less those removed."""
         return self.prefetch_related(models.Prefetch("channels", Channel.objects.filter(removed_at=None)))
 
 

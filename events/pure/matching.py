@@ -95,7 +95,6 @@ def find(envelope: Mapping[str, Any], path: str) -> Any:
 
 
 def budget_of_event() -> Budget:
-    """Return the budget of the conditions of all rules for one event."""
     return Budget(items=_MOST_COMPARED)
 
 

@@ -34,7 +34,6 @@ def read(written: str, check: Callable[[str], list[str]]) -> list[dict[str, Any]
 
 
 def longest_wait(steps: Sequence[Mapping[str, Any]]) -> int:
-    """The seconds of the longest wait for a step."""
     times: list[int] = [0, *(step["after"] for step in steps)]
     return max((later - earlier for earlier, later in pairwise(times)), default=0)
 

@@ -192,5 +192,4 @@ def problem(name: str, data: dict[str, Any]) -> Problem | None:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether only Carillon itself emits events of this type."""
     return name in INSIDE

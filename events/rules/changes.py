@@ -31,7 +31,6 @@ PLAIN = tuple(field.name for field in Rule._meta.concrete_fields if field.editab
 
 
 def limit_reached(user: User) -> bool:
-    """Whether this person has as many rules as one may have."""
     most: int = settings.MOST_RULES
     return Rule.objects.for_user(user).count() >= most
 

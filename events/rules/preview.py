@@ -67,7 +67,6 @@ def fitting_events(user: User, pattern: str) -> list[Event]:
 
 
 def types_seen(user: User) -> list[str]:
-    """The types of the person's last events."""
     return sorted(_newest(Event.objects.for_user(user)).order_by().values_list("type", flat=True).distinct())
 
 

@@ -158,6 +158,5 @@ def _rows_to_show(request: PersonRequest, form: RuleForm) -> list[ConditionRow]:
 
 
 def _event(user: User, key: str) -> Event | None:
-    """The person's event with this key, if there is one."""
     found = as_uuid(key)
     return None if found is None else Event.objects.for_user(user).filter(key=found).first()

@@ -104,7 +104,6 @@ def inbound_remove(request: PersonRequest, address_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def inbound_replay(request: PersonRequest, request_id: UUID) -> HttpResponse:
-    """Make a new event of a request that was kept."""
     kept = get_object_or_404(
         InboundRequest.objects.select_related("address"), id=request_id, address__user=request.user
     )
@@ -146,7 +145,6 @@ def inbound_post(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _problem(status: int, detail: str, code: str) -> JsonResponse:
-    """A problem document (RFC 9457)."""
     document = {"title": HTTPStatus(status).phrase, "status": status, "code": code, "detail": detail}
     return JsonResponse(document, status=status, content_type="application/problem+json")
 

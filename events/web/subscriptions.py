@@ -38,7 +38,6 @@ def subscription_list(request: PersonRequest) -> HttpResponse:
 
 @login_required
 def subscribe(request: PersonRequest, topic_id: UUID) -> HttpResponse:
-    """Subscribe, or choose other channels."""
     topic = get_object_or_404(Topic.objects.to_join(request.user).select_related("user"), id=topic_id)
     own = Subscription.objects.for_user(request.user).current().filter(topic=topic).first()
     form = ChannelsForm(

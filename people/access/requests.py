@@ -5,7 +5,7 @@ from typing import Concatenate, ParamSpec
 
 from allauth.account.decorators import reauthentication_required
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
@@ -18,6 +18,11 @@ P = ParamSpec("P")
 class PersonRequest(HttpRequest):
     user: User
     htmx: HtmxDetails
+
+
+def posted(request: HttpRequest) -> QueryDict | None:
+    """The data for a form; None while its page is only shown."""
+    return request.POST if request.method == "POST" else None
 
 
 View = Callable[Concatenate[PersonRequest, P], HttpResponseBase]

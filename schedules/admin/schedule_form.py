@@ -6,12 +6,13 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.admin import owner_form, rights
 from common.admin.base import as_uuid
+from people.access.requests import posted
 from people.models import User
 from people.user_lock import lock_user
 from schedules.changes import editing
@@ -48,7 +49,7 @@ def add(model_admin: Any, request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     now = fire.read_clock().now
     with lock_user(owner):  # two requests at once cannot exceed the owner's limit
-        form = ReminderForm(_posted(request), user=owner, now=now)
+        form = ReminderForm(posted(request), user=owner, now=now)
         if form.is_valid():
             made_as = form.cleaned_data["made_as"]
             try:
@@ -69,7 +70,7 @@ def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpRespon
     if not rights.may_act_on(request, schedule, model_admin.owner):
         raise PermissionDenied
     now = fire.read_clock().now
-    form = ReminderForm(_posted(request), user=schedule.user, now=now, schedule=schedule)
+    form = ReminderForm(posted(request), user=schedule.user, now=now, schedule=schedule)
     context: dict[str, Any] = {"form": form, "title": _("Edit schedule"), "owner": schedule.user, "schedule": schedule}
     if schedule.deleted_at is None and form.is_valid():
         context["differences"] = form.reschedule(schedule, now, _operator(request))
@@ -86,10 +87,6 @@ def edit(model_admin: Any, request: HttpRequest, schedule_id: str) -> HttpRespon
 
 def _operator(request: HttpRequest) -> User:
     return cast(User, request.user)
-
-
-def _posted(request: HttpRequest) -> QueryDict | None:
-    return request.POST if request.method == "POST" else None
 
 
 def _to(schedule: Schedule) -> HttpResponse:

@@ -55,7 +55,6 @@ class Entry:
 
     @property
     def clock(self) -> datetime:
-        """The time on the clock."""
         return civil_time.local(self.zone, self.at)
 
     @property

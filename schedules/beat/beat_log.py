@@ -28,7 +28,6 @@ class BeatLog:
             self._latest = max(self._latest, late)
 
     def count_sent(self) -> None:
-        """One entry of the stock loop."""
         self._sent += 1
 
     def write_summary(self) -> None:

@@ -42,18 +42,15 @@ class ScheduleConflict(Exception):
 
 
 def editable(schedule: Schedule) -> dict[str, Any]:
-    """The values that an edit may change."""
     return {name: getattr(schedule, name) for name in EDITABLE}
 
 
 def room(user: User) -> int:
-    """Return the number of schedules that this person may still make."""
     most: int = settings.MOST_SCHEDULES
     return most - Schedule.objects.filter(user=user, deleted_at=None).count()
 
 
 def limit_reached(user: User) -> bool:
-    """Whether this person has as many schedules as one may have."""
     return room(user) <= 0
 
 

@@ -133,7 +133,6 @@ def _in_gaps(
 def _explain(
     schedule: Schedule, rows: Sequence[Occurrence], now: datetime, work: Work
 ) -> dict[datetime, ExplainedSlot]:
-    """The slots of these occurrences."""
     if not rows:
         return {}
     outages = heartbeat.outages(min(row.scheduled_for for row in rows) - _OUTAGES_BEFORE, now)
@@ -162,7 +161,6 @@ def _explain(
 
 
 def _holidays(schedule: Schedule, rows: Sequence[Occurrence]) -> Holidays:
-    """The person's holidays, as far as they concern these occurrences."""
     silenced = [row.scheduled_for for row in rows if row.reason == _Reason.HOLIDAY]
     return Holidays.of(schedule.user, min(silenced)) if silenced else holidays.NONE
 

@@ -29,7 +29,6 @@ class QuietHours:
         return cls(schedule.user, schedule.urgent, channels[:1] if schedule.channel_order else channels)
 
     def wait(self, slot: datetime) -> quiet.Wait | None:
-        """The wait that they require of this slot; None for none."""
         return quiet.wait(slot, self._window)
 
     def notes(self, slots: Iterable[datetime]) -> dict[datetime, str]:

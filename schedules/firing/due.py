@@ -76,11 +76,9 @@ class Due(NamedTuple):
         return None if self.stale_after is None else slot + timedelta(seconds=self.stale_after)
 
     def options(self) -> dict[str, Any]:
-        """The fields of `SendOptions`."""
         return {"urgent": self.urgent, "category": self.category, "data": self.data, **order_of(self)}
 
     def quiet_hours(self, instant: datetime) -> quiet.Wait | None:
-        """The wait that quiet hours impose on a notification at an instant; None for no wait."""
         if self.urgent or self.quiet_from is None:
             return None
         return quiet.wait(instant, quiet.window(self.quiet_from, self.quiet_until, self.persons_zone))

@@ -150,7 +150,6 @@ def _fire(locked: Sequence[Due], now: datetime, policy: Schedule.Misfire | None)
 
 
 def _notices(plan: Plan) -> Iterator[Notice]:
-    """The notices that the owner gets about what is wrong."""
     schedule = plan.schedule
     if plan.error:
         yield quarantine.broken(

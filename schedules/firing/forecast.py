@@ -105,7 +105,6 @@ class Forecast:
         return self._searched(begin, end, zone, work)
 
     def _of_dates(self, rule: DatedRule, begin: datetime, end: datetime, work: Work) -> list[datetime]:
-        """Of dates: found without a search for each."""
         timetable = self.coming.timetable
         work.spend(_SEARCH + (end - begin) // _DAY // 2)
         begin = max(edge for edge in (begin, timetable.starts, self.coming.snoozed_until) if edge is not None)
@@ -119,7 +118,6 @@ class Forecast:
     def _of_interval(
         self, step: timedelta, begin: datetime, end: datetime, zone: ZoneInfo, work: Work
     ) -> Iterator[Times]:
-        """Of elapsed time: counted without a search for each."""
         first = self.coming.next_after(begin - civil.TICK, work)
         while first is not None and first < end:
             work.spend(_SEARCH)
@@ -171,7 +169,6 @@ def times(
 
 
 def silent_for(user: User, now: datetime, *, tags: Iterable[str], urgent: bool, audience: str, job_kind: str) -> Silent:
-    """Return the effect of the person's holidays on an unsaved reminder."""
     if audience or not speaks(job_kind):
         return _rings
     return partial(Holidays.of(user, now).at, tags=list(tags), urgent=urgent)

@@ -75,7 +75,6 @@ class Holidays:
         return next((one for one in self.spans if one.silences(instant, listed, urgent)), None)
 
     def of_slot(self, schedule: Schedule, slot: datetime) -> Span | None:
-        """The one that keeps this slot of a stored schedule silent."""
         return self.at(slot, schedule.tags, schedule.urgent) if is_subject(schedule) else None
 
 
@@ -95,7 +94,6 @@ def span(row: Row | Holiday, zone: ZoneInfo) -> Span:
 
 
 def silences(schedule_id: UUID, instant: datetime) -> bool:
-    """Whether a holiday of its person keeps a stored schedule silent at an instant."""
     schedule = Schedule.objects.select_related("user").filter(id=schedule_id).first()
     return schedule is not None and Holidays.of(schedule.user, instant).of_slot(schedule, instant) is not None
 

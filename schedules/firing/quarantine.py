@@ -72,7 +72,6 @@ def quarantine(schedule_id: UUID, now: datetime, error: Exception) -> bool:
 
 
 def notify_broken(schedule_ids: Collection[UUID]) -> None:
-    """Notify the owners of schedules that have just become broken."""
     rows = Schedule.objects.filter(id__in=schedule_ids).values_list(
         "id", "user_id", "title", "error", "version", "user__language"
     )

@@ -97,7 +97,6 @@ class AudienceForm(TimingForm):
         return people <= MOST_UNCONFIRMED
 
     def audience_values(self) -> dict[str, Any]:
-        """The fields of a schedule that a valid form describes."""
         if not self.cleaned_data.get("audience"):
             return {}
         name, key = _split(self.cleaned_data["audience"])

@@ -153,7 +153,6 @@ class JobForm(EditForm):
         )
 
     def job_values(self) -> dict[str, Any]:
-        """The fields of a schedule that a valid form describes."""
         if self._keeps and self._schedule is not None:
             return {name: getattr(self._schedule, name) for name in Schedule.JOB}
         if self.job is None or self.question is None:
@@ -218,7 +217,6 @@ class JobForm(EditForm):
         return bool(job.connection) and job.needs_connection and not self._for_audience
 
     def _check_texts(self, job: JobKind) -> None:
-        """The texts may name the kind's placeholders."""
         for name in _TEXTS:
             self._own(name).check = partial(text.check, more=tuple(job.placeholders))
 

@@ -17,9 +17,15 @@ from schedules.rules.weekly import read_days
 
 _FREQUENCIES = {"daily": "DAILY", "weekly": "WEEKLY", "monthly": "MONTHLY", "yearly": "YEARLY"}
 _KINDS = {frequency: kind for kind, frequency in _FREQUENCIES.items()}
-_SHORT = [("last", gettext_lazy("its last day instead")), ("skip", gettext_lazy("nothing in that month"))]
+_SHORT = [
+    ("last", gettext_lazy("its last day instead")),
+    ("skip", gettext_lazy("nothing in that month")),
+]
 _ordinal = lazy(words.ordinal, str)
-_DAYS_OF_MONTH = [*((str(day), _ordinal(day)) for day in range(1, 32)), ("last", gettext_lazy("last day"))]
+_DAYS_OF_MONTH = [
+    *((str(day), _ordinal(day)) for day in range(1, 32)),
+    ("last", gettext_lazy("last day")),
+]
 _NTH = [
     ("", gettext_lazy("a day of the month")),
     ("1", gettext_lazy("the first …")),
@@ -30,7 +36,7 @@ _NTH = [
 ]
 _DAYS = [(str(number), name) for number, name in WEEKDAYS.items()]
 _WEEKDAYS: list[tuple[str, StrOrPromise]] = [*_DAYS, (str(WORKDAY), gettext_lazy("Monday to Friday"))]
-_MONTHS = [(str(number), name) for number, name in MONTHS.items()]
+_MONTHS: list[tuple[str, StrOrPromise]] = [(str(number), name) for number, name in MONTHS.items()]
 _MOST = 1_000
 
 
@@ -44,6 +50,14 @@ class _Days(forms.MultipleChoiceField):
         return [number(day) for day in super().clean(value)]
 
 
+def select(
+    label: StrOrPromise, choices: Sequence[tuple[str, StrOrPromise]], initial: str, help_text: StrOrPromise = ""
+) -> forms.CharField:
+    """One of several; only the rule refuses other values."""
+    widget = forms.Select(choices=choices)
+    return forms.CharField(label=label, required=False, initial=initial, widget=widget, help_text=help_text)
+
+
 class RepeatForm(forms.Form):
     """If a plain rule suffices, it is one of our own kinds; otherwise it is a calendar rule."""
 
@@ -53,19 +67,11 @@ class RepeatForm(forms.Form):
         widget=forms.NumberInput(attrs={"min": 1, "max": _MOST, "inputmode": "numeric", "placeholder": "1"}),
     )
     days = _Days(label=gettext_lazy("Days"), choices=_DAYS, required=False, widget=forms.CheckboxSelectMultiple)
-    month = forms.CharField(
-        label=gettext_lazy("Month"), required=False, initial="1", widget=forms.Select(choices=_MONTHS)
-    )
-    nth = forms.CharField(label=gettext_lazy("On"), required=False, initial="", widget=forms.Select(choices=_NTH))
-    weekday = forms.CharField(
-        label=gettext_lazy("Day of the week"), required=False, initial="0", widget=forms.Select(choices=_WEEKDAYS)
-    )
-    day = forms.CharField(
-        label=gettext_lazy("Day of the month"), required=False, initial="1", widget=forms.Select(choices=_DAYS_OF_MONTH)
-    )
-    short = forms.CharField(
-        label=gettext_lazy("In a shorter month"), required=False, initial="last", widget=forms.Select(choices=_SHORT)
-    )
+    month = select(gettext_lazy("Month"), _MONTHS, "1")
+    nth = select(gettext_lazy("On"), _NTH, "")
+    weekday = select(gettext_lazy("Day of the week"), _WEEKDAYS, "0")
+    day = select(gettext_lazy("Day of the month"), _DAYS_OF_MONTH, "1")
+    short = select(gettext_lazy("In a shorter month"), _SHORT, "last")
     time = forms.CharField(
         label=gettext_lazy("Time"),
         required=False,
@@ -75,7 +81,6 @@ class RepeatForm(forms.Form):
 
 
 def is_calendar_rule(cleaned: dict[str, Any]) -> bool:
-    """Whether the typed repetition needs a calendar rule."""
     kind = cleaned["kind"]
     is_stepped = kind in _FREQUENCIES and cleaned.get("step", "") not in ("", "1")
     return kind == "yearly" or is_stepped or (kind == "monthly" and bool(cleaned.get("nth")))
@@ -95,20 +100,19 @@ def calendar_rule(cleaned: dict[str, Any], now: datetime, anchor: datetime | Non
 
 def typed(rule: Rule, now: datetime) -> dict[str, Any]:
     """The values of the fields for `rule`, if they can show all of it. `now` is civil."""
-    if not isinstance(rule, RRule) or (found := repetition.of(rule.calendar_rule)) is None:
+    if not isinstance(rule, RRule) or (repeats := repetition.of(rule.calendar_rule)) is None:
         return {}
     start = rule.calendar_rule.start
-    if found.first(start) != start:
+    if repeats.first(start) != start:
         return {}
     # Saved again, these would become a plain rule, or begin before the DTSTART that somebody wrote.
-    is_plain = found.frequency != "YEARLY" and not found.nth
-    if found.interval == 1 and (is_plain or start > found.first(now)):
+    is_plain = repeats.frequency != "YEARLY" and not repeats.nth
+    if repeats.interval == 1 and (is_plain or start > repeats.first(now)):
         return {}
-    return shown(found) | {"anchor": start.isoformat()}
+    return shown(repeats) | {"anchor": start.isoformat()}
 
 
 def shown(repetition: Repetition) -> dict[str, Any]:
-    """The values of the fields for a repetition."""
     values: dict[str, Any] = {
         "kind": _KINDS[repetition.frequency],
         "step": repetition.interval if repetition.interval > 1 else "",
@@ -129,27 +133,36 @@ def number(text: str) -> int | str:
     return int(text) if text.isascii() and text.removeprefix("-").isdigit() and len(text) < 10 else text
 
 
+def typed_numbers(kind: str, cleaned: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a plain rule that are numbers, or texts that it refuses."""
+    if kind == "interval":
+        return {"every": number(cleaned.get("every", ""))}
+    if kind == "monthly":
+        return {"day": number(cleaned.get("day", "")), "short": cleaned.get("short") or "last"}
+    return {}
+
+
 def _read(cleaned: dict[str, Any]) -> Repetition:
     kind = cleaned["kind"]
     step = number(cleaned.get("step") or "1")
     every = fields.whole_number(step, "step", 1, _MOST, "step", most=_MOST)
-    found: dict[str, Any] = {"frequency": _FREQUENCIES[kind], "interval": every, "time": fields.time_of_day(cleaned)}
+    values: dict[str, Any] = {"frequency": _FREQUENCIES[kind], "interval": every, "time": fields.time_of_day(cleaned)}
     if kind == "weekly":
-        found["days"] = read_days(cleaned.get("days"))
+        values["days"] = read_days(cleaned.get("days"))
     if kind == "yearly":
-        found["month"] = _chosen(cleaned, "month", _MONTHS)
+        values["month"] = _chosen(cleaned, "month", _MONTHS)
     if kind in ("daily", "weekly"):
-        return Repetition(**found)
-    found["nth"] = _chosen(cleaned, "nth", _NTH)
-    if found["nth"]:
-        found["weekday"] = _chosen(cleaned, "weekday", _WEEKDAYS)
-        return Repetition(**found)
+        return Repetition(**values)
+    values["nth"] = _chosen(cleaned, "nth", _NTH)
+    if values["nth"]:
+        values["weekday"] = _chosen(cleaned, "weekday", _WEEKDAYS)
+        return Repetition(**values)
     if cleaned.get("short") not in ("", "last", "skip"):
         raise InvalidRule("short", "short")
     if cleaned.get("day") == "last":
-        return Repetition(**found, day=-1)
+        return Repetition(**values, day=-1)
     day = fields.whole_number(number(cleaned.get("day", "")), "day", 1, 31, "day")
-    return Repetition(**found, day=day, short=cleaned.get("short") or "last")
+    return Repetition(**values, day=day, short=cleaned.get("short") or "last")
 
 
 def _chosen(cleaned: dict[str, Any], name: str, choices: Sequence[tuple[str, StrOrPromise]]) -> int:

@@ -16,7 +16,7 @@ from schedules import rules
 from schedules.firing.forecast import Coming, Forecast, Silent
 from schedules.inputs import repeat_form
 from schedules.inputs.list_fields import DatesField
-from schedules.inputs.repeat_form import RepeatForm, number
+from schedules.inputs.repeat_form import RepeatForm, select
 from schedules.models import Schedule
 from schedules.parts.slots import Slots, left, settled
 from schedules.rules import InvalidRule, Timetable, Work, civil, rrule_text
@@ -74,10 +74,8 @@ class TimingForm(RepeatForm):
             "required": gettext_lazy(
                 "Choose one timing: Once, Every…, Daily, Weekly, Monthly, Yearly, Cron or Advanced."
             ),
-            "invalid_choice": (
-                gettext_lazy(
-                    "There is no such timing. Choose Once, Every…, Daily, Weekly, Monthly, Yearly, Cron or Advanced."
-                )
+            "invalid_choice": gettext_lazy(
+                "There is no such timing. Choose Once, Every…, Daily, Weekly, Monthly, Yearly, Cron or Advanced."
             ),
         },
     )
@@ -88,12 +86,8 @@ class TimingForm(RepeatForm):
         initial="1",
         widget=forms.NumberInput(attrs={"min": 1, "inputmode": "numeric"}),
     )
-    unit = forms.CharField(
-        label=gettext_lazy("Unit"),
-        required=False,
-        initial="hours",
-        widget=forms.Select(choices=_UNITS),
-        help_text=gettext_lazy("For weeks, months or years: Weekly, Monthly or Yearly."),
+    unit = select(
+        gettext_lazy("Unit"), _UNITS, "hours", gettext_lazy("For weeks, months or years: Weekly, Monthly or Yearly.")
     )
     anchor = _Moment(gettext_lazy("Counting from"), gettext_lazy("Empty: from now."))
     expression = forms.CharField(
@@ -151,7 +145,6 @@ class TimingForm(RepeatForm):
         self.work = Work()
 
     def clean(self) -> dict[str, Any]:
-        """Report all errors at once."""
         cleaned = self.cleaned_data
         zone = self._zone()
         cleaned |= {name: self._instant(name, zone) for name in _MOMENTS}
@@ -178,19 +171,16 @@ class TimingForm(RepeatForm):
 
     @property
     def on_readers_clocks(self) -> bool:
-        """Whether its times are those of each reader's clock."""
         return False
 
     @property
     def described(self) -> str:
-        """The rule of a valid form, in words."""
         return "" if self.timetable is None else self.timetable.rule.describe(self.on_readers_clocks)
 
     def _kinds(self) -> set[str]:
         return set(self.data.getlist("kind")) if isinstance(self.data, QueryDict) else {self.data["kind"]}
 
     def refuse(self, error: InvalidRule) -> None:
-        """Show the rule's error at the matching field."""
         name = _FIELD.get(error.field, error.field)
         if name == "expression" and self.cleaned_data.get("kind") == "rrule":
             name = "rule"  # @daily and the like
@@ -228,59 +218,47 @@ class TimingForm(RepeatForm):
 
     def _instant(self, name: str, zone: str) -> datetime | None:
         """The instant of a typed civil time, parsed by the rule `once`."""
-        if not (written := self.cleaned_data.get(name)):
+        if not (value := self.cleaned_data.get(name)):
             return None
-        if isinstance(written, datetime):
-            return written if written.tzinfo else civil.first_instant(civil.zone(zone), written)
+        if isinstance(value, datetime):
+            return value if value.tzinfo else civil.first_instant(civil.zone(zone), value)
         try:
-            once = rules.parse("once", {"at": written}, zone)
+            once = rules.parse("once", {"at": value}, zone)
         except InvalidRule as error:
             self._refuse(name, str(error), error.code)
             return None
         return once.next_after(civil.FIRST_INSTANT)
 
     def _parameters(self, cleaned: dict[str, Any], zone: str) -> tuple[str, dict[str, Any]]:
-        """Kind and data of the rule."""
-        kind = cleaned["kind"]
-        shown = civil.local(civil.zone(zone), self.now)
+        kind, shown = cleaned["kind"], civil.local(civil.zone(zone), self.now)
         given = cleaned if self.parameters is None else self.parameters
         if self.parameters is None and repeat_form.is_calendar_rule(cleaned):
             anchor = cleaned["anchor"] and civil.local(civil.zone(zone), cleaned["anchor"])
             return "rrule", {"rule": repeat_form.calendar_rule(cleaned, shown, anchor)}
         if kind == "rrule":
-            written = given.get("rule", "").strip()
-            return (
-                ("cron", {"expression": written})
-                if written.startswith("@")
-                else (kind, {"rule": rrule_text.with_start(written, shown)})
-            )
+            text = given.get("rule", "").strip()
+            if text.startswith("@"):
+                return "cron", {"expression": text}
+            return kind, {"rule": rrule_text.with_start(text, shown)}
         values = {name: given.get(name) for name in rules.KINDS[kind].parameters}
         if kind == "interval":
             values["anchor"] = (cleaned["anchor"] or self.now.replace(second=0, microsecond=0)).isoformat()
-        if self.parameters is not None:
-            return kind, values
-        if kind == "interval":
-            values["every"] = number(cleaned.get("every", ""))
-        elif kind == "monthly":
-            values["day"], values["short"] = number(cleaned.get("day", "")), cleaned.get("short") or "last"
+        if self.parameters is None:
+            values |= repeat_form.typed_numbers(kind, cleaned)
         return kind, values
 
     def _refuse_what_never_fires(self, timetable: Timetable) -> None:
         if (most := self.cleaned_data.get("max_count")) is not None and most <= self.fired:
-            self._refuse(
-                "max_count",
-                _("It was already sent %(count)s times. Enter more than that, or leave this empty.")
-                % {"count": self.fired},
-                "count_reached",
-            )
+            text = _("It was already sent %(count)s times. Enter more than that, or leave this empty.")
+            self._refuse("max_count", text % {"count": self.fired}, "count_reached")
         elif (first := timetable.next_after(self.now, self.work)) is not None:
             timetable.next_after(first, self.work)  # refuse here a rule that would break when it fires
         elif timetable.without_exclusions().next_after(self.now, self.work) is not None:
             self._refuse("excluded", _("All remaining times are on these dates. Remove some of them."), "all_excluded")
         elif timetable.rule.next_after(self.now, self.work) is not None:
             at_fault = "starts_at" if timetable.ends is None else "ends_at"
-            said = _("Nothing is sent in this window. Choose an earlier start or a later end.")
-            self._refuse(at_fault, said, "empty_window")
+            text = _("Nothing is sent in this window. Choose an earlier start or a later end.")
+            self._refuse(at_fault, text, "empty_window")
         elif isinstance(timetable.rule, Once):
             moment = timetable.rule.moment(self.on_readers_clocks)
             self._refuse("at", _("%(moment)s, has passed. Choose a later time.") % {"moment": moment}, "passed")

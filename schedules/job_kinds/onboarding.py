@@ -49,7 +49,6 @@ class Onboarding(JobKind):
         return _("what a new person has done")
 
     def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
-        """Reads the database instead of a source."""
         if not series.is_step(ask.payload, _STEPS):
             return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("there is no such step")))
         [done] = persist(partial(query, _DONE, {"user": ask.user_id}))

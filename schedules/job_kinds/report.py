@@ -123,7 +123,6 @@ class Report(JobKind):
         return str((_OF_EVERYBODY if payload.get("of") == EVERYBODY else _OF_PERSON)[period])
 
     def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
-        """Reads the database instead of a source."""
         period, of = ask.payload.get("period"), ask.payload.get("of", ME)
         if not isinstance(period, str) or period not in PERIODS or of not in (ME, EVERYBODY):
             return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("its period is unknown")))

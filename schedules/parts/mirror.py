@@ -78,7 +78,6 @@ def delete(instance: Schedule, using: str, **_: Any) -> None:
 
 
 def fields(schedule: Schedule) -> dict[str, Any]:
-    """The row's columns, without its timing."""
     return {
         "name": f"{schedule.title[:150]} ({schedule.id})",
         "task": FIRE,
@@ -92,7 +91,6 @@ def fields(schedule: Schedule) -> dict[str, Any]:
 
 
 def _columns(schedule: Schedule) -> dict[str, Any]:
-    """The row's columns, with its timing; one statement."""
     columns = fields(schedule)
     if (timing := timing_of(schedule)) is not None:
         statement, values = shared(timing)

@@ -34,7 +34,6 @@ def spellings(user: User) -> list[str]:
 
 
 def own(user: User) -> list[str]:
-    """One spelling of each tag of a person's reminders, to choose from."""
     return without_repeats(spellings(user))
 
 

@@ -110,7 +110,6 @@ def notes(*notes: str) -> str:
 
 
 def unreached(channel: Channel) -> str:
-    """Why messages do not arrive on a channel."""
     match channel.state:
         case "removed":
             text = _("“%(channel)s” was removed.")

@@ -68,7 +68,6 @@ def read(text: str) -> CronText:
 
 
 def bad(name: str, canonical: str) -> InvalidRule:
-    """The error for a field."""
     return InvalidRule("expression", "cron_field", canonical=canonical, name=name, range=name)
 
 

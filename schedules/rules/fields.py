@@ -37,7 +37,6 @@ def text(data: Mapping[str, Any], field: str, longest: int, code: str) -> str:
 
 
 def unusable(field: str, code: str, value: Any, **params: Any) -> InvalidRule:
-    """The error for a value that is missing or cannot be used."""
     if value is None or value == "":
         return InvalidRule(field, code, **params)
     shown = str(value)

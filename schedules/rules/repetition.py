@@ -110,7 +110,6 @@ class Repetition:
 
 
 def of(rule: CalendarRule) -> Repetition | None:
-    """The repetition that `rule` is, if it is one."""
     if rule.frequency not in UNITS or rule.start.second:
         return None
     rule = rule.explicit()

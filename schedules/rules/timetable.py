@@ -56,7 +56,6 @@ class Timetable:
         return None
 
     def without_exclusions(self) -> Timetable:
-        """The same timetable with no date excluded."""
         return replace(self, excluded=frozenset())
 
     def excluded_days(self) -> Iterator[tuple[datetime, datetime]]:

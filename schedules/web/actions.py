@@ -1,7 +1,7 @@
 """The buttons of a reminder: pause, skip, snooze, run, copy, delete and their opposites."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import wraps
 from typing import Concatenate
 from uuid import UUID
@@ -18,6 +18,7 @@ from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_POST
 
+from common.admin.base import as_uuid
 from common.times import dates
 from common.uuid7 import is_recent
 from common.zones import FIRST_ZONE
@@ -30,7 +31,8 @@ from schedules.firing import fire
 from schedules.models import Schedule
 from schedules.parts import words
 from schedules.rules import civil
-from schedules.web import bulk
+from schedules.web import bulk, typed
+from schedules.web.reminders import is_snoozed
 
 View = Callable[Concatenate[PersonRequest, ...], HttpResponse]
 
@@ -58,16 +60,14 @@ def _action(act: Callable[[PersonRequest, Schedule, datetime], HttpResponse | No
     @wraps(act)
     def view(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         schedule = get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
-        answer = None
         try:
-            answer = act(request, schedule, fire.read_clock().now)
+            if (answer := act(request, schedule, fire.read_clock().now)) is not None:
+                return answer
         except editing.ScheduleConflict as conflict:
-            said = _("Nothing was done: “%(title)s” has changed since you opened this page. This is its current state.")
-            messages.error(request, said % {"title": schedule.title})
+            text = _("Nothing was done: “%(title)s” has changed since you opened this page. This is its current state.")
+            messages.error(request, text % {"title": schedule.title})
             if conflict.current.deleted_at is not None:
                 return redirect("schedules:list")
-        if answer is not None:
-            return answer
         return redirect("schedules:list") if "list" in request.POST else redirect("schedules:detail", schedule_id)
 
     return view
@@ -81,16 +81,13 @@ def pause(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
 
 @_action
 def resume(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
-    """End a pause or a snooze."""
     resumed = editing.resume(schedule.id, now, request.user)
     if resumed.state == Schedule.State.FINISHED:
-        messages.info(
-            request, _("“%(title)s” has no more times. Edit it to choose another time.") % {"title": schedule.title}
-        )
+        text = _("“%(title)s” has no more times. Edit it to choose another time.")
+        messages.info(request, text % {"title": schedule.title})
         return
-    was_snoozed = schedule.snoozed_until is not None and schedule.snoozed_until > now
-    said = _("“%(title)s” is no longer snoozed.") if was_snoozed else _("“%(title)s” is resumed.")
-    _report(request, resumed, said % {"title": schedule.title})
+    text = _("“%(title)s” is no longer snoozed.") if is_snoozed(schedule, now) else _("“%(title)s” is resumed.")
+    _report(request, resumed, text % {"title": schedule.title})
 
 
 @_action
@@ -116,34 +113,31 @@ def snooze(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
     until = form.cleaned_data["until"]
     snoozed = editing.snooze(schedule.id, until, now, request.user)
     if snoozed.next_fire_at:
-        said = _("“%(title)s” is snoozed until %(until)s.")
+        text = _("“%(title)s” is snoozed until %(until)s.")
     else:
-        said = _("“%(title)s” is snoozed until %(until)s. It has no times after that. Resume it to undo this.")
+        text = _("“%(title)s” is snoozed until %(until)s. It has no times after that. Resume it to undo this.")
     shown = dates.short(timezone.localtime(until), year=True)
-    _report(request, snoozed, said % {"title": schedule.title, "until": shown})
+    _report(request, snoozed, text % {"title": schedule.title, "until": shown})
 
 
 @_action
 def run(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
-    try:
-        run_as = _run_as(request)
-    except ValueError:
+    # The id that the page gave to this run: pressed twice, it runs once.
+    run_as = as_uuid(given) if (given := request.POST.get("run_as", "")) else None
+    if given and (run_as is None or not is_recent(run_as, timezone.now())):
         messages.error(request, _("Nothing was sent: this page was open for more than a day. Press “Run now” again."))
         return
+    values = {"title": schedule.title}
     try:
         editing.run_now(schedule.id, now, request.user, run_as)
     except rules.InvalidRule as error:
-        messages.error(
-            request,
-            _("“%(title)s” cannot be run: %(error)s Edit it to fix it.") % {"title": schedule.title, "error": error},
-        )
+        text = _("“%(title)s” cannot be run: %(error)s Edit it to fix it.")
+        messages.error(request, text % {**values, "error": error})
         return
     if schedule.audience or not schedule.speaks or schedule.channels.filter(removed_at=None).exists():
-        messages.success(
-            request, _("“%(title)s” is on its way. Its schedule does not change.") % {"title": schedule.title}
-        )
+        messages.success(request, _("“%(title)s” is on its way. Its schedule does not change.") % values)
     else:
-        messages.error(request, _("“%(title)s” has no channel. Edit it to choose one.") % {"title": schedule.title})
+        messages.error(request, _("“%(title)s” has no channel. Edit it to choose one.") % values)
 
 
 @_action
@@ -188,37 +182,21 @@ def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 def _shown(schedule: Schedule, slot: datetime) -> str:
     shown = timezone.localtime(slot, ZoneInfo(FIRST_ZONE) if schedule.local_time else None)
-    said = dates.short(shown)
-    return _("%(time)s on each reader’s clock") % {"time": said} if schedule.local_time else said
+    time = dates.short(shown)
+    return _("%(time)s on each reader’s clock") % {"time": time} if schedule.local_time else time
 
 
 def _slot(request: PersonRequest) -> datetime:
     """The slot that the page showed; for an unreadable one, an instant that is not a slot."""
-    try:
-        slot = datetime.fromisoformat(request.POST.get("slot", ""))
-        return slot.astimezone(UTC) if slot.tzinfo else civil.FIRST_INSTANT
-    except (ValueError, OverflowError):
-        return civil.FIRST_INSTANT
+    return typed.instant(request.POST.get("slot", "")) or civil.FIRST_INSTANT
 
 
-def _run_as(request: PersonRequest) -> UUID | None:
-    """The id that the page gave to this run, so that pressing twice runs once; None without one.
-
-    Raises ValueError if the id is older than a day.
-    """
-    if not (given := request.POST.get("run_as", "")):
-        return None
-    if not is_recent(run_as := UUID(given), timezone.now()):
-        raise ValueError
-    return run_as
-
-
-def _report(request: PersonRequest, schedule: Schedule, said: str) -> None:
+def _report(request: PersonRequest, schedule: Schedule, text: str) -> None:
     """Say what was done, or that the rule turned out to be invalid."""
     if schedule.state == Schedule.State.BROKEN:
         messages.error(request, _("“%(title)s” has stopped because its rule is invalid.") % {"title": schedule.title})
     else:
-        messages.success(request, said)
+        messages.success(request, text)
 
 
 def _refuse_another(request: PersonRequest) -> HttpResponse:

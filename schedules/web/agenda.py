@@ -1,9 +1,10 @@
 """The reminders of a day, of seven days or of a month, by days; and moving one to another day."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -14,7 +15,6 @@ from django.db.models import prefetch_related_objects
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
@@ -33,6 +33,7 @@ from schedules.firing.holidays import Holidays
 from schedules.models import Schedule
 from schedules.parts import words
 from schedules.rules import civil
+from schedules.web import typed
 from schedules.web.reminders import is_snoozed
 
 # How many entries of a day each page shows; it links to the day for the others.
@@ -46,11 +47,11 @@ class Row:
 
     entry: Entry
     state: str
-    channels: list[Channel]
-    holiday: str
-    held: str
-    is_snoozed: bool
-    is_movable: bool
+    channels: Sequence[Channel] = ()
+    holiday: str = ""
+    held: str = ""
+    is_snoozed: bool = False
+    is_movable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,31 +87,32 @@ def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     own = Schedule.objects.for_user(request.user).select_related("user", "connection").prefetch_related("channels")
     schedule = get_object_or_404(own, id=schedule_id)
     now, zone = fire.read_clock().now, request.user.zone
-    view = request.POST.get("view", "")
-    view = view if view in _SHOWN else "month"
-    on = _date(request.POST.get("on", "")) or civil.local(zone, now).date()
+    if (view := request.POST.get("view", "")) not in _SHOWN:
+        view = "month"
+    on = typed.day(request.POST.get("on", "")) or civil.local(zone, now).date()
     query: dict[str, object] = {"date": on}
     form = MoveForm(request.POST)
     if not form.is_valid():
         messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
-    else:
-        to = form.cleaned_data["date"]
-        try:
-            moving.move(schedule, to, form.cleaned_data["version"], now, request.user)
-        except moving.MoveRefused as refusal:
-            messages.error(request, str(refusal))
-        except editing.ScheduleConflict:
-            messages.error(
-                request,
-                _("Nothing was moved: “%(title)s” has changed since you opened this page. This is its current state.")
-                % {"title": schedule.title},
-            )
-        else:
-            first, last = _bounds(view, on)
-            query = {"date": on if first <= to <= last else to, "moved": schedule.id}
-            if schedule.next_fire_at is not None:
-                query["from"] = civil.local(zone, schedule.next_fire_at).date()
+    elif _try_to_move(request, schedule, form.cleaned_data, now):
+        to, (first, last) = form.cleaned_data["date"], _bounds(view, on)
+        query = {"date": on if first <= to <= last else to, "moved": schedule.id}
+        if schedule.next_fire_at is not None:
+            query["from"] = civil.local(zone, schedule.next_fire_at).date()
     return redirect(f"{reverse(f'schedules:{view}')}?{urlencode(query)}")
+
+
+def _try_to_move(request: PersonRequest, schedule: Schedule, to: dict[str, Any], now: datetime) -> bool:
+    try:
+        moving.move(schedule, to["date"], to["version"], now, request.user)
+    except moving.MoveRefused as refusal:
+        messages.error(request, str(refusal))
+        return False
+    except editing.ScheduleConflict:
+        text = _("Nothing was moved: “%(title)s” has changed since you opened this page. This is its current state.")
+        messages.error(request, text % {"title": schedule.title})
+        return False
+    return True
 
 
 @login_required
@@ -119,7 +121,7 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
     """The days of `view`: "day", "week" or "month"."""
     user, now = request.user, fire.read_clock().now
     today = civil.local(user.zone, now).date()
-    chosen = _date(request.GET.get("date", "")) or today
+    chosen = typed.day(request.GET.get("date", "")) or today
     days = Days(*_bounds(view, chosen), user.zone)
     read = _SHOWN[view] + 2
     ahead = coming(user, days, now, read)
@@ -185,19 +187,20 @@ def _rows(entries: list[Entry], user: User, now: datetime) -> dict[int, Row]:
 def _row(entry: Entry, now: datetime, arrived: set[UUID], holidays: Holidays) -> Row:
     if (schedule := entry.schedule) is None:
         state = "saved" if entry.state == "fired" and entry.notification_id not in arrived else entry.state
-        return Row(entry, state, [], "", "", False, False)
-    is_coming = not entry.state
-    holiday = holidays.of_slot(schedule, entry.at) if is_coming else None
-    rings = is_coming and holiday is None and entry.count == 1
-    wait = QuietHours.of(schedule).wait(entry.at) if rings else None
+        return Row(entry, state)
+    channels = schedule.ordered_channels()
+    if entry.state:
+        return Row(entry, entry.state, channels)
+    holiday = holidays.of_slot(schedule, entry.at)
+    wait = QuietHours.of(schedule).wait(entry.at) if holiday is None and entry.count == 1 else None
     return Row(
         entry,
-        entry.state,
-        schedule.ordered_channels(),
+        "",
+        channels,
         "" if holiday is None else words.holiday(holiday.first, holiday.last),
         "" if wait is None else wait.shown,
-        is_coming and entry.at == schedule.next_fire_at and is_snoozed(schedule, now),
-        is_coming and moving.is_movable(schedule),
+        entry.at == schedule.next_fire_at and is_snoozed(schedule, now),
+        moving.is_movable(schedule),
     )
 
 
@@ -208,11 +211,11 @@ def _arrived(notifications: Iterable[UUID]) -> set[UUID]:
 
 
 def _moved(request: PersonRequest, today: date) -> dict[str, object]:
-    """Return the notice of `?moved=<id>&from=<date>`, with the day to which it can be moved back."""
+    """The notice of `?moved=<id>&from=<date>`, with the day to which it can be moved back."""
     moved = Schedule.objects.for_user(request.user).written(request.GET.get("moved", ""))
     if moved is None or moved.next_fire_at is None:
         return {}
-    back_to = _date(request.GET.get("from", ""))
+    back_to = typed.day(request.GET.get("from", ""))
     return {
         "moved": moved,
         "moved_to": civil.local(request.user.zone, moved.next_fire_at),
@@ -234,12 +237,3 @@ def _beside(view: str, chosen: date, step: int) -> date:
         first = chosen.replace(day=1)
         return (first + 31 * _DAY if step > 0 else first - _DAY).replace(day=1)
     return chosen + step * (_DAY if view == "day" else 7 * _DAY)
-
-
-def _date(text: str) -> date | None:
-    """A date of the calendar that has pages on both sides; None for another text."""
-    try:
-        found = parse_date(text)
-    except ValueError:
-        return None
-    return found if found is not None and 1971 <= found.year <= 9990 else None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
-from uuid import UUID
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
@@ -17,6 +16,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext, ngettext_lazy
 from django.views.decorators.http import require_POST
 
+from common.admin.base import as_uuid
 from people.access.requests import PersonRequest
 from people.user_lock import with_user_lock
 from schedules.changes import bulk, editing
@@ -26,6 +26,7 @@ from schedules.inputs.list_fields import OneTagField
 from schedules.models import Schedule
 from schedules.parts import words
 from schedules.web.list_filter import ListFilter
+from schedules.web.typed import instant
 
 _DONE = {
     Action.PAUSE: ngettext_lazy("%(count)d reminder is paused.", "%(count)d reminders are paused.", "count"),
@@ -100,7 +101,7 @@ class BulkForm(forms.Form):
 @require_POST
 @with_user_lock
 def act(request: PersonRequest) -> HttpResponse:
-    back = redirect(f"{reverse('schedules:list')}?{_kept(request.GET).urlencode()}")
+    back = redirect(f"{reverse('schedules:list')}?{_filter_of(request.GET).urlencode()}")
     form = BulkForm(request.POST)
     if not form.is_valid():
         for errors in form.errors.values():
@@ -109,9 +110,9 @@ def act(request: PersonRequest) -> HttpResponse:
     action, tag = Action(form.cleaned_data["do"]), form.cleaned_data["tag"]
     mine = Schedule.objects.for_user(request.user)
     if form.cleaned_data["all"]:
-        chosen = list(ListFilter.read(request.user, request.GET).found().values_list("id", flat=True))
+        chosen = list(ListFilter.read(request.user, request.GET).rows().values_list("id", flat=True))
     else:
-        chosen = list(_ids(request.POST.getlist("chosen")))
+        chosen = list(filter(None, map(as_uuid, request.POST.getlist("chosen"))))
     done = bulk.apply(mine.filter(id__in=chosen), action, fire.read_clock().now, request.user, tag)
     if done.left_out:
         messages.warning(request, " ".join(str(_LEFT_OUT[one] % {"count": n}) for one, n in done.left_out.items()))
@@ -119,7 +120,7 @@ def act(request: PersonRequest) -> HttpResponse:
         if not done.left_out:
             messages.error(request, _("Nothing was done: choose reminders first."))
         return back
-    query = _kept(request.GET)
+    query = _filter_of(request.GET)
     query.update(_undo_query(action, done.at, tag))
     return redirect(f"{reverse('schedules:list')}?{query.urlencode()}")
 
@@ -128,17 +129,17 @@ def act(request: PersonRequest) -> HttpResponse:
 @require_POST
 @with_user_lock
 def undo(request: PersonRequest) -> HttpResponse:
-    back = redirect(f"{reverse('schedules:list')}?{_kept(request.GET).urlencode()}")
-    if (found := Undo.read(request.POST)) is None:
+    back = redirect(f"{reverse('schedules:list')}?{_filter_of(request.GET).urlencode()}")
+    if (undone := Undo.read(request.POST)) is None:
         messages.error(request, _("Nothing was undone: this page is too old."))
         return back
-    if found.action == Action.DELETE and editing.room(request.user) < found.count(request):
+    if undone.action == Action.DELETE and editing.room(request.user) < undone.count(request):
         messages.error(request, words.limit_reached())
         return back
-    count = bulk.undo(request.user, found.action, found.at, fire.read_clock().now, found.tag)
+    count = bulk.undo(request.user, undone.action, undone.at, fire.read_clock().now, undone.tag)
     if count:
-        said = ngettext("Undone for %(count)d reminder.", "Undone for %(count)d reminders.", count)
-        messages.success(request, said % {"count": count})
+        text = ngettext("Undone for %(count)d reminder.", "Undone for %(count)d reminders.", count)
+        messages.success(request, text % {"count": count})
     else:
         messages.info(request, _("Nothing was undone: these reminders have changed since."))
     return back
@@ -155,53 +156,35 @@ class Undo:
     @classmethod
     def read(cls, typed: QueryDict) -> Undo | None:
         """None for none, and for one that is unreadable."""
-        try:
-            at = datetime.fromisoformat(typed.get("at", ""))
-            found = cls(Action(typed.get("did", "")), at, typed.get("tag_done", "")[:30].replace("\0", ""))
-        except ValueError:
+        at, action = instant(typed.get("at", "")), typed.get("did", "")
+        if at is None or action not in set(Action):
             return None
-        # PostgreSQL reads no offset of 16 hours, or with parts of a second.
-        return replace(found, at=at.astimezone(UTC)) if at.tzinfo is not None and 2000 <= at.year < 9000 else None
+        return cls(Action(action), at, typed.get("tag_done", "")[:30].replace("\0", ""))
 
     def count(self, request: PersonRequest) -> int:
         return bulk.changed_by(request.user, self.action, self.at).count()
 
-    def said(self, count: int) -> str:
-        """The text about an action on so many reminders."""
-        return str(_DONE[self.action] % {"count": count, "tag": self.tag})
-
 
 def offered(request: PersonRequest) -> dict[str, Any]:
     """The context of the list: what was just done, and how to undo it; empty where nothing was."""
-    found = Undo.read(request.GET)
-    count = 0 if found is None else found.count(request)
-    if found is None or not count:
+    undo = Undo.read(request.GET)
+    if undo is None or not (count := undo.count(request)):
         return {}
-    return {"undo": found, "undo_said": found.said(count)}
+    return {"undo": undo, "undo_text": str(_DONE[undo.action] % {"count": count, "tag": undo.tag})}
 
 
 def list_with_undo(action: Action, at: datetime) -> str:
     """The address of the list that offers to undo an action on one reminder."""
-    query = QueryDict(mutable=True)
-    query.update(_undo_query(action, at, ""))
-    return f"{reverse('schedules:list')}?{query.urlencode()}"
+    return f"{reverse('schedules:list')}?{urlencode(_undo_query(action, at, ''))}"
 
 
 def _undo_query(action: Action, at: datetime, tag: str) -> dict[str, str]:
     return {"did": action.value, "at": at.isoformat()} | ({"tag_done": tag} if tag else {})
 
 
-def _kept(typed: QueryDict) -> QueryDict:
+def _filter_of(typed: QueryDict) -> QueryDict:
     """The filter and the order, without the page and what was done before."""
-    kept = typed.copy()
+    query = typed.copy()
     for name in ("page", "did", "at", "tag_done", "deleted"):
-        kept.pop(name, None)
-    return kept
-
-
-def _ids(given: list[str]) -> Iterator[UUID]:
-    for one in given:
-        try:
-            yield UUID(one)
-        except ValueError:
-            continue
+        query.pop(name, None)
+    return query

@@ -33,7 +33,6 @@ def choose(request: PersonRequest) -> HttpResponse:
 @login_required
 @require_POST
 def typed(request: PersonRequest) -> HttpResponse:
-    """Check what is typed."""
     form, schedule = _form(request)
     problems = form.job_errors()
     checked = None

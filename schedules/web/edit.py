@@ -9,12 +9,11 @@ from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError, transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_safe
 
 from common.redis.request_limiter import limit_page
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, posted
 from people.user_lock import with_user_lock
 from schedules.changes import editing
 from schedules.firing import fire
@@ -22,6 +21,7 @@ from schedules.inputs import quick_add
 from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
 from schedules.rules import civil
+from schedules.web import typed
 
 # Lines that a person can choose for a reminder that comes once.
 PRESETS = {
@@ -37,9 +37,8 @@ PRESETS = {
 def new(request: PersonRequest) -> HttpResponse:
     now = fire.read_clock().now
     reading = quick_add.read(request.GET["quick"], request.user.time_zone, now) if "quick" in request.GET else None
-    posted = request.POST if request.method == "POST" else None
     filled = reading.fields if reading else _on_day(request, now)
-    form = ReminderForm(posted, user=request.user, now=now, filled=filled)
+    form = ReminderForm(posted(request), user=request.user, now=now, filled=filled)
     made = Schedule.objects.for_user(request.user).written(request.POST.get("made_as", ""))
     if made is not None:  # the same form, sent again
         return redirect("schedules:detail", made.id)
@@ -57,10 +56,7 @@ def new(request: PersonRequest) -> HttpResponse:
 
 def _on_day(request: PersonRequest, now: datetime) -> dict[str, Any]:
     """The first values on a later day, which `?date=` names: somebody chose it in the calendar."""
-    try:
-        day = parse_date(request.GET.get("date", ""))
-    except ValueError:
-        return {}
+    day = typed.day(request.GET.get("date", ""))
     if day is None or day <= civil.local(request.user.zone, now).date():
         return {}
     return {"at": f"{day}T09:00", "days": [str(day.weekday())], "day": str(day.day), "month": str(day.month)}
@@ -70,8 +66,7 @@ def _on_day(request: PersonRequest, now: datetime) -> dict[str, Any]:
 def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     schedule = get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
     now = fire.read_clock().now
-    posted = request.POST if request.method == "POST" else None
-    form = ReminderForm(posted, user=request.user, now=now, schedule=schedule)
+    form = ReminderForm(posted(request), user=request.user, now=now, schedule=schedule)
     differences = None
     if form.is_valid() and (differences := form.reschedule(schedule, now, request.user)) is None:
         messages.success(request, _("“%(title)s” is saved.") % {"title": form.cleaned_data["title"]})

@@ -7,7 +7,6 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Prefetch
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -22,6 +21,7 @@ from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
 from schedules.parts import words
 from schedules.rules import civil
+from schedules.web import typed
 
 _SHOWN = 20
 # The states of slots whose notification ended so.
@@ -35,7 +35,7 @@ def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     own = Schedule.objects.for_user(request.user).select_related("user").prefetch_related("channels")
     schedule = get_object_or_404(own, id=schedule_id)
     now = fire.read_clock().now
-    before = _instant(request.GET.get("before", ""))
+    before = typed.instant(request.GET.get("before", ""))
     stories = history.past(schedule, civil.FIRST_INSTANT, before or civil.LAST_INSTANT, now, history.PAGE + 1)
     shown = stories[: history.PAGE]
     paired = with_notifications(request.user, shown)
@@ -59,18 +59,18 @@ def with_notifications(user: User, stories: list[ExplainedSlot]) -> list[dict[st
     batches = [story.batch_id for story in stories if story.batch_id is not None]
     deliveries = Delivery.objects.select_related("channel").order_by("channel_id")
     caused = Notification.objects.for_user(user).filter(batch_id__in=batches)
-    by_batch = {found.batch_id: found for found in caused.prefetch_related(Prefetch("deliveries", deliveries))}
+    by_batch = {one.batch_id: one for one in caused.prefetch_related(Prefetch("deliveries", deliveries))}
     paired = [(story, by_batch.get(story.batch_id) if story.batch_id else None) for story in stories]
-    return [{"story": story, "notification": said, "state": _state(story, said)} for story, said in paired]
+    return [{"story": story, "notification": cause, "state": _state(story, cause)} for story, cause in paired]
 
 
-def _state(story: ExplainedSlot, said: Notification | None) -> str:
-    """A slot that fired is not said to be sent before a message has gone out."""
-    if said is None:
+def _state(story: ExplainedSlot, notification: Notification | None) -> str:
+    """A slot that fired counts as sent once a message has gone out."""
+    if notification is None:
         return story.outcome
-    if said.outcome == Notification.Outcome.FULL and not said.arrived():
+    if notification.outcome == Notification.Outcome.FULL and not notification.arrived():
         return "saved"
-    return _UNSENT.get(said.outcome, story.outcome)
+    return _UNSENT.get(notification.outcome, story.outcome)
 
 
 def _changes(schedule: Schedule) -> list[dict[str, object]]:
@@ -95,14 +95,3 @@ def _old_rule(event: ScheduleEvent) -> str:
         return ""
     timetable = timetable_of(event.detail["was"])
     return _("an invalid rule") if timetable is None else timetable.rule.describe()
-
-
-def _instant(text: str) -> datetime | None:
-    """Parse an aware instant from the URL; None if it is not one."""
-    try:
-        found = parse_datetime(text)
-    except ValueError:
-        return None
-    if found is None or found.tzinfo is None or not civil.FIRST <= found.replace(tzinfo=None) < civil.LAST:
-        return None
-    return found

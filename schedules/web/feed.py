@@ -31,7 +31,6 @@ def page(request: PersonRequest) -> HttpResponse:
 @login_required
 @require_POST
 def make(request: PersonRequest) -> HttpResponse:
-    """Make an address, or replace it."""
     is_new = feed.of(request.user) is None
     feed.make(request.user)
     if is_new:

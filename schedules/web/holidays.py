@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, posted
 from people.user_lock import with_user_lock
 from schedules.firing import fire, holidays
 from schedules.inputs.holiday_form import HolidayForm
@@ -31,8 +31,7 @@ View = Callable[Concatenate[PersonRequest, ...], HttpResponse]
 def collection(request: PersonRequest) -> HttpResponse:
     """All that come, the last ones that are over, and the form for another one."""
     now, today = fire.read_clock().now, timezone.localdate(timezone=request.user.zone)
-    posted = request.POST if request.method == "POST" else None
-    form = HolidayForm(posted, user=request.user, today=today)
+    form = HolidayForm(posted(request), user=request.user, today=today)
     if form.is_valid():
         form.save()
         messages.success(request, _("The holiday is saved."))
@@ -45,7 +44,7 @@ def collection(request: PersonRequest) -> HttpResponse:
         "form": form,
         "coming": [(one, span.begins <= now) for one, span in listed if span.ends > now],
         "over": [one for one, span in listed if span.ends <= now] + over,
-        "deleted": request.session.pop(_DELETED, None) if posted is None else None,
+        "deleted": request.session.pop(_DELETED, None) if request.method != "POST" else None,
     }
     return render(request, "schedules/holidays.html", context)
 
@@ -66,8 +65,7 @@ def _of_own(act: Callable[[PersonRequest, Holiday], HttpResponse | None]) -> Vie
 @_of_own
 def edit(request: PersonRequest, holiday: Holiday) -> HttpResponse | None:
     today = timezone.localdate(timezone=request.user.zone)
-    posted = request.POST if request.method == "POST" else None
-    form = HolidayForm(posted, user=request.user, today=today, holiday=holiday)
+    form = HolidayForm(posted(request), user=request.user, today=today, holiday=holiday)
     if form.is_valid():
         form.save()
         messages.success(request, _("The holiday is saved."))

@@ -71,16 +71,16 @@ class ListFilter:
     def sorts(self) -> list[tuple[str, Any]]:
         return [(name, label) for name, (label, _) in _ORDERS.items()]
 
-    def found(self) -> QuerySet[Schedule]:
+    def rows(self) -> QuerySet[Schedule]:
         """The reminders in no order."""
-        found: QuerySet[Schedule] = Schedule.objects.for_user(self.user)
+        rows: QuerySet[Schedule] = Schedule.objects.for_user(self.user)
         if self.search:
-            found = found.filter(Q(title__icontains=self.search) | Q(body__icontains=self.search))
+            rows = rows.filter(Q(title__icontains=self.search) | Q(body__icontains=self.search))
         if self.tag:
-            found = found.filter(tags.has(self.tag, self._spellings))
+            rows = rows.filter(tags.has(self.tag, self._spellings))
         if self.state == ATTENTION:
-            return found.filter(reach.needs_attention(self.user.pk))
-        return found.filter(state=self.state) if self.state else found.exclude(state=_ARCHIVED)
+            return rows.filter(reach.needs_attention(self.user.pk))
+        return rows.filter(state=self.state) if self.state else rows.exclude(state=_ARCHIVED)
 
     def in_order(self) -> QuerySet[Schedule]:
-        return self.found().order_by(*_ORDERS[self.sort][1])
+        return self.rows().order_by(*_ORDERS[self.sort][1])

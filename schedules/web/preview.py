@@ -47,7 +47,14 @@ def _preview(request: PersonRequest) -> HttpResponse:
     coming: list[Coming] = []
     changes: Changes | None = None
     try:
-        silent = _silent(request, form.now)
+        silent = forecast.silent_for(
+            request.user,
+            form.now,
+            tags=tags.without_repeats(form.data.get("tags", "").split(",")),
+            urgent="urgent" in form.data,
+            audience=form.data.get("audience", ""),
+            job_kind=form.data.get("job_kind", ""),
+        )
         coming = form.upcoming(_SHOWN, silent, schedule)
         changes = None if schedule is None else _changes(schedule, form, silent)
     except InvalidRule as error:
@@ -55,25 +62,13 @@ def _preview(request: PersonRequest) -> HttpResponse:
     notes = _notes(request, coming)
     context = {
         "form": form,
-        "upcoming": [{"slot": slot, "note": words.notes(_note(form, slot), notes.get(slot, ""))} for slot, _ in coming],
+        "upcoming": [{"slot": slot, "note": _note(form, slot, notes)} for slot, _ in coming],
         "changes": changes,
         "people": form.people(),
         "fields": _errors_to_show(form),
         "reading": _reading(request, form, coming),
     }
     return render(request, "schedules/_preview.html", context)
-
-
-def _silent(request: PersonRequest, now: datetime) -> Silent:
-    typed = request.POST
-    return forecast.silent_for(
-        request.user,
-        now,
-        tags=tags.without_repeats(typed.get("tags", "").split(",")),
-        urgent="urgent" in typed,
-        audience=typed.get("audience", ""),
-        job_kind=typed.get("job_kind", ""),
-    )
 
 
 def _notes(request: PersonRequest, coming: list[Coming]) -> dict[datetime, str]:
@@ -88,15 +83,14 @@ def _reading(request: PersonRequest, form: AudienceForm, coming: list[Coming]) -
     typed = request.POST
     if not typed.get("title", "").strip():
         return None
-    there = _chosen(request)
     zone = form.timetable.rule.timezone if form.timetable and coming else request.user.zone.key
     slot = coming[0].slot if coming else form.now
     # What is longer than a reminder may be is left off.
     title, body = typed["title"][: text.MAX_SUBJECT], typed.get("body", "")[: text.MAX_BODY]
     job = kinds.find(typed.get("job_kind", ""))
     more = {} if job is None else job.examples()
-    said = text.compose(title, body, name=request.user.get_short_name(), slot=slot, time_zone=zone, more=more)
-    return text_preview.read(request.user, said, there, slot)
+    message = text.compose(title, body, name=request.user.get_short_name(), slot=slot, time_zone=zone, more=more)
+    return text_preview.read(request.user, message, _chosen(request), slot)
 
 
 def _chosen(request: PersonRequest) -> list[Channel]:
@@ -109,8 +103,9 @@ def edited(request: PersonRequest) -> Schedule | None:
     return Schedule.objects.for_user(request.user).written(request.GET.get("of", ""))
 
 
-def _note(form: AudienceForm, slot: datetime) -> str:
-    return "" if form.timetable is None else words.clock_note(form.timetable, slot, form.work)
+def _note(form: AudienceForm, slot: datetime, notes: dict[datetime, str]) -> str:
+    clock = "" if form.timetable is None else words.clock_note(form.timetable, slot, form.work)
+    return words.notes(clock, notes.get(slot, ""))
 
 
 def _changes(schedule: Schedule, form: AudienceForm, silent: Silent) -> Changes | None:
@@ -138,13 +133,10 @@ def _errors_to_show(form: AudienceForm) -> dict[str, str]:
     the request for that.
     """
     shown = [name for name in form.fields if name != "confirmed" and (form.data.get(name) or name == "time_zone")]
-    if (
-        form.data.get("confirmed") == form.data.get("audience")
-        and "audience" in shown
-        and not form.errors.get("audience")
-    ):
-        shown.remove("audience")
-    return {name: " ".join(map(str, form.errors.get(name, []))) for name in shown}
+    errors = {name: " ".join(map(str, form.errors.get(name, []))) for name in shown}
+    if form.data.get("confirmed") == form.data.get("audience") and not errors.get("audience"):
+        errors.pop("audience", None)
+    return errors
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ _COMING = 5
 def reminder_list(request: PersonRequest) -> HttpResponse:
     shown = ListFilter.read(request.user, request.GET)
     rows = shown.in_order().select_related("user").prefetch_related("channels")
-    counts = shown.found().aggregate(all=Count("pk"), finished=Count("pk", filter=Q(state=Schedule.State.FINISHED)))
+    counts = shown.rows().aggregate(all=Count("pk"), finished=Count("pk", filter=Q(state=Schedule.State.FINISHED)))
     paginator = Paginator(rows, PAGE)
     paginator.count = counts["all"]
     page = paginator.get_page(request.GET.get("page"))
@@ -58,10 +58,7 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
         "page": page,
         "rows": [_row(schedule, troubles.get(schedule.id), checks.get(schedule.id), holidays) for schedule in page],
         "shown": shown,
-        "search": shown.search,
-        "state": shown.state,
         "states": [(ATTENTION, _("needs attention")), *Schedule.State.choices],
-        "narrowed": shown.is_narrow,
         "finished": counts["finished"],
         "holidays": holidays,
         "deleted": _just_deleted(request),
@@ -78,7 +75,6 @@ def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 
 def detail_page(request: PersonRequest, schedule: Schedule, checked: Checked | None = None) -> HttpResponse:
-    """`checked` is what “Check now” found."""
     now = fire.read_clock().now
     context = {
         "schedule": schedule,

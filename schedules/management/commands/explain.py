@@ -3,11 +3,11 @@
 from argparse import ArgumentParser
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.core.management.base import BaseCommand, CommandError
 
+from common import zones
 from common.texts.state_words import state_word
 from common.times import durations
 from schedules.explain import history
@@ -15,7 +15,7 @@ from schedules.explain.causes import Cause
 from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire
 from schedules.models import Schedule
-from schedules.rules import InvalidRule, civil
+from schedules.rules import civil
 
 _DAYS = 7
 
@@ -30,53 +30,42 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, schedule: str, since: str | None, **options: Any) -> None:
-        found = _schedule(schedule)
-        zone, now = _zone(found), fire.read_clock().now
+        explained = _schedule(schedule)
+        zone, now = zones.read(explained.time_zone), fire.read_clock().now
         begin = now - timedelta(days=_DAYS) if since is None else _instant(since, zone)
-        self.stdout.write(f"{found.title}: {found.when}")
-        clock = "each reader’s clock" if found.local_time else zone.key
-        self.stdout.write(f"It is {found.state}. Times are those of {clock}.\n\n")
-        for slot in _all(found, begin, now):
+        self.stdout.write(f"{explained.title}: {explained.when}")
+        clock = "each reader’s clock" if explained.local_time else zone.key
+        self.stdout.write(f"It is {explained.state}. Times are those of {clock}.\n\n")
+        for slot in _all(explained, begin, now):
             self._write(slot, zone)
-        coming = history.coming(found, now)
+        coming = history.coming(explained, now)
         self.stdout.write("\nTo come:" if coming else "\nNothing is to come.")
         for slot in coming:
             self._write(slot, zone)
 
     def _write(self, slot: ExplainedSlot, zone: ZoneInfo) -> None:
         late = "" if slot.late is None or slot.late < history.PUNCTUAL else f", {durations.said(slot.late)} late"
-        said = [_sentence(cause, zone) for cause in slot.causes] + [f"{slot.note}."] * bool(slot.note)
+        sentences = [_sentence(cause, zone) for cause in slot.causes] + [f"{slot.note}."] * bool(slot.note)
         if slot.check is not None:
             at = "" if slot.check.at is None else f" {_local(slot.check.at, zone)}."
-            said.insert(0, f"{slot.check.text}{at}")
+            sentences.insert(0, f"{slot.check.text}{at}")
         line = f"{_local(slot.slot, zone)}  {state_word(slot.outcome)}{late}"
-        self.stdout.write("  ".join([line, " ".join(said)]).rstrip())
+        self.stdout.write("  ".join([line, " ".join(sentences)]).rstrip())
 
 
-def _schedule(written: str) -> Schedule:
+def _schedule(text: str) -> Schedule:
+    schedule = Schedule.objects.written(text)
+    if schedule is None:
+        raise CommandError(f"There is no schedule “{text[:60]}”. Copy its id from the address of its page.")
+    return schedule
+
+
+def _instant(text: str, zone: ZoneInfo) -> datetime:
     try:
-        return Schedule.objects.get(id=UUID(written))
-    except (ValueError, Schedule.DoesNotExist):
-        raise CommandError(
-            f"There is no schedule “{written[:60]}”. Copy its id from the address of its page."
-        ) from None
-
-
-def _zone(schedule: Schedule) -> ZoneInfo:
-    try:
-        return civil.zone(schedule.time_zone)
-    except InvalidRule:
-        return ZoneInfo("UTC")
-
-
-def _instant(written: str, zone: ZoneInfo) -> datetime:
-    try:
-        read = datetime.fromisoformat(written)
+        instant = datetime.fromisoformat(text)
     except ValueError:
-        raise CommandError(
-            f"“{written[:60]}” is not a date. Write one such as 2026-03-29, or 2026-03-29T09:00."
-        ) from None
-    return read if read.tzinfo else read.replace(tzinfo=zone)
+        raise CommandError(f"“{text[:60]}” is not a date. Write one such as 2026-03-29, or 2026-03-29T09:00.") from None
+    return instant if instant.tzinfo else instant.replace(tzinfo=zone)
 
 
 def _all(schedule: Schedule, since: datetime, now: datetime) -> list[ExplainedSlot]:

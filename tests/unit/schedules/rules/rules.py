@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -18,7 +19,7 @@ Draw = Any
 
 
 def upcoming(rule: Rule, after: datetime, count: int, ends: datetime | None = None) -> list[datetime]:
-    return Slots(Timetable(rule, ends=ends)).upcoming(after, count)
+    return list(islice(Slots(Timetable(rule, ends=ends)).after(after), count))
 
 
 _BYDAY = ["SU", "MO", "TU", "WE", "TH", "FR", "SA"]
