@@ -180,7 +180,7 @@ def _effect(effect: Effect) -> dict[str, Any]:
         effect,
         rule_name=effect.rule.name,
         reason=reason_of(effect),
-        notification_id=effect.told_in,
+        notification_id=effect.notified_in,
         digest=effect.digest and _digest(effect.digest),
     )
 

@@ -318,7 +318,7 @@ def preview_rule(request: ApiRequest, body: PreviewBody) -> HttpResponse:
     rule, channels = described(body.rule, user, place="rule.")
     conditions = [Condition(**one) for one in rule.conditions]
     found = preview.outcome(rule.type_pattern, rule.source, conditions, rule.title, rule.body, _envelope(body, user))
-    reading = text_preview.read(user, found.said, channels, None)
+    reading = text_preview.read(user, found.text, channels, None)
     return answer(
         fields_of(
             RulePreview,

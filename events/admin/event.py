@@ -25,7 +25,7 @@ class EffectInline(ReadOnlyInline):
     related = ("rule", "digest")
 
     why = columns.column(_("reason"), "reason")
-    notification = columns.column(_("notification"), "told_in", to_notification)
+    notification = columns.column(_("notification"), "notified_in", to_notification)
 
     @admin.display(description=_("rule"))
     def by_rule(self, effect: Effect) -> SafeString:

@@ -45,11 +45,11 @@ class InboundRequestAdmin(ReadOnlyAdmin):
     why = columns.column(_("reason"), "reason", columns.short)
 
     @admin.display(description=_("address"))
-    def to_address(self, kept: InboundRequest) -> SafeString:
-        return columns.to_row("events.inboundaddress", kept.address_id, kept.address.label)
+    def to_address(self, request: InboundRequest) -> SafeString:
+        return columns.to_row("events.inboundaddress", request.address_id, request.address.label)
 
     @admin.display(description=_("events"))
-    def events(self, kept: InboundRequest) -> SafeString:
+    def events(self, request: InboundRequest) -> SafeString:
         """They begin chains of their own, so each has its trace."""
-        links = ((columns.to_page("events:trace", key, correlation_id=key),) for key in kept.event_keys)
+        links = ((columns.to_page("events:trace", key, correlation_id=key),) for key in request.event_keys)
         return format_html_join("", "<div>{}</div>", links) or SafeString(columns.NONE)

@@ -22,6 +22,7 @@ from events.models import Effect, Rule
 from events.rules import changes, words
 from jobs.admin.owned import to_notification
 from notifications.admin import cells
+from people.access.requests import posted
 from people.admin.user import OwnedAdmin, to_person
 
 _NEWEST = 100
@@ -77,7 +78,7 @@ class RuleAdmin(OwnedAdmin):
         rule = get_object_or_404(Rule.objects.select_related("user"), id=as_uuid(object_id))
         if not rights.may_act_on(request, rule, self.owner):
             raise PermissionDenied
-        form = RuleForm(request.POST if request.method == "POST" else None, user=rule.user, rule=rule)
+        form = RuleForm(posted(request), user=rule.user, rule=rule)
         context: dict[str, Any] = {"form": form, "title": _("Edit rule"), "owner": rule.user, "rule": rule}
         page = redirect("admin:events_rule_change", rule.pk)
         if rule.deleted_at is None and not form.change_rows(request.POST) and form.is_valid():
@@ -103,16 +104,16 @@ class RuleAdmin(OwnedAdmin):
 
     def _switch(self, request: HttpRequest, queryset: QuerySet[Any], enabled: bool) -> None:
         chosen = list(queryset.values_list("pk", flat=True))
-        there = Rule.objects.filter(id__in=chosen, enabled=not enabled, deleted_at=None)
-        changed = list(there.values_list("id", flat=True))
+        to_change = Rule.objects.filter(id__in=chosen, enabled=not enabled, deleted_at=None)
+        changed = list(to_change.values_list("id", flat=True))
         for key in changed:
             with transaction.atomic():
                 self.log_many(request, [changes.switch(key, enabled)], "Switched on." if enabled else "Switched off.")
         if enabled:
-            told, skipped = _("%(count)s switched on."), _("%(count)s skipped: already on, or deleted.")
+            done, skipped = _("%(count)s switched on."), _("%(count)s skipped: already on, or deleted.")
         else:
-            told, skipped = _("%(count)s switched off."), _("%(count)s skipped: already off, or deleted.")
-        self.tell_changed(request, len(chosen), len(changed), told, skipped)
+            done, skipped = _("%(count)s switched off."), _("%(count)s skipped: already off, or deleted.")
+        self.tell_changed(request, len(chosen), len(changed), done, skipped)
 
     name_short = columns.column(gettext_lazy("name"), "name", columns.short)
     person = columns.column(gettext_lazy("owner"), "user", to_person)

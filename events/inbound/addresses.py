@@ -38,16 +38,16 @@ def create(user: User, form: InboundForm) -> InboundAddress:
 
 def change(address: InboundAddress, form: InboundForm) -> None:
     """From a valid form; an empty secret stays as it is where the scheme does."""
-    held = _held(address)
-    secret = form.cleaned_data["secret"] or (held["secret"] if form.cleaned_data["scheme"] == address.scheme else "")
+    stored = _secrets(address)
+    secret = form.cleaned_data["secret"] or (stored["secret"] if form.cleaned_data["scheme"] == address.scheme else "")
     _take(address, form)
-    _seal(address, held["token"], secret)
+    _seal(address, stored["token"], secret)
     address.save()
 
 
 def replace(address: InboundAddress) -> None:
     """Give it a new secret part; what is posted to the old one gets 404."""
-    _seal(address, secrets.token_hex(24), _held(address)["secret"])
+    _seal(address, secrets.token_hex(24), _secrets(address)["secret"])
     address.save()
 
 
@@ -67,7 +67,7 @@ def _seal(address: InboundAddress, token: str, secret: str) -> None:
     address.sealed_secrets = encryption.seal_secrets({"token": token, "secret": secret}, address.id)
 
 
-def _held(address: InboundAddress) -> dict[str, str]:
+def _secrets(address: InboundAddress) -> dict[str, str]:
     """Its secrets; where they cannot be read, a new address without a secret, which its owner enters again."""
     try:
         return address.secrets()

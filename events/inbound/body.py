@@ -40,16 +40,7 @@ def text_of(headers: Mapping[str, str], body: bytes) -> str:
     What is valid UTF-8 is UTF-8, whatever it claims to be: hardly any text in another charset is. The bytes of a form's
     files become lone surrogates where they are no UTF-8.
     """
-    charset: str = json.detect_encoding(body)
-    if charset == "utf-8":
-        declared = _XML_CHARSET.match(body)
-        charset = _content_type(headers)[1].get("charset") or (declared[1].decode() if declared else charset)
-    try:
-        charset = codecs.lookup(charset.replace("-sig", "")).name
-    except (LookupError, ValueError):
-        charset = f"{charset[:40]} "
-    if not _CHARSET.fullmatch(charset):
-        raise Bad(_("The charset %(name)s is not known. Send UTF-8.") % {"name": charset.strip()})
+    charset = _charset(headers, body)
     if b"\0" not in body:
         with suppress(UnicodeDecodeError):
             return body.decode("utf-8-sig")
@@ -61,8 +52,20 @@ def text_of(headers: Mapping[str, str], body: bytes) -> str:
     try:
         return body.decode(charset).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        said = _("Byte %(number)s is not valid %(charset)s.")
-        raise Bad(said % {"number": error.start, "charset": charset.upper()}) from None
+        problem = _("Byte %(number)s is not valid %(charset)s.")
+        raise Bad(problem % {"number": error.start, "charset": charset.upper()}) from None
+
+
+def _charset(headers: Mapping[str, str], body: bytes) -> str:
+    charset: str = json.detect_encoding(body)
+    if charset == "utf-8":
+        declared = _XML_CHARSET.match(body)
+        charset = _content_type(headers)[1].get("charset") or (declared[1].decode() if declared else charset)
+    with suppress(LookupError, ValueError):
+        name = codecs.lookup(charset.replace("-sig", "")).name
+        if _CHARSET.fullmatch(name):
+            return name
+    raise Bad(_("The charset %(name)s is not known. Send UTF-8.") % {"name": charset[:40].strip()})
 
 
 def read(headers: Mapping[str, str], text: str) -> Any:
@@ -117,23 +120,23 @@ def _multipart(parameters: Mapping[str, str], text: str) -> Any:
 
 def _fields(pairs: Iterable[tuple[str, Any]]) -> Any:
     """The fields by name, several of one name as a list; where GitHub posts JSON as a field, that."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, value in pairs:
-        _add(found, name, value)
-    if found.keys() == {"payload"} and str(found["payload"]).lstrip().startswith(("{", "[")):
-        return strict_json.read(found["payload"].encode())
-    if not found:
+        _add(fields, name, value)
+    if fields.keys() == {"payload"} and str(fields["payload"]).lstrip().startswith(("{", "[")):
+        return strict_json.read(fields["payload"].encode())
+    if not fields:
         raise Bad(_("This form has no fields."))
-    return strict_json.check(found)
+    return strict_json.check(fields)
 
 
-def _add(found: dict[str, Any], name: str, value: Any) -> None:
-    if name not in found:
-        found[name] = value
-    elif isinstance(found[name], list):
-        found[name].append(value)
+def _add(fields: dict[str, Any], name: str, value: Any) -> None:
+    if name not in fields:
+        fields[name] = value
+    elif isinstance(fields[name], list):
+        fields[name].append(value)
     else:
-        found[name] = [found[name], value]
+        fields[name] = [fields[name], value]
 
 
 def _xml(text: str) -> Any:
@@ -157,10 +160,10 @@ def _xml(text: str) -> Any:
 
     def end(name: str) -> None:
         element, written = stack.pop()
-        said = "".join(written).strip()
-        if element and said:
-            element["#text"] = said
-        _add(stack[-1][0], _local(name), element or said)
+        content = "".join(written).strip()
+        if element and content:
+            element["#text"] = content
+        _add(stack[-1][0], _local(name), element or content)
 
     def refuse(*_arguments: Any) -> None:
         raise Bad(_("XML with a document type (DOCTYPE) is not read."))
@@ -168,7 +171,7 @@ def _xml(text: str) -> Any:
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.CharacterDataHandler = lambda said: stack[-1][1].append(said)
+    parser.CharacterDataHandler = lambda content: stack[-1][1].append(content)
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(text.strip(), True)

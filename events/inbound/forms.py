@@ -96,21 +96,10 @@ class InboundForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         scheme, secret = cleaned.get("scheme"), cleaned.get("secret", "")
-        if scheme not in ("none", None, self._scheme) and not secret:
+        if secret and scheme and (problem := _problem(scheme, secret)):
+            self.add_error("secret", problem)
+        elif not secret and scheme not in ("none", None, self._scheme):
             self.add_error("secret", _("Enter the secret that the sender signs with."))
-        if scheme == "none" and secret:
-            self.add_error(
-                "secret", _("Without a signature there is no secret. Choose a signature, or leave this empty.")
-            )
-        if scheme == "standard" and secret:
-            try:
-                schemes.standard_key(secret)
-            except ValueError as error:
-                self.add_error("secret", str(error))
-                return cleaned
-        if scheme in schemes.SCHEMES and secret and not schemes.is_enough(scheme, secret):
-            said = _("This secret is too short. Have the sender sign with one of at least %(least)s characters.")
-            self.add_error("secret", said % {"least": schemes.SHORTEST_KEY})
         return cleaned
 
     def options(self) -> dict[str, str]:
@@ -130,6 +119,21 @@ class InboundForm(forms.Form):
             (_("HMAC in a header"), [self[f"signature_{name}"] for name in _OPTIONS]),
             (_("What becomes of a request"), [self[f"event_{name}"] for name in _FIELDS]),
         ]
+
+
+def _problem(scheme: str, secret: str) -> str:
+    """Why a secret does not go with a scheme; "" if it does."""
+    if scheme == "none":
+        return _("Without a signature there is no secret. Choose a signature, or leave this empty.")
+    try:
+        if scheme == "standard":
+            schemes.standard_key(secret)
+    except ValueError as error:
+        return str(error)
+    if schemes.is_enough(scheme, secret):
+        return ""
+    text = _("This secret is too short. Have the sender sign with one of at least %(least)s characters.")
+    return text % {"least": schemes.SHORTEST_KEY}
 
 
 class SampleForm(forms.Form):

@@ -34,10 +34,10 @@ from notifications.net import chain
 from work.broker.wakes import Wake, publish_after_commit
 from work.reasons import NO_REASON, Reason
 
-KEPT = 50
+MOST_REQUESTS = 50
 """Requests of each address."""
 
-KEPT_BYTES = 1024 * 1024
+MOST_BYTES = 1024 * 1024
 """Of their bodies."""
 MOST_ALERTS = 100
 """Alerts of one request."""
@@ -57,13 +57,12 @@ _LONGEST_HEADER = 1_000
 class InboundAnswer:
     """`status` is that of HTTP; `keys` are those of the events; `reason` says why none, or what was not understood.
 
-    `left_out`: so many alerts are no events. `wait`: seconds after which it may be tried again.
+    `wait`: seconds after which it may be tried again.
     """
 
     status: int
     keys: list[UUID] = field(default_factory=list)
     reason: Reason = NO_REASON
-    left_out: int = 0
     wait: int = 0
 
 
@@ -93,9 +92,10 @@ def receive(address: InboundAddress, headers: Mapping[str, str], raw: bytes, now
     return _store(address, request.headers, written, answer, envelopes)
 
 
-def replay(address: InboundAddress, kept: InboundRequest) -> InboundAnswer:
-    """Make new events of a request that was kept, whatever became of it: its owner vouches for it."""
-    return _store(address, kept.headers, kept.body, *_understand(address, kept.headers, kept.body, str(uuid7())))
+def replay(address: InboundAddress, request: InboundRequest) -> InboundAnswer:
+    """Make new events of a stored request, whatever became of it: its owner vouches for it."""
+    understood = _understand(address, request.headers, request.body, str(uuid7()))
+    return _store(address, request.headers, request.body, *understood)
 
 
 def _verify(address: InboundAddress, request: schemes.Request) -> tuple[str, InboundAnswer | None]:
@@ -133,32 +133,37 @@ def _understand(
         envelopes.append(Envelope(type=type, data=data, source=address.label, key=uuid5(address.id, one + identity)))
     if (left_out := len(given["alerts"]) - len(envelopes)) > 0:
         reason = Reason(EventCode.TOO_MANY_ALERTS, left_out=left_out, most=MOST_ALERTS)
-    return InboundAnswer(202, [one.key for one in envelopes], reason, left_out), envelopes
+    return InboundAnswer(202, [one.key for one in envelopes], reason), envelopes
 
 
 def event_of(
     address: InboundAddress, headers: Mapping[str, str], given: Any, identity: str = ""
 ) -> tuple[Envelope, Reason]:
     """The event that a request becomes, and why an expression was not used, if so."""
-    document = {"headers": dict(headers), "body": given}
-    found: dict[str, Any] = {}
+    fields, reason = _fields(address, {"headers": dict(headers), "body": given})
+    data, too_large = _fitting(fields.get("data") or (given if isinstance(given, dict) else {"body": given}))
+    same = identity or fields.get("id")
+    envelope = Envelope(
+        type=fields.get("type") or _default_type(address, headers, given),
+        data=data,
+        source=fields.get("source") or address.label,
+        key=uuid5(address.id, same) if same else uuid7(),
+        occurred_at=fields.get("time"),
+    )
+    return envelope, too_large or reason
+
+
+def _fields(address: InboundAddress, document: Mapping[str, Any]) -> tuple[dict[str, Any], Reason]:
+    """The values of the address' expressions, and why one was not used, if so."""
+    values: dict[str, Any] = {}
     reason, budget = NO_REASON, Budget()
     for name, expression in address.fields.items():
         try:
-            found[name] = _READ[name](strict_json.check(expressions.find(expression, document, budget)))
+            values[name] = _READ[name](strict_json.check(expressions.find(expression, document, budget)))
         except Exception as error:  # whatever an expression does, the request is not lost
             problem = str(error) if isinstance(error, ValueError) else type(error).__name__
             reason = Reason(EventCode.UNMAPPED, field=name, problem=problem)
-    data, too_large = _fitting(found.get("data") or (given if isinstance(given, dict) else {"body": given}))
-    same = identity or found.get("id") or ""
-    envelope = Envelope(
-        type=found.get("type") or _default_type(address, headers, given),
-        data=data,
-        source=found.get("source") or address.label,
-        key=uuid5(address.id, same) if same else uuid7(),
-        occurred_at=found.get("time"),
-    )
-    return envelope, too_large or reason
+    return values, reason
 
 
 def _fitting(data: dict[str, Any]) -> tuple[dict[str, Any], Reason | None]:
@@ -171,13 +176,13 @@ def _fitting(data: dict[str, Any]) -> tuple[dict[str, Any], Reason | None]:
 
 def _default_type(address: InboundAddress, headers: Mapping[str, str], body: Any) -> str:
     """The sender's own word for what happened, else the address' label."""
-    said = ""
+    type = ""
     if address.scheme == "github":
-        said = f"github.{headers.get('x-github-event', '')}"
+        type = f"github.{headers.get('x-github-event', '')}"
     elif address.scheme in ("stripe", "standard") and isinstance(body, dict):
-        said = f"{'stripe.' * (address.scheme == 'stripe')}{body.get('type')}"
+        type = f"{'stripe.' * (address.scheme == 'stripe')}{body.get('type')}"
     try:
-        return _type(said)
+        return _type(type)
     except ValueError:
         word = re.sub("[^a-z0-9]+", "-", address.label.lower(), flags=re.ASCII).strip("-")[:60] or "webhook"
         return f"{word}.received"
@@ -207,16 +212,16 @@ def _time(value: Any) -> datetime | None:
     problem = ValueError(f"“{matching.shown(value, 60)}” is not an instant, such as 2026-03-15T14:00:00Z or seconds.")
     try:
         if isinstance(value, str):
-            found = datetime.fromisoformat(value)
+            instant = datetime.fromisoformat(value)
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            found = datetime.fromtimestamp(value, UTC)
+            instant = datetime.fromtimestamp(value, UTC)
         else:
             raise problem
     except (ValueError, OverflowError, OSError):
         raise problem from None
-    if found.tzinfo is None or not 1970 <= found.year < 9000:
+    if instant.tzinfo is None or not 1970 <= instant.year < 9000:
         raise problem
-    return found.astimezone(UTC)  # PostgreSQL reads no offset of 16 hours, or with parts of a second
+    return instant.astimezone(UTC)  # PostgreSQL reads no offset of 16 hours, or with parts of a second
 
 
 _READ: dict[str, Any] = {"type": _type, "source": _text, "data": _data, "time": _time, "id": _text}
@@ -227,7 +232,7 @@ DELETE FROM events_inboundrequest WHERE id IN (
     SELECT id FROM (
         SELECT id, row_number() OVER newest AS number, sum(octet_length(body)) OVER newest AS bytes
           FROM events_inboundrequest WHERE address_id = %(address)s WINDOW newest AS (ORDER BY id DESC)
-    ) kept WHERE number > %(kept)s OR (number > 1 AND bytes > %(bytes)s)
+    ) newest WHERE number > %(requests)s OR (number > 1 AND bytes > %(bytes)s)
 )
 """
 
@@ -247,11 +252,11 @@ def _written(
 ) -> InboundAnswer:
     ledger.record(address.user_id, envelopes)
     named = " ".join(address.fields.values()).lower()
-    kept = [name for name in headers if name in _HEADERS or (name in named and not _LIKE_A_SECRET.search(name))]
+    safe = [name for name in headers if name in _HEADERS or (name in named and not _LIKE_A_SECRET.search(name))]
     InboundRequest.objects.create(
         address=address,
         status=answer.status,
-        headers={name: _plain(headers[name])[:_LONGEST_HEADER] for name in kept},
+        headers={name: _plain(headers[name])[:_LONGEST_HEADER] for name in safe},
         body=_plain(text),
         event_keys=[str(key) for key in answer.keys],
         reason_code=answer.reason.code,
@@ -259,7 +264,7 @@ def _written(
             name: _plain(value) if isinstance(value, str) else value for name, value in answer.reason.params.items()
         },
     )
-    change(_TRIM, {"address": address.id, "kept": KEPT, "bytes": KEPT_BYTES})
+    change(_TRIM, {"address": address.id, "requests": MOST_REQUESTS, "bytes": MOST_BYTES})
     if answer.status == 503:
         publish_after_commit(_notice(address, answer))
     return answer

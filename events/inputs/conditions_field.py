@@ -84,8 +84,8 @@ def _problems(field: str, operator: str, value: str) -> Iterator[tuple[str, str,
     if operator not in OPERATORS:
         yield "operator", "invalid_choice", _("Choose one of: %(operators)s.") % {"operators": ", ".join(OPERATORS)}
     if len(value) > LONGEST_VALUE:
-        said = _("This value is %(count)s characters long; at most %(longest_value)s fit.")
-        yield "value", "max_length", said % {"count": len(value), "longest_value": LONGEST_VALUE}
+        text = _("This value is %(count)s characters long; at most %(longest_value)s fit.")
+        yield "value", "max_length", text % {"count": len(value), "longest_value": LONGEST_VALUE}
     elif operator in ("above", "below") and not _is_number(value):
         yield "value", "not_a_number", _("Enter a number, such as 100.")
     elif operator == "contains" and not value:

@@ -37,6 +37,19 @@ _PATTERN = gettext_lazy(
 )
 _TOO_LONG = gettext_lazy("This is %(show_value)d characters long; at most %(limit_value)d fit.")
 _PLACED = 5
+_LIMIT = gettext_lazy("A limit needs a number and a time. Enter both, or neither.")
+_DIGEST = gettext_lazy("This needs “Gather for” or “Gather until”. Fill one in, or leave this empty.")
+_STEPS = gettext_lazy("This needs steps that follow. Enter some, or leave this empty.")
+_END = gettext_lazy("This needs the event that ends the steps. Enter its type, or leave this empty.")
+# A field, the fields of which it needs one, where the error is shown, its code and its text.
+_NEEDS = (
+    ("throttle_count", ("throttle_seconds",), "throttle_seconds", "throttle_incomplete", _LIMIT),
+    ("throttle_seconds", ("throttle_count",), "throttle_count", "throttle_incomplete", _LIMIT),
+    ("digest_count", ("digest_seconds", "digest_at"), "digest_count", "digest_required", _DIGEST),
+    ("digest_key", ("digest_seconds", "digest_at"), "digest_key", "digest_required", _DIGEST),
+    ("series_ends_on", ("series",), "series_ends_on", "series_required", _STEPS),
+    ("series_key", ("series_ends_on",), "series_key", "series_end_required", _END),
+)
 
 
 def _check_steps(written: str) -> None:
@@ -175,35 +188,26 @@ class RuleForm(EditForm, ChannelsForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if self.is_new and self._rules >= settings.MOST_RULES:
-            refuse(self, None, "limit_reached", words.limit_reached())
-        for name, other in (("throttle_count", "throttle_seconds"), ("throttle_seconds", "throttle_count")):
-            if cleaned.get(name) and other in cleaned and cleaned[other] is None:
-                said = _("A limit needs a number and a time. Enter both, or neither.")
-                refuse(self, other, "throttle_incomplete", said)
-        gathers = bool(cleaned.get("digest_seconds") or cleaned.get("digest_at"))
+        self._check_limit()
+        for name, needed, at, code, text in _NEEDS:
+            if cleaned.get(name) and not any(cleaned.get(one) or one in self.errors for one in needed):
+                refuse(self, at, code, text)
         if cleaned.get("digest_seconds") and cleaned.get("digest_at"):
-            said = _("Gather for a time, or until a time of day, not both. Leave one empty.")
-            refuse(self, "digest_at", "digest_twice", said)
-        for name in ("digest_count", "digest_key"):
-            if cleaned.get(name) and not gathers and not {"digest_seconds", "digest_at"} & self.errors.keys():
-                said = _("This needs “Gather for” or “Gather until”. Fill one in, or leave this empty.")
-                refuse(self, name, "digest_required", said)
-        self._check_series(cleaned, gathers)
+            problem = _("Gather for a time, or until a time of day, not both. Leave one empty.")
+            refuse(self, "digest_at", "digest_twice", problem)
+        if cleaned.get("series"):
+            self._check_series(cleaned)
         return cleaned
 
-    def _check_series(self, cleaned: Mapping[str, Any], gathers: bool) -> None:
-        written, ends_on = cleaned.get("series"), cleaned.get("series_ends_on")
-        if written and gathers:
-            said = _("A rule that gathers events has no steps that follow. Remove one of the two.")
-            refuse(self, "series", "series_and_digest", said)
-        if ends_on and not written and "series" not in self.errors:
-            said = _("This needs steps that follow. Enter some, or leave this empty.")
-            refuse(self, "series_ends_on", "series_required", said)
-        if cleaned.get("series_key") and not ends_on and "series_ends_on" not in self.errors:
-            said = _("This needs the event that ends the steps. Enter its type, or leave this empty.")
-            refuse(self, "series_key", "series_end_required", said)
-        if written and ends_on and (problem := too_long(steps.read(written, matching.check))):
+    def _check_limit(self) -> None:
+        if self.is_new and self._rules >= settings.MOST_RULES:
+            refuse(self, None, "limit_reached", words.limit_reached())
+
+    def _check_series(self, cleaned: Mapping[str, Any]) -> None:
+        if cleaned.get("digest_seconds") or cleaned.get("digest_at"):
+            text = _("A rule that gathers events has no steps that follow. Remove one of the two.")
+            refuse(self, "series", "series_and_digest", text)
+        if cleaned.get("series_ends_on") and (problem := too_long(steps.read(cleaned["series"], matching.check))):
             refuse(self, "series", "series_too_long", problem)
 
     def as_rule(self) -> Rule:
@@ -261,12 +265,8 @@ class RuleForm(EditForm, ChannelsForm):
 
     def condition_errors(self) -> list[str]:
         """Those of no row."""
-        return [
-            said
-            for error in self.errors.as_data().get("conditions", [])
-            if "." not in (error.code or "")
-            for said in error.messages
-        ]
+        errors = self.errors.as_data().get("conditions", [])
+        return [text for error in errors if "." not in (error.code or "") for text in error.messages]
 
     operators = tuple(OPERATORS.items())
 

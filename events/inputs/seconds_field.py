@@ -42,11 +42,11 @@ class SecondsField(forms.IntegerField):
     """Cleaned to seconds, None if empty. An empty field offers hours."""
 
     def __init__(self, *, label: StrOrPromise, least: int, most: int, help_text: StrOrPromise = "") -> None:
-        said = lazy(FORMATS["duration"], str)
+        duration = lazy(FORMATS["duration"], str)
         problem = format_lazy(
             gettext_lazy("Enter a whole number, for a time from {least} to {most}; or leave it empty."),
-            least=said(least),
-            most=said(most),
+            least=duration(least),
+            most=duration(most),
         )
         super().__init__(
             label=label,

@@ -86,8 +86,8 @@ def add(effects: Sequence[Effect], user_id: int, envelope: Mapping[str, Any], no
 
 def key_value(rule: Rule, envelope: Mapping[str, Any]) -> str:
     """By what the rule keeps its digests apart; events without that field are gathered together."""
-    found = matching.find(envelope, rule.digest_key) if rule.digest_key else matching.MISSING
-    return "" if found is matching.MISSING else matching.shown(found, _LONGEST_VALUE)
+    value = matching.find(envelope, rule.digest_key) if rule.digest_key else matching.MISSING
+    return "" if value is matching.MISSING else matching.shown(value, _LONGEST_VALUE)
 
 
 def next_hour(at: time, now: datetime, zone: ZoneInfo) -> datetime:

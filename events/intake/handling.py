@@ -63,28 +63,28 @@ class EventClaim(kinds.Claim):
 def handle(event: EventClaim, rules: Sequence[Rule]) -> None:
     """Apply the rules that are for the event, in a number of statements that does not grow with them."""
     envelope = as_sent(event)
-    rung, budget, copy = _rung_lately(rules), matching.budget_of_event(), ""
-    effects, gathered, notifications, begun = [], [], [], []
+    fired, budget, copy = _fired_lately(rules), matching.budget_of_event(), ""
+    effects, digested, notifications, series = [], [], [], []
     for rule in rules:
         effect = Effect(event_id=event.id, rule=rule)
-        decided = _decide(rule, envelope, rung, budget)
+        decided = _decide(rule, envelope, fired, budget)
         if isinstance(decided, Reason):
             effect.outcome = Effect.Outcome.SILENT
             effect.reason_code, effect.reason_params = decided.code, decided.params
         elif rule.digests:
             effect.outcome = Effect.Outcome.DIGESTED
-            gathered.append(effect)
+            digested.append(effect)
         else:
             effect.outcome, effect.notification_id = Effect.Outcome.NOTIFIED, uuid7()
             copy = copy or copy_of(event)
             notifications.append(_notification(event, rule, decided, effect.notification_id, copy))
             if rule.series:
-                begun.append(_series(event, rule, envelope))
+                series.append(_series(event, rule, envelope))
         effects.append(effect)
-    due = digests.add(gathered, event.user_id, envelope, event.claimed_at)
+    due = digests.add(digested, event.user_id, envelope, event.claimed_at)
     Effect.objects.bulk_create(effects)
-    publish_after_commit([*outbox.record(notifications), *recording.record(begun), *due])
-    stored = sum(map(size_of, notifications)) + sum(map(_size_of_series, begun))
+    publish_after_commit([*outbox.record(notifications), *recording.record(series), *due])
+    stored = sum(map(size_of, notifications)) + sum(map(_size_of_series, series))
     # Last: all events of a person lock the same few rows for it.
     usage.count(event.user_id, 0, stored + _ROW * len(effects))
     fault_points.reach("recorded")
@@ -95,10 +95,10 @@ def size_of(new: NewNotification) -> int:
     return len(f"{new.subject}{new.body}{new.data or ''}".encode()) + _ROW * (1 + len(new.channels))
 
 
-def _size_of_series(begun: NewJob) -> int:
+def _size_of_series(job: NewJob) -> int:
     """Of all its steps, counted when it begins: each step has a job, with the texts of all, and a message."""
-    of_all, steps_of_it = len(json.dumps(begun.payload)), len(begun.payload["steps"])
-    return of_all + steps_of_it * (of_all + _ROW * (2 + len(begun.send_as.channels or ())))
+    of_all, steps_of_it = len(json.dumps(job.payload)), len(job.payload["steps"])
+    return of_all + steps_of_it * (of_all + _ROW * (2 + len(job.send_as.channels or ())))
 
 
 # Every event pays for it: its plan is kept, and Django does not write its text again.
@@ -114,28 +114,28 @@ SELECT {columns(Rule, "r")},
 
 def rules_for(event: EventClaim) -> list[Rule]:
     """The enabled rules of the event's person whose type and source fit, with their channels prefetched."""
-    found = []
+    rules = []
     for row in execute(_RULES, {"user": event.user_id, "source": event.source}).fetchall():
         rule = instance(Rule, row)
         if matching.fits_pattern(rule.type_pattern, event.type):
             channels = [Channel(id=UUID(key), provider=provider) for key, provider in row.sends_to]
             rule._prefetched_objects_cache = {"channels": channels}  # type: ignore[attr-defined]
-            found.append(rule)
-    return found
+            rules.append(rule)
+    return rules
 
 
-_RUNG = """
+_FIRED = """
 SELECT r.id, (SELECT count(*) FROM (
            SELECT FROM events_effect e
             WHERE e.rule_id = r.id AND e.outcome = 'notified'
               AND e.at > now() - r.throttle_seconds * interval '1 second'
             LIMIT r.throttle_count
-       ) lately) AS rung
+       ) lately) AS fired
   FROM events_rule r WHERE r.id = ANY(%s::uuid[])
 """
 
 
-def _rung_lately(rules: Sequence[Rule]) -> dict[UUID, int]:
+def _fired_lately(rules: Sequence[Rule]) -> dict[UUID, int]:
     """Return how often each rule with a throttle has fired within its time.
 
     They stay locked, so that two events count one after the other; in one order, so that none waits for the other.
@@ -144,24 +144,24 @@ def _rung_lately(rules: Sequence[Rule]) -> dict[UUID, int]:
     if not throttled:
         return {}
     list(Rule.objects.filter(id__in=throttled).order_by("id").select_for_update(no_key=True).values_list("id"))
-    return {row.id: row.rung for row in query(_RUNG, [column(throttled)])}
+    return {row.id: row.fired for row in query(_FIRED, [column(throttled)])}
 
 
-def _decide(rule: Rule, envelope: dict[str, Any], rung: dict[UUID, int], budget: Budget) -> Reason | text.Text:
+def _decide(rule: Rule, envelope: dict[str, Any], fired: dict[UUID, int], budget: Budget) -> Reason | text.Text:
     """Why the rule does nothing, or what it says."""
     try:
         if reason := matching.unmet(matching.read_conditions(rule.conditions), envelope, budget):
             return reason
-        said = compose(rule.title, rule.body, envelope)
+        message = compose(rule.title, rule.body, envelope)
     except Exception as error:
         # One damaged rule stops no other.
         log.error("Rule %s cannot be read: %s", rule.id, type(error).__name__)
         return Reason(EventCode.DAMAGED_RULE, error=type(error).__name__)
     if not rule.channels.all():
         return Reason(EventCode.NO_CHANNEL)
-    if rule.throttle_count is not None and rung.get(rule.id, 0) >= rule.throttle_count:
+    if rule.throttle_count is not None and fired.get(rule.id, 0) >= rule.throttle_count:
         return Reason(EventCode.THROTTLED, count=rule.throttle_count, seconds=rule.throttle_seconds)
-    return said
+    return message
 
 
 def compose(title: str, body: str, envelope: dict[str, Any]) -> text.Text:
@@ -173,11 +173,11 @@ def compose(title: str, body: str, envelope: dict[str, Any]) -> text.Text:
     )
 
 
-def _notification(event: EventClaim, rule: Rule, said: text.Text, key: UUID, copy: str) -> NewNotification:
+def _notification(event: EventClaim, rule: Rule, message: text.Text, key: UUID, copy: str) -> NewNotification:
     """Its batch follows from the event and the rule, so that the same event rings once for the same rule."""
     return new_notification(
         rule,
-        said,
+        message,
         quiet.wait(event.claimed_at, event.quiet),
         id=key,
         batch_id=uuid5(event.id, str(rule.id)),
@@ -196,12 +196,11 @@ def _series(event: EventClaim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
     written: list[dict[str, Any]] = []
     with suppress(ValidationError):  # a damaged row: the job says so
         written = steps.read(rule.series, lambda _: [])
-    said = [{**step, "title": filled(step["title"]), "body": filled(step["body"])} for step in written]
+    texts = [{**step, "title": filled(step["title"]), "body": filled(step["body"])} for step in written]
     same = []
     if rule.series_key and (value := matching.find(envelope, rule.series_key)) is not matching.MISSING:
-        same = [
-            {"field": rule.series_key, "operator": "equals", "value": matching.shown(value, matching.LONGEST_VALUE)}
-        ]
+        shown = matching.shown(value, matching.LONGEST_VALUE)
+        same = [{"field": rule.series_key, "operator": "equals", "value": shown}]
     send_as = SendAs(
         title=rule.name,
         body="",
@@ -216,7 +215,7 @@ def _series(event: EventClaim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
     return NewJob(
         user_id=rule.user_id,
         kind="series",
-        payload={"steps": said, "ends_on": rule.series_ends_on, "same": same},
+        payload={"steps": texts, "ends_on": rule.series_ends_on, "same": same},
         connection_id=None,
         batch_id=uuid5(event.id, f"{rule.id} series"),
         slot=event.claimed_at,
@@ -226,13 +225,13 @@ def _series(event: EventClaim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
     )
 
 
-def new_notification(rule: Rule, said: text.Text, wait: quiet.Wait | None, **fields: Any) -> NewNotification:
+def new_notification(rule: Rule, message: text.Text, wait: quiet.Wait | None, **fields: Any) -> NewNotification:
     """Return the notification of a rule with its channels; `wait` is for the end of its person's quiet hours."""
     return NewNotification(
         user_id=rule.user_id,
         channels=_channels(rule),
-        subject=said.subject,
-        body=said.body,
+        subject=message.subject,
+        body=message.body,
         origin=Notification.Origin.EVENT,
         origin_id=rule.id,
         urgent=rule.urgent,

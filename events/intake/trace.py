@@ -70,28 +70,17 @@ class Trace:
 
 def trace(correlation_id: UUID, user: User | None) -> Trace:
     """Return the part of the chain that `user` owns; with None, all of it. Six statements, each on an index."""
-    chain = Event.objects.filter(correlation_id=correlation_id)
-    if user is not None:
-        chain = chain.filter(user=user)
+    own = Q() if user is None else Q(user=user)
     effects = Effect.objects.select_related("rule", "digest")
-    found = list(
-        chain.select_related("batch")
-        .prefetch_related("history", Prefetch("effects", effects))
-        .order_by("id")[: MOST + 1]
-    )
-    events = found[:MOST]
-    names = {
-        effect.told_in: effect.rule.name
-        for event in events
-        for effect in event.effects.all()
-        if effect.told_in is not None
-    }
+    chain = Event.objects.filter(own, correlation_id=correlation_id).select_related("batch").order_by("id")
+    stored = list(chain.prefetch_related("history", Prefetch("effects", effects))[: MOST + 1])
+    events = stored[:MOST]
+    names = {effect.notified_in: effect.rule.name for event in events for effect in event.effects.all()}
+    names.pop(None, None)
     batches = [correlation_id]
     if user is not None:  # what topics tell all others is only counted
         batches += [ledger.batch_of(event.id, event.topic_id) for event in events if event.topic_id]
-    notifications = Notification.objects.filter(Q(id__in=list(names)) | Q(batch_id__in=batches))
-    if user is not None:
-        notifications = notifications.filter(user=user)
+    notifications = Notification.objects.filter(own, Q(id__in=list(names)) | Q(batch_id__in=batches))
     sent = list(
         Delivery.objects.filter(notification__in=notifications)
         .select_related("notification", "channel")
@@ -102,7 +91,8 @@ def trace(correlation_id: UUID, user: User | None) -> Trace:
     if (began := min((one.created_at for one in (*events, *deliveries)), default=None)) is None:
         return Trace(correlation_id)
     rows = [_event(one, began) for one in events] + [_delivery(one, began, names) for one in deliveries]
-    return Trace(correlation_id, sorted(rows, key=lambda row: row.at), more=len(found) > MOST or len(sent) > MOST)
+    has_more = len(stored) > MOST or len(sent) > MOST
+    return Trace(correlation_id, sorted(rows, key=lambda row: row.at), has_more)
 
 
 def _event(event: Event, began: datetime) -> Row:
@@ -124,7 +114,7 @@ def _event(event: Event, began: datetime) -> Row:
     )
 
 
-def _delivery(delivery: Delivery, began: datetime, names: dict[UUID, str]) -> Row:
+def _delivery(delivery: Delivery, began: datetime, names: dict[UUID | None, str]) -> Row:
     notification = delivery.notification
     return Row(
         kind="delivery",

@@ -90,12 +90,12 @@ class Series(JobKind):
         given = payload.get("steps")
         count = len(given) if isinstance(given, list) else 0
         if payload.get("ends_on"):
-            said = ngettext(
+            summary = ngettext(
                 "a series of %(count)s step, until %(event)s", "a series of %(count)s steps, until %(event)s", count
             )
         else:
-            said = ngettext("a series of %(count)s step", "a series of %(count)s steps", count)
-        return said % {"count": count, "event": payload.get("ends_on")}
+            summary = ngettext("a series of %(count)s step", "a series of %(count)s steps", count)
+        return summary % {"count": count, "event": payload.get("ends_on")}
 
     def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         """Reads whether the event that ends it has happened since it began."""
@@ -104,8 +104,8 @@ class Series(JobKind):
             return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("its steps are damaged")))
         if not (ends_on := ask.payload.get("ends_on")):
             return Found({"ended": ""})
-        begun = datetime.fromisoformat(ask.payload["begun"]) if "begun" in ask.payload else ask.slot
-        happened = Event.objects.filter(user=ask.user_id, type=str(ends_on), id__gte=first_of(begun)).order_by("-id")
+        start = datetime.fromisoformat(ask.payload["begun"]) if "begun" in ask.payload else ask.slot
+        happened = Event.objects.filter(user=ask.user_id, type=str(ends_on), id__gte=first_of(start)).order_by("-id")
         newest: list[Any] = persist(lambda: list(happened.values_list("data", flat=True)[:_MOST_EVENTS]))
         same = [Condition(**one) for one in ask.payload.get("same", ())]
         budget = budget_of_event()
@@ -120,11 +120,11 @@ class Series(JobKind):
 def _steps(payload: Mapping[str, Any]) -> list[Step] | None:
     """None for a payload that no form made."""
     try:
-        found = [Step(timedelta(seconds=one["after"]), str(one["title"]), str(one["body"])) for one in payload["steps"]]
+        rows = [Step(timedelta(seconds=one["after"]), str(one["title"]), str(one["body"])) for one in payload["steps"]]
         if "begun" in payload:
             datetime.fromisoformat(payload["begun"])
         for one in payload.get("same", ()):
             Condition(**one)
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
-    return found[:MOST_STEPS] or None
+    return rows[:MOST_STEPS] or None

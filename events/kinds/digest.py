@@ -84,21 +84,22 @@ def compose(rule: Rule, envelopes: Sequence[Mapping[str, Any]], gathered: int) -
     counted = [envelope | {matching.COUNT: gathered} for envelope in map(dict, envelopes)]
     if gathered == 1:
         subject, body = matching.fill(rule.title, counted[0]), matching.fill(rule.body, counted[0])
+    elif _COUNT in rule.title:
+        subject = matching.fill(rule.title, counted[0])
+        body = _lines(counted, [rule.body or "{type}"], gathered)
     else:
-        counts = _COUNT in rule.title
-        subject = (
-            matching.fill(rule.title, counted[0])
-            if counts
-            else _("%(name)s: %(count)s events") % {"name": rule.name, "count": gathered}
-        )
-        parts = [rule.body or "{type}"] if counts else [rule.title, rule.body]
-        filled = ([" ".join(matching.fill(part, envelope).split()) for part in parts] for envelope in counted)
-        lines = [text.fit("- " + ": ".join(filter(None, line)), LONGEST_LINE).text for line in filled]
-        more = gathered - len(lines)
-        body = "\n".join([*lines, _("and %(count)s more") % {"count": more}] if more > 0 else lines)
+        subject = _("%(name)s: %(count)s events") % {"name": rule.name, "count": gathered}
+        body = _lines(counted, [rule.title, rule.body], gathered)
     return text.Text(
         text.fit(" ".join(subject.split()), text.MAX_SUBJECT).text or rule.name, text.fit(body, text.MAX_BODY).text
     )
+
+
+def _lines(envelopes: Sequence[Mapping[str, Any]], parts: Sequence[str], gathered: int) -> str:
+    filled = ([" ".join(matching.fill(part, envelope).split()) for part in parts] for envelope in envelopes)
+    lines = [text.fit("- " + ": ".join(filter(None, line)), LONGEST_LINE).text for line in filled]
+    more = gathered - len(lines)
+    return "\n".join([*lines, _("and %(count)s more") % {"count": more}] if more > 0 else lines)
 
 
 def _notification(claim: DigestClaim, rule: Rule) -> NewNotification:
@@ -111,8 +112,8 @@ def _notification(claim: DigestClaim, rule: Rule) -> NewNotification:
         "key": claim.key_value,
         "events": [{name: envelope[name] for name in ("id", "type", "source", "time")} for envelope in envelopes],
     }
-    said, wait = compose(rule, envelopes, claim.gathered), quiet.wait(claim.claimed_at, claim.quiet)
-    return new_notification(rule, said, wait, batch_id=claim.id, hops=claim.hops + 1, data=json.dumps(data))
+    message, wait = compose(rule, envelopes, claim.gathered), quiet.wait(claim.claimed_at, claim.quiet)
+    return new_notification(rule, message, wait, batch_id=claim.id, hops=claim.hops + 1, data=json.dumps(data))
 
 
 def _record(digest_id: UUID, notification: NewNotification) -> None:

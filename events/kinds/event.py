@@ -50,7 +50,7 @@ class EventKind(Kind[EventClaim]):
             # No dead letter: nothing is broken, and nobody needs to act.
             return Cancel(Reason(EventCode.TOO_MANY_HOPS, hops=claim.hops, most=MOST_HOPS))
         if problem := types.problem(claim.type, claim.data):
-            return NotStarted(Reason(EventCode.UNFIT, field=problem.field, problem=problem.text))
+            return NotStarted(problem)
         topic = None if claim.topic_id is None else Topic.objects.filter(id=claim.topic_id).first()
         rules = handling.rules_for(claim)
         # Without an effect, events that are settled at the same moment share a commit.

@@ -28,17 +28,17 @@ def record_changes() -> int:
 
 def _record(rows: Sequence[Any]) -> None:
     wanted = [(row, object_of(row.data)) for row in rows if row.wanted and types.is_reserved(row.type)]
-    found = [(row, data) for row, data in wanted if _fits(row, data)]
-    causes = {data["notification_id"] for _, data in found if "notification_id" in data}
+    valid = [(row, data) for row, data in wanted if _is_valid(row, data)]
+    causes = {data["notification_id"] for _, data in valid if "notification_id" in data}
     notifications = Notification.objects.filter(id__in=causes).values_list("id", "hops")
     hops = {str(key): hops for key, hops in notifications}
-    ledger.record_all([ledger.Happened(row.user_id, _envelope(row, data, hops)) for row, data in found])
+    ledger.record_all([ledger.Happened(row.user_id, _envelope(row, data, hops)) for row, data in valid])
 
 
-def _fits(row: Any, data: Any) -> bool:
+def _is_valid(row: Any, data: Any) -> bool:
     """Whether the data fits the schema of its type; else it does not go out."""
     if problem := types.problem(row.type, data):
-        log.error("The change %s does not fit its type %s: %s: %s", row.id, row.type, problem.field, problem.text)
+        log.error("The change %s does not fit its type %s: %s", row.id, row.type, problem.params)
     return problem is None
 
 

@@ -151,7 +151,7 @@ class Effect(models.Model):
         return self.outcome
 
     @property
-    def told_in(self) -> UUID | None:
+    def notified_in(self) -> UUID | None:
         """The notification that tells of the event, its own or that of its digest, if it was sent."""
         return self.digest.notification_id if self.digest else self.notification_id
 

@@ -34,11 +34,8 @@ _MOST_COMPARED = 500_000
 _WRITER = json.JSONEncoder(ensure_ascii=False)
 
 
-class Missing:
-    """There is no such field."""
-
-
-MISSING = Missing()
+MISSING = object()
+"""There is no such field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +53,13 @@ def is_field(path: str) -> bool:
 
 def read_conditions(stored: Any) -> list[Condition]:
     """The conditions of a rule's row. Raises ValueError for damaged ones."""
-    found = [Condition(**one) for one in stored] if _is_list_of_objects(stored) else None
-    if found is None or not all(isinstance(one.field, str) and one.operator in OPERATORS for one in found):
+    try:
+        conditions = [Condition(**one) for one in stored] if isinstance(stored, list) else None
+    except TypeError:
+        conditions = None
+    if conditions is None or not all(isinstance(one.field, str) and one.operator in OPERATORS for one in conditions):
         raise ValueError("These conditions are damaged.")
-    return found
-
-
-def _is_list_of_objects(stored: Any) -> bool:
-    names = {"field", "operator", "value"}
-    return isinstance(stored, list) and all(
-        isinstance(one, dict) and names - {"value"} <= one.keys() <= names for one in stored
-    )
+    return conditions
 
 
 def fits_pattern(pattern: str, type: str) -> bool:
@@ -81,17 +74,17 @@ def fits_pattern(pattern: str, type: str) -> bool:
 
 def find(envelope: Mapping[str, Any], path: str) -> Any:
     """The value at a path such as `data.items.0.name`; `MISSING` where there is none."""
-    found: Any = envelope
+    value: Any = envelope
     for step in path.split("."):
-        if isinstance(found, Mapping) and step in found:
-            found = found[step]
-        elif isinstance(found, Sequence) and not isinstance(found, str) and step.isascii() and step.isdigit():
-            if len(step) > 9 or int(step) >= len(found):
+        if isinstance(value, Mapping) and step in value:
+            value = value[step]
+        elif isinstance(value, Sequence) and not isinstance(value, str) and step.isascii() and step.isdigit():
+            if len(step) > 9 or int(step) >= len(value):
                 return MISSING
-            found = found[int(step)]
+            value = value[int(step)]
         else:
             return MISSING
-    return found
+    return value
 
 
 def budget_of_event() -> Budget:
@@ -105,56 +98,56 @@ def unmet(conditions: Sequence[Condition], envelope: Mapping[str, Any], budget: 
     """
     budget = budget or budget_of_event()
     for condition in conditions:
-        if (found := find(envelope, condition.field)) is MISSING:
+        if (actual := find(envelope, condition.field)) is MISSING:
             return Reason(EventCode.MISSING, field=condition.field)
         try:
-            holds = _holds(found, condition, budget)
+            holds = _holds(actual, condition, budget)
         except OverBudget:
             return Reason(EventCode.TOO_COSTLY, field=condition.field)
         if not holds:
             return Reason(
                 EventCode.UNMET,
                 field=condition.field,
-                found=shown(found, 80),
+                found=shown(actual, 80),
                 operator=condition.operator,
                 value=shown(condition.value, 80),
             )
     return None
 
 
-def _holds(found: Any, condition: Condition, budget: Budget) -> bool:
+def _holds(actual: Any, condition: Condition, budget: Budget) -> bool:
     budget.clock()
     match condition.operator:
         case "exists":
             return True
         case "equals":
-            return _equal(found, condition.value)
+            return _equal(actual, condition.value)
         case "differs":
-            return not _equal(found, condition.value)
+            return not _equal(actual, condition.value)
         case "contains":
-            if isinstance(found, str):
-                return shown(condition.value).casefold() in found.casefold()
-            return isinstance(found, Sequence | Mapping) and _contains(found, condition.value, budget)
-    left, right = _number(found), _number(condition.value)
+            if isinstance(actual, str):
+                return shown(condition.value).casefold() in actual.casefold()
+            return isinstance(actual, Sequence | Mapping) and _contains(actual, condition.value, budget)
+    left, right = _number(actual), _number(condition.value)
     if left is None or right is None:
         return False
     return left > right if condition.operator == "above" else left < right
 
 
-def _contains(found: Iterable[Any], value: Any, budget: Budget) -> bool:
-    for one in found:
+def _contains(actual: Iterable[Any], value: Any, budget: Budget) -> bool:
+    for one in actual:
         budget.items()
         if _equal(one, value):
             return True
     return False
 
 
-def _equal(found: Any, value: Any) -> bool:
+def _equal(actual: Any, value: Any) -> bool:
     """As JSON values; a form gives texts, which equal what reads the same."""
-    if isinstance(found, bool) or isinstance(value, bool) or not isinstance(found, int | float):
+    if isinstance(actual, bool) or isinstance(value, bool) or not isinstance(actual, int | float):
         wanted = shown(value)
-        return shown(found, len(wanted) + 1) == wanted
-    return _number(found) == _number(value)
+        return shown(actual, len(wanted) + 1) == wanted
+    return _number(actual) == _number(value)
 
 
 def _number(value: Any) -> float | None:
@@ -187,10 +180,10 @@ def fill(template: str, envelope: Mapping[str, Any]) -> str:
     written: dict[int, str] = {id(MISSING): "…"}
 
     def value(match: re.Match[str]) -> str:
-        found = find(values, match[1])
-        if id(found) not in written:
-            written[id(found)] = shown(found, LONGEST_VALUE)
-        return written[id(found)]
+        field = find(values, match[1])
+        if id(field) not in written:
+            written[id(field)] = shown(field, LONGEST_VALUE)
+        return written[id(field)]
 
     return text.replace(_PLACEHOLDER, template, value)
 
@@ -203,17 +196,17 @@ def missing(template: str, envelope: Mapping[str, Any]) -> list[str]:
 
 def fields(data: Mapping[str, Any]) -> list[str]:
     """The paths of the first values in an event's data that rules and texts can name."""
-    found: list[str] = []
+    paths: list[str] = []
     ahead: deque[tuple[str, Any]] = deque([("data", data)])
-    while ahead and len(found) < _MOST_FIELDS:
+    while ahead and len(paths) < _MOST_FIELDS:
         path, value = ahead.popleft()
         if isinstance(value, Mapping | list):
             items = value.items() if isinstance(value, Mapping) else enumerate(value)
             inner = ((f"{path}.{step}", one) for step, one in islice(items, _MOST_FIELDS))
             ahead += [(path, one) for path, one in inner if PATH.fullmatch(path)]
         else:
-            found.append(path)
-    return found
+            paths.append(path)
+    return paths
 
 
 def check(template: str) -> list[str]:
@@ -225,8 +218,8 @@ def check(template: str) -> list[str]:
 
 def _problem(word: str) -> str:
     if word.startswith("data."):
-        said = _("{%(word)s} cannot be read: use at most %(deepest)s names of letters, digits, “_” and “-”.")
-        return said % {"word": word[:80], "deepest": DEEPEST}
+        problem = _("{%(word)s} cannot be read: use at most %(deepest)s names of letters, digits, “_” and “-”.")
+        return problem % {"word": word[:80], "deepest": DEEPEST}
     known = ", ".join(f"{{{name}}}" for name in (*PLACES, COUNT))
-    said = _("{%(word)s} is not a placeholder. Use %(known)s, or {data.…} for a field of its data.")
-    return said % {"word": word[:80], "known": known}
+    problem = _("{%(word)s} is not a placeholder. Use %(known)s, or {data.…} for a field of its data.")
+    return problem % {"word": word[:80], "known": known}

@@ -144,9 +144,9 @@ def standard_key(secret: str) -> bytes:
 
 
 def _header(request: Request, name: str) -> str:
-    if not (found := request.headers.get(name.lower(), "")):
+    if not (value := request.headers.get(name.lower(), "")):
         raise SignatureRefused(EventCode.UNSIGNED, header=name)
-    return found
+    return value
 
 
 def _sign(key: bytes, signed: bytes, algorithm: str) -> bytes:

@@ -28,8 +28,8 @@ def read(written: str, check: Callable[[str], list[str]]) -> list[dict[str, Any]
         raise ValidationError(_("A series has at most %(most_steps)s steps.") % {"most_steps": MOST_STEPS}, "too_many")
     steps = [_step(line, check) for line in lines]
     if any(later["after"] <= earlier["after"] for earlier, later in pairwise(steps)):
-        said = _("Each step comes later than the one before it; all times count from the beginning.")
-        raise ValidationError(said, "step_order")
+        problem = _("Each step comes later than the one before it; all times count from the beginning.")
+        raise ValidationError(problem, "step_order")
     return steps
 
 
@@ -40,7 +40,7 @@ def longest_wait(steps: Sequence[Mapping[str, Any]]) -> int:
 
 def lines(steps: Sequence[Mapping[str, Any]]) -> str:
     """The steps as one may write them."""
-    return "\n".join(" | ".join(filter(None, (_said(one["after"]), one["title"], one["body"]))) for one in steps)
+    return "\n".join(" | ".join(filter(None, (_when(one["after"]), one["title"], one["body"]))) for one in steps)
 
 
 def _step(line: str, check: Callable[[str], list[str]]) -> dict[str, Any]:
@@ -58,14 +58,14 @@ def _step(line: str, check: Callable[[str], list[str]]) -> dict[str, Any]:
             "step_too_late",
         )
     if len(title) > text.MAX_SUBJECT:
-        said = _("A title has at most %(max_subject)s characters.") % {"max_subject": text.MAX_SUBJECT}
-        raise ValidationError(said, "max_length")
+        problem = _("A title has at most %(max_subject)s characters.") % {"max_subject": text.MAX_SUBJECT}
+        raise ValidationError(problem, "max_length")
     if problems := check(title) + check(body):
         raise ValidationError(problems[0], "placeholder")
     return {"after": seconds, "title": title, "body": body}
 
 
-def _said(seconds: int) -> str:
+def _when(seconds: int) -> str:
     for unit, size in _UNITS.items():
         if seconds and seconds % size == 0:
             return f"{seconds // size} {unit}{'s' if seconds > size else ''}"

@@ -13,6 +13,8 @@ from django.utils.translation import gettext as _, gettext_lazy
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
 from common.texts.types import StrOrPromise
+from events.reasons import EventCode
+from work.reasons import Reason
 
 SOURCE = "carillon"
 """The source of the events that only Carillon emits."""
@@ -110,9 +112,9 @@ class AlertData(Schema):
 _CHAIN = "01890a5f-2c0f-7b11-8e3d-7a6b5c4d3e2f"
 _BROKEN = {"schedule_id": "01890a5d-ac96-774b-bcce-b302099a8057"}
 _FIRED = {**_BROKEN, "slot_at": "2026-03-29T16:00:00Z", "correlation_id": _CHAIN, "reason": ""}
-_TOLD = {"notification_id": "01890a5f-2c10-7c44-9d02-0b8a7c6d5e4f", "schedule_id": None, "correlation_id": _CHAIN}
+_NOTIFIED = {"notification_id": "01890a5f-2c10-7c44-9d02-0b8a7c6d5e4f", "schedule_id": None, "correlation_id": _CHAIN}
 _DISABLED = {"channel_id": "01890a5d-ac96-774b-bcce-b302099a8057", "provider": "webhook", "reason": "address-gone"}
-_DELIVERY = {**_TOLD, **_DISABLED, "delivery_id": "01890a5f-2c11-7a0e-8f57-5f0c6a1b2d3e", "reason": "http"}
+_DELIVERY = {**_NOTIFIED, **_DISABLED, "delivery_id": "01890a5f-2c11-7a0e-8f57-5f0c6a1b2d3e", "reason": "http"}
 _ALERT = {
     "key": "c4ca4238a0b92382",
     "title": "DiskFull",
@@ -147,7 +149,7 @@ TYPES: dict[str, EventType] = {
         EventType("schedule.fired", gettext_lazy("A reminder was due, and was sent."), FiredData, _FIRED, _CLOCK),
         EventType("schedule.broken", gettext_lazy("A reminder cannot be read."), ScheduleData, _BROKEN, _CLOCK),
         *(
-            EventType(f"notification.{outcome}", summary, NotificationData, _TOLD, _DELIVERIES)
+            EventType(f"notification.{outcome}", summary, NotificationData, _NOTIFIED, _DELIVERIES)
             for outcome, summary in _OUTCOMES.items()
         ),
         *(
@@ -171,23 +173,16 @@ INSIDE = [type.name for type in TYPES.values() if type.is_inside]
 """Types that only Carillon emits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """`field` is a path such as `data.schedule_id`."""
-
-    field: str
-    text: str
-
-
-def problem(name: str, data: dict[str, Any]) -> Problem | None:
+def problem(name: str, data: dict[str, Any]) -> Reason | None:
     """The first reason why `data` does not fit its type; None if it does, or nobody knows the type."""
-    if (known := TYPES.get(name)) is None:
+    if name not in TYPES:
         return None
     try:
-        known.schema.model_validate_json(json.dumps(data))
+        TYPES[name].schema.model_validate_json(json.dumps(data))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        return Problem(".".join(["data", *map(str, first["loc"])]), f"{first['msg']}.")
+        path = ".".join(["data", *map(str, first["loc"])])
+        return Reason(EventCode.UNFIT, field=path, problem=f"{first['msg']}.")
     return None
 
 

@@ -35,7 +35,7 @@ class Outcome:
     fits_type: bool
     fits_source: bool
     conditions: list[tuple[Condition, Reason | None]]
-    said: Text
+    text: Text
     missing: list[str]
 
     @property
@@ -51,19 +51,19 @@ def outcome(
         fits_type=matching.fits_pattern(type_pattern, envelope["type"]),
         fits_source=source in ("", envelope["source"]),
         conditions=[(one, matching.unmet([one], envelope, budget)) for one in conditions],
-        said=handling.compose(title, body, envelope),
+        text=handling.compose(title, body, envelope),
         missing=matching.missing(f"{title}\n{body}", envelope),
     )
 
 
 def fitting_events(user: User, pattern: str) -> list[Event]:
     """The person's last events that fit a pattern, newest first, without their data."""
-    found: QuerySet[Event] = Event.objects.for_user(user)
+    events: QuerySet[Event] = Event.objects.for_user(user)
     if matching.TYPE.fullmatch(pattern):
-        found = found.filter(type=pattern)
+        events = events.filter(type=pattern)
     elif pattern.endswith(".*"):
-        found = _newest(found).filter(type__startswith=pattern[:-1])
-    return list(found.only("key", "type", "source", "occurred_at").order_by("-id")[:_OFFERED])
+        events = _newest(events).filter(type__startswith=pattern[:-1])
+    return list(events.only("key", "type", "source", "occurred_at").order_by("-id")[:_OFFERED])
 
 
 def types_seen(user: User) -> list[str]:
@@ -81,8 +81,8 @@ def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
     Raises ValueError with a sentence for people.
     """
     if len(raw := text.encode()) > LARGEST_DATA:
-        said = _("This is larger than %(most)s KiB, which no event is. Paste less.")
-        raise ValueError(said % {"most": LARGEST_DATA // 1024})
+        problem = _("This is larger than %(most)s KiB, which no event is. Paste less.")
+        raise ValueError(problem % {"most": LARGEST_DATA // 1024})
     try:
         given = strict_json.read(raw)
     except strict_json.Bad as error:
@@ -100,14 +100,14 @@ def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
 def _check_sample(given: dict[str, Any], names: set[str]) -> None:
     hint = _('To try it as the data of an event, put it into {"data": …}.')
     for name in given.keys() - names:
-        said = _("This looks like a whole event, which has no field “%(name)s”. %(hint)s")
-        raise ValueError(said % {"name": name[:80], "hint": hint})
+        problem = _("This looks like a whole event, which has no field “%(name)s”. %(hint)s")
+        raise ValueError(problem % {"name": name[:80], "hint": hint})
     for name in _TEXTS:
         if not isinstance(given.get(name, ""), str):
-            said = _("This looks like a whole event, whose “%(name)s” is a text in quotes. %(hint)s")
-            raise ValueError(said % {"name": name, "hint": hint})
+            problem = _("This looks like a whole event, whose “%(name)s” is a text in quotes. %(hint)s")
+            raise ValueError(problem % {"name": name, "hint": hint})
     if "type" in given and matching.TYPE.fullmatch(given["type"]) is None:
-        said = _("“%(type)s” is not a type of event, such as order.paid. %(hint)s")
-        raise ValueError(said % {"type": given["type"][:80], "hint": hint})
+        problem = _("“%(type)s” is not a type of event, such as order.paid. %(hint)s")
+        raise ValueError(problem % {"type": given["type"][:80], "hint": hint})
     if not isinstance(given.get("data", {}), dict):
         raise ValueError(_('The “data” of an event is an object, such as {"amount": 120}. Correct it.'))

@@ -34,8 +34,8 @@ def throttle(rule: Rule) -> str:
     """ "At most 3 times in 1 hour"; "" without a throttle."""
     if rule.throttle_count is None:
         return ""
-    said = ngettext("At most once in %(length)s", "At most %(count)s times in %(length)s", rule.throttle_count)
-    return said % {"count": rule.throttle_count, "length": _duration(rule.throttle_seconds)}
+    text = ngettext("At most once in %(length)s", "At most %(count)s times in %(length)s", rule.throttle_count)
+    return text % {"count": rule.throttle_count, "length": _duration(rule.throttle_seconds)}
 
 
 def digest(rule: Rule) -> str:
@@ -43,14 +43,14 @@ def digest(rule: Rule) -> str:
     if not rule.digests:
         return ""
     if rule.digest_at is None:
-        said = _("Gathered for %(length)s") % {"length": _duration(rule.digest_seconds)}
+        text = _("Gathered for %(length)s") % {"length": _duration(rule.digest_seconds)}
     else:
-        said = _("Gathered until %(time)s") % {"time": f"{rule.digest_at:%H:%M}"}
+        text = _("Gathered until %(time)s") % {"time": f"{rule.digest_at:%H:%M}"}
     if rule.digest_count is not None:
-        said = _("%(gathered)s, or until there are %(count)s") % {"gathered": said, "count": rule.digest_count}
+        text = _("%(gathered)s, or until there are %(count)s") % {"gathered": text, "count": rule.digest_count}
     if rule.digest_key:
-        said = _("%(gathered)s, apart for each %(field)s") % {"gathered": said, "field": rule.digest_key}
-    return said
+        text = _("%(gathered)s, apart for each %(field)s") % {"gathered": text, "field": rule.digest_key}
+    return text
 
 
 def series(rule: Rule) -> str:
@@ -58,14 +58,14 @@ def series(rule: Rule) -> str:
     count = len(rule.series.split("\n")) if rule.series else 0
     if not count:
         return ""
-    said = ngettext("%(count)s step follows", "%(count)s steps follow", count) % {"count": count}
+    text = ngettext("%(count)s step follows", "%(count)s steps follow", count) % {"count": count}
     if rule.series_ends_on and rule.series_key:
         until = _("%(steps)s, until %(event)s with the same %(field)s")
     elif rule.series_ends_on:
         until = _("%(steps)s, until %(event)s")
     else:
-        return said
-    return until % {"steps": said, "event": rule.series_ends_on, "field": rule.series_key}
+        return text
+    return until % {"steps": text, "event": rule.series_ends_on, "field": rule.series_key}
 
 
 def _duration(seconds: int | None) -> str:
@@ -73,5 +73,5 @@ def _duration(seconds: int | None) -> str:
 
 
 def limit_reached() -> str:
-    said = _("You have %(most)s rules, as many as one person may have here. Delete one that you no longer need.")
-    return said % {"most": settings.MOST_RULES}
+    text = _("You have %(most)s rules, as many as one person may have here. Delete one that you no longer need.")
+    return text % {"most": settings.MOST_RULES}

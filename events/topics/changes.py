@@ -69,7 +69,7 @@ class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
     def clean_slug(self) -> str:
         slug: str = self.cleaned_data["slug"]
         if Topic.objects.filter(user=self.instance.user, slug=slug).exists():
-            raise ValidationError(_("You have a topic “%(slug)s” already. Choose another short name.") % {"slug": slug})
+            raise ValidationError(_taken(slug))
         return slug
 
 
@@ -93,16 +93,16 @@ def create(form: TopicForm) -> Topic:
     values = {name: form.cleaned_data[name] for name in form.Meta.fields}
     with lock_user(user):
         if Topic.objects.filter(user=user).count() >= settings.MOST_TOPICS:
-            raise TopicRefused(
-                _("You have %(most_topics)s topics, which is the limit. Delete one that you no longer need.")
-                % {"most_topics": settings.MOST_TOPICS}
-            )
+            problem = _("You have %(most_topics)s topics, which is the limit. Delete one that you no longer need.")
+            raise TopicRefused(problem % {"most_topics": settings.MOST_TOPICS})
         topic, made = Topic.objects.get_or_create(user=user, slug=form.instance.slug, defaults=values)
         if not made:  # another tab was first
-            raise TopicRefused(
-                _("You have a topic “%(slug)s” already. Choose another short name.") % {"slug": topic.slug}
-            )
+            raise TopicRefused(_taken(topic.slug))
         return topic
+
+
+def _taken(slug: str) -> str:
+    return _("You have a topic “%(slug)s” already. Choose another short name.") % {"slug": slug}
 
 
 @transaction.atomic
@@ -125,8 +125,8 @@ class _Count(Subquery):
 
 def with_subscribers(topics: QuerySet[Topic]) -> QuerySet[Topic]:
     """With their number as `subscribers`, counted up to one more than `COUNTED`."""
-    found = Subscription.objects.current().filter(topic=OuterRef("id")).order_by().values("id")
-    return topics.annotate(subscribers=_Count(found[: COUNTED + 1]))
+    current = Subscription.objects.current().filter(topic=OuterRef("id")).order_by().values("id")
+    return topics.annotate(subscribers=_Count(current[: COUNTED + 1]))
 
 
 def shown_count(subscribers: int) -> str:

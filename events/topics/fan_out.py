@@ -39,7 +39,7 @@ def batch(event: EventClaim, topic: Topic | None) -> NewBatch:
     """Return the batch for the topic's subscribers, or the audience that the event names."""
     envelope = as_sent(event)
     if topic is not None:
-        said = handling.compose(topic.title, topic.body, envelope)
+        message = handling.compose(topic.title, topic.body, envelope)
         of: dict[str, Any] = {
             "id": ledger.batch_of(event.id, topic.id),
             "audience": "topic",
@@ -48,7 +48,7 @@ def batch(event: EventClaim, topic: Topic | None) -> NewBatch:
             "origin_id": topic.id,
         }
     else:
-        said = handling.compose("{data.title}", "{data.body}", envelope)
+        message = handling.compose("{data.title}", "{data.body}", envelope)
         of = {
             "id": uuid5(event.id, event.audience),
             "audience": event.audience,
@@ -63,8 +63,8 @@ def batch(event: EventClaim, topic: Topic | None) -> NewBatch:
         correlation_id=event.correlation_id,
         as_of=event.created_at,
         message={
-            "title": said.subject,
-            "body": said.body,
+            "title": message.subject,
+            "body": message.body,
             "hops": event.hops + 1,
             "category": "" if topic is None else topic.slug,
             "data": copy_of(event),

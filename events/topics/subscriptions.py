@@ -95,10 +95,10 @@ def add(topic: Topic, address: str) -> Subscription:
     added = Subscription.objects.filter(topic=topic).exclude(address="")
     if (listed := added.filter(address=address).first()) is None:
         if added.count() >= settings.MOST_ADDED:
-            said = _(
+            problem = _(
                 "You have added %(most)s addresses, which is the limit. Open the topic, so that others can subscribe."
             )
-            raise Full(said % {"most": grouped(settings.MOST_ADDED)})
+            raise Full(problem % {"most": grouped(settings.MOST_ADDED)})
         listed = Subscription.objects.create(topic=topic, address=address)
     Subscription.objects.filter(id=listed.id).update(asked_at=Now())
     return listed
@@ -156,14 +156,15 @@ def remove(topic: Topic, subscription_id: UUID) -> bool:
 
     That somebody has left is remembered, so that adding them again does not subscribe them.
     """
-    found = Subscription.objects.filter(topic=topic, id=subscription_id).exclude(address="").select_for_update().first()
-    if found is None:
+    added = Subscription.objects.filter(topic=topic).exclude(address="")
+    subscription = added.filter(id=subscription_id).select_for_update().first()
+    if subscription is None:
         return False
-    if found.left_at is None:
-        withdraw([found.id], DeliveryCode.LEFT)
-        found.delete()
+    if subscription.left_at is None:
+        withdraw([subscription.id], DeliveryCode.LEFT)
+        subscription.delete()
     else:
-        Subscription.objects.filter(id=found.id).update(address="")
+        Subscription.objects.filter(id=subscription.id).update(address="")
     return True
 
 

@@ -20,10 +20,9 @@ from events.pure import matching, types
 from events.pure.envelope import as_sent
 from events.pure.matching import Condition
 from events.rules import changes, preview, words
-from events.rules.preview import Outcome
 from notifications.channels import text_preview
 from notifications.inputs.channels_form import channel_names
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, posted
 from people.models import User
 from people.user_lock import with_user_lock
 
@@ -36,7 +35,7 @@ def new(request: PersonRequest) -> HttpResponse:
     if made_as is not None and Rule.objects.for_user(request.user).filter(id=made_as).exists():
         return redirect("events:rule", made_as)  # by this form, which is sent again
     event = _event(request.user, request.GET.get("event", ""))
-    form = RuleForm(request.POST if request.method == "POST" else None, user=request.user, event=event)
+    form = RuleForm(posted(request), user=request.user, event=event)
     if form.change_rows(request.POST):
         return _with_other_rows(request, form)
     if form.is_valid():
@@ -53,7 +52,7 @@ def new(request: PersonRequest) -> HttpResponse:
 def edit(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     """With `?event=<key>`, its preview begins with that event."""
     rule = get_object_or_404(Rule.objects.for_user(request.user), id=rule_id)
-    form = RuleForm(request.POST if request.method == "POST" else None, user=request.user, rule=rule)
+    form = RuleForm(posted(request), user=request.user, rule=rule)
     if form.change_rows(request.POST):
         return _with_other_rows(request, form, rule)
     differences = None
@@ -97,14 +96,6 @@ def _preview(request: PersonRequest) -> HttpResponse:
     events = preview.fitting_events(request.user, request.POST.get("type_pattern", "").strip())
     chosen, envelope, problem = _chosen(request, events)
     cleaned = form.cleaned_data  # what is valid so far
-    outcome, reading, places = None, None, []
-    if envelope is not None:
-        outcome = _outcome(cleaned, envelope)
-        places = [
-            (path, matching.shown(matching.find(envelope, path), 60)) for path in matching.fields(envelope["data"])
-        ]
-        if cleaned.get("title"):
-            reading = text_preview.read(request.user, outcome.said, cleaned.get("channels", []), None)
     # The error, or "", of each field with a value; an empty field keeps the error that the page shows.
     names = ("name", "type_pattern", "source", "title", "body", "digest_key")
     context = {
@@ -112,14 +103,11 @@ def _preview(request: PersonRequest) -> HttpResponse:
         "events": events,
         "chosen": chosen,
         "problem": problem,
-        "outcome": outcome,
-        "checks": [(words.condition(one), unmet) for one, unmet in outcome.conditions] if outcome else [],
         "channels": channel_names(form.ordered(), form.in_order()) if "channels" in cleaned else "",
         "gathers": cleaned.get("digest_seconds") or cleaned.get("digest_at"),
-        "reading": reading,
-        "placeholders": places,
         "fields": {name: " ".join(map(str, form.errors.get(name, []))) for name in names if form.data.get(name)},
         "rows": _rows_to_show(request, form),
+        **({} if envelope is None else _result(request, cleaned, envelope)),
     }
     return render(request, "events/_preview.html", context)
 
@@ -137,8 +125,8 @@ def _chosen(request: PersonRequest, events: list[Event]) -> tuple[Event | None, 
     return event, None if event is None else as_sent(event), ""
 
 
-def _outcome(cleaned: dict[str, Any], envelope: dict[str, Any]) -> Outcome:
-    return preview.outcome(
+def _result(request: PersonRequest, cleaned: dict[str, Any], envelope: dict[str, Any]) -> dict[str, Any]:
+    outcome = preview.outcome(
         cleaned.get("type_pattern", "*"),
         cleaned.get("source", ""),
         [Condition(**one) for one in cleaned.get("conditions", [])],
@@ -146,17 +134,26 @@ def _outcome(cleaned: dict[str, Any], envelope: dict[str, Any]) -> Outcome:
         cleaned.get("body", ""),
         envelope,
     )
+    channels = cleaned.get("channels", [])
+    return {
+        "outcome": outcome,
+        "checks": [(words.condition(one), unmet) for one, unmet in outcome.conditions],
+        "reading": text_preview.read(request.user, outcome.text, channels, None) if cleaned.get("title") else None,
+        "placeholders": [
+            (path, matching.shown(matching.find(envelope, path), 60)) for path in matching.fields(envelope["data"])
+        ],
+    }
 
 
 def _rows_to_show(request: PersonRequest, form: RuleForm) -> list[ConditionRow]:
     """The rows of conditions that the page has, each with the errors of its parts that have a value."""
     sent = len(request.POST.getlist("conditions_field"))
     return [
-        replace(row, errors={part: said for part, said in row.errors.items() if row.values.get(part)})
+        replace(row, errors={part: texts for part, texts in row.errors.items() if row.values.get(part)})
         for row in form.condition_rows()[:sent]
     ]
 
 
 def _event(user: User, key: str) -> Event | None:
-    found = as_uuid(key)
-    return None if found is None else Event.objects.for_user(user).filter(key=found).first()
+    event_key = as_uuid(key)
+    return None if event_key is None else Event.objects.for_user(user).filter(key=event_key).first()

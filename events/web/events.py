@@ -30,8 +30,13 @@ def event_list(request: PersonRequest) -> HttpResponse:
     chosen = request.GET.get("type", "").strip().replace("\0", "")[:100]
     mine = Event.objects.for_user(request.user)
     page = paging.page(_with_effects(mine.filter(type=chosen) if chosen else mine), request.GET)
-    context = {"page": page, "chosen": chosen, "seen": types_seen(request.user), "heard": _heard(request, page.rows)}
-    context["used"] = usage.used(request.user.pk)
+    context = {
+        "page": page,
+        "chosen": chosen,
+        "seen": types_seen(request.user),
+        "heard": _heard(request, page.rows),
+        "used": usage.used(request.user.pk),
+    }
     return render(request, "events/event_list.html", context)
 
 
@@ -67,31 +72,31 @@ def event_replay(request: PersonRequest, event_id: UUID) -> HttpResponse:
 def trace_page(request: PersonRequest, correlation_id: UUID) -> HttpResponse:
     """Of its owner; operators, where the admin admits them to events and deliveries, see the rows of everybody."""
     sees_all = admin.site.has_permission(request) and request.user.has_perms(_OF_OPERATORS)
-    found = trace(correlation_id, None if sees_all else request.user)
-    if not found.rows:
+    chain = trace(correlation_id, None if sees_all else request.user)
+    if not chain.rows:
         raise Http404
-    return render(request, "events/trace.html", {"trace": found})
+    return render(request, "events/trace.html", {"trace": chain})
 
 
 @login_required
 @require_safe
 def type_list(request: PersonRequest) -> HttpResponse:
     """The types that Carillon knows, and those that came lately, with the person's rules for each."""
-    rules = list(Rule.objects.for_user(request.user).filter(enabled=True))
-    known = [
-        (one, [rule for rule in rules if fits_pattern(rule.type_pattern, one.name)]) for one in types.TYPES.values()
-    ]
-    others = [
-        (name, [rule for rule in rules if fits_pattern(rule.type_pattern, name)])
-        for name in types_seen(request.user)
-        if name not in types.TYPES
-    ]
-    return render(request, "events/type_list.html", {"known": known, "others": others})
+    enabled = list(Rule.objects.for_user(request.user).filter(enabled=True))
+
+    def rules(name: str) -> list[Rule]:
+        return [rule for rule in enabled if fits_pattern(rule.type_pattern, name)]
+
+    context = {
+        "known": [(type, rules(name)) for name, type in types.TYPES.items()],
+        "others": [(name, rules(name)) for name in types_seen(request.user) if name not in types.TYPES],
+    }
+    return render(request, "events/type_list.html", context)
 
 
-def _with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
+def _with_effects(events: QuerySet[Event]) -> QuerySet[Event]:
     effects = Effect.objects.select_related("rule", "digest")
-    return found.select_related("batch").prefetch_related(Prefetch("effects", effects))
+    return events.select_related("batch").prefetch_related(Prefetch("effects", effects))
 
 
 def _heard(request: PersonRequest, events: Iterable[Event]) -> set[str]:

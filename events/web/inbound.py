@@ -3,6 +3,7 @@
 import json
 from functools import partial
 from http import HTTPStatus
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -20,8 +21,10 @@ from common.redis import request_limiter, request_slots
 from common.redis.request_slots import READ
 from events.inbound import addresses, receive
 from events.inbound.forms import InboundForm, SampleForm
+from events.inbound.receive import InboundAnswer
 from events.models import InboundAddress, InboundRequest
-from people.access.requests import PersonRequest
+from events.reasons import EventCode
+from people.access.requests import PersonRequest, posted
 
 LARGEST = 256 * 1024
 
@@ -29,14 +32,14 @@ LARGEST = 256 * 1024
 @login_required
 @require_safe
 def inbound_list(request: PersonRequest) -> HttpResponse:
-    found = InboundAddress.objects.for_user(request.user)
-    return render(request, "events/inbound_list.html", {"addresses": found})
+    own = InboundAddress.objects.for_user(request.user)
+    return render(request, "events/inbound_list.html", {"addresses": own})
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def inbound_new(request: PersonRequest) -> HttpResponse:
-    form = InboundForm(request.POST if request.method == "POST" else None)
+    form = InboundForm(posted(request))
     if form.is_valid():
         try:
             made = addresses.create(request.user, form)
@@ -66,7 +69,7 @@ def inbound(request: PersonRequest, address_id: UUID) -> HttpResponse:
 def inbound_edit(request: PersonRequest, address_id: UUID) -> HttpResponse:
     """Save, or show what the last request would become by what is typed."""
     address = _own(request, address_id)
-    form = InboundForm(request.POST if request.method == "POST" else None, address=address)
+    form = InboundForm(posted(request), address=address)
     latest = address.requests.first()
     sample = SampleForm(request.POST if "preview" in request.POST else None, initial={"sample": _text(latest)})
     context = {"form": form, "address": address, "sample": sample}
@@ -104,14 +107,13 @@ def inbound_remove(request: PersonRequest, address_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def inbound_replay(request: PersonRequest, request_id: UUID) -> HttpResponse:
-    kept = get_object_or_404(
-        InboundRequest.objects.select_related("address"), id=request_id, address__user=request.user
-    )
-    answer = receive.replay(kept.address, kept)
+    own = InboundRequest.objects.select_related("address").filter(address__user=request.user)
+    stored = get_object_or_404(own, id=request_id)
+    answer = receive.replay(stored.address, stored)
     if answer.keys:
         return redirect("events:event", answer.keys[0])
     messages.error(request, _("No event came of it. %(reason)s") % {"reason": answer.reason})
-    return redirect("events:inbound", kept.address_id)
+    return redirect("events:inbound", stored.address_id)
 
 
 @csrf_exempt
@@ -122,8 +124,8 @@ def inbound_post(request: HttpRequest, secret: str) -> HttpResponse:
     202 and the ids of the events once they are stored; else why not, in words.
     """
     address = receive.find(secret)
-    said = "Too many requests of this address' owner are in work. Send it again."
-    refuse = partial(_problem, 429, said, "too-many-at-once")
+    detail = "Too many requests of this address' owner are in work. Send it again."
+    refuse = partial(_problem, 429, detail, "too-many-at-once")
     if address is not None and (busy := request_slots.enter(request, READ, address.user_id, refuse)) is not None:
         return busy
     verdict = request_limiter.check(request_limiter.by_address(request) if address is None else f"inbound:{address.id}")
@@ -133,12 +135,17 @@ def inbound_post(request: HttpRequest, secret: str) -> HttpResponse:
         return _problem(404, "There is no such address (any more).", "not-found")
     if len(request.body) > LARGEST:
         return _problem(413, f"This is larger than {LARGEST // 1024} KiB, the limit.", "too-large")
-    answer = receive.receive(address, request.headers, request.body, timezone.now())
+    return _respond(receive.receive(address, request.headers, request.body, timezone.now()))
+
+
+def _respond(answer: InboundAnswer) -> JsonResponse:
+    reason = answer.reason
     if answer.status == 202:
-        ids = {"ids": [str(key) for key in answer.keys]}
-        left_out = {"left_out": answer.left_out, "detail": str(answer.reason)} if answer.left_out else {}
-        return JsonResponse(ids | left_out, status=202)
-    response = _problem(answer.status, str(answer.reason), str(answer.reason.code))
+        body: dict[str, Any] = {"ids": [str(key) for key in answer.keys]}
+        if reason.code == EventCode.TOO_MANY_ALERTS:
+            body |= {"left_out": reason.params["left_out"], "detail": str(reason)}
+        return JsonResponse(body, status=202)
+    response = _problem(answer.status, str(reason), reason.code)
     if answer.wait:
         response["Retry-After"] = str(answer.wait)
     return response
@@ -153,11 +160,11 @@ def _own(request: PersonRequest, address_id: UUID) -> InboundAddress:
     return get_object_or_404(InboundAddress.objects.for_user(request.user), id=address_id)
 
 
-def _text(kept: InboundRequest | None) -> str:
+def _text(stored: InboundRequest | None) -> str:
     """The body of a request, indented where it is JSON."""
-    if kept is None:
+    if stored is None:
         return '{"action": "paid", "amount": 12}'
     try:
-        return json.dumps(strict_json.read(kept.body.encode()), ensure_ascii=False, indent=2)
+        return json.dumps(strict_json.read(stored.body.encode()), ensure_ascii=False, indent=2)
     except strict_json.Bad:
-        return kept.body
+        return stored.body

@@ -51,7 +51,7 @@ def detail(request: PersonRequest, rule_id: UUID) -> HttpResponse:
         "rule": rule,
         "listens_to": words.listens_to(rule),
         "conditions": words.conditions(rule),
-        "how_often": [said for said in (words.throttle(rule), words.digest(rule), words.series(rule)) if said],
+        "how_often": [text for text in (words.throttle(rule), words.digest(rule), words.series(rule)) if text],
         "channels": rule.ordered_channels(),
         "effects": effects,
         "kept": set(Notification.objects.for_user(request.user).filter(id__in=caused).values_list("id", flat=True)),

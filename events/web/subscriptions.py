@@ -16,7 +16,7 @@ from events.topics.subscriptions import ChannelsForm
 from notifications.messages.links import LEAVE
 from notifications.models import Channel
 from notifications.web.signed_link import signed_link_view
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, posted
 
 MOST_SHOWN = 500
 
@@ -40,17 +40,11 @@ def subscription_list(request: PersonRequest) -> HttpResponse:
 def subscribe(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     topic = get_object_or_404(Topic.objects.to_join(request.user).select_related("user"), id=topic_id)
     own = Subscription.objects.for_user(request.user).current().filter(topic=topic).first()
-    form = ChannelsForm(
-        request.POST if request.method == "POST" else None, request.user, own.channel_ids if own else ()
-    )
+    form = ChannelsForm(posted(request), request.user, own.channel_ids if own else ())
     if form.is_valid():
         subscriptions.join(request.user, topic, form.chosen)
-        messages.success(
-            request,
-            _("“%(name)s” is saved.") % {"name": topic.name}
-            if own
-            else _("You are subscribed to “%(name)s”.") % {"name": topic.name},
-        )
+        text = _("“%(name)s” is saved.") if own else _("You are subscribed to “%(name)s”.")
+        messages.success(request, text % {"name": topic.name})
         return redirect("events:subscriptions")
     return render(request, "events/subscription.html", {"topic": topic, "own": own, "form": form})
 
@@ -76,5 +70,5 @@ def leave_by_link(request: HttpRequest, subscription_id: UUID) -> HttpResponse:
         if "List-Unsubscribe" not in request.POST:
             return redirect(request.path)
     # The row of a topic that was deleted is gone.
-    found = Subscription.objects.select_related("topic").filter(id=subscription_id).first()
-    return render(request, "events/leave.html", {"subscription": found})
+    subscription = Subscription.objects.select_related("topic").filter(id=subscription_id).first()
+    return render(request, "events/leave.html", {"subscription": subscription})

@@ -14,7 +14,7 @@ from events.inputs import differences
 from events.models import Subscription, Topic
 from events.topics import changes, subscriptions
 from events.topics.changes import AddressForm, TopicForm
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, posted
 
 _EVENTS = 5
 
@@ -22,14 +22,14 @@ _EVENTS = 5
 @login_required
 @require_safe
 def topic_list(request: PersonRequest) -> HttpResponse:
-    found = changes.with_subscribers(Topic.objects.for_user(request.user))
-    rows = [(topic, changes.shown_count(topic.subscribers)) for topic in found]  # type: ignore[attr-defined]
+    own = changes.with_subscribers(Topic.objects.for_user(request.user))
+    rows = [(topic, changes.shown_count(topic.subscribers)) for topic in own]  # type: ignore[attr-defined]
     return render(request, "events/topic_list.html", {"rows": rows})
 
 
 @login_required
 def new(request: PersonRequest) -> HttpResponse:
-    form = TopicForm(request.POST if request.method == "POST" else None, request.user)
+    form = TopicForm(posted(request), request.user)
     if form.is_valid():
         try:
             topic = changes.create(form)
@@ -45,7 +45,7 @@ def new(request: PersonRequest) -> HttpResponse:
 def detail(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     """The topic, and on POST somebody to add."""
     topic = _own(request, topic_id)
-    form = AddressForm(request.POST if request.method == "POST" else None)
+    form = AddressForm(posted(request))
     if form.is_valid():
         address = form.cleaned_data["address"]
         try:
@@ -73,7 +73,7 @@ def detail(request: PersonRequest, topic_id: UUID) -> HttpResponse:
 def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     topic = _own(request, topic_id)
     name = topic.name
-    form = TopicForm(request.POST if request.method == "POST" else None, request.user, topic)
+    form = TopicForm(posted(request), request.user, topic)
     changed = None
     if form.is_valid():
         try:

@@ -50,19 +50,19 @@ def screen(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         messages.info(request, _("Nothing is waiting any more."))
         return redirect("outages")
-    found = heartbeat.outages(now - timedelta(days=heartbeat.KEPT_DAYS), now)[::-1]
-    told = [
+    past = heartbeat.outages(now - timedelta(days=heartbeat.RETAINED_DAYS), now)[::-1]
+    shown = [
         {"outage": outage, "length": (outage.ended or now) - outage.began, "handled": outages.handled(outage, now)}
-        for outage in found[:_SHOWN]
+        for outage in past[:_SHOWN]
     ]
     return _page(
         request,
         "screen",
         waits=waits,
         buttons=_BUTTONS.items(),
-        told=told,
-        older=max(0, len(found) - _SHOWN),
-        days=heartbeat.KEPT_DAYS,
+        shown=shown,
+        older=max(0, len(past) - _SHOWN),
+        days=heartbeat.RETAINED_DAYS,
     )
 
 
@@ -70,10 +70,10 @@ def _settle(request: HttpRequest, policy: Schedule.Misfire) -> HttpResponse:
     now = fire.read_clock().now
     settled = outages.settle(now, policy, _LONGEST)
     log.info("Person %s settled %d waiting schedules by the policy %s", request.user.pk, settled, policy)
-    said = ngettext(
+    text = ngettext(
         "%(count)s schedule was settled: “%(how)s”.", "%(count)s schedules were settled: “%(how)s”.", settled
     )
-    messages.success(request, said % {"count": settled, "how": _BUTTONS[policy]})
+    messages.success(request, text % {"count": settled, "how": _BUTTONS[policy]})
     if left := outages.waiting(now).schedules:
         messages.warning(request, _("%(count)s are still waiting. Repeat to continue.") % {"count": left})
     return redirect("outages")

@@ -41,15 +41,11 @@ for model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, 
 admin.site.unregister(GroupResult)  # Carillon uses no groups
 
 
-class TaskSelect(UnfoldAdminSelectWidget, stock.TaskSelectWidget):  # type: ignore[misc]  # neither ships types
-    pass
-
-
 class PeriodicTaskForm(stock.PeriodicTaskForm):  # type: ignore[misc]  # django-celery-beat ships no types
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["task"].widget = UnfoldAdminTextInputWidget()
-        self.fields["regtask"].widget = TaskSelect()
+        self.fields["regtask"].widget = UnfoldAdminSelectWidget(choices=stock.TaskSelectWidget().choices)
 
     def clean(self) -> dict[str, Any]:
         """Refuse what beat could not run. Replaces stock's way, which fails where the task itself is refused."""
@@ -59,14 +55,17 @@ class PeriodicTaskForm(stock.PeriodicTaskForm):  # type: ignore[misc]  # django-
             self.add_error("task", _("Choose a registered task, or write the name of another one."))
         if data.get("expire_seconds") is not None and data.get("expires"):
             self.add_error("expires", _("Set either this or the seconds after which a run expires, not both."))
+        self._refuse_what_cannot_run(data)
+        self.instance.solar = None  # one that was chosen before is replaced
+        return data
+
+    def _refuse_what_cannot_run(self, data: dict[str, Any]) -> None:
         fields = ("args", "kwargs", "headers", "interval", "crontab", "clocked")
         try:
             stock_entries.check(PeriodicTask(**{name: data[name] for name in fields if name in data}))
         except stock_entries.Damaged as damaged:
             if damaged.field not in self.errors:
                 self.add_error(damaged.field, str(damaged))
-        self.instance.solar = None  # one that was chosen before is replaced
-        return data
 
     def _clean_json(self, field: str) -> Any:
         return self.cleaned_data[field]  # `clean` looks at it
@@ -91,8 +90,8 @@ def _of_stock_entries(action: str, description: Any) -> Any:
     @admin.action(description=description, permissions=["change"])
     def act(self: BaseAdmin, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         if schedules := queryset.filter(mirrored_schedule__isnull=False).count():
-            said = _("%(count)s unchanged: pause or resume a schedule in the list of schedules.")
-            self.message_user(request, said % {"count": schedules}, messages.WARNING)
+            text = _("%(count)s unchanged: pause or resume a schedule in the list of schedules.")
+            self.message_user(request, text % {"count": schedules}, messages.WARNING)
         if (entries := queryset.filter(mirrored_schedule=None)).exists():
             getattr(stock.PeriodicTaskAdmin, action)(self, request, entries)
 

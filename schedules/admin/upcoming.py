@@ -31,8 +31,8 @@ def screen(request: HttpRequest) -> HttpResponse:
     if (hours := request.GET.get("hours", "1")) not in _HOURS:
         hours = "1"
     now = fire.read_clock().now
-    found, more = upcoming(now, now + timedelta(hours=int(hours)), MOST)
-    table = {"headers": [_("Slot"), _("Schedule"), _("Person"), _("Channels")], "rows": [_row(one) for one in found]}
+    slots, more = upcoming(now, now + timedelta(hours=int(hours)), MOST)
+    table = {"headers": [_("Slot"), _("Schedule"), _("Person"), _("Channels")], "rows": [_row(one) for one in slots]}
     context = admin.site.each_context(request) | {
         "title": _("Upcoming"),
         "table": table,

@@ -3,7 +3,6 @@
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from heapq import nsmallest
@@ -46,7 +45,7 @@ class Coming:
     is_cut: bool
 
 
-_Found = tuple[bool, datetime, int, Several | None]
+_Candidate = tuple[bool, datetime, int, Several | None]
 """The same with the number of the reminder, and first whether it comes often that day.
 
 Those of a day are compared, and only the first ones become entries.
@@ -58,8 +57,8 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
 
     Times that a person has skipped ahead are entries too.
     """
-    found = Schedule.objects.for_user(user).filter(next_fire_at__lt=days.end)
-    not_over = found.exclude(kind="once", next_fire_at__lt=days.begin)
+    due = Schedule.objects.for_user(user).filter(next_fire_at__lt=days.end)
+    not_over = due.exclude(kind="once", next_fire_at__lt=days.begin)
     read = list(not_over.only(*_READ).order_by("next_fire_at")[: MOST + 1])
     schedules = sorted(read[:MOST], key=lambda schedule: _ORDER.get(schedule.kind, len(_ORDER)))
     taken, skipped = _occurrences(schedules, now)
@@ -67,26 +66,21 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
     has_maximum = any(schedule.max_count is not None for schedule in schedules)
     silent = Holidays.of(user, now) if has_maximum else holidays.NONE
     clocks = {False: days, True: replace(days, zone=ZoneInfo(FIRST_ZONE))}
-    begins = {local_time: [begin_of(day, asked.zone) for day in days] for local_time, asked in clocks.items()}
-    by_day: list[list[_Found]] = [[] for _ in days]
+    begins = {local_time: [begin_of(day, of_clock.zone) for day in days] for local_time, of_clock in clocks.items()}
+    by_day: list[list[_Candidate]] = [[] for _ in days]
     reminders, left = 0, budget
     for number, schedule in enumerate(schedules):
-        asked = clocks[schedule.local_time]
+        of_clock, edges = clocks[schedule.local_time], begins[schedule.local_time]
         # One rule may not use up what all have.
         work = Work(min(left, budget // 4))
         left -= work.left
-        of_one: list[Times] = []
-        with suppress(InvalidRule):
-            span = asked.begin, asked.end
-            of_one = [*forecast.times(schedule, now, silent, taken[schedule.id], span, asked.zone, work)]
+        times = _times(schedule, of_clock, now, silent, taken[schedule.id], work)
         left += max(0, work.left)
         if work.left < 0:
             continue
         reminders += 1
-        of_one += [(slot, None) for slot in skipped[schedule.id]]
-        edges, end = begins[schedule.local_time], asked.end
-        for first, several in of_one:
-            if edges[0] <= first < end:
+        for first, several in chain(times, ((slot, None) for slot in skipped[schedule.id])):
+            if edges[0] <= first < of_clock.end:
                 by_day[bisect(edges, first) - 1].append((several is not None, first, number, several))
     entries = []
     for _, first, number, several in chain.from_iterable(nsmallest(shown, of_day) for of_day in by_day):
@@ -96,8 +90,18 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
         state = "skipped" if first in skipped[schedule.id] else ""
         zone = clocks[schedule.local_time].zone
         entries.append(Entry(schedule.name, first, last, zone, count, has_more, state, schedule, schedule.id))
-    more = {day: len(found) - shown for day, found in zip(days, by_day, strict=True) if len(found) > shown}
+    more = {day: len(of_day) - shown for day, of_day in zip(days, by_day, strict=True) if len(of_day) > shown}
     return Coming(entries, more, reminders, reminders < len(read))
+
+
+def _times(
+    schedule: Schedule, days: Days, now: datetime, silent: Holidays, taken: Collection[datetime], work: Work
+) -> list[Times]:
+    """None where they cost more than `work` has left, or the rule is unreadable."""
+    try:
+        return [*forecast.times(schedule, now, silent, taken, (days.begin, days.end), days.zone, work)]
+    except InvalidRule:
+        return []
 
 
 def _occurrences(

@@ -21,20 +21,20 @@ MOST_SKIPPED = 1_000
 # By an index: ids grow with time. A row of each group is remembered by its place in the table, which costs half as much
 # as an array of its columns for each of a thousand groups.
 _SENT = """
-SELECT asked.day, said.*, one.id, one.subject
-  FROM unnest(%(days)s::int[], %(since)s::uuid[], %(until)s::uuid[], %(ways)s::int[]) AS asked(day, since, until, way),
+SELECT span.day, entry.*, one.id, one.subject
+  FROM unnest(%(days)s::int[], %(since)s::uuid[], %(until)s::uuid[], %(ways)s::int[]) AS span(day, since, until, way),
        LATERAL (
            SELECT origin_id, outcome, count(*) AS count, min(at) AS first, max(at) AS last, min(ctid) AS place,
                   count(*) OVER () AS entries, sum(count(*)) OVER () AS read
              FROM (SELECT ctid, origin_id, outcome, coalesce(slot, created_at) AS at
                      FROM notifications_notification
-                    WHERE user_id = %(user)s AND id >= asked.since AND id < asked.until AND origin = 'schedule'
+                    WHERE user_id = %(user)s AND id >= span.since AND id < span.until AND origin = 'schedule'
                     ORDER BY id LIMIT %(most)s) read
             GROUP BY origin_id, outcome
-            ORDER BY count(*) > 1, date_part('epoch', min(at)) * asked.way LIMIT %(shown)s
-       ) said
-  JOIN notifications_notification one ON one.ctid = said.place
- ORDER BY said.first
+            ORDER BY count(*) > 1, date_part('epoch', min(at)) * span.way LIMIT %(shown)s
+       ) entry
+  JOIN notifications_notification one ON one.ctid = entry.place
+ ORDER BY entry.first
 """
 # By `Notification.Outcome`, the states for people.
 _STATES = {"open": "pending", "full": "fired", "partial": "partial", "failed": "dead", "dropped": "cancelled"}
@@ -46,35 +46,33 @@ def sent(user: User, days: Days, now: datetime, shown: int) -> tuple[list[Entry]
     Of each day the first `shown`, of the last day the last ones; and how many more there are, where there are more.
     """
     edges = [begin_of(day, days.zone) for day in [*days, days.last + timedelta(days=1)]]
-    begun = [(since, until) for since, until in pairwise(edges) if since <= now]
-    rows = query(
-        _SENT,
-        {
-            "days": column(range(len(begun))),
-            "since": column(first_of(since) for since, _ in begun),
-            "until": column(first_of(until) for _, until in begun),
-            "ways": column(-1 if until > now else 1 for _, until in begun),
-            "user": user.pk,
-            "most": MOST,
-            "shown": shown,
-        },
-    )
-    entries = [
-        Entry(
-            row.subject,
-            row.first,
-            row.last,
-            days.zone,
-            row.count,
-            row.count > 1 and row.read == MOST,
-            _STATES[row.outcome],
-            schedule_id=row.origin_id,
-            notification_id=row.id,
+    spans = [(since, until) for since, until in pairwise(edges) if since <= now]
+    values = {
+        "days": column(range(len(spans))),
+        "since": column(first_of(since) for since, _ in spans),
+        "until": column(first_of(until) for _, until in spans),
+        "ways": column(-1 if until > now else 1 for _, until in spans),
+        "user": user.pk,
+        "most": MOST,
+        "shown": shown,
+    }
+    entries, more, dates = [], {}, [*days]
+    for row in query(_SENT, values):
+        more[dates[row.day]] = row.entries - shown
+        entries.append(
+            Entry(
+                row.subject,
+                row.first,
+                row.last,
+                days.zone,
+                row.count,
+                row.count > 1 and row.read == MOST,
+                _STATES[row.outcome],
+                schedule_id=row.origin_id,
+                notification_id=row.id,
+            )
         )
-        for row in rows
-    ]
-    known = [*days]
-    return entries, {known[row.day]: row.entries - shown for row in rows if row.entries > shown}
+    return entries, {day: count for day, count in more.items() if count > 0}
 
 
 def skipped(user: User, days: Days, now: datetime) -> list[Entry]:

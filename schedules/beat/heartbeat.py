@@ -17,7 +17,7 @@ EVERY = 5.0
 GAP = 15.0
 # Seconds without a heartbeat of any beat after which pages say that the clock has stopped.
 STOPPED = 60.0
-KEPT_DAYS = 90
+RETAINED_DAYS = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class HeartbeatWriter:
         self._next = time.monotonic() + EVERY
 
     def _begin(self) -> int:
-        change("DELETE FROM schedules_heartbeat WHERE last_seen_at < now() - %s * interval '1 day'", [KEPT_DAYS])
+        change("DELETE FROM schedules_heartbeat WHERE last_seen_at < now() - %s * interval '1 day'", [RETAINED_DAYS])
         return Heartbeat.objects.create(process=self.process, work=self._work, total=self._work).id
 
 

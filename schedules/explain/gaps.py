@@ -78,17 +78,17 @@ def _finished_at(schedule: Schedule) -> datetime | None:
 
 def _causes(events: Sequence[ScheduleEvent]) -> Iterator[tuple[Cause, datetime, datetime | None]]:
     """Each cause that an event began, when it began, and when it held no more (None: it lasts)."""
-    begun: dict[CauseCode, ScheduleEvent] = {}
+    started: dict[CauseCode, ScheduleEvent] = {}
     for event in events:
         what = _What(event.what)
         for code in _ENDS.get(what, ()):
-            if code in begun:
-                yield _cause(code, begun.pop(code), event.at)
+            if code in started:
+                yield _cause(code, started.pop(code), event.at)
         if what in _BEGINS:
-            begun.setdefault(_BEGINS[what], event)
+            started.setdefault(_BEGINS[what], event)
         if what == _What.CREATED and "copy_of" in event.detail:
-            begun[CauseCode.PAUSED] = event
-    for code, event in begun.items():
+            started[CauseCode.PAUSED] = event
+    for code, event in started.items():
         yield _cause(code, event, None)
 
 

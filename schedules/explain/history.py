@@ -1,6 +1,6 @@
 """Why each slot of a schedule fired or did not, and which are to come: values, for the page and the command."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,6 +17,7 @@ from schedules.explain.causes import Cause, CauseCode
 from schedules.explain.gaps import gaps
 from schedules.explain.quiet_hours import QuietHours
 from schedules.firing import forecast, holidays
+from schedules.firing.forecast import Coming
 from schedules.firing.holidays import Holidays
 from schedules.models import Occurrence, Schedule, ScheduleEvent
 from schedules.parts import words
@@ -39,9 +40,8 @@ _BY_HAND = {_Reason.ASKED, _Reason.MANUAL}
 class ExplainedSlot:
     """A slot and what became of it: `outcome` is "fired", "skipped" or "coming".
 
-    `late` is set for what fired, `note` where the clock was changed or quiet
-    hours will hold it. `batch_id` is the occurrence's; None without one.
-    `check` is what its job checked, if it had one.
+    `late` is set for what fired, `note` where the clock was changed or quiet hours will hold it. `batch_id` is the
+    occurrence's; None without one. `check` is what its job checked, if it had one.
     """
 
     slot: datetime
@@ -67,9 +67,9 @@ def past(schedule: Schedule, since: datetime, until: datetime, now: datetime, li
     rows = list(recorded.order_by("-scheduled_for")[:limit])
     oldest = rows[-1].scheduled_for if len(rows) == limit else since
     work = Work(_WORK)
-    found = {one.slot: one for one in _in_gaps(schedule, oldest, until, now, limit, work)}
-    found |= _explain(schedule, rows, now, work)
-    return [found[slot] for slot in sorted(found, reverse=True)[:limit]]
+    stories = {one.slot: one for one in _in_gaps(schedule, oldest, until, now, limit, work)}
+    stories |= _explain(schedule, rows, now, work)
+    return [stories[slot] for slot in sorted(stories, reverse=True)[:limit]]
 
 
 def coming(schedule: Schedule, now: datetime, limit: int = 10) -> list[ExplainedSlot]:
@@ -78,28 +78,36 @@ def coming(schedule: Schedule, now: datetime, limit: int = 10) -> list[Explained
         return []
     skipped = list(schedule.occurrences.filter(scheduled_for__gt=now).order_by("scheduled_for")[:limit])
     work = Work(_WORK)
-    found = _explain(schedule, skipped, now, work)
+    stories = _explain(schedule, skipped, now, work)
     try:
         timetable = schedule.timetable()
-        ahead = forecast.of(schedule, now, Holidays.of(schedule.user, now), found.keys())
+        ahead = forecast.of(schedule, now, Holidays.of(schedule.user, now), stories.keys())
         upcoming = list(islice(ahead.after(work=work, leap=civil.LAST_INSTANT), limit)) if schedule.next_fire_at else []
     except InvalidRule:
         return []
-    held = QuietHours.of(schedule).notes(slot for slot, holiday in upcoming if holiday is None)
-    for slot, holiday in upcoming:
-        if holiday is not None:
-            why = Cause(_Reason.HOLIDAY, days=(holiday.first, holiday.last), is_coming=True)
-            found[slot] = ExplainedSlot(slot, "skipped", [why])
-            continue
-        note = words.notes(words.clock_note(timetable, slot, work), held.get(slot, ""))
-        found[slot] = ExplainedSlot(slot, "coming", note=note)
-    if not (shown := sorted(found)[:limit]):
+    stories |= _upcoming(schedule, upcoming, timetable, work)
+    if not (shown := sorted(stories)[:limit]):
         return []
     since = max(now, schedule.snoozed_until or now)
     with suppress(InvalidRule):
         for slot in _on_excluded_dates(timetable, since, shown[-1], work):
-            found[slot] = ExplainedSlot(slot, "skipped", [Cause(CauseCode.EXCLUDED)])
-    return [found[slot] for slot in sorted(found) if slot <= shown[-1]]
+            stories[slot] = ExplainedSlot(slot, "skipped", [Cause(CauseCode.EXCLUDED)])
+    return [stories[slot] for slot in sorted(stories) if slot <= shown[-1]]
+
+
+def _upcoming(
+    schedule: Schedule, upcoming: Sequence[Coming], timetable: Timetable, work: Work
+) -> dict[datetime, ExplainedSlot]:
+    stories = {}
+    quiet = QuietHours.of(schedule).notes(slot for slot, holiday in upcoming if holiday is None)
+    for slot, holiday in upcoming:
+        if holiday is None:
+            note = words.notes(words.clock_note(timetable, slot, work), quiet.get(slot, ""))
+            stories[slot] = ExplainedSlot(slot, "coming", note=note)
+        else:
+            cause = Cause(_Reason.HOLIDAY, days=(holiday.first, holiday.last), is_coming=True)
+            stories[slot] = ExplainedSlot(slot, "skipped", [cause])
+    return stories
 
 
 def _on_excluded_dates(timetable: Timetable, since: datetime, until: datetime, work: Work) -> Iterator[datetime]:
@@ -114,10 +122,10 @@ def _on_excluded_dates(timetable: Timetable, since: datetime, until: datetime, w
 def _in_gaps(
     schedule: Schedule, since: datetime, until: datetime, now: datetime, limit: int, work: Work
 ) -> Iterator[ExplainedSlot]:
-    found: list[datetime] = []
+    slots: list[datetime] = []
     for gap in gaps(schedule, now):
         first, last = max(gap.first, since), min(gap.last, until)
-        if len(found) >= limit and last <= sorted(found)[-limit]:
+        if len(slots) >= limit and last <= sorted(slots)[-limit]:
             return
         if first >= last:
             continue
@@ -125,7 +133,7 @@ def _in_gaps(
             silent = gap.timetable.last_slots(first, last, limit, work)
         except InvalidRule:
             continue
-        found += silent
+        slots += silent
         for slot in silent:
             yield ExplainedSlot(slot, "skipped", [gap.cause], note=words.clock_note(gap.timetable, slot, work))
 
@@ -140,24 +148,28 @@ def _explain(
     checked = results.of_batches(schedule.user_id, fired_ids)
     silent = _holidays(schedule, rows)
     by_hand = _by_hand(schedule) if any(row.reason in _BY_HAND for row in rows) else {}
-    found = {}
+    stories = {}
     for row in rows:
         slot, fired = row.scheduled_for, row.outcome == Occurrence.Outcome.FIRED
         late = max(row.fired_at - slot, timedelta(0))
-        why: list[Cause] = []
-        if row.reason in _BY_HAND:
-            why.append(Cause(row.reason, by=by_hand.get(slot.isoformat()) or _("a person")))
-        elif row.reason == _Reason.HOLIDAY:
-            # A late slot from before the holiday was found within it.
-            span = silent.of_slot(schedule, slot) or silent.of_slot(schedule, row.fired_at)
-            why.append(Cause(row.reason, days=None if span is None else (span.first, span.last)))
-        elif row.reason not in {_Reason.NONE, _Reason.LATE}:
-            why.append(Cause(row.reason))
+        why = _causes(schedule, row, silent, by_hand)
         if row.reason == _Reason.MISFIRE or (fired and late >= PUNCTUAL):
             why.append(causes.of_lateness(slot, row.fired_at, outages))
         note = "" if row.reason == _Reason.MANUAL else _note(schedule, slot, work)
-        found[slot] = ExplainedSlot(slot, row.outcome, why, late if fired else None, note, row.id, checked.get(row.id))
-    return found
+        stories[slot] = ExplainedSlot(
+            slot, row.outcome, why, late if fired else None, note, row.id, checked.get(row.id)
+        )
+    return stories
+
+
+def _causes(schedule: Schedule, row: Occurrence, silent: Holidays, by_hand: Mapping[str, str]) -> list[Cause]:
+    if row.reason in _BY_HAND:
+        return [Cause(row.reason, by=by_hand.get(row.scheduled_for.isoformat()) or _("a person"))]
+    if row.reason == _Reason.HOLIDAY:
+        # A late slot from before the holiday was found within it.
+        span = silent.of_slot(schedule, row.scheduled_for) or silent.of_slot(schedule, row.fired_at)
+        return [Cause(row.reason, days=None if span is None else (span.first, span.last))]
+    return [] if row.reason in {_Reason.NONE, _Reason.LATE} else [Cause(row.reason)]
 
 
 def _holidays(schedule: Schedule, rows: Sequence[Occurrence]) -> Holidays:

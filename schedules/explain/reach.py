@@ -24,7 +24,7 @@ class Reach:
     faulty: Sequence[Channel] = ()
 
     @property
-    def said(self) -> list[tuple[Channel, str]]:
+    def texts(self) -> list[tuple[Channel, str]]:
         """Each faulty channel, and why messages do not arrive there."""
         return [(channel, words.unreached(channel)) for channel in self.faulty]
 

@@ -35,15 +35,15 @@ def upcoming(now: datetime, until: datetime, most: int) -> tuple[list[Upcoming],
     index of what is due; the slots of later ones cannot be among the first `most`.
     """
     due = Schedule.objects.filter(next_fire_at__lt=until, deleted_at=None).order_by("next_fire_at")
-    found = list(due.select_related("user").prefetch_related("channels")[: most + 1])
-    taken = slots.settled([schedule.id for schedule in found], now)
+    schedules = list(due.select_related("user").prefetch_related("channels")[: most + 1])
+    taken = slots.settled([schedule.id for schedule in schedules], now)
     work = Work(_WORK)
-    people = {(schedule.user_id, schedule.user.time_zone) for schedule in found}
-    first = min((schedule.next_fire_at or now for schedule in found), default=now)
+    people = {(schedule.user_id, schedule.user.time_zone) for schedule in schedules}
+    first = min((schedule.next_fire_at or now for schedule in schedules), default=now)
     silent = holidays.of_people(people, first, until)
     each = [
         _slots(schedule, now, until, taken[schedule.id], silent.get(schedule.user_id, holidays.NONE), work)
-        for schedule in found
+        for schedule in schedules
     ]
     listed = list(islice(heapq.merge(*each, key=attrgetter("slot")), most + 1))
     return listed[:most], len(listed) > most

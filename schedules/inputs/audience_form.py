@@ -44,20 +44,22 @@ class AudienceForm(TimingForm):
             for name in ("audience", "local_time", "confirmed"):
                 del self.fields[name]
             return
-        field = copy(cast(forms.ChoiceField, self.fields["audience"]))
+        self.fields["audience"] = field = copy(cast(forms.ChoiceField, self.fields["audience"]))
         field.widget = copy(field.widget)
+        field.choices = self._choices(user)
+        if schedule is not None:
+            self.initial.update(audience=self._stored, local_time=schedule.local_time)
+            if schedule.local_time:
+                self.initial["time_zone"] = user.time_zone
+
+    def _choices(self, user: User) -> list[Any]:
         groups = [one for one in audiences.choices(user) if one[1]] if self._may else []
         listed: list[Any] = [("", _("Only me"))]
         for label, options in groups:
             listed += options if label == options[0][1] else [(label, options)]
         if self._stored and self._stored not in {value for label, options in groups for value, name in options}:
             listed.append((self._stored, _("The present one")))
-        field.choices = listed
-        self.fields["audience"] = field
-        if schedule is not None:
-            self.initial.update(audience=self._stored, local_time=schedule.local_time)
-            if schedule.local_time:
-                self.initial["time_zone"] = user.time_zone
+        return listed
 
     @property
     def is_for_audience(self) -> bool:
@@ -78,9 +80,8 @@ class AudienceForm(TimingForm):
         if self.is_for_audience and not self._may:
             self._refuse("audience", _("You may not make announcements any more. Choose “Only me”."), "not_allowed")
         if self.on_readers_clocks and cleaned.get("kind") == "interval":
-            self._refuse(
-                "local_time", _("“Every…” has no time of day. Choose another timing, or untick this."), "no_time_of_day"
-            )
+            text = _("“Every…” has no time of day. Choose another timing, or untick this.")
+            self._refuse("local_time", text, "no_time_of_day")
         return cleaned
 
     def is_confirmed(self) -> bool:
@@ -90,10 +91,8 @@ class AudienceForm(TimingForm):
             return True
         people = self.people() or 0
         if people > MOST_UNCONFIRMED:
-            said = _("This tells %(people)s people. Check the text and the time, then save again to confirm.") % {
-                "people": grouped(people)
-            }
-            refuse(self, "audience", "unconfirmed", said)
+            text = _("This tells %(people)s people. Check the text and the time, then save again to confirm.")
+            refuse(self, "audience", "unconfirmed", text % {"people": grouped(people)})
         return people <= MOST_UNCONFIRMED
 
     def audience_values(self) -> dict[str, Any]:

@@ -19,10 +19,11 @@ _LAST_DATE = date(8999, 12, 31)
 
 
 def _day(label: Any) -> forms.DateField:
-    said = gettext_lazy("Choose a date.")
-    wrong = gettext_lazy("Enter a date such as 2026-08-03.")
+    errors = {
+        "required": gettext_lazy("Choose a date."),
+        "invalid": gettext_lazy("Enter a date such as 2026-08-03."),
+    }
     widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    errors = {"required": said, "invalid": wrong}
     return forms.DateField(label=label, widget=widget, input_formats=["%Y-%m-%d"], error_messages=errors)
 
 
@@ -60,26 +61,21 @@ class HolidayForm(forms.Form):
     def clean_tags(self) -> list[str]:
         """A tag that no reminder has would silence nothing, unseen."""
         typed: list[str] = self.cleaned_data["tags"]
-        kept = [] if self.holiday is None else self.holiday.tags
-        known = {tags.key(tag) for tag in [*tags.spellings(self.user), *kept]} if typed else set()
+        stored = [] if self.holiday is None else self.holiday.tags
+        existing = {tags.key(tag) for tag in [*tags.spellings(self.user), *stored]} if typed else set()
         for tag in typed:
-            if tags.key(tag) not in known:
-                said = _("None of your reminders has the tag “%(tag)s”. Add it to one first.") % {"tag": tag}
-                raise forms.ValidationError(said, "unknown_tag")
+            if tags.key(tag) not in existing:
+                text = _("None of your reminders has the tag “%(tag)s”. Add it to one first.") % {"tag": tag}
+                raise forms.ValidationError(text, "unknown_tag")
         return typed
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         first, last = cleaned.get("first"), cleaned.get("last")
-        if (
-            self.holiday is None
-            and Holiday.objects.filter(user=self.user, last__gte=self.today).count() >= holidays.MOST
-        ):
-            raise forms.ValidationError(
-                _("You have %(most)d holidays to come, as many as one person may have here. Delete one first.")
-                % {"most": holidays.MOST},
-                "limit_reached",
-            )
+        to_come = Holiday.objects.filter(user=self.user, last__gte=self.today)
+        if self.holiday is None and to_come.count() >= holidays.MOST:
+            text = _("You have %(most)d holidays to come, as many as one person may have here. Delete one first.")
+            raise forms.ValidationError(text % {"most": holidays.MOST}, "limit_reached")
         if first is not None and last is not None:
             if last < first:
                 refuse(self, "last", "before_first", _("This is before the first day. Choose that day or a later one."))

@@ -86,30 +86,31 @@ class JobForm(EditForm):
         stored = "" if schedule is None else schedule.job_kind
         name = str(self.data["job_kind"]) if sent else stored
         self.job = kinds.find(name) if name else None
-        if self.job is None:
-            if stored and kinds.find(stored) is None:
-                self._own("job_kind").choices = [
-                    *_choices(),
-                    (stored, _("%(stored)s (not available)") % {"stored": stored}),
-                ]
-            return
-        self._check_texts(self.job)
-        if not self.job.speaks:
+        if self.job is not None:
+            self._offer(self.job, sent)
+        elif stored and kinds.find(stored) is None:
+            unavailable = (stored, _("%(stored)s (not available)") % {"stored": stored})
+            self._own("job_kind").choices = [*_choices(), unavailable]
+
+    def _offer(self, job: JobKind, sent: bool) -> None:
+        for name in _TEXTS:
+            self._own(name).check = partial(text.check, more=tuple(job.placeholders))
+        if not job.speaks:
             self._own("channels").required = False
         if self._keeps:
             return
-        self._shown = sent and self.data.get("job_shown") == name
-        initial = None
-        if schedule is not None and stored == name:
-            initial = initial_of(self.job, schedule.job_payload)
+        self._shown = sent and self.data.get("job_shown") == job.name
+        self.initial["job_kind"] = job.name
+        initial, schedule = None, self._schedule
+        if schedule is not None and schedule.job_kind == job.name:
+            initial = initial_of(job, schedule.job_payload)
             self.initial.update(
                 connection=schedule.connection_id, on_error=schedule.on_error, errors_allowed=schedule.errors_allowed
             )
-        self.initial["job_kind"] = name
-        self.question = self.job.form(self.data if self._shown else None, prefix=PREFIX, initial=initial)
-        self.job.restrict(self.question, user)
-        if self.job.connection:
-            self._offer_connections(self.job)
+        self.question = job.form(self.data if self._shown else None, prefix=PREFIX, initial=initial)
+        job.restrict(self.question, self._user)
+        if job.connection:
+            self._offer_connections(job)
 
     def full_clean(self) -> None:
         """The errors of the kind's form are this form's too."""
@@ -125,11 +126,11 @@ class JobForm(EditForm):
         if self._keeps:
             return cleaned
         if (name := cleaned.get("job_kind")) and self.job is None:
-            said = _("The kind of job “%(name)s” is not available here. Choose another one.") % {"name": name}
-            refuse(self, "job_kind", "unknown_kind", said)
+            problem = _("The kind of job “%(name)s” is not available here. Choose another one.") % {"name": name}
+            refuse(self, "job_kind", "unknown_kind", problem)
         elif self.job is not None and not self._shown:
-            said = _("Fill in the fields of “%(label)s”, then save again.") % {"label": self.job.label}
-            refuse(self, "job_kind", "incomplete", said)
+            problem = _("Fill in the fields of “%(label)s”, then save again.") % {"label": self.job.label}
+            refuse(self, "job_kind", "incomplete", problem)
         for one, default in (("on_error", OnError.DAILY), ("errors_allowed", 3)):
             if one in cleaned and cleaned[one] in (None, ""):
                 cleaned[one] = default
@@ -143,14 +144,13 @@ class JobForm(EditForm):
         if typed is None:
             raise ValidationError(_("Choose a connection, or add one."), "connection_required")
         if not job.connection:
-            said = _("“%(label)s” uses no connection. Leave this empty.") % {"label": job.label}
-            raise ValidationError(said, "connection_unused")
-        if found := next((one for one in self.connections if one.id == typed), None):
-            return found
-        raise ValidationError(
-            _("This is not one of your connections for “%(label)s”. Choose from those listed.") % {"label": job.label},
-            "unknown_connection",
-        )
+            problem = _("“%(label)s” uses no connection. Leave this empty.") % {"label": job.label}
+            raise ValidationError(problem, "connection_unused")
+        for connection in self.connections:
+            if connection.id == typed:
+                return connection
+        problem = _("This is not one of your connections for “%(label)s”. Choose from those listed.")
+        raise ValidationError(problem % {"label": job.label}, "unknown_connection")
 
     def job_values(self) -> dict[str, Any]:
         if self._keeps and self._schedule is not None:
@@ -171,14 +171,14 @@ class JobForm(EditForm):
 
     def job_errors(self) -> list[str]:
         """The errors of the fields that “Check now” reads, each with the label of its field."""
-        found = []
+        errors = []
         for name in filter(self.is_of_job, self.errors):
-            said = " ".join(map(str, self.errors[name]))
+            problem = " ".join(map(str, self.errors[name]))
             form = self.question if name.startswith(f"{PREFIX}-") and self.question is not None else self
             field = form.fields.get(name.removeprefix(f"{PREFIX}-"))
             label = "" if field is None else field.label or name.removeprefix(f"{PREFIX}-").capitalize()
-            found.append(f"{label}: {said}" if label else said)
-        return found
+            errors.append(f"{label}: {problem}" if label else problem)
+        return errors
 
     def show_errors_of(self, names: Collection[str]) -> None:
         """As `EditForm` does; the kind's form shows its own."""
@@ -215,10 +215,6 @@ class JobForm(EditForm):
 
     def _needs_own(self, job: JobKind) -> bool:
         return bool(job.connection) and job.needs_connection and not self._for_audience
-
-    def _check_texts(self, job: JobKind) -> None:
-        for name in _TEXTS:
-            self._own(name).check = partial(text.check, more=tuple(job.placeholders))
 
     def _own(self, name: str) -> Any:
         """The field, no more shared with the other forms of the class."""

@@ -18,41 +18,36 @@ _LONGEST_DATES = 6_000
 
 
 class DatesField(forms.CharField):
-    """Dates separated by commas or blanks, or a list of them, cleaned to a sorted list without duplicates.
-
-    A list may have dates, or texts.
-    """
+    """Dates separated by commas or blanks, or a list of dates or texts, cleaned to a sorted list without duplicates."""
 
     def to_python(self, value: Any) -> list[date]:  # type: ignore[override]  # as Django's own fields do
         typed = value if isinstance(value, list) else [str(super().to_python(value) or "")]
         if sum(len(one) for one in typed if isinstance(one, str)) > _LONGEST_DATES:
-            said = _("This is too long; at most %(most)s dates can be left out.") % {"most": MOST_DATES}
-            raise ValidationError(said, "max_length")
+            text = _("This is too long; at most %(most)s dates can be left out.") % {"most": MOST_DATES}
+            raise ValidationError(text, "max_length")
         words = value if isinstance(value, list) else [word for word in re.split(r"[\s,;]+", typed[0]) if word]
-        if len(days := sorted({one if isinstance(one, date) else self._date(one) for one in words})) > MOST_DATES:
-            raise ValidationError(
-                _("These are %(count)s dates; at most %(most)s can be left out.")
-                % {"count": len(days), "most": MOST_DATES},
-                "too_many",
-            )
+        days = sorted({one if isinstance(one, date) else _date(one) for one in words})
+        if len(days) > MOST_DATES:
+            text = _("These are %(count)s dates; at most %(most)s can be left out.")
+            raise ValidationError(text % {"count": len(days), "most": MOST_DATES}, "too_many")
         return days
 
     def prepare_value(self, value: Any) -> Any:
         return value if isinstance(value, str) or value is None else written(value)
 
-    @staticmethod
-    def _date(word: str) -> date:
-        try:
-            if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", word, re.ASCII):
-                raise ValueError(word)
-            day = date.fromisoformat(word)
-        except ValueError:
-            said = _("“%(word)s” is not a date. Enter dates such as 2026-12-25, 2027-01-01.") % {"word": word[:40]}
-            raise ValidationError(said, "date_format") from None
-        if not civil.is_in_reach(datetime.combine(day, time())):
-            said = _("“%(word)s” is out of range: %(reach)s.") % {"word": word, "reach": REACH}
-            raise ValidationError(said, "out_of_reach")
-        return day
+
+def _date(word: str) -> date:
+    try:
+        if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", word, re.ASCII):
+            raise ValueError(word)
+        day = date.fromisoformat(word)
+    except ValueError:
+        text = _("“%(word)s” is not a date. Enter dates such as 2026-12-25, 2027-01-01.") % {"word": word[:40]}
+        raise ValidationError(text, "date_format") from None
+    if not civil.is_in_reach(datetime.combine(day, time())):
+        text = _("“%(word)s” is out of range: %(reach)s.") % {"word": word, "reach": REACH}
+        raise ValidationError(text, "out_of_reach")
+    return day
 
 
 def written(days: Iterable[date]) -> str:
@@ -70,40 +65,37 @@ class TagsField(forms.CharField):
     def to_python(self, value: Any) -> list[str]:  # type: ignore[override]  # as Django's own fields do
         if isinstance(value, list):
             if with_comma := next((tag for tag in value if "," in tag), None):
-                said = _("“%(tag)s” contains a comma. Leave it out.") % {"tag": with_comma[:60]}
-                raise ValidationError(said, "comma")
+                problem = _("“%(tag)s” contains a comma. Leave it out.") % {"tag": with_comma[:60]}
+                raise ValidationError(problem, "comma")
             typed = value
         else:
             if len(text := str(super().to_python(value) or "")) > _LONGEST_TAGS:
-                said = _("This is too long; at most %(most)d tags fit.") % {"most": tags.MOST}
-                raise ValidationError(said, "max_length")
+                problem = _("This is too long; at most %(most)d tags fit.") % {"most": tags.MOST}
+                raise ValidationError(problem, "max_length")
             typed = text.split(",")
-        return [self._checked(tag) for tag in self._few(tags.without_repeats(typed))]
+        if len(cleaned := tags.without_repeats(typed)) > tags.MOST:
+            numbers = {"count": len(cleaned), "most": tags.MOST}
+            raise ValidationError(_("These are %(count)d tags; at most %(most)d fit.") % numbers, "too_many")
+        for tag in cleaned:
+            _check_tag(tag)
+        return cleaned
 
     def prepare_value(self, value: Any) -> Any:
         return ", ".join(value) if isinstance(value, list) else value
 
-    @staticmethod
-    def _few(found: list[str]) -> list[str]:
-        if len(found) > tags.MOST:
-            numbers = {"count": len(found), "most": tags.MOST}
-            raise ValidationError(_("These are %(count)d tags; at most %(most)d fit.") % numbers, "too_many")
-        return found
 
-    @staticmethod
-    def _checked(tag: str) -> str:
-        if len(tag) > tags.LONGEST:
-            said = _("“%(tag)s…” is %(length)d characters long; a tag has at most %(most)d.")
-            raise ValidationError(said % {"tag": tag[:20], "length": len(tag), "most": tags.LONGEST}, "max_length")
-        if not tag.isprintable():
-            raise ValidationError(_("A tag contains a control character. Remove it."), "control_character")
-        return tag
+def _check_tag(tag: str) -> None:
+    if len(tag) > tags.LONGEST:
+        problem = _("“%(tag)s…” is %(length)d characters long; a tag has at most %(most)d.")
+        raise ValidationError(problem % {"tag": tag[:20], "length": len(tag), "most": tags.LONGEST}, "max_length")
+    if not tag.isprintable():
+        raise ValidationError(_("A tag contains a control character. Remove it."), "control_character")
 
 
 class OneTagField(TagsField):
     """A single tag."""
 
     def to_python(self, value: Any) -> Any:
-        if len(found := super().to_python(value)) > 1:
+        if len(tags := super().to_python(value)) > 1:
             raise ValidationError(_("Give one tag, without a comma."), "one_tag")
-        return found[0] if found else ""
+        return tags[0] if tags else ""

@@ -34,40 +34,40 @@ class Reading:
     @property
     def refusal(self) -> str:
         """The error with the choices, for who has no buttons."""
+        if not self.choices:
+            return self.error
         lines: list[Any] = [f"“{line}”" for _name, line in self.choices]
-        return (
-            f"{self.error} {_('Write %(lines)s.') % {'lines': get_text_list(lines, _('or'))}}" if lines else self.error
-        )
+        return f"{self.error} {_('Write %(lines)s.') % {'lines': get_text_list(lines, _('or'))}}"
 
 
 def read(line: str, zone: str, now: datetime, needs_title: bool = False) -> Reading:
     """In English or the active language. `now` is aware; `zone` is as it was typed."""
     try:
-        found = fields(sentences.read(line, now, civil.zone(zone).key, get_language()))
-        if needs_title and "title" not in found:
+        values = fields(sentences.read(line, now, civil.zone(zone).key, get_language()))
+        if needs_title and "title" not in values:
             raise NotUnderstood("title", line)
     except (NotUnderstood, InvalidRule) as error:
         return Reading({}, error=str(error), choices=getattr(error, "choices", ()))
-    form = TimingForm(found, now=now)
+    form = TimingForm(values, now=now)
     if not form.is_valid() or form.timetable is None:
         return Reading({}, error=" ".join(str(error) for errors in form.errors.values() for error in errors))
-    return Reading(found, form.timetable, form.timetable.next_after(now, form.work))
+    return Reading(values, form.timetable, form.timetable.next_after(now, form.work))
 
 
 def fields(understood: Understood) -> dict[str, Any]:
     """As they are typed into the form of a reminder. Without a title, that field is left as it is."""
-    found: dict[str, Any] = {"time_zone": understood.zone} | ({"title": understood.title} if understood.title else {})
-    found |= {"body": understood.body} if understood.body else {}
+    values: dict[str, Any] = {"time_zone": understood.zone} | ({"title": understood.title} if understood.title else {})
+    values |= {"body": understood.body} if understood.body else {}
     timing = understood.timing
     if isinstance(timing, datetime):
-        return found | {"kind": "once", "at": timing.isoformat()}
+        return values | {"kind": "once", "at": timing.isoformat()}
     starts = _written(understood.starts)
-    found |= {"starts_at": starts, "ends_at": _written(understood.ends), "max_count": str(understood.count or "")}
+    values |= {"starts_at": starts, "ends_at": _written(understood.ends), "max_count": str(understood.count or "")}
     if isinstance(timing, tuple):
-        return found | {"kind": "interval", "every": str(timing[0]), "unit": timing[1], "anchor": starts}
+        return values | {"kind": "interval", "every": str(timing[0]), "unit": timing[1], "anchor": starts}
     if isinstance(timing, str):
-        return found | {"kind": "cron", "expression": timing}
-    return found | repeat_form.shown(timing) | {"anchor": starts if timing.interval > 1 else ""}
+        return values | {"kind": "cron", "expression": timing}
+    return values | repeat_form.shown(timing) | {"anchor": starts if timing.interval > 1 else ""}
 
 
 def _written(moment: datetime | None) -> str:

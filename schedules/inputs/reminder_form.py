@@ -81,8 +81,8 @@ class LateForm(forms.Form):
                 cleaned[name] = self.fields[name].initial
         stale_after, spread = cleaned.get("stale_after"), cleaned.get("spread", 0)
         if stale_after and stale_after <= spread:
-            said = _("Enter more than the spread of %(spread)s s, or leave this empty.") % {"spread": grouped(spread)}
-            refuse(self, "stale_after", "within_spread", said)
+            problem = _("Enter more than the spread of %(spread)s s, or leave this empty.")
+            refuse(self, "stale_after", "within_spread", problem % {"spread": grouped(spread)})
         return cleaned
 
 
@@ -153,17 +153,14 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
         if self.is_new and self._schedules >= settings.MOST_SCHEDULES:
             refuse(self, None, "limit_reached", words.limit_reached())
         if self.is_for_audience:
-            self._ignore_channels()
+            # An audience is told on the channels that each of its people uses, so the page hides this section.
+            for name in list(self.errors):
+                if name in ChannelsForm.base_fields or name.startswith("position_"):
+                    del self.errors[name]
+            self.clear_order()
             if not self.errors and not self.is_confirmed():
                 self.retype("confirmed", str(self.data["audience"]))
         return cleaned
-
-    def _ignore_channels(self) -> None:
-        """An audience is told on the channels that each of its people uses, so the page hides this section."""
-        for name in list(self.errors):
-            if name in ChannelsForm.base_fields or name.startswith("position_"):
-                del self.errors[name]
-        self.clear_order()
 
     def ordered(self) -> list[Channel]:
         return [] if self.is_for_audience else super().ordered()

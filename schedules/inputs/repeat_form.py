@@ -17,12 +17,12 @@ from schedules.rules.weekly import read_days
 
 _FREQUENCIES = {"daily": "DAILY", "weekly": "WEEKLY", "monthly": "MONTHLY", "yearly": "YEARLY"}
 _KINDS = {frequency: kind for kind, frequency in _FREQUENCIES.items()}
-_SHORT = [
+_SHORT: list[tuple[str, StrOrPromise]] = [
     ("last", gettext_lazy("its last day instead")),
     ("skip", gettext_lazy("nothing in that month")),
 ]
 _ordinal = lazy(words.ordinal, str)
-_DAYS_OF_MONTH = [
+_DAYS_OF_MONTH: list[tuple[str, StrOrPromise]] = [
     *((str(day), _ordinal(day)) for day in range(1, 32)),
     ("last", gettext_lazy("last day")),
 ]

@@ -8,19 +8,19 @@ from schedules.changes.editing import asks_the_same
 from schedules.models import Schedule
 
 
-def check_now(user: User, asked: Schedule, stored: Schedule | None = None) -> Checked:
+def check_now(user: User, wanted: Schedule, stored: Schedule | None = None) -> Checked:
     """Do not call it in a transaction: it waits for a worker.
 
-    `asked` need not be saved. If it asks the question of `stored`, it knows what that has found.
+    `wanted` need not be saved. If it asks the question of `stored`, it continues from what that has found.
     """
-    known = None if stored is None or not asks_the_same(asked, stored) else stored.id
+    origin_id = None if stored is None or not asks_the_same(wanted, stored) else stored.id
     question = Question(
-        kind=asked.job_kind,
-        payload=asked.job_payload or {},
-        connection=asked.connection,
+        kind=wanted.job_kind,
+        payload=wanted.job_payload or {},
+        connection=wanted.connection,
         send_as=SendAs(
-            title=asked.title, body=asked.body, channels=(), name=user.get_short_name(), time_zone=asked.time_zone
+            title=wanted.title, body=wanted.body, channels=(), name=user.get_short_name(), time_zone=wanted.time_zone
         ),
-        origin_id=known,
+        origin_id=origin_id,
     )
     return jobs_check_now.check_now(user, question)

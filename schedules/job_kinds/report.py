@@ -159,8 +159,8 @@ class Report(JobKind):
         )
 
 
-def _as_json(found: dict[str, Any]) -> Any:
-    return json.loads(json.dumps(found, default=str))
+def _as_json(counts: dict[str, Any]) -> Any:
+    return json.loads(json.dumps(counts, default=str))
 
 
 def _text_of_person(value: Mapping[str, Any], without: list[str], zone: ZoneInfo) -> str:
@@ -169,17 +169,16 @@ def _text_of_person(value: Mapping[str, Any], without: list[str], zone: ZoneInfo
         if part in without:
             continue
         count, lines = value[part]["count"], value[part]["lines"]
-        said = [f"{head}: {FORMATS['counted'](count)}"]
+        part_lines = [f"{head}: {FORMATS['counted'](count)}"]
         for at, subject, *failure in lines:
-            said.append(f"- {_time(at, zone)} {subject}{_failure(*failure) if failure else ''}")
+            part_lines.append(f"- {_time(at, zone)} {subject}")
+            if failure:
+                channel, code, params = failure
+                part_lines[-1] += f" ({channel}): {sentence(code, params)}"
         if count > len(lines):
-            said.append("- …")
-        parts.append("\n".join(said))
+            part_lines.append("- …")
+        parts.append("\n".join(part_lines))
     return "\n\n".join(parts)
-
-
-def _failure(channel: str, code: str, params: Any) -> str:
-    return f" ({channel}): {sentence(code, params)}"
 
 
 def _text_of_everybody(value: Mapping[str, Any], zone: ZoneInfo) -> str:
@@ -188,19 +187,17 @@ def _text_of_everybody(value: Mapping[str, Any], zone: ZoneInfo) -> str:
         % {"label": providers.label(name), "sent": grouped(sent), "failed": grouped(failed)}
         for name, sent, failed in value["providers"]
     ]
-    said = [_("By provider:"), *lines] if lines else [_("Nothing was sent.")]
-    said.append("\n" + _("Dead letters waiting: %(value)s") % {"value": FORMATS["counted"](value["dead"])})
+    lines = [_("By provider:"), *lines] if lines else [_("Nothing was sent.")]
+    lines.append("\n" + _("Dead letters waiting: %(value)s") % {"value": FORMATS["counted"](value["dead"])})
     if value["busiest"]:
         at, count = value["busiest"]
-        said.append(
-            _("Busiest hour: %(time)s, %(count)s messages") % {"time": _time(at, zone), "count": grouped(count)}
-        )
+        busiest = {"time": _time(at, zone), "count": grouped(count)}
+        lines.append(_("Busiest hour: %(time)s, %(count)s messages") % busiest)
     if value["late"]:
         median, most = (durations.said(timedelta(seconds=max(0.0, late))) for late in value["late"])
-        said.append(
-            _("Lateness of firings: half within %(median)s, 99 %% within %(most)s") % {"median": median, "most": most}
-        )
-    return "\n".join(said)
+        late = {"median": median, "most": most}
+        lines.append(_("Lateness of firings: half within %(median)s, 99 %% within %(most)s") % late)
+    return "\n".join(lines)
 
 
 def _time(written: str, zone: ZoneInfo) -> str:

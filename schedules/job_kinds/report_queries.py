@@ -107,11 +107,11 @@ def of_person(user_id: int, start: datetime, end: datetime) -> dict[str, Any]:
         "most_read": MOST_OF_ALL,
         "lines": LINES,
     }
-    found = {}
+    parts = {}
     for part, statement in (("sent", _SENT), ("failed", _FAILED), ("coming", _COMING)):
         [row] = _read(statement, values)
-        found[part] = {"count": row.count, "lines": row.lines}
-    return found
+        parts[part] = {"count": row.count, "lines": row.lines}
+    return parts
 
 
 def of_everybody(start: datetime, end: datetime) -> dict[str, Any]:

@@ -19,12 +19,12 @@ from schedules.firing import fire
 @login_required
 @require_safe
 def page(request: PersonRequest) -> HttpResponse:
-    found = feed.of(request.user)
+    own = feed.of(request.user)
     try:
-        url = "" if found is None else feed.url(found)
+        url = "" if own is None else feed.url(own)
     except encryption.Unreadable:
         url = ""
-    context = {"feed": found, "url": url, "webcal": f"webcal:{url.partition(':')[2]}"}
+    context = {"feed": own, "url": url, "webcal": f"webcal:{url.partition(':')[2]}"}
     return render(request, "schedules/feed.html", context)
 
 
@@ -52,9 +52,9 @@ def remove(request: PersonRequest) -> HttpResponse:
 @conditional_page
 def read(request: HttpRequest, secret: str) -> HttpResponse:
     """The calendar of the person whose address it is. The address itself is the permission: no session."""
-    if (found := feed.find(secret)) is None:
+    if (owned := feed.find(secret)) is None:
         return limit_page(by_address(request), lambda: render(request, "404.html", status=404))
-    user = found.user
+    user = owned.user
 
     def answer() -> HttpResponse:
         with languages.override(user.language):
@@ -63,4 +63,4 @@ def read(request: HttpRequest, secret: str) -> HttpResponse:
         return HttpResponse(written, content_type="text/calendar; charset=utf-8", headers=headers)
 
     busy = request_slots.enter(request, request_slots.READ, user.pk, too_many_page)
-    return busy or limit_page(f"calendar:{found.id}", answer)
+    return busy or limit_page(f"calendar:{owned.id}", answer)

@@ -66,7 +66,7 @@ def test_events_are_gathered_and_told_together_with_a_line_each(ada: User) -> No
     assert (told.batch_id, told.origin, told.origin_id) == (digest.id, "event", rule.id)
     assert told.data["count"] == 2
     assert Delivery.objects.get().state == "pending"
-    assert {effect.told_in for effect in Effect.objects.all()} == {told.id}
+    assert {effect.notified_in for effect in Effect.objects.all()} == {told.id}
 
 
 def test_a_single_event_is_told_as_the_rule_says(ada: User) -> None:

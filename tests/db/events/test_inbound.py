@@ -178,10 +178,10 @@ def test_one_that_is_switched_off_takes_nothing() -> None:
 def test_the_last_requests_are_kept_without_secrets_and_none_of_others() -> None:
     address, other = make_address(), make_address(token="a" * 48)
     post(ORDER, token="a" * 48)
-    for number in range(receive.KEPT + 3):
+    for number in range(receive.MOST_REQUESTS + 3):
         post({"number": number}, {"Authorization": "Bearer x", "Cookie": "session=1"})
     kept = [json.loads(one.body)["number"] for one in address.requests.all()]
-    assert kept == list(range(receive.KEPT + 2, 2, -1))
+    assert kept == list(range(receive.MOST_REQUESTS + 2, 2, -1))
     assert other.requests.count() == 1
     assert not {"authorization", "cookie"} & set(InboundRequest.objects.filter(address=address)[0].headers)
 
