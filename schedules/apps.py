@@ -23,5 +23,5 @@ class SchedulesConfig(AppConfig):
         post_delete.connect(mirror.delete, sender="schedules.Schedule")
         quiet_changes.WITHDRAWS.append(holidays.silences)
         for signal in (post_save, post_delete):
-            signal.connect(holidays.release_held, sender="schedules.Holiday")
+            signal.connect(holidays.release_waiting, sender="schedules.Holiday")
         post_migrate.connect(mirror.create_indexes, sender=self)

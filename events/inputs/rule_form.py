@@ -31,7 +31,7 @@ from notifications.inputs.text_fields import BodyField, TitleField
 from people.models import User
 
 _DAY = 86_400
-_MOST_THROTTLED = _MOST_GATHERED = 1_000
+_MOST_THROTTLED = _MOST_COLLECTED = 1_000
 _PATTERN = gettext_lazy(
     "Write a type as order.paid, its beginning as order.*, or * for every event. Use small letters."
 )
@@ -126,7 +126,7 @@ class RuleForm(EditForm, ChannelsForm):
         error_messages={"invalid": gettext_lazy("Enter a time of day, such as 09:00, or leave it empty.")},
     )
     digest_count = _count(
-        gettext_lazy("But at most"), 2, _MOST_GATHERED, gettext_lazy("The message comes as soon as there are so many.")
+        gettext_lazy("But at most"), 2, _MOST_COLLECTED, gettext_lazy("The message comes as soon as there are so many.")
     )
     digest_key = _text(
         gettext_lazy("Apart for each"),

@@ -28,7 +28,7 @@ Reason = newest_filter("reason", lambda: [(code, words.reason(code)) for code in
 @admin.register(Occurrence)
 class OccurrenceAdmin(ReadOnlyAdmin):
     owner = "schedule__user"
-    list_display = ("slot", "to_schedule", "outcome_label", "why", "person", "fired", "lateness", "said")
+    list_display = ("slot", "to_schedule", "outcome_label", "why", "person", "fired", "lateness", "result")
     list_select_related = ("schedule__user",)
     list_filter = (Outcome, Reason, Period)
     ordering = ("-id",)
@@ -36,7 +36,7 @@ class OccurrenceAdmin(ReadOnlyAdmin):
     fieldsets = (
         (
             None,
-            {"fields": ("why", "outcome_label", ("to_schedule", "person"), ("slot", "fired"), ("lateness", "said"))},
+            {"fields": ("why", "outcome_label", ("to_schedule", "person"), ("slot", "fired"), ("lateness", "result"))},
         ),
         (_("Technical details"), {"fields": (("id", "version"),)}),
     )
@@ -84,7 +84,7 @@ class OccurrenceAdmin(ReadOnlyAdmin):
     why = columns.column(_("reason"), "reason", lambda code: words.reason(code) or columns.NONE)
 
     @admin.display(description=_("led to"))
-    def said(self, occurrence: Any) -> SafeString:
+    def result(self, occurrence: Any) -> SafeString:
         if occurrence.notification is None:
             return columns.to_row("jobs.job", occurrence.job, "job")
         return columns.to_row("notifications.notification", occurrence.notification, "notification")

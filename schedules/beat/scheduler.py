@@ -32,7 +32,7 @@ log = get_logger(__name__)
 # A schedule made just now fires within this many seconds of its slot.
 LONGEST_SLEEP = 1.0
 # Seconds between two polls while another beat holds what is due.
-HELD = 0.01
+WHILE_LOCKED = 0.01
 # Seconds before the broker is tried again. Connecting to one that does not answer takes seconds by itself.
 BROKER_RETRY = 5.0
 _BROKER_AWAY = (OperationalError, OSError, ResponseError)
@@ -145,7 +145,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         fired = fire.fire_due(clock.now)
         self._log.count_poll(fired, late=-left)
         self._heartbeat.count(fired)
-        return 0.0 if fired else HELD
+        return 0.0 if fired else WHILE_LOCKED
 
     def _recompute_slots(self) -> None:
         """One batch a tick: the schedules whose zone data has changed."""

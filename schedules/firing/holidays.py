@@ -98,7 +98,7 @@ def silences(schedule_id: UUID, instant: datetime) -> bool:
     return schedule is not None and Holidays.of(schedule.user, instant).of_slot(schedule, instant) is not None
 
 
-def release_held(instance: Holiday, **_: Any) -> None:
+def release_waiting(instance: Holiday, **_: Any) -> None:
     """Have what waits for the end of quiet hours decided anew, because a holiday was made, changed or deleted."""
     quiet_changes.release(instance.user_id)
 

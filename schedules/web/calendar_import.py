@@ -27,6 +27,7 @@ from work.reasons import FORMATS
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _REFUSALS = {
+    "no-file": gettext_lazy("Choose a file that ends in .ics."),
     "too-large": gettext_lazy("This file is larger than 1 MB. Export a part of the calendar, such as one year."),
     "no-calendar": gettext_lazy("This is not a whole calendar file. Choose a file that ends in .ics."),
     "no-events": gettext_lazy("There is no event in this file. Choose another one."),
@@ -71,26 +72,42 @@ def upload(request: PersonRequest) -> HttpResponse:
     """An uploaded file is shown; the form of that page imports it."""
     if request.method != "POST":
         return _ask(request)
-    file = request.FILES.get("file")
-    if "content" not in request.POST if file is None else not (file.name or "").lower().endswith(".ics"):
-        return _ask(request, _("Choose a file that ends in .ics."))
+    now, is_first = fire.read_clock().now, "file" in request.FILES
     try:
-        if file is not None and (file.size or 0) > LARGEST:
-            raise ImportRefused("too-large")
-        raw = file.read() if file is not None else request.POST["content"].encode()
-        now = fire.read_clock().now
+        raw = _content(request)
         events = calendar_import.read(request.user, raw, now)
-        typed = request.POST if file is None else _first_values(request.user, raw.decode("utf-8-sig", "replace"))
+        typed = _first_values(request.user, raw.decode("utf-8-sig", "replace")) if is_first else request.POST
         form = ImportForm(typed, request.user)
         if not form.is_valid() and {"minutes", "all_day_at"} & form.errors.keys():
             return _show(request, form, [], ())
         items = calendar_import.plan(request.user, events, form.wishes(), now)
     except ImportRefused as refusal:
         return _ask(request, refusal.problem or str(_REFUSALS[refusal.code]))
-    taken = {item.key for item in items} if file is not None else set(request.POST.getlist("take"))
-    if file is not None or "again" in request.POST:
+    taken = {item.key for item in items} if is_first else set(request.POST.getlist("take"))
+    if is_first or "again" in request.POST:
         form.errors.clear()  # a first look, whose form nobody has sent
         return _show(request, form, items, taken)
+    return _import(request, form, items, taken, now)
+
+
+def _content(request: PersonRequest) -> bytes:
+    """The uploaded file, or the one that the page of its preview sends back. Raises ImportRefused."""
+    file = request.FILES.get("file")
+    if file is None:
+        if "content" not in request.POST:
+            raise ImportRefused("no-file")
+        return request.POST["content"].encode()
+    if not (file.name or "").lower().endswith(".ics"):
+        raise ImportRefused("no-file")
+    if (file.size or 0) > LARGEST:
+        raise ImportRefused("too-large")
+    content: bytes = file.read()
+    return content
+
+
+def _import(
+    request: PersonRequest, form: ImportForm, items: list[Item], taken: set[str], now: datetime
+) -> HttpResponse:
     chosen = [item for item in items if item.key in taken]
     if not chosen:
         form.add_error(None, _("Choose at least one event."))
@@ -103,8 +120,8 @@ def upload(request: PersonRequest) -> HttpResponse:
         form.add_error(None, str(refusal))
         return _show(request, form, items, taken)
     if left := sum(item.entry is not None for item in chosen) - made:
-        said = ngettext("%(count)d event is missing.", "%(count)d events are missing.", left) % {"count": left}
-        messages.warning(request, f"{said} {_('You were changing something elsewhere. Import the file again.')}")
+        text = ngettext("%(count)d event is missing.", "%(count)d events are missing.", left) % {"count": left}
+        messages.warning(request, f"{text} {_('You were changing something elsewhere. Import the file again.')}")
     return redirect("schedules:imported", (now - _EPOCH) // timedelta(microseconds=1))
 
 
@@ -118,8 +135,8 @@ def imported(request: PersonRequest, at: int) -> HttpResponse:
         raise Http404 from None
     if request.method == "POST":
         count = calendar_import.undo(request.user, instant, fire.read_clock().now)
-        said = ngettext("%(count)d reminder is removed again.", "%(count)d reminders are removed again.", count)
-        messages.success(request, said % {"count": count})
+        text = ngettext("%(count)d reminder is removed again.", "%(count)d reminders are removed again.", count)
+        messages.success(request, text % {"count": count})
         return redirect("schedules:list")
     made = list(calendar_import.made_at(request.user, instant).order_by("next_fire_at", "id"))
     return render(request, "schedules/imported.html", {"made": made, "at": at})

@@ -53,7 +53,7 @@ def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
 
 @login_required
 @require_safe
-def found(request: PersonRequest, check_id: UUID) -> HttpResponse:
+def result(request: PersonRequest, check_id: UUID) -> HttpResponse:
     """Show what a check has found; while it is under way, the page asks again, also without scripts."""
     try:
         checked = checks.find(request.user, check_id)

@@ -75,7 +75,7 @@ def test_the_list_is_sorted_as_asked(browser: Client, ada: User, sort: str, orde
 def test_what_is_archived_is_only_shown_where_it_is_asked_for(browser: Client, ada: User) -> None:
     plants, _ = make_two(ada)
     answer = browser.post(f"/reminders/{plants.id}/archive/", follow=True)
-    assert answer.context["undo_said"] == "1 reminder is archived."
+    assert answer.context["undo_text"] == "1 reminder is archived."
     assert titles(browser) == ["Rent"]
     assert titles(browser, "?state=archived&q=plants") == ["Plants"]
     browser.post(f"/reminders/{plants.id}/unarchive/")
@@ -98,7 +98,7 @@ def test_the_chosen_ones_are_paused_and_undo_resumes_them(browser: Client, ada: 
     plants, rent = make_two(ada)
     answer = do(browser, "pause", [plants])
     assert states() == ["paused", "active"]
-    assert answer.context["undo_said"] == "1 reminder is paused."
+    assert answer.context["undo_text"] == "1 reminder is paused."
     answer = do(browser, "pause", [plants, rent])
     assert said(answer) == "1 was left out, because it is paused."
     assert undo(browser, answer) == "Undone for 1 reminder."
