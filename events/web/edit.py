@@ -5,12 +5,10 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from common.admin.base import as_uuid
 from common.redis.request_limiter import limit_page
@@ -22,12 +20,12 @@ from events.pure.matching import Condition
 from events.rules import changes, preview, words
 from notifications.channels import text_preview
 from notifications.inputs.channels_form import channel_names
-from people.access.requests import PersonRequest, posted
+from people.access.requests import PersonRequest, person_action, person_form, posted
 from people.models import User
 from people.user_lock import with_user_lock
 
 
-@login_required
+@person_form
 @with_user_lock
 def new(request: PersonRequest) -> HttpResponse:
     """With `?event=<key>`, for events like that one."""
@@ -48,7 +46,7 @@ def new(request: PersonRequest) -> HttpResponse:
     return _page(request, form)
 
 
-@login_required
+@person_form
 def edit(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     """With `?event=<key>`, its preview begins with that event."""
     rule = get_object_or_404(Rule.objects.for_user(request.user), id=rule_id)
@@ -81,8 +79,7 @@ def _page(request: PersonRequest, form: RuleForm, rule: Rule | None = None, diff
     return render(request, "events/rule_form.html", context, status=409 if differences else 200)
 
 
-@login_required
-@require_POST
+@person_action
 def show_preview(request: PersonRequest) -> HttpResponse:
     """Show the result of the typed rule on a past event or a pasted one. Empty fields are no errors."""
     return limit_page(f"preview:{request.user.pk}", lambda: _preview(request))

@@ -5,12 +5,10 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib import admin, messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import Prefetch, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from common.web import paging
 from events.intake import ledger, usage
@@ -19,13 +17,12 @@ from events.models import Effect, Event, Rule
 from events.pure import types
 from events.pure.matching import fits_pattern
 from events.rules.preview import types_seen
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action, person_page
 
 _OF_OPERATORS = ["events.view_event", "notifications.view_delivery"]
 
 
-@login_required
-@require_safe
+@person_page
 def event_list(request: PersonRequest) -> HttpResponse:
     chosen = request.GET.get("type", "").strip().replace("\0", "")[:100]
     mine = Event.objects.for_user(request.user)
@@ -40,8 +37,7 @@ def event_list(request: PersonRequest) -> HttpResponse:
     return render(request, "events/event_list.html", context)
 
 
-@login_required
-@require_safe
+@person_page
 def event_detail(request: PersonRequest, event_id: UUID) -> HttpResponse:
     """By its producer's id."""
     mine = _with_effects(Event.objects.for_user(request.user)).prefetch_related("history")
@@ -51,8 +47,7 @@ def event_detail(request: PersonRequest, event_id: UUID) -> HttpResponse:
     return render(request, "events/event_detail.html", context)
 
 
-@login_required
-@require_POST
+@person_action
 def event_replay(request: PersonRequest, event_id: UUID) -> HttpResponse:
     event = get_object_or_404(Event.objects.for_user(request.user), key=event_id)
     try:
@@ -67,8 +62,7 @@ def event_replay(request: PersonRequest, event_id: UUID) -> HttpResponse:
     return redirect("events:event", key)
 
 
-@login_required
-@require_safe
+@person_page
 def trace_page(request: PersonRequest, correlation_id: UUID) -> HttpResponse:
     """Of its owner; operators, where the admin admits them to events and deliveries, see the rows of everybody."""
     sees_all = admin.site.has_permission(request) and request.user.has_perms(_OF_OPERATORS)
@@ -78,8 +72,7 @@ def trace_page(request: PersonRequest, correlation_id: UUID) -> HttpResponse:
     return render(request, "events/trace.html", {"trace": chain})
 
 
-@login_required
-@require_safe
+@person_page
 def type_list(request: PersonRequest) -> HttpResponse:
     """The types that Carillon knows, and those that came lately, with the person's rules for each."""
     enabled = list(Rule.objects.for_user(request.user).filter(enabled=True))

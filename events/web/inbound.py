@@ -7,13 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST
 
 from common.database import encryption
 from common.parsing import strict_json
@@ -24,20 +23,18 @@ from events.inbound.forms import InboundForm, SampleForm
 from events.inbound.receive import InboundAnswer
 from events.models import InboundAddress, InboundRequest
 from events.reasons import EventCode
-from people.access.requests import PersonRequest, posted
+from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 
 LARGEST = 256 * 1024
 
 
-@login_required
-@require_safe
+@person_page
 def inbound_list(request: PersonRequest) -> HttpResponse:
     own = InboundAddress.objects.for_user(request.user)
     return render(request, "events/inbound_list.html", {"addresses": own})
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_form
 def inbound_new(request: PersonRequest) -> HttpResponse:
     form = InboundForm(posted(request))
     if form.is_valid():
@@ -53,8 +50,7 @@ def inbound_new(request: PersonRequest) -> HttpResponse:
     return render(request, "events/inbound_form.html", {"form": form})
 
 
-@login_required
-@require_safe
+@person_page
 def inbound(request: PersonRequest, address_id: UUID) -> HttpResponse:
     address = _own(request, address_id)
     try:
@@ -64,8 +60,7 @@ def inbound(request: PersonRequest, address_id: UUID) -> HttpResponse:
     return render(request, "events/inbound_detail.html", {"address": address, "url": url})
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_form
 def inbound_edit(request: PersonRequest, address_id: UUID) -> HttpResponse:
     """Save, or show what the last request would become by what is typed."""
     address = _own(request, address_id)
@@ -86,8 +81,7 @@ def inbound_edit(request: PersonRequest, address_id: UUID) -> HttpResponse:
     return render(request, "events/inbound_form.html", context)
 
 
-@login_required
-@require_POST
+@person_action
 def inbound_replace(request: PersonRequest, address_id: UUID) -> HttpResponse:
     address = _own(request, address_id)
     addresses.replace(address)
@@ -95,8 +89,7 @@ def inbound_replace(request: PersonRequest, address_id: UUID) -> HttpResponse:
     return redirect("events:inbound", address.id)
 
 
-@login_required
-@require_POST
+@person_action
 def inbound_remove(request: PersonRequest, address_id: UUID) -> HttpResponse:
     address = _own(request, address_id)
     address.delete()
@@ -104,8 +97,7 @@ def inbound_remove(request: PersonRequest, address_id: UUID) -> HttpResponse:
     return redirect("events:inbound-list")
 
 
-@login_required
-@require_POST
+@person_action
 def inbound_replay(request: PersonRequest, request_id: UUID) -> HttpResponse:
     own = InboundRequest.objects.select_related("address").filter(address__user=request.user)
     stored = get_object_or_404(own, id=request_id)

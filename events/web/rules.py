@@ -3,21 +3,19 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from common.admin.base import as_uuid
 from events.models import Effect, Rule
 from events.rules import changes, words
 from jobs.checks import results
 from notifications.models import Notification
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action, person_page
 from people.user_lock import with_user_lock
 
 _PAGE = 25
@@ -25,8 +23,7 @@ _SHOWN = 20
 _RANG = Effect.objects.filter(rule=OuterRef("pk"), outcome=Effect.Outcome.NOTIFIED).order_by("-at").values("at")[:1]
 
 
-@login_required
-@require_safe
+@person_page
 def rule_list(request: PersonRequest) -> HttpResponse:
     rows = Rule.objects.for_user(request.user).prefetch_related("channels").annotate(rang=Subquery(_RANG))
     page = Paginator(rows, _PAGE).get_page(request.GET.get("page"))
@@ -40,8 +37,7 @@ def rule_list(request: PersonRequest) -> HttpResponse:
     return render(request, "events/rule_list.html", context)
 
 
-@login_required
-@require_safe
+@person_page
 def detail(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     rule = _own(request, rule_id)
     effects = list(rule.effects.select_related("event").defer("event__data").order_by("-id")[:_SHOWN])
@@ -60,16 +56,14 @@ def detail(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     return render(request, "events/rule.html", context)
 
 
-@login_required
-@require_POST
+@person_action
 def enable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     rule = changes.switch(_own(request, rule_id).id, True)
     messages.success(request, _("“%(name)s” is switched on.") % {"name": rule.name})
     return _back(request, rule)
 
 
-@login_required
-@require_POST
+@person_action
 def disable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     rule = changes.switch(_own(request, rule_id).id, False)
     messages.success(
@@ -78,15 +72,13 @@ def disable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     return _back(request, rule)
 
 
-@login_required
-@require_POST
+@person_action
 def delete(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     rule = changes.delete(_own(request, rule_id).id)
     return redirect(f"{reverse('events:rules')}?deleted={rule.id}")
 
 
-@login_required
-@require_POST
+@person_action
 @with_user_lock
 def restore(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     deleted = get_object_or_404(_deleted(request), id=rule_id)

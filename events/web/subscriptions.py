@@ -3,11 +3,9 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from common.web import paging
 from events.models import Subscription, Topic
@@ -16,13 +14,12 @@ from events.topics.subscriptions import ChannelsForm
 from notifications.messages.links import LEAVE
 from notifications.models import Channel
 from notifications.web.signed_link import signed_link_view
-from people.access.requests import PersonRequest, posted
+from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 
 MOST_SHOWN = 500
 
 
-@login_required
-@require_safe
+@person_page
 def subscription_list(request: PersonRequest) -> HttpResponse:
     own = list(Subscription.objects.for_user(request.user).current().select_related("topic__user")[:MOST_SHOWN])
     labels = dict(Channel.objects.for_user(request.user).values_list("id", "label"))
@@ -36,7 +33,7 @@ def subscription_list(request: PersonRequest) -> HttpResponse:
     return render(request, "events/subscription_list.html", context)
 
 
-@login_required
+@person_form
 def subscribe(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     topic = get_object_or_404(Topic.objects.to_join(request.user).select_related("user"), id=topic_id)
     own = Subscription.objects.for_user(request.user).current().filter(topic=topic).first()
@@ -49,8 +46,7 @@ def subscribe(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     return render(request, "events/subscription.html", {"topic": topic, "own": own, "form": form})
 
 
-@login_required
-@require_POST
+@person_action
 def leave(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     own = get_object_or_404(Subscription.objects.for_user(request.user).select_related("topic"), topic=topic_id)
     subscriptions.leave(own.id)

@@ -3,31 +3,28 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from common.web import paging
 from events.inputs import differences
 from events.models import Subscription, Topic
 from events.topics import changes, subscriptions
 from events.topics.changes import AddressForm, TopicForm
-from people.access.requests import PersonRequest, posted
+from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 
 _EVENTS = 5
 
 
-@login_required
-@require_safe
+@person_page
 def topic_list(request: PersonRequest) -> HttpResponse:
     own = changes.with_subscribers(Topic.objects.for_user(request.user))
     rows = [(topic, changes.shown_count(topic.subscribers)) for topic in own]  # type: ignore[attr-defined]
     return render(request, "events/topic_list.html", {"rows": rows})
 
 
-@login_required
+@person_form
 def new(request: PersonRequest) -> HttpResponse:
     form = TopicForm(posted(request), request.user)
     if form.is_valid():
@@ -41,7 +38,7 @@ def new(request: PersonRequest) -> HttpResponse:
     return render(request, "events/topic_form.html", {"form": form})
 
 
-@login_required
+@person_form
 def detail(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     """The topic, and on POST somebody to add."""
     topic = _own(request, topic_id)
@@ -69,7 +66,7 @@ def detail(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     return render(request, "events/topic.html", context)
 
 
-@login_required
+@person_form
 def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     topic = _own(request, topic_id)
     name = topic.name
@@ -91,7 +88,7 @@ def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     return render(request, "events/topic_form.html", context, status=409 if changed else 200)
 
 
-@login_required
+@person_form
 def delete(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     topic = _own(request, topic_id)
     if request.method == "POST":
@@ -102,8 +99,7 @@ def delete(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     return render(request, "events/topic_delete.html", context)
 
 
-@login_required
-@require_POST
+@person_action
 def remove_person(request: PersonRequest, topic_id: UUID, subscription_id: UUID) -> HttpResponse:
     topic = _own(request, topic_id)
     if not subscriptions.remove(topic, subscription_id):

@@ -1,4 +1,4 @@
-"""The type of requests in views behind `login_required`, and views that also ask again who it is."""
+"""Views for who is signed in: the type of their requests, and their decorators."""
 
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec
@@ -7,7 +7,7 @@ from allauth.account.decorators import reauthentication_required
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.middleware import HtmxDetails
 
 from people.models import User
@@ -28,8 +28,22 @@ def posted(request: HttpRequest) -> QueryDict | None:
 View = Callable[Concatenate[PersonRequest, P], HttpResponseBase]
 
 
+def person_page(view: View[P]) -> View[P]:
+    """For who is signed in; it only reads."""
+    return login_required(require_safe(view))
+
+
+def person_action(view: View[P]) -> View[P]:
+    """For who is signed in, by POST."""
+    return login_required(require_POST(view))
+
+
+def person_form(view: View[P]) -> View[P]:
+    """For who is signed in: a GET shows a form, and a POST sends it."""
+    return login_required(require_http_methods(["GET", "HEAD", "POST"])(view))
+
+
 def sensitive(view: View[P]) -> View[P]:
     """For people who have confirmed within five minutes that it is them: a stolen session does not pass."""
     recent: View[P] = reauthentication_required(view)
-    allowed: View[P] = require_http_methods(["GET", "HEAD", "POST"])(recent)
-    return login_required(allowed)
+    return person_form(recent)

@@ -3,26 +3,23 @@
 from collections.abc import Callable
 from datetime import datetime
 from functools import wraps
-from typing import Concatenate
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_POST
 
 from common.admin.base import as_uuid
 from common.times import dates
 from common.uuid7 import is_recent
 from common.zones import FIRST_ZONE
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, View, person_action
 from people.user_lock import with_user_lock
 from schedules import rules
 from schedules.changes import editing
@@ -33,8 +30,6 @@ from schedules.parts import words
 from schedules.rules import civil
 from schedules.web import bulk, typed
 from schedules.web.reminders import is_snoozed
-
-View = Callable[Concatenate[PersonRequest, ...], HttpResponse]
 
 
 class SnoozeForm(forms.Form):
@@ -52,11 +47,10 @@ class SnoozeForm(forms.Form):
         return until
 
 
-def _action(act: Callable[[PersonRequest, Schedule, datetime], HttpResponse | None]) -> View:
+def _action(act: Callable[[PersonRequest, Schedule, datetime], HttpResponse | None]) -> View[...]:
     """A view that does `act` to a reminder of the reader's, then leads back to the page with the button."""
 
-    @login_required
-    @require_POST
+    @person_action
     @wraps(act)
     def view(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         schedule = get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
@@ -168,8 +162,7 @@ def delete(request: PersonRequest, schedule: Schedule, now: datetime) -> HttpRes
     return redirect(f"{reverse('schedules:list')}?deleted={schedule.id}")
 
 
-@login_required
-@require_POST
+@person_action
 @with_user_lock
 def restore(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     deleted = get_object_or_404(Schedule, user=request.user, deleted_at__isnull=False, id=schedule_id)

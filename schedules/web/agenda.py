@@ -10,17 +10,15 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import prefetch_related_objects
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 
 from notifications.models import Channel, Delivery
 from notifications.reasons import DeliveryCode
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action, person_page
 from people.models import User
 from schedules.agenda import moving
 from schedules.agenda.coming import coming
@@ -80,8 +78,7 @@ class MoveForm(forms.Form):
     )
 
 
-@login_required
-@require_POST
+@person_action
 def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     """Move what comes once, then show the page from which it was moved, or that of its new day."""
     own = Schedule.objects.for_user(request.user).select_related("user", "connection").prefetch_related("channels")
@@ -115,8 +112,7 @@ def _try_to_move(request: PersonRequest, schedule: Schedule, to: dict[str, Any],
     return True
 
 
-@login_required
-@require_safe
+@person_page
 def page(request: PersonRequest, view: str) -> HttpResponse:
     """The days of `view`: "day", "week" or "month"."""
     user, now = request.user, fire.read_clock().now

@@ -9,15 +9,13 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext, ngettext_lazy
-from django.views.decorators.http import require_POST
 
 from common.admin.base import as_uuid
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action
 from people.user_lock import with_user_lock
 from schedules.changes import bulk, editing
 from schedules.changes.bulk import Action, Obstacle
@@ -97,8 +95,7 @@ class BulkForm(forms.Form):
         return cleaned
 
 
-@login_required
-@require_POST
+@person_action
 @with_user_lock
 def act(request: PersonRequest) -> HttpResponse:
     back = redirect(f"{reverse('schedules:list')}?{_filter_of(request.GET).urlencode()}")
@@ -125,8 +122,7 @@ def act(request: PersonRequest) -> HttpResponse:
     return redirect(f"{reverse('schedules:list')}?{query.urlencode()}")
 
 
-@login_required
-@require_POST
+@person_action
 @with_user_lock
 def undo(request: PersonRequest) -> HttpResponse:
     back = redirect(f"{reverse('schedules:list')}?{_filter_of(request.GET).urlencode()}")

@@ -5,15 +5,13 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
-from django.views.decorators.http import require_http_methods
 
 from common.redis.request_slots import TooManyImports, one_import
 from notifications.inputs.channels_form import ChannelsForm
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_form
 from people.models import User
 from schedules import rules
 from schedules.firing import fire
@@ -66,8 +64,7 @@ class ImportForm(ChannelsForm, CalendarForm):
         return how | {"channel_order": self.channel_order()}
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_form
 def upload(request: PersonRequest) -> HttpResponse:
     """An uploaded file is shown; the form of that page imports it."""
     if request.method != "POST":
@@ -125,8 +122,7 @@ def _import(
     return redirect("schedules:imported", (now - _EPOCH) // timedelta(microseconds=1))
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_form
 def imported(request: PersonRequest, at: int) -> HttpResponse:
     """Show the result of an import; a POST removes it again."""
     try:

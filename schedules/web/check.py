@@ -2,14 +2,12 @@
 
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_POST, require_safe
 
 from jobs.checks import check_now as checks
 from jobs.models import Job
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action, person_page
 from schedules.firing import fire
 from schedules.inputs.reminder_form import ReminderForm
 from schedules.job_kinds import check_now
@@ -19,8 +17,7 @@ from schedules.web.preview import edited
 from schedules.web.reminders import detail_page
 
 
-@login_required
-@require_POST
+@person_action
 def choose(request: PersonRequest) -> HttpResponse:
     """Show the fields of the chosen kind. What was typed stays."""
     form, schedule = _form(request)
@@ -30,8 +27,7 @@ def choose(request: PersonRequest) -> HttpResponse:
     return _page(request, form, schedule)
 
 
-@login_required
-@require_POST
+@person_action
 def typed(request: PersonRequest) -> HttpResponse:
     form, schedule = _form(request)
     problems = form.job_errors()
@@ -42,8 +38,7 @@ def typed(request: PersonRequest) -> HttpResponse:
     return _page(request, form, schedule, checked=checked, problems=problems)
 
 
-@login_required
-@require_POST
+@person_action
 def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     mine = Schedule.objects.for_user(request.user).select_related("connection")
     schedule = get_object_or_404(mine, id=schedule_id)
@@ -51,8 +46,7 @@ def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     return detail_page(request, schedule, checked)
 
 
-@login_required
-@require_safe
+@person_page
 def result(request: PersonRequest, check_id: UUID) -> HttpResponse:
     """Show what a check has found; while it is under way, the page asks again, also without scripts."""
     try:

@@ -5,15 +5,13 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError, transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
-from django.views.decorators.http import require_safe
 
 from common.redis.request_limiter import limit_page
-from people.access.requests import PersonRequest, posted
+from people.access.requests import PersonRequest, person_form, person_page, posted
 from people.user_lock import with_user_lock
 from schedules.changes import editing
 from schedules.firing import fire
@@ -32,7 +30,7 @@ PRESETS = {
 }
 
 
-@login_required
+@person_form
 @with_user_lock
 def new(request: PersonRequest) -> HttpResponse:
     now = fire.read_clock().now
@@ -62,7 +60,7 @@ def _on_day(request: PersonRequest, now: datetime) -> dict[str, Any]:
     return {"at": f"{day}T09:00", "days": [str(day.weekday())], "day": str(day.day), "month": str(day.month)}
 
 
-@login_required
+@person_form
 def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     schedule = get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
     now = fire.read_clock().now
@@ -75,8 +73,7 @@ def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     return render(request, "schedules/form.html", context, status=409 if differences else 200)
 
 
-@login_required
-@require_safe
+@person_page
 def understand(request: PersonRequest) -> HttpResponse:
     """The fields for `?quick=`, or why there are none."""
 

@@ -3,15 +3,13 @@
 from datetime import datetime
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.db.models import Prefetch
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from notifications.models import Delivery, Notification
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_page
 from people.models import User
 from schedules.explain import history
 from schedules.explain.gaps import timetable_of
@@ -28,8 +26,7 @@ _SHOWN = 20
 _UNSENT = {"open": "pending", "failed": "dead", "dropped": "cancelled"}
 
 
-@login_required
-@require_safe
+@person_page
 def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     """A page of slots, newest first, up to `?before=<instant>`."""
     own = Schedule.objects.for_user(request.user).select_related("user").prefetch_related("channels")

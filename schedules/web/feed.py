@@ -1,23 +1,21 @@
 """The address at which calendar programs read a person's reminders: its page, and the file."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import conditional_page, require_POST, require_safe
+from django.views.decorators.http import conditional_page, require_safe
 
 from common.database import encryption
 from common.redis import request_slots
 from common.redis.request_limiter import by_address, limit_page, too_many_page
 from common.texts import languages
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action, person_page
 from schedules.agenda import feed
 from schedules.firing import fire
 
 
-@login_required
-@require_safe
+@person_page
 def page(request: PersonRequest) -> HttpResponse:
     own = feed.of(request.user)
     try:
@@ -28,8 +26,7 @@ def page(request: PersonRequest) -> HttpResponse:
     return render(request, "schedules/feed.html", context)
 
 
-@login_required
-@require_POST
+@person_action
 def make(request: PersonRequest) -> HttpResponse:
     is_new = feed.of(request.user) is None
     feed.make(request.user)
@@ -40,8 +37,7 @@ def make(request: PersonRequest) -> HttpResponse:
     return redirect("schedules:feed-address")
 
 
-@login_required
-@require_POST
+@person_action
 def remove(request: PersonRequest) -> HttpResponse:
     feed.remove(request.user)
     messages.success(request, _("Your calendar address is removed. Calendars that use it are refused."))

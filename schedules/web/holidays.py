@@ -2,18 +2,15 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
 
-from people.access.requests import PersonRequest, posted
+from people.access.requests import PersonRequest, View, person_action, person_form, posted
 from people.user_lock import with_user_lock
 from schedules.firing import fire, holidays
 from schedules.inputs.holiday_form import HolidayForm
@@ -22,11 +19,8 @@ from schedules.models import Holiday
 _PAST_SHOWN = 10
 _DELETED = "deleted-holiday"
 
-View = Callable[Concatenate[PersonRequest, ...], HttpResponse]
 
-
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_form
 @with_user_lock
 def collection(request: PersonRequest) -> HttpResponse:
     """All that come, the last ones that are over, and the form for another one."""
@@ -49,7 +43,7 @@ def collection(request: PersonRequest) -> HttpResponse:
     return render(request, "schedules/holidays.html", context)
 
 
-def _of_own(act: Callable[[PersonRequest, Holiday], HttpResponse | None]) -> View:
+def _of_own(act: Callable[[PersonRequest, Holiday], HttpResponse | None]) -> View[...]:
     """A view that does `act` to a holiday of the reader's, then leads back to all of them."""
 
     @wraps(act)
@@ -60,8 +54,7 @@ def _of_own(act: Callable[[PersonRequest, Holiday], HttpResponse | None]) -> Vie
     return with_user_lock(view)
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_form
 @_of_own
 def edit(request: PersonRequest, holiday: Holiday) -> HttpResponse | None:
     today = timezone.localdate(timezone=request.user.zone)
@@ -73,8 +66,7 @@ def edit(request: PersonRequest, holiday: Holiday) -> HttpResponse | None:
     return render(request, "schedules/holiday.html", {"form": form, "holiday": holiday})
 
 
-@login_required
-@require_POST
+@person_action
 @_of_own
 def end(request: PersonRequest, holiday: Holiday) -> None:
     """Reminders ring again from now on; what was skipped stays skipped."""
@@ -88,8 +80,7 @@ def end(request: PersonRequest, holiday: Holiday) -> None:
         messages.info(request, _("This holiday is not on now."))
 
 
-@login_required
-@require_POST
+@person_action
 @_of_own
 def delete(request: PersonRequest, holiday: Holiday) -> None:
     """The page that follows offers to plan the same one again."""

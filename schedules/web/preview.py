@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_POST
 
 from common.redis.request_limiter import limit_page
 from jobs import kinds
@@ -17,7 +15,7 @@ from notifications.channels import text_preview
 from notifications.channels.text_preview import Reading
 from notifications.messages import text
 from notifications.models import Channel
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action
 from schedules.explain.quiet_hours import QuietHours
 from schedules.firing import fire, forecast
 from schedules.firing.forecast import Coming, Silent
@@ -31,8 +29,7 @@ _SHOWN = 5
 _COMPARED = 60
 
 
-@login_required
-@require_POST
+@person_action
 def preview(request: PersonRequest) -> HttpResponse:
     """Show the next times; with `?of=<id>`, also those that the edit adds and removes. Empty fields are no errors."""
     return limit_page(f"preview:{request.user.pk}", lambda: _preview(request))

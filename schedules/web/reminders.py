@@ -5,14 +5,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from common.uuid7 import uuid7
 from jobs.batches import audiences
@@ -21,7 +19,7 @@ from jobs.checks.check_now import Checked
 from jobs.checks.results import Check
 from notifications.deliveries.history import last_troubles
 from notifications.models import Notification
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_page
 from people.models import User
 from schedules.explain import history
 from schedules.explain.quiet_hours import QuietHours
@@ -42,8 +40,7 @@ _SHOWN = 10
 _COMING = 5
 
 
-@login_required
-@require_safe
+@person_page
 def reminder_list(request: PersonRequest) -> HttpResponse:
     shown = ListFilter.read(request.user, request.GET)
     rows = shown.in_order().select_related("user").prefetch_related("channels")
@@ -67,8 +64,7 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
     return render(request, "schedules/list.html", context)
 
 
-@login_required
-@require_safe
+@person_page
 def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     mine = Schedule.objects.for_user(request.user).select_related("connection", "user").prefetch_related("channels")
     return detail_page(request, get_object_or_404(mine, id=schedule_id))
