@@ -104,7 +104,7 @@ def _preview(request: PersonRequest) -> HttpResponse:
         "gathers": cleaned.get("digest_seconds") or cleaned.get("digest_at"),
         "fields": {name: " ".join(map(str, form.errors.get(name, []))) for name in names if form.data.get(name)},
         "rows": _rows_to_show(request, form),
-        **({} if envelope is None else _result(request, cleaned, envelope)),
+        **({"outcome": None} if envelope is None else _result(request, cleaned, envelope)),
     }
     return render(request, "events/_preview.html", context)
 
