@@ -1,5 +1,6 @@
 """Move a reminder that comes once to another day."""
 
+from dataclasses import replace
 from datetime import date, datetime
 
 from django.utils.translation import gettext as _
@@ -9,8 +10,7 @@ from schedules import rules
 from schedules.changes import editing
 from schedules.models import Schedule
 from schedules.parts import slots
-from schedules.parts.slots import Slots
-from schedules.rules import InvalidRule, Timetable, civil
+from schedules.rules import InvalidRule, civil
 
 
 class MoveRefused(Exception):
@@ -25,8 +25,9 @@ def is_movable(schedule: Schedule) -> bool:
 
 def move(schedule: Schedule, day: date, version: int, now: datetime, by: User) -> Schedule:
     """Move it to `day` at the same civil time. Raises MoveRefused, and `editing.ScheduleConflict`."""
+    title = {"title": schedule.title}
     if not is_movable(schedule) or schedule.next_fire_at is None:
-        raise MoveRefused(_("“%(title)s” cannot be moved to another day. Edit it instead.") % {"title": schedule.title})
+        raise MoveRefused(_("“%(title)s” cannot be moved to another day. Edit it instead.") % title)
     shown = civil.local(by.zone, schedule.next_fire_at).date()
     try:
         timetable = schedule.timetable()
@@ -35,19 +36,11 @@ def move(schedule: Schedule, day: date, version: int, now: datetime, by: User) -
     except (InvalidRule, OverflowError) as error:
         raise MoveRefused(str(error)) from None
     if rule.next_after(now) is None:
-        raise MoveRefused(
-            _("“%(title)s” was not moved: this day or time has passed. Choose a later day.") % {"title": schedule.title}
-        )
-    moved = Slots(
-        Timetable(rule, timetable.starts, timetable.ends, timetable.excluded),
-        slots.left(schedule.max_count, schedule.fired_count),
-        schedule.snoozed_until,
-        slots.settled([schedule.id], now)[schedule.id],
-    )
+        raise MoveRefused(_("“%(title)s” was not moved: this day or time has passed. Choose a later day.") % title)
+    moved = replace(slots.of(schedule, now), timetable=replace(timetable, rule=rule))
     if moved.next_after(now) is None:
         raise MoveRefused(
-            _("“%(title)s” was not moved: it is snoozed, or limited to other days. Edit it instead.")
-            % {"title": schedule.title}
+            _("“%(title)s” was not moved: it is snoozed, or limited to other days. Edit it instead.") % title
         )
     schedule.rule, schedule.version = rule.data(), version
     return editing.reschedule(schedule, now, by=by)

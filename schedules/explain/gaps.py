@@ -57,8 +57,9 @@ def _gaps(schedule: Schedule, now: datetime) -> Iterator[Gap]:
             if first < last:
                 yield Gap(cause, timetable, first, last)
     created = events[0].at if events else schedule.created_at
+    finished = _finished_at(schedule)
     for timetable, since, until in timetables:
-        yield from _excluded(timetable, max(since, created), min(until, _finished_at(schedule) or until))
+        yield from _excluded(timetable, max(since, created), min(until, finished or until))
 
 
 def _excluded(timetable: Timetable, since: datetime, until: datetime) -> Iterator[Gap]:

@@ -8,12 +8,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from common import zones
-from common.database.postgres import column, query
 from common.times.civil_time import begin_of
 from notifications.deliveries import quiet_changes
 from people.models import User
@@ -24,17 +23,6 @@ MOST = 50
 """Holidays that are not over, at most, of one person."""
 
 _DAY = timedelta(days=1)
-
-
-class Row(NamedTuple):
-    """A holiday as it is stored; `ended_at` is an aware instant."""
-
-    user_id: int
-    first: date
-    last: date
-    tags: Sequence[str]
-    urgent_rings: bool
-    ended_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +49,7 @@ class Holidays:
     spans: Sequence[Span] = ()
 
     @classmethod
-    def made_of(cls, rows: Iterable[Row | Holiday], zone: ZoneInfo) -> Self:
+    def made_of(cls, rows: Iterable[Holiday], zone: ZoneInfo) -> Self:
         return cls([span(row, zone) for row in rows])
 
     @classmethod
@@ -75,18 +63,14 @@ class Holidays:
         return next((one for one in self.spans if one.silences(instant, listed, urgent)), None)
 
     def of_slot(self, schedule: Schedule, slot: datetime) -> Span | None:
-        return self.at(slot, schedule.tags, schedule.urgent) if is_subject(schedule) else None
+        is_own = not schedule.audience and schedule.speaks
+        return self.at(slot, schedule.tags, schedule.urgent) if is_own else None
 
 
 NONE = Holidays()
 
 
-def is_subject(schedule: Schedule) -> bool:
-    """Whether its person's holidays concern it: not what is for others, nor what sends nothing."""
-    return not schedule.audience and schedule.speaks
-
-
-def span(row: Row | Holiday, zone: ZoneInfo) -> Span:
+def span(row: Holiday, zone: ZoneInfo) -> Span:
     begins, ends = begin_of(row.first, zone), begin_of(row.last + _DAY, zone)
     if row.ended_at is not None:
         ends = min(ends, row.ended_at)
@@ -103,18 +87,11 @@ def release_waiting(instance: Holiday, **_: Any) -> None:
     quiet_changes.release(instance.user_id)
 
 
-_OF_PEOPLE = """
-SELECT h.user_id, h.first, h.last, h.tags, h.urgent_rings, h.ended_at
-  FROM schedules_holiday h
- WHERE h.user_id = ANY(%(users)s::bigint[]) AND h.last >= %(since)s::date AND h.first <= %(until)s::date
-"""
-
-
 def of_people(people: Collection[tuple[int, str]], since: datetime, until: datetime) -> dict[int, Holidays]:
     """The holidays between two instants of each of these people (id, zone) who have any: one statement."""
     names = dict(people)
-    values = {"users": column(names), "since": since.date() - _DAY, "until": until.date() + _DAY}
-    by_person: dict[int, list[Row]] = defaultdict(list)
-    for row in query(_OF_PEOPLE, values, Row):
+    rows = Holiday.objects.filter(user__in=names, last__gte=since.date() - _DAY, first__lte=until.date() + _DAY)
+    by_person: dict[int, list[Holiday]] = defaultdict(list)
+    for row in rows:
         by_person[row.user_id].append(row)
-    return {user_id: Holidays.made_of(rows, zones.read(names[user_id])) for user_id, rows in by_person.items()}
+    return {user_id: Holidays.made_of(own, zones.read(names[user_id])) for user_id, own in by_person.items()}

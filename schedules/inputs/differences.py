@@ -28,7 +28,7 @@ def _rows(schedule: Schedule, channels: Sequence[Channel]) -> list[tuple[str, st
         (_("Checks"), schedule.checks),
         (_("Connection"), "" if schedule.connection is None else schedule.connection.label),
         (_("If the check fails"), on_error(schedule)),
-        (_("For"), _audience(schedule)),
+        (_("For"), schedule.audience and audiences.name_of(schedule.user, schedule.audience, schedule.audience_key)),
         (_("When"), schedule.when),
         (_("Not before"), _moment(schedule.starts_at)),
         (_("Not after"), _moment(schedule.ends_at)),
@@ -52,10 +52,6 @@ def on_error(schedule: Schedule) -> str:
     if schedule.on_error == OnError.AFTER:
         return _("Tell me after %(count)s failures in a row") % {"count": schedule.errors_allowed}
     return str(schedule.get_on_error_display())
-
-
-def _audience(schedule: Schedule) -> str:
-    return audiences.name_of(schedule.user, schedule.audience, schedule.audience_key) if schedule.audience else ""
 
 
 def _seconds(count: int | None) -> str:

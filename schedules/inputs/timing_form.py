@@ -148,7 +148,7 @@ class TimingForm(RepeatForm):
         cleaned = self.cleaned_data
         zone = self._zone()
         cleaned |= {name: self._instant(name, zone) for name in _MOMENTS}
-        if "kind" in cleaned and len(self._kinds()) > 1:
+        if isinstance(self.data, QueryDict) and len(set(self.data.getlist("kind"))) > 1:
             self._refuse("kind", _("Choose exactly one timing. Create a second reminder for the other."), "one_timing")
         if "kind" in cleaned:
             timetable = self._read(cleaned, zone)
@@ -176,9 +176,6 @@ class TimingForm(RepeatForm):
     @property
     def described(self) -> str:
         return "" if self.timetable is None else self.timetable.rule.describe(self.on_readers_clocks)
-
-    def _kinds(self) -> set[str]:
-        return set(self.data.getlist("kind")) if isinstance(self.data, QueryDict) else {self.data["kind"]}
 
     def refuse(self, error: InvalidRule) -> None:
         name = _FIELD.get(error.field, error.field)

@@ -30,7 +30,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, schedule: str, since: str | None, **options: Any) -> None:
-        explained = _schedule(schedule)
+        if (explained := Schedule.objects.written(schedule)) is None:
+            raise CommandError(f"There is no schedule “{schedule[:60]}”. Copy its id from the address of its page.")
         zone, now = zones.read(explained.time_zone), fire.read_clock().now
         begin = now - timedelta(days=_DAYS) if since is None else _instant(since, zone)
         self.stdout.write(f"{explained.title}: {explained.when}")
@@ -51,13 +52,6 @@ class Command(BaseCommand):
             sentences.insert(0, f"{slot.check.text}{at}")
         line = f"{_local(slot.slot, zone)}  {state_word(slot.outcome)}{late}"
         self.stdout.write("  ".join([line, " ".join(sentences)]).rstrip())
-
-
-def _schedule(text: str) -> Schedule:
-    schedule = Schedule.objects.written(text)
-    if schedule is None:
-        raise CommandError(f"There is no schedule “{text[:60]}”. Copy its id from the address of its page.")
-    return schedule
 
 
 def _instant(text: str, zone: ZoneInfo) -> datetime:
