@@ -73,6 +73,7 @@ def _is_offset(name: str, sign: str, hours: int, minutes: int) -> InvalidRule:
     """The error for an offset instead of a name, with what to choose."""
     now = datetime.now(UTC)
     offset = timedelta(hours=hours, minutes=minutes) * (1 if sign == "+" else -1)
+    utc = f"UTC{sign}{hours:02}:{minutes:02}"
     cities = [city for city in _CITIES if _zone(city).utcoffset(now) == offset]
     # In these names the sign is the other way round.
     fixed = f"Etc/GMT{'-' if sign == '+' else '+'}{hours}"
@@ -81,6 +82,4 @@ def _is_offset(name: str, sign: str, hours: int, minutes: int) -> InvalidRule:
         code = "timezone_offset_both" if has_fixed else "timezone_offset_cities"
     else:
         code = "timezone_offset_fixed" if has_fixed else "timezone_offset"
-    return InvalidRule(
-        "timezone", code, name=name, cities=tuple(cities), offset=f"UTC{sign}{hours:02}:{minutes:02}", fixed=fixed
-    )
+    return InvalidRule("timezone", code, name=name, cities=tuple(cities), offset=utc, fixed=fixed)
