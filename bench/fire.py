@@ -3,12 +3,14 @@
 Ours is the scheduler class of the beat, ticking: occurrences, notifications, deliveries, messages. The
 peers publish as many messages of the same task to the same Redis: django-celery-beat's own scheduler and RedBeat from
 one daily crontab a schedule, as ours mirror them, and a bare loop of `apply_async`, which records nothing. The stock
-scheduler is not charged for writing down its runs, which it does after three minutes.
+scheduler is not charged for writing down its runs, which it does after three minutes. With its database it takes four
+minutes in all, two of them for RedBeat and the stock one; each figure is shown once it is measured.
 """
 
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -32,6 +34,7 @@ def main() -> None:
             clear_broker(app)
             sent, seconds = run()
             rates[name] = {"due": due, "fired": sent, "seconds": round(seconds, 2), "a second": round(sent / seconds)}
+            print(f"{name}: {sent:,} in {seconds:.1f} s", file=sys.stderr, flush=True)
 
         measure("bare loop, before", options.due, lambda: bare_loop(app, options.due))
         measure("ours", options.due, lambda: ours(app, options.due, options.schedules))
