@@ -23,7 +23,7 @@ from tests.make import NINE, make_channel, make_connection, make_schedule, make_
 pytestmark = pytest.mark.django_db
 
 TYPED = {"title": "We move", "kind": "daily", "time": "09:00", "time_zone": "Europe/Berlin"}
-BODY = {"title": "We move", "timing": {"daily": {"time": "09:00"}}, "time_zone": "Europe/Berlin", "channels": []}
+BODY = {"title": "We move", "timing": {"daily": {"time": "09:00"}}, "time_zone": "Europe/Berlin", "channel_ids": []}
 
 
 @pytest.fixture

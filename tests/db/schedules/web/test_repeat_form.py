@@ -59,7 +59,7 @@ def test_it_becomes_a_calendar_rule_and_is_shown_and_saved_as_it_was_typed(
     assert {name: [str(one) for one in shown[name]] if name == "days" else str(shown[name]) for name in given} == given
     browser.post(f"/reminders/{made.id}/edit/", shown)
     again = Schedule.objects.get()
-    assert (again.version, again.rule, again.next_fire_at) == (2, made.rule, made.next_fire_at)
+    assert (again.version, again.rule, again.next_fire_at) == (1, made.rule, made.next_fire_at)
 
 
 @pytest.mark.parametrize(
