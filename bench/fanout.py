@@ -184,7 +184,7 @@ def send_singles(url: str, token: str, channel: str, over: threading.Event, chan
     session = requests.Session()
     session.headers["Authorization"] = f"Bearer {token}"
     while not over.wait(chance.expovariate(5.0)):
-        body = {"title": "Single", "channels": [channel]}
+        body = {"title": "Single", "channel_ids": [channel]}
         session.post(f"{url}/api/v1/notifications", json=body, timeout=30).raise_for_status()
 
 
