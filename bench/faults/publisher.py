@@ -56,7 +56,7 @@ class Publisher:
             "id": str(event.key),
             "type": event.type,
             "source": event.source,
-            "time": instant.isoformat(),
+            "occurred_at": instant.isoformat(),
             "data": event.data,
         }
         if event.topic_id:

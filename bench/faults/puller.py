@@ -37,14 +37,14 @@ def main(port: str, token: str, log: Path, *queues: str) -> None:
     with log.open("a", buffering=1) as arrivals, log.with_name("pulls").open("a", buffering=1) as pulls:
         for path, _, queue in cycle(queue.partition("=") for queue in queues):
             body = {"batch_size": 100, "visibility_timeout_ms": _VISIBLE_MS, "wait_ms": 200}
-            leases = {one["lease_id"]: one for one in call(queue, "pull", body)["messages"]}
+            leases = {one["lease_id"]: one for one in call(queue, "pull", body)["items"]}
             if not leases:
                 continue
             for one in leases.values():
                 pulls.write(f"{os.getpid()} {one['id']} {one['attempts']} pulled\n")
             time.sleep(_WORK)
             fault_points.reach("claimed")
-            for result in call(queue, "ack", {"acks": [{"lease_id": key} for key in leases]})["results"]:
+            for result in call(queue, "ack", {"acks": [{"lease_id": key} for key in leases]})["items"]:
                 one = leases[result["lease_id"]]
                 if result["result"] == "acked":
                     arrivals.write(f"{time.time():.3f} {path} {one['id']} ok {one['body']['data']['subject']}\n")
