@@ -65,7 +65,7 @@ def publish(request: HttpRequest) -> JsonResponse:
         occurred_at=timezone.now(),
     )
     event.save(force_insert=True)
-    response = JsonResponse({"ids": [event.key]}, status=202)
+    response = JsonResponse({"items": [{"id": event.key, "new": True}]}, status=202)
     response["Content-Length"] = str(len(response.content))
     return response
 

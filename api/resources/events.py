@@ -1,9 +1,11 @@
 """Events: publish them, list and read them, see what followed, and the trace of a chain."""
 
 import json
+from contextlib import nullcontext
 from typing import Annotated, Any
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -14,7 +16,7 @@ from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import CHOICES, Body, Instant, Search
-from api.protocol.problems import FieldError, Problem, invalid
+from api.protocol.problems import FieldError, Problem, conflict, invalid
 from api.resources.notifications import ReasonDocument, reason, reason_of
 from api.resources.schedules.documents import AudienceBody, AudienceDocument, may_not_announce
 from events.intake import ledger, usage
@@ -59,7 +61,9 @@ Data = Annotated[dict[str, Any], AfterValidator(_small)]
 class EventBody(Body):
     type: Annotated[Type, AfterValidator(_not_reserved)] = Field(description="A noun and what happened: `order.paid`.")
     id: UUID | None = Field(
-        None, strict=False, description="Yours. The same id again is the same event, and has no further effect."
+        None,
+        strict=False,
+        description="Yours. The same event again has no further effect; another one with this id is refused.",
     )
     source: str = Field("", max_length=200, description="What it comes from.")
     occurred_at: Instant | None = Field(None, description="When it happened. Without it, now.")
@@ -197,18 +201,52 @@ class Taken(BaseModel):
     ids: list[UUID]
 
 
-@router.post("", response={202: Taken}, summary="Publish events")
+class PublishedEvent(BaseModel):
+    """An event that was sent; `new`: it was not stored before under this id."""
+
+    id: UUID
+    new: bool
+
+
+class Published(BaseModel):
+    """In the order of the request."""
+
+    items: list[PublishedEvent]
+
+
+@router.post("", response={202: Published}, summary="Publish events")
 def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
     """They are stored when this answers, and your rules are applied to them at once. Publish again if no answer comes:
-    an event with an `id` is taken once."""
+    an event with an `id` is taken once. Another event with the same `id` is refused (409), and nothing is stored."""
     topics = _topics(request, body)
     _check_audiences(request, body)
     envelopes = [one.envelope(topics.get(one.topic or "")) for one in body.all]
     try:
-        ledger.record(request.auth.user.pk, envelopes)
+        # A refused single one has stored nothing anyway.
+        with transaction.atomic() if isinstance(body.root, list) else nullcontext():
+            new = ledger.record(request.auth.user.pk, envelopes)
+            _check_repeated(request, body, envelopes, new)
     except usage.QuotaReached as reached:
         raise _quota(reached) from None
-    return answer({"ids": [one.key for one in envelopes]}, 202)
+    return answer({"items": [{"id": one.key, "new": one.key in new} for one in envelopes]}, 202)
+
+
+_CONTENT = ("type", "source", "data", "topic_id", "audience", "audience_key")
+
+
+def _check_repeated(request: ApiRequest, body: EventsBody, envelopes: list[Envelope], new: set[UUID]) -> None:
+    """Raises a 409 problem for an id that names an event of other content, also in the same list."""
+    keys = [one.key for one in envelopes]
+    if len(new) == len(keys):
+        return
+    stored = {one.key: one for one in Event.objects.filter(user=request.auth.user, key__in=keys)}
+    wrong = [
+        FieldError(f"{body.place(number)}id", "This id names another event. Use a new one.", "id_reused")
+        for number, one in enumerate(envelopes)
+        if any(getattr(one, name) != getattr(stored[one.key], name) for name in _CONTENT)
+    ]
+    if wrong:
+        raise conflict("An id names an event of other content. Nothing was stored.", errors=wrong)
 
 
 def _topics(request: ApiRequest, body: EventsBody) -> dict[str, UUID]:

@@ -91,7 +91,7 @@ class Publisher:
             return False
         if answer.status in {409, 503}:  # its turn, or the database, did not come in time
             return False
-        if answer.status != 202 or json.loads(text) != {"ids": [key]}:
+        if answer.status != 202 or [one["id"] for one in json.loads(text)["items"]] != [key]:
             raise RuntimeError(f"Publishing {key} was answered with {answer.status}: {text!r}")
         return True
 

@@ -10,7 +10,7 @@ from carillon_client.documents import Event, Rule, RuleFields, RulePreview, Trac
 class Events(Resource):
     def publish(self, *events: Mapping[str, Any], key: str | None = None) -> Sequence[str]:
         """Up to 100, each with its `type`, and `id`, `source`, `time`, `data`, `delay` as wanted. Returns their ids."""
-        return cast("Sequence[str]", self._connection.post("/events", list(events), key=key)["ids"])
+        return [one["id"] for one in self._connection.post("/events", list(events), key=key)["items"]]
 
     def list(self, type: str | None = None) -> Iterator[Event]:
         """Newest first, with what followed from each."""

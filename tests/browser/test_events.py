@@ -32,7 +32,11 @@ def publish(site: Installation, token: str, *events: dict[str, Any]) -> None:
     )
     assert answer.status_code == 202
     ended = "SELECT 1 FROM events_event WHERE key = ANY(%s::uuid[]) AND settled_at IS NOT NULL"
-    wait_until(lambda: len(site.rows(ended, answer.json()["ids"])) == len(events), "their end", within=60)
+    wait_until(
+        lambda: len(site.rows(ended, [one["id"] for one in answer.json()["items"]])) == len(events),
+        "their end",
+        within=60,
+    )
 
 
 def test_events_their_trace_and_their_types(page: Page, site: Installation) -> None:

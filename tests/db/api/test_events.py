@@ -29,7 +29,7 @@ PAID: dict[str, Any] = {"type": "order.paid", "source": "shop", "data": {"order_
 def test_an_event_is_taken_and_shows_what_followed(api: Api, ada: User) -> None:
     rule, key = make_rule(ada), str(uuid4())
     taken = api.post("/events", PAID | {"id": key, "occurred_at": "2026-03-29T18:00:00+02:00"})
-    assert (taken.status_code, taken.json()) == (202, {"ids": [key]})
+    assert (taken.status_code, taken.json()) == (202, {"items": [{"id": key, "new": True}]})
     runner.run(EVENT, Event.objects.get().id, "worker")
     found = api.get(f"/events/{key}").json()
     assert (found["id"], found["state"], found["occurred_at"]) == (key, "handled", "2026-03-29T16:00:00Z")
@@ -53,10 +53,10 @@ def test_an_event_that_waits_in_a_digest_says_until_when(api: Api, ada: User) ->
     assert api.get(f"/notifications/{effect['notification_id']}").json()["title"] == "Order 7"
 
 
-def test_the_same_id_again_answers_the_same(api: Api) -> None:
+def test_the_same_id_again_answers_that_it_is_not_new(api: Api) -> None:
     key = str(uuid4())
     answers = [api.post("/events", PAID | {"id": key}) for _ in range(3)]
-    assert {(one.status_code, one.content) for one in answers} == {(202, answers[0].content)}
+    assert [(one.status_code, one.json()["items"][0]["new"]) for one in answers] == [(202, True)] + 2 * [(202, False)]
     assert Event.objects.count() == 1
 
 
@@ -71,7 +71,7 @@ def test_a_hundred_are_taken_in_order_with_their_own_delays(api: Api) -> None:
     events = [PAID | {"id": str(uuid4()), "delay": number * 864} for number in range(100)]
     with CaptureQueriesContext(connection) as captured:
         taken = api.post("/events", events)
-    assert taken.json()["ids"] == [one["id"] for one in events]
+    assert [one["id"] for one in taken.json()["items"]] == [one["id"] for one in events]
     assert len([one for one in captured.captured_queries if "events_event" in one["sql"]]) == 1
     due = list(Event.objects.order_by("id").values_list("available_at", flat=True))
     assert [(one - due[0]).total_seconds() for one in due] == [number * 864.0 for number in range(100)]
@@ -116,8 +116,8 @@ def test_a_time_out_of_range_is_told_the_years(api: Api, time: str) -> None:
 
 
 def test_nanoseconds_of_a_time_are_cut(api: Api) -> None:
-    (key,) = api.post("/events", PAID | {"occurred_at": "2026-03-29T16:00:00.123456789Z"}).json()["ids"]
-    assert api.get(f"/events/{key}").json()["occurred_at"] == "2026-03-29T16:00:00.123456Z"
+    (sent,) = api.post("/events", PAID | {"occurred_at": "2026-03-29T16:00:00.123456789Z"}).json()["items"]
+    assert api.get(f"/events/{sent['id']}").json()["occurred_at"] == "2026-03-29T16:00:00.123456Z"
 
 
 def test_none_and_more_than_a_hundred_are_refused(api: Api) -> None:
@@ -146,7 +146,7 @@ def test_staff_announce_an_event_to_everybody(api: Api, ada: User) -> None:
     User.objects.filter(pk=ada.pk).update(is_staff=True, is_superuser=True)
     assert api.post("/events", wanted | {"to": {"kind": "crowd"}}).json()["errors"][0]["field"] == "to"
     assert api.post("/events", wanted | {"topic": "news"}).status_code == 422
-    [key] = api.post("/events", wanted).json()["ids"]
+    [key] = [one["id"] for one in api.post("/events", wanted).json()["items"]]
     event = Event.objects.get(key=key)
     runner.run(EVENT, event.id, "worker")
     runner.run(BATCH, Batch.objects.get().id, "worker")
@@ -156,3 +156,14 @@ def test_staff_announce_an_event_to_everybody(api: Api, ada: User) -> None:
     assert (read["to"], read["state"]) == ({"kind": "everybody", "key": ""}, "handled")
     assert signed_in(reader).get(f"/history/{said.id}/").status_code == 200
     assert signed_in(ada).get("/batches/").status_code == 200
+
+
+def test_the_same_event_again_is_not_new_and_another_one_with_its_id_is_refused(api: Api) -> None:
+    key, other = str(uuid4()), str(uuid4())
+    sent = [api.post("/events", PAID | {"id": key}).json()["items"] for _ in range(2)]
+    assert sent == [[{"id": key, "new": True}], [{"id": key, "new": False}]]
+    refused = api.post("/events", [PAID | {"id": other}, PAID | {"id": key, "data": {"amount": 1}}])
+    assert (refused.status_code, [one["field"] for one in refused.json()["errors"]]) == (409, ["1.id"])
+    assert Event.objects.filter(key=other).count() == 0
+    twice = [PAID | {"id": other}, PAID | {"id": other, "type": "order.sent"}]
+    assert api.post("/events", twice).status_code == 409

@@ -109,7 +109,8 @@ def test_what_cannot_be_a_topic_names_the_field(api: Api, ada: User, body: Any, 
 
 def test_an_event_of_a_topic_says_how_far_it_is_told(api: Api, ada: User) -> None:
     subscribe(make_topic(ada), *make_readers(3))
-    [key] = api.post("/events", {"type": "news.written", "topic": "news", "data": {"title": "Rain"}}).json()["ids"]
+    [sent] = api.post("/events", {"type": "news.written", "topic": "news", "data": {"title": "Rain"}}).json()["items"]
+    key = sent["id"]
     before = api.get(f"/events/{key}").json()
     assert (before["topic"], before["audience"], before["told"]) == ("news", None, 0)
     handle(Event.objects.get())
