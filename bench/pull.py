@@ -57,8 +57,8 @@ def _drain(port: int, queue: str, token: str, size: int) -> int:
             raise SystemExit(text)
         return json.loads(text)
 
-    while messages := call("pull", {"batch_size": size})["messages"]:
-        results = call("ack", {"acks": [{"lease_id": one["lease_id"]} for one in messages]})["results"]
+    while messages := call("pull", {"batch_size": size})["items"]:
+        results = call("ack", {"acks": [{"lease_id": one["lease_id"]} for one in messages]})["items"]
         done += sum(one["result"] == "acked" for one in results)
     return done
 
