@@ -139,7 +139,7 @@ HOSTILE: dict[str, tuple[str, dict[str, Any], str, list[Any]]] = {
         "web_value",
         {"how": "json", "expression": "[@,@]" + "|[@,@]" * 12},
         "[" + "1," * 200_000 + "1]",
-        ["seconds", 1],
+        ["seconds", 1, "items", 2_000_000],  # whichever comes first on this machine
     ),
     "600,000 elements of a feed": ("feed", {}, "<rss>" + "<a/>" * 480_000, []),
     "a feed of nested JSON": ("feed", {}, '{"a":' * 300_000, ["depth", 1000]),
@@ -160,7 +160,8 @@ def test_what_costs_too_much_is_dead_at_once_with_its_limit_and_alone(
     hostile, honest = (on_day(0, schedule) for schedule in schedules)
     assert (hostile.state, hostile.tries, honest.state) == ("dead", 1, "decided")
     if limit:
-        assert (hostile.reason_code, hostile.reason_params) == ("over-budget", {"limit": limit})
+        assert hostile.reason_code == "over-budget"
+        assert hostile.reason_params["limit"] in (limit[:2], limit[2:])
 
 
 def test_a_bomb_of_a_compression_is_dead_at_once(shop: HTTPReceiver) -> None:
