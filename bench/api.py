@@ -31,7 +31,7 @@ def main() -> None:
         from people import tokens
         from schedules.firing import fire
 
-        # One person for each client: creates of one person wait for each other, because of the limit.
+        # One person for each client: more than two requests of one person wait for each other.
         people = []
         for _ in range(options.clients):
             person = rows.make_user()
@@ -52,7 +52,7 @@ def main() -> None:
         bare = f"X-User: {person.pk}\r\n"
         requests: Requests = {
             "reads": {
-                "ours": lambda: request("GET", f"/api/v1/schedules/{schedule.id}", head),
+                "ours": lambda: _read("/api/v1/schedules", *next(turn)),
                 "bare view": lambda: request("GET", f"/read/{schedule.id}", bare),
             },
             "writes": {
@@ -84,6 +84,10 @@ def _report_memory(web: Web, requests: Requests, options: argparse.Namespace) ->
         done += count
         found |= {f"MiB at {percent} %": round(web.memory(), 1), f"a second to {percent} %": round(rate)}
     report("api", 0, found, {}, {})
+
+
+def _read(path: str, head: str, _body: str, schedule: UUID) -> bytes:
+    return request("GET", f"{path}/{schedule}", head)
 
 
 def _create(head: str, body: str, _schedule: UUID) -> bytes:
