@@ -31,6 +31,7 @@ CHOICES = ("(one)", "(list)")
 
 
 _MOST_UNKNOWN = 10
+_MOST_READ_ONLY = 30
 _MOST_NAMES = 100
 
 
@@ -43,10 +44,8 @@ class Body(BaseModel):
     @classmethod
     def _names_few_unknown(cls, given: Any) -> Any:
         """One error for many unknown fields: an object has room for 25,000, and each error costs much more than it."""
-        if not isinstance(given, dict) or cls.model_config.get("extra") != "forbid":
-            return given
-        unknown = [name for name in given if name not in cls.model_fields]
-        if len(unknown) > _MOST_UNKNOWN:
+        unknown = [name for name in given if name not in cls.model_fields] if isinstance(given, dict) else []
+        if len(unknown) > _MOST_UNKNOWN + (_MOST_READ_ONLY if cls.model_config["extra"] == "allow" else 0):
             named = ", ".join(f"“{name[:50]}”" for name in unknown[:_MOST_UNKNOWN])
             raise ValueError(f"There are no fields {named} and {len(unknown) - _MOST_UNKNOWN:,} more. Remove them.")
         return given
@@ -56,6 +55,17 @@ class Replacement(Body):
     """A body that may also have members of the answer that are no fields of it: see `require_unchanged`."""
 
     model_config = ConfigDict(extra="allow")
+
+
+class Partial(Body):
+    """A body of which each field may be absent; null only where its type says so."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        for field in cls.model_fields.values():
+            if field.is_required():
+                field.default = None
+        cls.model_rebuild(force=True)
 
 
 def _few_names(given: Any) -> Any:

@@ -11,6 +11,7 @@ from django.forms import BaseForm
 from django.http import HttpResponse
 from pydantic import BaseModel
 
+from api.protocol import words
 from api.protocol.answers import to_json
 
 CONTENT_TYPE = "application/problem+json"
@@ -119,8 +120,12 @@ def invalid(*errors: FieldError, kept: bool = False) -> Problem:
     return Problem(422, "invalid", "Something in this request is not valid.", detail, shown, kept=kept)
 
 
+FORM_NAMES = {"__all__": "", "channels": "channel_ids", "one_by_one": "in_order"}
+"""Fields of forms that have another name in bodies."""
+
+
 def _called(name: str) -> str:
-    return "" if name == "__all__" else name.removeprefix("drop_")
+    return FORM_NAMES.get(name, name.removeprefix("drop_"))
 
 
 def errors(form: BaseForm, place: str = "", called: Callable[[str], str] = _called) -> list[FieldError]:
@@ -147,7 +152,7 @@ def require_unchanged(body: BaseModel, current: Callable[[], Mapping[str, Any]])
     wrong = [
         FieldError(name, "This cannot be changed here. Leave it out, or send it as you have read it.", "read_only")
         if name in shown
-        else FieldError(name[:100], "There is no such field. Remove it, or correct its name.", "extra_forbidden")
+        else FieldError(name[:100], str(words.UNKNOWN), "extra_forbidden")
         for name, value in others.items()
         if name not in shown or value != shown[name]
     ]
@@ -188,7 +193,7 @@ def conflict(detail: str, **more: Any) -> Problem:
     return Problem(409, "conflict", "This is not possible as things stand.", detail, **more)
 
 
-def damaged_row(said: object) -> Problem:
-    """`said` names the row that SQL damaged."""
-    detail = f"{said} An operator can correct it: see “Damaged rows” in docs/reliability.md."
+def damaged_row(damage: object) -> Problem:
+    """`damage`, as text, names the row that SQL damaged."""
+    detail = f"{damage} An operator can correct it: see “Damaged rows” in docs/reliability.md."
     return Problem(409, "damaged", "A row that this needs is damaged.", detail)

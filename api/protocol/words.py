@@ -7,9 +7,10 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+UNKNOWN = _("There is no such field. Remove it, or correct its name.")
 _NUMBER = _("Write a whole number.")
 _SENTENCES = {
-    "extra_forbidden": _("There is no such field. Remove it, or correct its name."),
+    "extra_forbidden": UNKNOWN,
     "missing": _("This field is required."),
     "greater_than_equal": _("Write a number of at least {ge}."),
     "less_than_equal": _("Write a number of at most {le}."),

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, FewNames, Instant, Search, limited
+from api.protocol.fields import Body, FewNames, Instant, Partial, Search, limited
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, errors, invalid, too_many_checks
 from api.resources.channels.documents import FieldDocument, field_documents, refuse_unknown
@@ -38,17 +38,13 @@ class NewConnection(Body):
     fields: Annotated[dict[str, str], FewNames] = Field({}, description="The fields of its kind, secrets among them.")
 
 
-class ConnectionPatch(Body):
+class ConnectionPatch(Partial):
     """Fields that are not given stay as they are. Another address or secret is checked before it is kept."""
 
     model_config = limited(LabelForm)
 
-    # Absent, never null.
-    label: str = Field(None)  # type: ignore[assignment]
-    fields: Annotated[dict[str, str | None], FewNames] = Field(
-        None,  # type: ignore[arg-type]
-        description="Null deletes an optional value.",
-    )
+    label: str
+    fields: Annotated[dict[str, str | None], FewNames] = Field(description="Null deletes an optional value.")
 
 
 class ConnectionDocument(BaseModel):

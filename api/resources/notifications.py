@@ -212,7 +212,7 @@ def send_message(request: ApiRequest, body: NotificationBody) -> HttpResponse:
     if body.send_at is not None and not now <= body.send_at <= now + _FURTHEST:
         passed = "This time has passed. Leave it out to send now."
         raise invalid(FieldError("send_at", passed if body.send_at < now else "Choose a time within a year."))
-    require_valid(form, lambda name: "channel_ids" if name == "channels" else name)
+    require_valid(form)
     data = None if body.data is None else json.dumps(body.data)
     try:
         sent = send.send(user, now, **form.cleaned_data, send_at=body.send_at, urgent=body.urgent, data=data)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, FailFast, Field, model_validator
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Replacement, Texts, limited
+from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited
 from api.protocol.problems import FieldError, errors, invalid, require_unchanged
 from api.resources.events import Data, Type
 from api.resources.notifications import Length, ReasonDocument, lengths, reason
@@ -142,15 +142,10 @@ class RuleReplacement(RuleBody, Replacement):
     """Also as `GET` answers it: what cannot be changed here may be sent as it is."""
 
 
-class RulePatch(RuleReplacement):
+class RulePatch(Partial, RuleReplacement):
     """Fields that are not given stay as they are."""
 
     model_config = limited(RuleForm)
-
-    name: str = Field(None)  # type: ignore[assignment]  # absent, never null
-    type_pattern: str = Field(None)  # type: ignore[assignment]
-    title: str = Field(None)  # type: ignore[assignment]
-    channel_ids: Texts = Field(None)  # type: ignore[arg-type]
 
 
 def described(
@@ -179,9 +174,7 @@ def described(
 
 def _errors(form: RuleForm, place: str) -> list[FieldError]:
     found = []
-    for one in errors(
-        form, called=lambda name: {"channels": "channel_ids", "one_by_one": "in_order", "__all__": ""}.get(name, name)
-    ):
+    for one in errors(form):
         path, code = one.field, one.code
         if "." in code:  # of a row of the conditions
             row, code = code.rsplit(".", 1)

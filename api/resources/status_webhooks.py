@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema as Shown
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, secret_answer
-from api.protocol.fields import Body, Instant, Texts
+from api.protocol.fields import Body, Instant, Partial, Texts
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, errors, invalid
 from api.resources.channels.documents import health
@@ -61,13 +61,13 @@ class StatusWebhookBody(Body):
     everybody: bool = False
 
 
-class StatusWebhookPatch(Body):
+class StatusWebhookPatch(Partial):
     """Fields that are not given stay as they are. A new `url` must be verified again."""
 
     url: str = Field("", max_length=2_000)
-    types: Types = Field(None)  # type: ignore[arg-type]  # absent, never null: so are the others
-    label: str = Field(None, max_length=80)  # type: ignore[assignment]
-    everybody: bool = Field(None)  # type: ignore[assignment]
+    types: Types
+    label: str = Field(max_length=80)
+    everybody: bool
 
 
 class StatusWebhookCode(Body):

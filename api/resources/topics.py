@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Replacement
+from api.protocol.fields import Body, Instant, Partial, Replacement
 from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
 from events.models import Event, Subscription, Topic
 from events.topics import changes, subscriptions
@@ -37,15 +37,14 @@ class TopicBody(Body):
     is_open: bool = Field(False, description="Whether anybody with an account may subscribe.")
 
 
-class TopicPatch(Body):
+class TopicPatch(Partial):
     """Fields that are not given stay as they are."""
 
-    # Absent, never null.
-    name: str = Field(None)  # type: ignore[assignment]
-    description: str = Field(None)  # type: ignore[assignment]
-    title: str = Field(None)  # type: ignore[assignment]
-    body: str = Field(None)  # type: ignore[assignment]
-    is_open: bool = Field(None)  # type: ignore[assignment]
+    name: str
+    description: str
+    title: str
+    body: str
+    is_open: bool
 
 
 class TopicDocument(BaseModel):
@@ -272,7 +271,7 @@ def subscribe(request: ApiRequest, topic_id: UUID, body: SubscriptionReplacement
     own = Subscription.objects.for_user(user).current().filter(topic=topic).select_related("topic__user")
     require_unchanged(body, lambda: {} if (one := own.first()) is None else subscription_document(one))
     form = ChannelsForm({"channels": body.channel_ids}, user)
-    require_valid(form, lambda name: "channel_ids" if name == "channels" else name)
+    require_valid(form)
     return answer(subscription_document(subscriptions.join(user, topic, form.chosen)))
 
 

@@ -9,7 +9,7 @@ from django.forms.utils import pretty_name
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import fields_of
-from api.protocol.fields import Body, FewNames, Instant, limited, written
+from api.protocol.fields import Body, FewNames, Instant, Partial, limited, written
 from api.protocol.problems import FieldError, errors, invalid, require_valid
 from api.resources.notifications import ReasonDocument, reason
 from notifications import providers
@@ -130,28 +130,22 @@ class NewChannel(Body):
     )
 
 
-class ChannelPatch(Body):
+class ChannelPatch(Partial):
     """Fields that are not given stay as they are. Another address must be verified again."""
 
     model_config = limited(LabelForm)
 
-    # Absent, never null.
-    label: str = Field(None, json_schema_extra={"minLength": 1})  # type: ignore[assignment]
-    use_for_new: bool = Field(
-        None,  # type: ignore[assignment]
-        description="Whether the pages choose it for new reminders and rules.",
-    )
+    label: str = Field(json_schema_extra={"minLength": 1})
+    use_for_new: bool = Field(description="Whether the pages choose it for new reminders and rules.")
     on_unknown: str = Field(
-        None,  # type: ignore[assignment]
         description="`retry`, `hold`, or empty: its kind's.",
         json_schema_extra={"enum": ["", *Channel.OnUnknown.values]},
     )
     give_up_after: int | None = Field(
-        None,
         description="Seconds after the first try; null: its kind's own policy.",
         json_schema_extra={"enum": [None, *Channel.GiveUp.values]},
     )
-    fields: Fields = Field(None, description="Null deletes an optional value.")  # type: ignore[arg-type]
+    fields: Fields = Field(description="Null deletes an optional value.")
 
 
 def provider_of(kind: str) -> Provider:

@@ -9,8 +9,8 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import fields_of
-from api.protocol.fields import Body, Data, Instant, Replacement, Texts, limited
-from api.protocol.problems import FieldError, Problem, errors, invalid, require_valid
+from api.protocol.fields import Body, Data, Instant, Partial, Replacement, Texts, limited
+from api.protocol.problems import FORM_NAMES, FieldError, Problem, errors, invalid, require_valid
 from api.resources.schedules import job, timing
 from api.resources.schedules.job import JobBody
 from api.resources.schedules.timing import Timing, TimingDocument, Typed
@@ -183,14 +183,10 @@ class ScheduleReplacement(ScheduleBody, Replacement):
     """Also as `GET` answers it: what cannot be changed here may be sent as it is."""
 
 
-class SchedulePatch(ScheduleReplacement):
+class SchedulePatch(Partial, ScheduleReplacement):
     """Fields that are not given stay as they are."""
 
     model_config = limited(ReminderForm)
-
-    title: str = Field(None)  # type: ignore[assignment]  # absent, never null
-    timing: Timing = Field(None)  # type: ignore[assignment]
-    channel_ids: Texts = Field(None)  # type: ignore[arg-type]
 
 
 def described(
@@ -284,4 +280,4 @@ def _called(paths: Mapping[str, str], name: str) -> str:
         return of_job
     if name in ScheduleBody.model_fields:
         return name
-    return paths.get(name) or {"channels": "channel_ids", "one_by_one": "in_order", "__all__": ""}.get(name, "timing")
+    return paths.get(name) or FORM_NAMES.get(name, "timing")

@@ -7,6 +7,7 @@ from uuid import UUID
 from django import forms
 from pydantic import BaseModel, Field
 
+from api.protocol import words
 from api.protocol.answers import fields_of
 from api.protocol.fields import Body, FewNames, Instant, limited
 from api.protocol.problems import FieldError, invalid
@@ -83,8 +84,7 @@ def fields(job: JobBody | None) -> dict[str, Any]:
 
 def _question(known: Mapping[str, forms.Field], payload: Mapping[str, Any]) -> dict[str, Any]:
     wrong = [
-        FieldError(f"job.payload.{name}", "There is no such field. Remove it, or correct its name.", "unknown_field")
-        for name in payload.keys() - known.keys()
+        FieldError(f"job.payload.{name}", str(words.UNKNOWN), "unknown_field") for name in payload.keys() - known.keys()
     ]
     typed = {}
     for name, field in known.items():

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, FailFast, Field
 
-from api.protocol.fields import Body, Instant
+from api.protocol.fields import Body, Instant, Partial
 from api.protocol.problems import FieldError, Problem, invalid
 from schedules import rules
 from schedules.rules import InvalidRule, Rule, civil
@@ -59,18 +59,18 @@ class RRule(Body):
     rule: str = Field(examples=["DTSTART:20260105T090000\nRRULE:FREQ=WEEKLY;INTERVAL=2"])
 
 
-class TimingDocument(Body):
+class TimingDocument(Partial):
     """Exactly one of these."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
-    once: Once = Field(None)  # type: ignore[assignment]  # absent, never null: so are the others
-    interval: Interval = Field(None)  # type: ignore[assignment]
-    daily: Daily = Field(None)  # type: ignore[assignment]
-    weekly: Weekly = Field(None)  # type: ignore[assignment]
-    monthly: Monthly = Field(None)  # type: ignore[assignment]
-    cron: Cron = Field(None)  # type: ignore[assignment]
-    rrule: RRule = Field(None)  # type: ignore[assignment]
+    once: Once
+    interval: Interval
+    daily: Daily
+    weekly: Weekly
+    monthly: Monthly
+    cron: Cron
+    rrule: RRule
 
 
 _DEPRECATED: dict[str, Any] = {"deprecated": True}
@@ -79,11 +79,11 @@ _DEPRECATED: dict[str, Any] = {"deprecated": True}
 class Timing(TimingDocument):
     """Exactly one of these. The deprecated ones are an older system's: `weeklyTime` counts days from Sunday, as 0."""
 
-    intervalMinutes: int = Field(None, json_schema_extra=_DEPRECATED)  # type: ignore[assignment]
-    dailyTime: DailyTime = Field(None, json_schema_extra=_DEPRECATED)  # type: ignore[assignment]
-    weeklyTime: WeeklyTime = Field(None, json_schema_extra=_DEPRECATED)  # type: ignore[assignment]
-    monthlyTime: MonthlyTime = Field(None, json_schema_extra=_DEPRECATED)  # type: ignore[assignment]
-    onceAt: Instant = Field(None, json_schema_extra=_DEPRECATED)  # type: ignore[assignment]
+    intervalMinutes: int = Field(json_schema_extra=_DEPRECATED)
+    dailyTime: DailyTime = Field(json_schema_extra=_DEPRECATED)
+    weeklyTime: WeeklyTime = Field(json_schema_extra=_DEPRECATED)
+    monthlyTime: MonthlyTime = Field(json_schema_extra=_DEPRECATED)
+    onceAt: Instant = Field(json_schema_extra=_DEPRECATED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,6 +194,16 @@ def test_very_many_unknown_fields_are_one_error(api: Api, path: str, body: Any, 
     assert len(answer.content) < 2_000
 
 
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_very_many_unknown_fields_beside_those_of_the_answer_are_one_error(
+    api: Api, inbox: Channel, method: str
+) -> None:
+    made = api.post("/schedules", body_of(channel_ids=[str(inbox.id)])).json()
+    answer = api(method, f"/schedules/{made['id']}", made | MANY)
+    (error,) = is_problem(answer, 422, "invalid")["errors"]
+    assert error["field"] == "(body)" and len(answer.content) < 2_000
+
+
 def test_a_few_unknown_fields_are_named_each(api: Api) -> None:
     named = wrong_fields(api.post("/schedules", {f"x{number}": 0 for number in range(10)}))
     assert {f"x{number}" for number in range(10)} < set(named)
