@@ -36,7 +36,7 @@ class Damage:
     key: Any
 
     def __str__(self) -> str:
-        """For its person and for whoever can correct it."""
+        """The sentence for its person and for operators."""
         said = _("The column %(column)s of the row %(row)s in %(table)s holds a value that cannot be read.")
         return said % {"column": self.column, "row": self.key, "table": self.table}
 

@@ -96,4 +96,4 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
         self.act(request, queryset, act, "Sent as new.", _("%(count)s sent as new."))
         return None
 
-    send_as_new_one = dead_letter.letter_button("send_as_new", gettext_lazy("Send as new…"), "as-new", "outgoing_mail")
+    send_as_new_one = dead_letter.action_button("send_as_new", gettext_lazy("Send as new…"), "as-new", "outgoing_mail")

@@ -100,7 +100,7 @@ def _check_json(field: str, text: str, expected: type, remedy: StrOrPromise) -> 
         raise Damaged(field, remedy)
     if field == "headers" and value:
         # {"timelimit": 5} ends every worker that reads the message, and the message comes back.
-        raise Damaged(field, _("Celery reads instructions of its own from headers. %(remedy)s") % {"remedy": remedy})
+        raise Damaged(field, _("Headers of messages are instructions to Celery. %(remedy)s") % {"remedy": remedy})
 
 
 def check_timing(timing: Any, field: str) -> None:

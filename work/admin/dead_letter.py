@@ -45,14 +45,14 @@ class DiedWithin(Period):
     column = "settled_at"
 
 
-def letter_button(action: str, description: StrOrPromise, url_path: str, icon: str) -> Callable[..., HttpResponse]:
-    """The button on a letter's page that asks before `action` is done to it."""
+def action_button(action: str, description: StrOrPromise, url_path: str, icon: str) -> Callable[..., HttpResponse]:
+    """The button on a dead letter's page that asks before `action` is done to it."""
 
-    @button(description=description, url_path=url_path, icon=icon, permissions=["act"])  # type: ignore[untyped-decorator]
-    def one(self: Any, request: HttpRequest, object_id: str) -> Any:
+    @button(description=description, url_path=url_path, icon=icon, permissions=["act"])  # type: ignore[untyped-decorator]  # unfold ships no types
+    def ask(self: Any, request: HttpRequest, object_id: str) -> Any:
         return self.ask_one(request, object_id, action)
 
-    return one  # type: ignore[no-any-return]
+    return ask  # type: ignore[no-any-return]
 
 
 class DeadLetterAdmin(WorkAdmin):
@@ -133,9 +133,9 @@ class DeadLetterAdmin(WorkAdmin):
     def mark_fixed(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         return self._end(request, queryset, "mark_fixed")
 
-    replay_one = letter_button("replay", gettext_lazy("Replay…"), "replay", "replay")
-    discard_one = letter_button("discard", gettext_lazy("Discard…"), "discard", "delete")
-    mark_fixed_one = letter_button("mark_fixed", gettext_lazy("Mark as fixed…"), "fixed", "check")
+    replay_one = action_button("replay", gettext_lazy("Replay…"), "replay", "replay")
+    discard_one = action_button("discard", gettext_lazy("Discard…"), "discard", "delete")
+    mark_fixed_one = action_button("mark_fixed", gettext_lazy("Mark as fixed…"), "fixed", "check")
 
     def ask_one(self, request: HttpRequest, object_id: str, action: str) -> HttpResponse:
         """The page that asks before `action` is done to one letter."""

@@ -33,7 +33,7 @@ def test_a_foreign_schema_stops_migrate_and_the_start(change: str, monkeypatch: 
     assert schema.different_columns() == ["schedules_schedule.title"]
     with pytest.raises(CommandError, match=r"the database lacks schedules_schedule\.title,"):
         call_command("migrate", verbosity=0)
-    monkeypatch.setattr(startup, "_check_pooler", lambda: None)  # needs sessions of its own
+    monkeypatch.setattr(startup, "_check_pooler", lambda: None)  # opens two sessions, which cannot see this transaction
     monkeypatch.setattr(startup.connection, "close", lambda: None)
     with pytest.raises(ImproperlyConfigured, match=r"Run `python manage\.py migrate`"):
         startup.check()
