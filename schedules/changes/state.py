@@ -4,6 +4,7 @@ They are changed in sets: the number of statements does not grow with their numb
 `ScheduleEvent`. `now` is the database's clock, `by` the acting user (None: nobody who is signed in).
 """
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,7 @@ from uuid import UUID
 from django.db import Error
 from django.db.models import QuerySet
 
+from common.database.postgres import change
 from jobs.batches.withdrawal import withdraw
 from jobs.changes import reminders
 from notifications.reasons import DeliveryCode
@@ -155,6 +157,12 @@ def _withdraw(schedules: Sequence[Schedule], code: DeliveryCode) -> None:
 
 
 _CHANGED = ("state", "error", "next_fire_at", "snoozed_until", "deleted_at", "tags", "version", "updated_at")
+# Django's bulk_update makes a CASE of each value: it took three quarters of the CPU of a change of 200 reminders.
+_WRITE = f"""
+UPDATE schedules_schedule schedule SET {", ".join(f"{name} = new.{name}" for name in _CHANGED)}
+  FROM jsonb_populate_recordset(NULL::schedules_schedule, %s::jsonb) AS new
+ WHERE schedule.id = new.id
+"""  # noqa: S608 - the names above
 
 
 def _save(
@@ -167,7 +175,8 @@ def _save(
     for schedule in schedules:
         schedule.version += 1
         schedule.updated_at = now
-    Schedule.objects.bulk_update(schedules, _CHANGED)
+    rows = [{"id": one.id} | {name: getattr(one, name) for name in _CHANGED} for one in schedules]
+    change(_WRITE, [json.dumps(rows, default=str)])
     mirror.switch(schedules)
     details = detail or {}
     ScheduleEvent.objects.bulk_create(
