@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.forms.utils import pretty_name
 from django.utils.translation import get_language, gettext as _, gettext_lazy
 
 from notifications.messages.change_types import STATUS
@@ -113,7 +114,7 @@ class ChangeForm(forms.Form):
             field.required, field.help_text = False, f"{field.help_text} {hint}"
         else:
             field.help_text = hint
-            label = str(field.label)
+            label = str(field.label or pretty_name(name))
             if get_language() == settings.LANGUAGE_CODE:
                 label = label.lower()  # other languages may write nouns with a capital
             self.fields[_DROP + name] = forms.BooleanField(

@@ -23,6 +23,7 @@ from jobs.kinds.base import LONGEST_FRESH, Ask, Found, JobKind, Nothing, Say, So
 from jobs.reading.fetch import Fetch, Later, Refused
 from notifications.messages import text
 from tests.db.jobs.sample_kinds.sample import Sample
+from tests.documented import example
 from tests.make import make_user
 from work.reasons import Codes, Reason
 
@@ -35,7 +36,7 @@ HOSTILE: list[dict[str, Any]] = [
         for value in (None, 7, [], {}, "x" * 5_000, "\N{PILE OF POO}", "' OR 1=1 --", "http://169.254.169.254/")
     ],
 ]
-KINDS = [*kinds.all(), Sample()]
+KINDS = [*kinds.all(), Sample(), example("adding-a-job-kind.md", "jobs.kinds.tides").Tides()]
 
 of_each_kind = pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
 
