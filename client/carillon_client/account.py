@@ -39,3 +39,12 @@ def write(url: str, token: str) -> Path:
         json.dump({"url": url, "token": token}, new)
     os.replace(name, there)
     return there
+
+
+def forget() -> bool:
+    """Whether there was an account."""
+    try:
+        file().unlink()
+    except FileNotFoundError:
+        return False
+    return True

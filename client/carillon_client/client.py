@@ -2,13 +2,17 @@
 
 from typing import Self, cast
 
+from carillon_client.changes import Changes
 from carillon_client.channels import Channels
 from carillon_client.connection import Connection
+from carillon_client.connections import Connections
 from carillon_client.documents import Account
 from carillon_client.events import Events, Rules
+from carillon_client.inbound import Inbound
 from carillon_client.notifications import Batches, DeadLetters, Notifications
 from carillon_client.queues import Queues
-from carillon_client.schedules import Holidays, Schedules
+from carillon_client.schedules import Holidays, JobKinds, Schedules
+from carillon_client.status_webhooks import StatusWebhooks
 from carillon_client.topics import Subscriptions, Topics
 
 
@@ -28,6 +32,11 @@ class Client:
         self.topics = Topics(self.connection)
         self.subscriptions = Subscriptions(self.connection)
         self.queues = Queues(self.connection)
+        self.inbound = Inbound(self.connection)
+        self.connections = Connections(self.connection)
+        self.job_kinds = JobKinds(self.connection)
+        self.changes = Changes(self.connection)
+        self.status_webhooks = StatusWebhooks(self.connection)
 
     def me(self) -> Account:
         """Return the token's account, and what it may do."""

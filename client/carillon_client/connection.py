@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 from uuid import uuid4
 
-import requests
+import httpx
 
 _TRIES = 5
 _LONGEST_WAIT = 60.0  # seconds
@@ -39,14 +39,14 @@ class Connection:
     """`url` is the server's address; a token is made on its settings page. Not for several threads at once."""
 
     def __init__(self, url: str, token: str, *, timeout: float = 30.0, tries: int = _TRIES) -> None:
+        if not (token and token.isascii() and token.isprintable()):
+            raise ValueError("This is no token. Copy the whole of it, without line breaks.")
         self.url = url.rstrip("/").removesuffix("/api/v1") + "/api/v1"
-        self._timeout, self._tries = timeout, tries
-        self._session = requests.Session()
-        # As `auth`, because a header would give way to an entry in ~/.netrc.
-        self._session.auth = _Bearer(token)
+        self._tries = tries
+        self._http = httpx.Client(timeout=timeout, headers={"Authorization": f"Bearer {token}"})
 
     def close(self) -> None:
-        self._session.close()
+        self._http.close()
 
     def get(self, path: str, **parameters: Any) -> Any:
         return self._send("GET", path, parameters=parameters)
@@ -87,16 +87,10 @@ class Connection:
             last = number == self._tries
             wait = 0.25 * 2**number
             try:
-                response = self._session.request(
-                    method,
-                    self.url + path,
-                    json=body,
-                    headers=headers,
-                    params=given,
-                    timeout=self._timeout,
-                    allow_redirects=False,
-                )
-            except requests.RequestException as error:
+                response = self._http.request(method, self.url + path, json=body, headers=headers, params=given)
+            except httpx.InvalidURL as error:
+                raise Unreachable(f"{self.url} is not an address ({error}).") from error
+            except httpx.RequestError as error:
                 if last or not repeatable:
                     raise Unreachable(f"{self.url} does not answer ({type(error).__name__}).") from error
                 lost = True
@@ -116,20 +110,11 @@ class Resource:
         self._connection = connection
 
 
-class _Bearer(requests.auth.AuthBase):
-    def __init__(self, token: str) -> None:
-        self._token = token
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        request.headers["Authorization"] = f"Bearer {self._token}"
-        return request
-
-
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _may_repeat(response: requests.Response) -> bool:
+def _may_repeat(response: httpx.Response) -> bool:
     if response.status_code == 429:
         return "Retry-After" in response.headers  # without it, a limit of a day
     if response.status_code == 503:
@@ -137,17 +122,17 @@ def _may_repeat(response: requests.Response) -> bool:
     return response.status_code == 409 and "Retry-After" in response.headers
 
 
-def _read(response: requests.Response) -> Any:
+def _read(response: httpx.Response) -> Any:
     if response.status_code in (202, 204) and not response.content:
         return None
     content_type = response.headers.get("Content-Type", "").partition(";")[0]
     try:
         document = response.json()
-    except requests.exceptions.JSONDecodeError:
+    except ValueError:
         document = None
-    if response.ok and content_type == "application/json":
+    if response.is_success and content_type == "application/json":
         return document
     if content_type == "application/problem+json" and isinstance(document, dict):
         raise Problem(cast(dict[str, Any], document))
-    to = f", to {response.headers['Location']}" if response.is_redirect else ""
+    to = f", to {response.headers['Location']}" if response.has_redirect_location else ""
     raise Unreachable(f"{response.url} answered {response.status_code}{to}: this is not the API of Carillon.")

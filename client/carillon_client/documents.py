@@ -563,6 +563,221 @@ class Rule(TypedDict):
     updated_at: str
 
 
+class BulkResult(TypedDict):
+    changed_ids: list[str]
+    left_out: dict[str, int]
+    unknown_ids: list[str]
+
+
+class CheckNow(TypedDict):
+    """`reason` is what it found, or why the check failed; `title` and `body` what it would say.
+
+    `checking`: it is under way; ask again with its `id`."""
+
+    id: str
+    outcome: Literal["checking", "spoke", "silent", "failed"]
+    reason: Reason
+    title: str | None
+    body: str | None
+    not_taken: list[NotTaken]
+    silent_started_at: str | None
+
+
+class JobKindField(TypedDict):
+    """A field of a payload. `choices` are its values, where it has them."""
+
+    name: str
+    label: str
+    help: str
+    type: Literal["boolean", "choices", "choice", "number", "json", "text"]
+    required: bool
+    default: Any
+    choices: list[str] | None
+
+
+class JobKind(TypedDict):
+    """A kind of job. `placeholders` are what title and body may name, with examples; `title` and `body` its texts."""
+
+    name: str
+    label: str
+    about: str
+    queue: str
+    connection: str
+    needs_connection: bool
+    speaks: bool
+    placeholders: dict[str, str]
+    title: str
+    body: str
+    fields: list[JobKindField]
+
+
+class Explanation(TypedDict):
+    """The next slots, and those that passed, newest first."""
+
+    coming: list[Slot]
+    items: list[Slot]
+    next: str | None
+
+
+class Change(TypedDict):
+    """`data` holds ids and codes: read what they name for the rest. Two changes may have the same time."""
+
+    id: str
+    type: str
+    occurred_at: str
+    data: dict[str, Any]
+
+
+class ChangePage(TypedDict):
+    """`next` is the cursor to go on with, also where there is nothing new; `more`: there is more behind it already."""
+
+    items: list[Change]
+    next: str
+    more: bool
+
+
+class SourceConnection(TypedDict):
+    """`fields` are those of its kind that hold no secret. Reminders do not use one that is `disabled`."""
+
+    id: str
+    kind: str
+    label: str
+    summary: str
+    fields: dict[str, Any]
+    state: Literal["working", "failing", "disabled", "unchecked"]
+    working_started_at: str | None
+    failing_started_at: str | None
+    failing_reason: Reason
+    unreadable: str
+    created_at: str
+
+
+class Field(TypedDict):
+    """A field of `fields` in a body."""
+
+    name: str
+    label: str
+    help: str
+    required: bool
+    max_length: int | None
+    choices: list[str] | None
+
+
+class ConnectionKind(TypedDict):
+    kind: str
+    label: str
+    about: str
+    fields: list[Field]
+
+
+class InboundFields(TypedDict, total=False):
+    label: str
+    scheme: Literal["none", "github", "stripe", "standard", "hmac"]
+    secret: str
+    signature: Any
+    event: Any
+    enabled: bool
+
+
+class InboundAddress(TypedDict):
+    """Without its secrets."""
+
+    id: str
+    label: str
+    scheme: str
+    signature: dict[str, str]
+    event: dict[str, str]
+    enabled: bool
+    needs_secret: bool
+    created_at: str
+
+
+class NewInboundAddress(InboundAddress):
+    """`url` is the secret address. It is shown once; its page shows it again."""
+
+    url: str
+
+
+class InboundRequest(TypedDict):
+    """One of the last requests, as it came."""
+
+    id: str
+    received_at: str
+    status: int
+    reason: Reason
+    headers: dict[str, str]
+    body: str
+    event_ids: list[str]
+
+
+class StatusWebhookFields(TypedDict, total=False):
+    """`secret` signs each request; without one, Carillon makes it and shows it once. `everybody`: operators only."""
+
+    url: str
+    types: Sequence[
+        Literal[
+            "channel.*",
+            "channel.added",
+            "channel.disabled",
+            "channel.enabled",
+            "channel.removed",
+            "channel.verified",
+            "delivery.*",
+            "delivery.cancelled",
+            "delivery.dead",
+            "delivery.delivered",
+            "delivery.expired",
+            "delivery.unknown",
+            "notification.*",
+            "notification.dropped",
+            "notification.failed",
+            "notification.full",
+            "notification.open",
+            "notification.partial",
+            "schedule.*",
+            "schedule.archived",
+            "schedule.broken",
+            "schedule.created",
+            "schedule.deleted",
+            "schedule.edited",
+            "schedule.finished",
+            "schedule.fired",
+            "schedule.paused",
+            "schedule.reclocked",
+            "schedule.restored",
+            "schedule.resumed",
+            "schedule.skipped",
+            "schedule.snoozed",
+            "schedule.unarchived",
+            "schedule.unskipped",
+        ]
+    ]
+    label: str
+    secret: str
+    headers: dict[str, str]
+    everybody: bool
+
+
+class StatusWebhook(TypedDict):
+    """`address` is the part of the URL that is not a secret. `failing_started_at`: nothing has arrived since."""
+
+    id: str
+    label: str
+    address: str
+    types: list[str]
+    everybody: bool
+    state: Literal["unverified", "enabled", "disabled"]
+    disabled_reason: Reason
+    failing_started_at: str | None
+    created_at: str
+
+
+class NewStatusWebhook(StatusWebhook):
+    """`secret` is not shown again."""
+
+    secret: str
+
+
 class CheckedCondition(Condition):
     """`reason` says why it does not hold."""
 

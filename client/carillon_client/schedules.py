@@ -1,13 +1,17 @@
 """Schedules: the reminders of the pages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Unpack, cast
+from typing import Any, Unpack, cast
 
 from carillon_client.connection import Resource
 from carillon_client.documents import (
+    BulkResult,
+    CheckNow,
+    Explanation,
     Holiday,
     HolidayFields,
+    JobKind,
     Occurrence,
     Preview,
     QuickDraft,
@@ -100,8 +104,35 @@ class Schedules(Resource):
         """The outcome of each slot and its reason, newest first."""
         return self._connection.pages(f"/schedules/{schedule_id}/explain")
 
+    def explanation(self, schedule_id: str) -> Explanation:
+        """The first page of `explain`, with the slots that are `coming`."""
+        return cast(Explanation, self._connection.get(f"/schedules/{schedule_id}/explain"))
+
+    def bulk(self, schedule_ids: Sequence[str], action: str, tag: str = "", *, key: str | None = None) -> BulkResult:
+        """`pause`, `resume`, `tag`, `untag`, `archive`, `unarchive` or `delete` up to 5,000 at once."""
+        body = {"ids": list(schedule_ids), "action": action, "tag": tag}
+        return cast(BulkResult, self._connection.post("/schedules/bulk", body, key=key))
+
+    def check(self, schedule_id: str) -> CheckNow:
+        """What its job finds now. Sends nothing. Where `outcome` is `checking`, see `read_check`."""
+        return cast(CheckNow, self._connection.post(f"/schedules/{schedule_id}/check"))
+
+    def check_job(self, job: Mapping[str, Any], title: str = "", body: str = "") -> CheckNow:
+        """What a job would find that no schedule has yet."""
+        given = {"job": dict(job), "title": title, "body": body}
+        return cast(CheckNow, self._connection.post("/schedules/check", given))
+
+    def read_check(self, check_id: str) -> CheckNow:
+        return cast(CheckNow, self._connection.get(f"/checks/{check_id}"))
+
     def _act(self, schedule_id: str, verb: str, **body: str) -> Schedule:
         return cast(Schedule, self._connection.post(f"/schedules/{schedule_id}/{verb}", body or None))
+
+
+class JobKinds(Resource):
+    def list(self) -> Iterator[JobKind]:
+        """What a schedule can check before it speaks, each with the fields of its payload."""
+        return self._connection.pages("/job-kinds")
 
 
 class Holidays(Resource):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import stat
@@ -15,6 +16,7 @@ from uuid import uuid4
 
 import pytest
 from carillon_client import Client, Problem, Unreachable
+from carillon_client.aio import AsyncClient
 from carillon_client.schedules import instant
 from django.utils import timezone
 
@@ -194,18 +196,18 @@ def test_the_commands(web: Web, token: str, ada: User, tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
         return json.loads(done.stdout) if "--json" in arguments else done.stdout
 
-    made = run("remind", "Water the plants", "--every", "sunday 18:00", "--zone", "Europe/Berlin", "--json")
+    made = run("add", "Water the plants", "--every", "sunday 18:00", "--zone", "Europe/Berlin", "--json")
     assert (made["timing"], made["schedule_type"]) == ({"weekly": {"time": "18:00", "days": [6]}}, "weekly")
-    assert run("remind", "Rent", "--cron", "0 9 1 * *", "--key", "rent") == run(
-        "remind", "Rent", "--cron", "0 9 1 * *", "--key", "rent"
+    assert run("add", "Rent", "--cron", "0 9 1 * *", "--key", "rent") == run(
+        "add", "Rent", "--cron", "0 9 1 * *", "--key", "rent"
     )
-    assert run("remind", "Tax", "--once", "2090-03-15 09:00", "--json")["timing"] == {
+    assert run("add", "Tax", "--once", "2090-03-15 09:00", "--json")["timing"] == {
         "once": {"at": "2090-03-15T09:00:00"}
     }
-    beer = run("remind", "Beer every 2 weeks on Friday 16:00 until March 2090", "--zone", "Europe/Berlin", "--json")
+    beer = run("add", "Beer every 2 weeks on Friday 16:00 until March 2090", "--zone", "Europe/Berlin", "--json")
     assert (beer["title"], beer["ends_at"]) == ("Beer", "2090-02-28T23:59:00")
-    assert [one["title"] for one in run("reminders", "--json")] == ["Beer", "Tax", "Rent", "Water the plants"]
-    assert run("reminders", "--search", "plants").count("\n") == 1
+    assert [one["title"] for one in run("list", "--json")] == ["Beer", "Tax", "Rent", "Water the plants"]
+    assert run("list", "--search", "plants").count("\n") == 1
     sent = run("send", "Done", "--channel", "inbox", "--json")
     assert len(sent["delivery_ids"]) == 1
     event = "0f0c2a52-6f0f-4f2a-9d0e-3b0f4b5e6a71"
@@ -220,13 +222,74 @@ def test_the_commands(web: Web, token: str, ada: User, tmp_path: Path) -> None:
     later = Notification.objects.get(subject="Later")
     assert (later.body, later.urgent) == ("Soon.", True)
     assert run("events") == f"{event}  order.paid: pending\n"
-    assert run("events", "--type", "other.came", "--json") == run("events", "--limit", "0", "--json") == []
+    assert run("events", "--type", "other.came", "--json") == []
     assert run("trace", event).split() == ["0.000", "s", "events", "order.paid:", "pending"]
     assert [row["id"] for row in run("trace", event, "--json")["items"]] == [event]
     [letter] = run("dead-letters", "--json")
     assert letter["state"] == "dead"
     assert run("dead-letters", "--cause", "nothing").count("\n") == 1
     assert [one["replayed"] + one["stale"] for one in run("dead-letters", "--replay", "--json").values()] == [1]
+
+
+def test_what_a_command_makes_another_undoes(web: Web, token: str, ada: User, tmp_path: Path) -> None:
+    known = {"CARILLON_URL": f"http://127.0.0.1:{web.port}", "CARILLON_TOKEN": token}
+    make_channel(ada, label="Inbox")
+
+    def run(*arguments: str) -> str:
+        done = carillon(*arguments, home=tmp_path, **known)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout
+
+    made = json.loads(run("add", "call Ada tomorrow 9am", "--json"))
+    assert (made["title"], made["schedule_type"]) == ("call Ada", "once")
+    assert run("pause", "Call ada").startswith(f"Paused: {made['id']}  call Ada")
+    assert run("list", "--state", "paused").count("\n") == 1
+    assert run("resume", made["id"]).startswith("Resumed: ")
+    assert "fired" in run("run", "call Ada")
+    explained = run("explain", "call Ada").splitlines()
+    assert ["coming" in line for line in explained] == [True, False] and "fired" in explained[1]
+    refused = carillon("delete", "call Ada", home=tmp_path, **known)
+    assert (refused.returncode, refused.stdout, "--yes" in refused.stderr) == (2, "", True)
+    assert f"carillon restore {made['id']}" in run("delete", "call Ada", "--yes")
+    assert run("list") == "No reminders.\n"
+    assert made["id"] in run("restore", made["id"])
+    tomorrow = (timezone.now() + timedelta(days=1)).isoformat()
+    later = json.loads(run("send", "Later", "--at", tomorrow, "--json"))
+    assert run("cancel", later["id"]) == f"{later['id']}  dropped\n"
+    assert run("channels").split()[1:3] == ["Inbox:", "inbox,"]
+    assert run("topics") == "No topics.\n"
+    types = [json.loads(line)["type"] for line in run("changes", "--types", "schedule.*", "--json").splitlines()]
+    assert types[:3] == ["schedule.created", "schedule.paused", "schedule.resumed"] and "schedule.fired" in types
+    assert f"schedule_id {made['id']}" in run("changes")
+
+
+def test_a_command_that_is_not_understood_says_what_is_missing(web: Web, token: str, ada: User, tmp_path: Path) -> None:
+    known = {"CARILLON_URL": f"http://127.0.0.1:{web.port}", "CARILLON_TOKEN": token}
+    make_channel(ada, label="\x1b[2JInbox")
+    for title in ("Twice", "Twice"):
+        assert carillon("add", title, "--every", "day 09:00", home=tmp_path, **known).returncode == 0
+    for arguments, status, said in (
+        (["add", "dentist 3/4/2031 9am"], 1, "“dentist 2031-03-04 9am” or “dentist 2031-04-03 9am”"),
+        (["pause", "Nowhere"], 2, "No reminder is called “Nowhere”"),
+        (["pause", "twice"], 2, "2 reminders are called “twice”"),
+        (["check", "01a2020c-3226-7ba6-9905-6b55aaff8a97"], 1, "404"),
+        (["send", "x", "--channel", "Nowhere"], 2, "\\u001b[2JInbox"),
+        (["login", "example.org"], 2, "is not an address"),
+    ):
+        refused = carillon(*arguments, home=tmp_path, **known)
+        assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (status, "", 1), refused.stderr
+        assert said in refused.stderr or said == "404"
+
+
+def test_a_list_shows_25_and_says_that_there_are_more(web: Web, token: str, ada: User, tmp_path: Path) -> None:
+    known = {"CARILLON_URL": f"http://127.0.0.1:{web.port}", "CARILLON_TOKEN": token}
+    for _ in range(26):
+        make_rule(ada)
+    shown = carillon("rules", home=tmp_path, **known)
+    assert (shown.stdout.count("\n"), "--limit" in shown.stderr) == (25, True)
+    every = carillon("rules", "--limit", "0", home=tmp_path, **known)
+    assert (every.stdout.count("\n"), every.stderr) == (26, "")
+    assert carillon("rules", "--limit", "-1", home=tmp_path, **known).returncode == 2
 
 
 def test_a_command_names_the_channels_that_there_are(web: Web, token: str, ada: User, tmp_path: Path) -> None:
@@ -237,17 +300,17 @@ def test_a_command_names_the_channels_that_there_are(web: Web, token: str, ada: 
         refused = carillon("send", "Done", *arguments, home=tmp_path, **known)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
         assert ("Pager" in refused.stderr) == (channel == "Pager")
-    assert carillon("reminders", home=tmp_path, **known).stdout == "No reminders.\n"
+    assert carillon("list", home=tmp_path, **known).stdout == "No reminders.\n"
 
 
 def test_a_command_without_its_arguments_names_them(tmp_path: Path) -> None:
-    for arguments in ([], ["remind"], ["remind", "x", "--cron", "0 9 * * *", "--once", "2090-01-01"]):
+    for arguments in ([], ["add"], ["add", "x", "--cron", "0 9 * * *", "--once", "2090-01-01"]):
         wrong = carillon(*arguments, home=tmp_path)
         assert (wrong.returncode, wrong.stdout) == (2, "")
         assert "usage: carillon" in wrong.stderr
     shown = carillon("--help", home=tmp_path)
     assert shown.returncode == 0
-    assert all(name in shown.stdout for name in ("login", "remind", "send", "reminders", "dead-letters"))
+    assert all(name in shown.stdout for name in ("login", "add", "send", "list", "dead-letters"))
 
 
 def test_a_list_reads_the_pages_that_it_needs(client: Client, ada: User) -> None:
@@ -323,13 +386,15 @@ def test_login_keeps_the_token_for_its_owner_only(web: Web, token: str, tmp_path
     refused = carillon("login", url, home=tmp_path, given="carillon_wrong\n")
     assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
     assert json.loads(file.read_text())["token"] == token
+    assert carillon("logout", home=tmp_path).stdout == "Signed out.\n"
+    assert not file.exists()
 
 
 def test_errors_are_one_sentence_and_a_status(web: Web, token: str, tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{web.port}"
-    assert carillon("reminders", home=tmp_path).returncode == 1
-    assert carillon("reminders", home=tmp_path, CARILLON_URL="http://127.0.0.1:9", CARILLON_TOKEN=token).returncode == 3
-    wrong = carillon("remind", "x", "--every", "someday", home=tmp_path, CARILLON_URL=url, CARILLON_TOKEN=token)
+    assert carillon("list", home=tmp_path).returncode == 1
+    assert carillon("list", home=tmp_path, CARILLON_URL="http://127.0.0.1:9", CARILLON_TOKEN=token).returncode == 3
+    wrong = carillon("add", "x", "--every", "someday", home=tmp_path, CARILLON_URL=url, CARILLON_TOKEN=token)
     assert (wrong.returncode, wrong.stderr.count("\n"), "Traceback" in wrong.stderr) == (2, 1, False)
 
 
@@ -353,3 +418,72 @@ def test_holidays(client: Client) -> None:
     assert list(client.holidays.list()) == [planned]
     client.holidays.delete(planned["id"])
     assert list(client.holidays.list()) == []
+
+
+def test_connections_inbound_addresses_and_status_webhooks(client: Client, ada: User) -> None:
+    assert "github" in {one["kind"] for one in client.connections.kinds()}
+    made = client.connections.add("address", {"url": "https://127.0.0.1:8443/"}, "Mine")
+    assert (made["state"], client.connections.read(made["id"])) == ("unchecked", made)
+    assert client.connections.change(made["id"], label="Yours")["label"] == "Yours"
+    assert client.connections.check(made["id"])["state"] == "failing"
+    client.connections.remove(made["id"])
+    assert not list(client.connections.list())
+
+    address = client.inbound.create(label="Anything")
+    assert client.inbound.replace(address["id"], label="Things")["label"] == "Things"
+    assert client.inbound.replace_url(address["id"])["url"] != address["url"]
+    assert [one["id"] for one in client.inbound.list()] == [address["id"]]
+    assert list(client.inbound.requests(address["id"])) == []
+    client.inbound.remove(address["id"])
+
+    webhook = client.status_webhooks.add(url=f"https://127.0.0.1:8443/{uuid4().hex}", types=["delivery.*"], key="hook")
+    code = Code.objects.get(subject=webhook["id"])
+    shown = client.status_webhooks.verify(webhook["id"], codes.reveal(codes.MARK, code.subject, code.nonce))
+    assert (shown["state"], client.status_webhooks.read(webhook["id"])["state"]) == ("enabled", "enabled")
+    assert client.status_webhooks.change(webhook["id"], types=["schedule.fired"])["types"] == ["schedule.fired"]
+    assert client.status_webhooks.test(webhook["id"])
+    client.status_webhooks.remove(webhook["id"])
+    assert not list(client.status_webhooks.list())
+
+
+def test_kinds_of_job_bulk_and_changes(client: Client, ada: User) -> None:
+    assert "feed" in {one["name"] for one in client.job_kinds.list()}
+    channel = str(make_channel(ada).id)
+    pages = client.changes.follow(types=["schedule.*"], pause=0.0)
+    made = [
+        client.schedules.create(title=title, timing={"daily": {"time": "09:00"}}, channel_ids=[channel])["id"]
+        for title in ("One", "Two")
+    ]
+    done = client.schedules.bulk([*made, str(uuid4())], "pause")
+    assert (done["changed_ids"], len(done["unknown_ids"])) == (made, 1)
+    seen: list[str] = []
+    while len(seen) < 4:
+        seen += [one["type"] for one in next(pages)["items"]]
+    assert seen == ["schedule.created"] * 2 + ["schedule.paused"] * 2
+    with pytest.raises(Problem) as caught:
+        client.schedules.check(made[0])
+    assert caught.value.status == 409
+
+
+def test_the_client_for_asyncio_does_the_same(web: Web, token: str, ada: User) -> None:
+    channel = str(make_channel(ada).id)
+    fields: Any = {"title": "Plants", "timing": {"daily": {"time": "09:00"}}, "channel_ids": [channel]}
+
+    async def life() -> list[str]:
+        async with AsyncClient(f"http://127.0.0.1:{web.port}", token, tries=3) as client:
+            made = await asyncio.gather(*(client.schedules.create(**fields, key=f"{number}") for number in range(3)))
+            again = await client.schedules.create(**fields, key="0")
+            assert again == made[0]
+            assert (await client.schedules.pause(made[0]["id"]))["state"] == "paused"
+            with pytest.raises(Problem) as caught:
+                await client.schedules.change(made[0]["id"], 1, title="Lost")
+            assert caught.value.status == 412
+            async for page in client.changes.follow(types=["schedule.created"]):
+                assert len(page["items"]) == 3
+                break
+            await client.schedules.delete(made[1]["id"])
+            return [one["title"] async for one in client.schedules.list()]
+
+    assert asyncio.run(life()) == ["Plants", "Plants"]
+    with pytest.raises(Unreachable):
+        asyncio.run(AsyncClient("http://127.0.0.1:9", token, tries=1).me())

@@ -67,8 +67,8 @@ def _named(*lists: str) -> set[str]:
 
 @pytest.mark.parametrize("folder", _PRODUCT)
 def test_everything_that_is_imported_is_named(folder: str) -> None:
-    # The demo needs the packages of the tests.
-    named = _named("requirements.in", *(["requirements-dev.in"] if folder == "demo" else []))
+    # The demo needs the packages of the tests, and the client is installed by itself.
+    named = _named("requirements.in", *(["requirements-dev.in"] if folder in ("demo", "client") else []))
     paths = [path for path in (_CHECKOUT / folder).rglob("*.py") if "migrations" not in path.parts]
     modules = {module for path in paths for module in _imported(ast.parse(path.read_text()))}
     others = modules - set(sys.stdlib_module_names) - {*_PRODUCT, "carillon_client"}

@@ -1,0 +1,1 @@
+"""The commands of `carillon`, by what they are about."""

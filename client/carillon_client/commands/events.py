@@ -1,0 +1,111 @@
+"""Events, their rules and topics, the trace of a chain, and the feed of changes."""
+
+import argparse
+import json
+import sys
+import time
+
+from carillon_client.commands.output import Declare, add_limit, client, escaped, show, show_list
+from carillon_client.documents import Change, Event
+
+
+def declare(command: Declare) -> None:
+    publish = command("publish", _publish, "Publish an event, for which your rules ring.")
+    publish.add_argument("type", help="such as order.paid")
+    publish.add_argument("--data", metavar="JSON", default="{}", help="an object: '{\"order_id\": 7}'")
+    publish.add_argument("--source", default="", help="what it comes from")
+    publish.add_argument("--id", help="the same id again is the same event")
+
+    events = command("events", _events, "List the latest events and what followed from each, newest first.")
+    events.add_argument("--type", help="only those of this type")
+    add_limit(events)
+
+    trace = command("trace", _trace, "Show a chain: events, deliveries and tries, with seconds since the first.")
+    trace.add_argument("correlation_id", metavar="ID", help="correlation id, by default the id of the first event")
+
+    add_limit(command("rules", _rules, "List the rules, newest first."))
+    add_limit(command("topics", _topics, "List your topics, newest first."))
+
+    changes = command("changes", _changes, "Print what changed in the last week, a line each, the oldest first.")
+    changes.add_argument("--types", metavar="LIST", default="", help="with commas: “delivery.*,schedule.fired”")
+    changes.add_argument("--follow", action="store_true", help="wait for more, until you press Ctrl-C")
+
+
+def _publish(options: argparse.Namespace) -> None:
+    try:
+        data = json.loads(options.data)
+    except ValueError as error:
+        raise ValueError(f"--data is not JSON: {error}") from None
+    event = {"type": options.type, "data": data, "source": options.source, "id": options.id}
+    with client() as there:
+        [published] = there.events.publish(event)
+    show(options, {"id": published}, [f"{published}  published"])
+
+
+def _events(options: argparse.Namespace) -> None:
+    with client() as there:
+        show_list(
+            options,
+            there.events.list(options.type),
+            lambda one: f"{one['id']}  {one['type']}: {_outcome(one)}",
+            "No events.",
+        )
+
+
+def _outcome(event: Event) -> str:
+    effects = [f"{one['rule_name']}: {one['reason']['text'] or one['outcome']}" for one in event["effects"]]
+    return "; ".join([event["reason"]["text"] or event["state"], *effects])
+
+
+def _trace(options: argparse.Namespace) -> None:
+    with client() as there:
+        found = there.events.trace(options.correlation_id)
+    lines = []
+    for row in found["items"]:
+        to = f" → {', '.join(row['consumers'])}" if row["consumers"] else ""
+        why = f" ({row['reason']['text']})" if row["reason"]["text"] else ""
+        lines.append(f"{row['seconds']:9.3f} s  {row['queue']}  {row['type']}{to}: {row['state']}{why}")
+        lines += [
+            f"{one['seconds']:9.3f} s    try {one['number']}: {one['outcome'] or 'under way'}" for one in row["tries"]
+        ]
+    show(options, found, [*lines, "There are more."] if found["more"] else lines)
+
+
+def _rules(options: argparse.Namespace) -> None:
+    with client() as there:
+        show_list(
+            options,
+            there.rules.list(),
+            lambda one: f"{one['id']}  {one['name']}: {one['type_pattern']}; {'on' if one['enabled'] else 'off'}",
+            "No rules.",
+        )
+
+
+def _topics(options: argparse.Namespace) -> None:
+    with client() as there:
+        show_list(
+            options,
+            there.topics.list(),
+            lambda one: f"{one['slug']}  {one['name']}; subscribers: {one['subscribers']}",
+            "No topics.",
+        )
+
+
+def _changes(options: argparse.Namespace) -> None:
+    types = [one for one in options.types.replace(" ", ",").split(",") if one]
+    with client() as there:
+        page = there.changes.read(types=types)
+        while True:
+            for one in page["items"]:
+                print(escaped(json.dumps(one, ensure_ascii=False) if options.json else _change(one)))
+            sys.stdout.flush()
+            if not page["more"]:
+                if not options.follow:
+                    return
+                time.sleep(2.0)
+            page = there.changes.read(page["next"], types=types)
+
+
+def _change(change: Change) -> str:
+    data = ", ".join(f"{name} {value}" for name, value in change["data"].items() if value not in ("", None))
+    return f"{change['occurred_at']}  {change['type']}: {data}"

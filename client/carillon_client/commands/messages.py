@@ -1,0 +1,111 @@
+"""Messages and channels: send and cancel, batches, dead letters, and queues that are pulled."""
+
+import argparse
+import json
+import sys
+
+from carillon_client import timing
+from carillon_client.client import Client
+from carillon_client.commands import channels
+from carillon_client.commands.output import Declare, add_limit, client, escaped, show, show_list
+from carillon_client.documents import Batch
+
+
+def declare(command: Declare) -> None:
+    send = command("send", _send, "Send a message.")
+    send.add_argument("title")
+    send.add_argument("--body", default="")
+    send.add_argument("--at", metavar="TIME", help="with an offset, “2026-03-15T09:00+01:00”; now without it")
+    channels.add_options(send)
+
+    cancel = command("cancel", _cancel, "Cancel what has not gone out of a message.")
+    cancel.add_argument("id", help="as `send` printed it")
+
+    add_limit(command("channels", _channels, "List the channels, newest first."))
+    add_limit(command("batches", _batches, "List what you have told many people, newest first."))
+
+    letters = command("dead-letters", _dead_letters, "List what was not delivered.")
+    letters.add_argument("--cause", help="only those of this cause")
+    letters.add_argument("--replay", action="store_true", help="send them again, oldest first")
+    letters.add_argument("--per-minute", type=int, default=60, metavar="N", help="with --replay: how fast (60)")
+    add_limit(letters)
+
+    pull = command("pull", _pull, "Print the messages of a queue, a line of JSON each, and acknowledge them.")
+    pull.add_argument("queue", help="label or id of the channel")
+    pull.add_argument("--batch", type=int, default=10, metavar="N", help="how many to take at a time (10)")
+    pull.add_argument("--follow", action="store_true", help="wait for more, until you press Ctrl-C")
+
+
+def _send(options: argparse.Namespace) -> None:
+    at = timing.instant(options.at) if options.at else None
+    with client() as there:
+        wanted = channels.find(there, options.channel)
+        sent = there.notifications.send(
+            options.title, wanted, body=options.body, send_at=at, urgent=options.urgent, key=options.key
+        )
+    show(options, sent, [f"{sent['id']}  accepted; channels: {len(sent['delivery_ids'])}"])
+
+
+def _cancel(options: argparse.Namespace) -> None:
+    with client() as there:
+        done = there.notifications.cancel(options.id)
+    show(options, done, [f"{done['id']}  {done['outcome']}"])
+
+
+def _channels(options: argparse.Namespace) -> None:
+    with client() as there:
+        show_list(
+            options,
+            there.channels.list(),
+            lambda one: f"{one['id']}  {one['label']}: {one['kind']}, {one['summary']}; {one['state']}",
+            "No channels.",
+        )
+
+
+def _batches(options: argparse.Namespace) -> None:
+    with client() as there:
+        show_list(options, there.batches.list(), _batch, "No batches.")
+
+
+def _batch(batch: Batch) -> str:
+    told = f"{batch['told']} of {batch['size'] or 0} told, {batch['percent']} %"
+    return f"{batch['id']}  {batch['title']}: {batch['state']}, {told}"
+
+
+def _dead_letters(options: argparse.Namespace) -> None:
+    with client() as there:
+        if options.replay:
+            _replay(options, there)
+            return
+        show_list(
+            options,
+            there.dead_letters.list(cause=options.cause),
+            lambda one: f"{one['id']}  {one['channel_label']}: {one['reason']['text']} ({one['cause']})",
+            "No dead letters.",
+        )
+
+
+def _replay(options: argparse.Namespace, there: Client) -> None:
+    causes = {one["cause"] for one in there.dead_letters.causes() if options.cause in (None, one["cause"])}
+    done = {
+        cause: there.dead_letters.replay_all(cause=cause, per_minute=options.per_minute) for cause in sorted(causes)
+    }
+    lines = [f"{cause}: sent again {one['replayed']}, too old {one['stale']}" for cause, one in done.items()]
+    show(options, done, lines or ["No dead letters."])
+
+
+def _pull(options: argparse.Namespace) -> None:
+    with client() as there:
+        [queue] = channels.find(there, [options.queue])
+        while True:
+            messages = there.queues.pull(queue, batch_size=options.batch, wait=20.0 if options.follow else 0.0)
+            for message in messages:
+                print(escaped(json.dumps(message, ensure_ascii=False)))
+            sys.stdout.flush()  # what cannot be written is not acknowledged
+            if messages:
+                settled = there.queues.ack(queue, [message["lease_id"] for message in messages])
+                for one in settled:
+                    if one["detail"]:
+                        print(escaped(f"carillon: {one['lease_id']}: {one['detail']}"), file=sys.stderr)
+            elif not options.follow:
+                return

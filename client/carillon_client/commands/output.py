@@ -1,0 +1,74 @@
+"""What commands print, and how they are declared."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from itertools import chain, islice
+from typing import Protocol, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from carillon_client import account
+from carillon_client.client import Client
+
+T = TypeVar("T")
+
+
+class Declare(Protocol):
+    """Add a command: its name, the function that runs it, and one line about it."""
+
+    def __call__(self, name: str, run: Callable[[argparse.Namespace], None], words: str) -> argparse.ArgumentParser: ...
+
+
+def client() -> Client:
+    return Client(*account.read())
+
+
+def add_limit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--limit", type=_limit, default=25, metavar="N", help="how many to show (25); 0: all")
+
+
+def _limit(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError("write a number, 0 for all")
+    return int(text)
+
+
+def show(options: argparse.Namespace, document: object, lines: Sequence[str]) -> None:
+    """The document as JSON, or the lines, without what would steer a terminal."""
+    if options.json:
+        print(escaped(json.dumps(document, ensure_ascii=False, indent=2), kept="\n"))
+        return
+    for line in lines:
+        print(escaped(line))
+
+
+def show_list(options: argparse.Namespace, items: Iterable[T], line: Callable[[T], str], none: str) -> None:
+    """`--limit` of them; at a terminal, Enter shows the next ones. `none` is said where there are none."""
+    left = iter(items)
+    is_asked = sys.stdin.isatty() and sys.stdout.isatty() and not options.json
+    page = list(islice(left, options.limit or None))
+    show(options, page, [line(one) for one in page] or [none])
+    while (following := next(left, None)) is not None:
+        if not is_asked:
+            more = f"carillon: there are more than these {options.limit}. Use a larger --limit, or 0 for all."
+            print(more, file=sys.stderr)
+            return
+        print("-- Enter for more, q to end: ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline() != "\n":
+            return
+        show(options, None, [line(one) for one in islice(chain([following], left), options.limit)])
+
+
+def escaped(text: str, kept: str = "") -> str:
+    """With escapes, as JSON has them, for what would steer a terminal or turn its text round."""
+    return "".join(one if one.isprintable() or one in kept else json.dumps(one)[1:-1] for one in text)
+
+
+def local(instant: str, zone: str | None) -> str:
+    """Without a zone that is known here, as the server wrote it."""
+    try:
+        return f"{datetime.fromisoformat(instant).astimezone(ZoneInfo(zone or 'UTC')):%a %Y-%m-%d %H:%M}"
+    except (ZoneInfoNotFoundError, ValueError):
+        return instant

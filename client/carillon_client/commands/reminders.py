@@ -1,0 +1,181 @@
+"""Reminders: make, list, pause, resume, delete and restore them; send one now, check one now, and say why."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from carillon_client import timing
+from carillon_client.client import Client
+from carillon_client.commands import channels
+from carillon_client.commands.output import Declare, add_limit, client, escaped, local, show, show_list
+from carillon_client.connection import CarillonError, Problem
+from carillon_client.documents import Schedule, ScheduleFields, Slot
+
+
+def declare(command: Declare) -> None:
+    add = command("add", _add, "Make a reminder.")
+    add.add_argument("title", help="without --every, --cron and --once also when: “call Ada tomorrow 9am”")
+    add.add_argument("--body", default="")
+    when = add.add_mutually_exclusive_group()
+    when.add_argument("--every", metavar="WHEN", help="“sunday 18:00”, “day 09:00”, “30 minutes”, “month 1 09:00”")
+    when.add_argument("--cron", metavar="EXPRESSION", help="“0 9 * * mon-fri”")
+    when.add_argument("--once", metavar="TIME", help="“2026-03-15 09:00”")
+    add.add_argument("--zone", help="such as Europe/Berlin; yours without it")
+    add.add_argument("--category", default="")
+    channels.add_options(add)
+
+    listed = command("list", _list, "List the reminders, newest first.")
+    listed.add_argument("--search", metavar="TEXT", help="only those with this in their title or text")
+    listed.add_argument("--state", help="active, paused, finished, broken or archived")
+    add_limit(listed)
+
+    def of_one(name: str, run: Callable[[argparse.Namespace], None], words: str) -> argparse.ArgumentParser:
+        one = command(name, run, words)
+        one.add_argument("reminder", help="its title or id")
+        return one
+
+    of_one("pause", _pause, "Pause a reminder: nothing fires until `resume`.")
+    of_one("resume", _resume, "End a pause or a snooze.")
+    of_one("delete", _delete, "Delete a reminder. `restore` undoes it.").add_argument(
+        "--yes", action="store_true", help="without being asked"
+    )
+    command("restore", _restore, "Restore a deleted reminder.").add_argument("id", help="as `delete` printed it")
+    of_one("run", _run, "Send a reminder once, now.")
+    of_one("check", _check, "Say what a reminder's check finds now. Sends nothing; exit status 1 if it fails.")
+    of_one("explain", _explain, "Say what comes, and why each slot fired or did not.")
+
+
+def _add(options: argparse.Namespace) -> None:
+    fields: ScheduleFields = {"body": options.body, "category": options.category, "urgent": options.urgent}
+    if (when := _timing(options)) is not None:
+        fields |= {"title": options.title, "timing": when}
+        if options.zone:
+            fields["time_zone"] = options.zone
+    with client() as there:
+        fields["channel_ids"] = channels.find(there, options.channel)
+        if when is None:
+            fields |= _read_line(there, options)
+        made = there.schedules.create(key=options.key, **fields)
+    show(options, made, [_line(made)])
+
+
+def _read_line(there: Client, options: argparse.Namespace) -> ScheduleFields:
+    """Raises CarillonError with the question that a doubtful line leaves open."""
+    try:
+        found = there.schedules.quick_add(options.title, options.zone)
+    except Problem as problem:
+        if [field for field, _ in problem.errors] == ["text"]:
+            raise CarillonError(problem.errors[0][1]) from None
+        raise
+    return {
+        "title": found["title"],
+        "body": options.body or found["body"],
+        "timing": found["timing"],
+        "time_zone": found["time_zone"],
+        "starts_at": found["starts_at"],
+        "ends_at": found["ends_at"],
+        "max_count": found["max_count"],
+    }
+
+
+def _timing(options: argparse.Namespace) -> dict[str, Any] | None:
+    """None if the title says it."""
+    if options.every is not None:
+        return timing.every(options.every)
+    if options.once is not None:
+        return timing.once(options.once)
+    return None if options.cron is None else {"cron": {"expression": options.cron}}
+
+
+def _list(options: argparse.Namespace) -> None:
+    with client() as there:
+        show_list(options, there.schedules.list(search=options.search, state=options.state), _line, "No reminders.")
+
+
+def _pause(options: argparse.Namespace) -> None:
+    with client() as there:
+        done = there.schedules.pause(_find(there, options.reminder)["id"])
+    show(options, done, [f"Paused: {_line(done)}"])
+
+
+def _resume(options: argparse.Namespace) -> None:
+    with client() as there:
+        done = there.schedules.resume(_find(there, options.reminder)["id"])
+    show(options, done, [f"Resumed: {_line(done)}"])
+
+
+def _delete(options: argparse.Namespace) -> None:
+    with client() as there:
+        found = _find(there, options.reminder)
+        if not options.yes:
+            if not sys.stdin.isatty():
+                raise ValueError("Add --yes to delete it without being asked.")
+            print(escaped(f"Delete “{found['title']}”? [y/N] "), end="", file=sys.stderr, flush=True)
+            if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+                raise CarillonError("Nothing was deleted.")
+        there.schedules.delete(found["id"])
+    show(options, found, [f"Deleted “{found['title']}”. To undo it: carillon restore {found['id']}"])
+
+
+def _restore(options: argparse.Namespace) -> None:
+    with client() as there:
+        done = there.schedules.restore(options.id)
+    show(options, done, [f"Restored: {_line(done)}"])
+
+
+def _run(options: argparse.Namespace) -> None:
+    with client() as there:
+        done = there.schedules.run(_find(there, options.reminder)["id"])
+    reason = f" {done['reason']['text']}" if done["reason"]["text"] else ""
+    show(options, done, [f"{done['batch_id']}  {done['outcome']}{reason}"])
+
+
+def _check(options: argparse.Namespace) -> None:
+    with client() as there:
+        found = there.schedules.check(_find(there, options.reminder)["id"])
+        while found["outcome"] == "checking":
+            time.sleep(1.0)
+            found = there.schedules.read_check(found["id"])
+    says = [text for text in (found["title"], found["body"]) if text]
+    show(options, found, [f"{found['outcome']}: {found['reason']['text']}", *says])
+    if found["outcome"] == "failed":
+        raise CarillonError("The check failed.")
+
+
+def _explain(options: argparse.Namespace) -> None:
+    with client() as there:
+        schedule = _find(there, options.reminder)
+        explained = there.schedules.explanation(schedule["id"])
+    slots = [*reversed(explained["coming"]), *explained["items"]]
+    show(options, explained, [_slot(one, schedule) for one in slots] or ["Nothing comes, and nothing was."])
+
+
+def _slot(slot: Slot, schedule: Schedule) -> str:
+    causes = [cause["text"] for cause in slot["causes"]]
+    check = slot["check"]["reason"]["text"] if slot["check"] else ""
+    why = " ".join(filter(None, [*causes, check, slot["note"]]))
+    return f"{local(slot['slot_at'], schedule['time_zone'])}  {slot['outcome']}{': ' if why else ''}{why}"
+
+
+def _find(there: Client, name: str) -> Schedule:
+    """By its id or its title. Raises ValueError where there is not exactly one."""
+    try:
+        return there.schedules.read(str(UUID(name)))
+    except ValueError:
+        found = [one for one in there.schedules.list(search=name) if one["title"].casefold() == name.casefold()]
+    if len(found) > 1:
+        raise ValueError(f"{len(found)} reminders are called “{name}”. Use an id of `carillon list`.")
+    if not found:
+        raise ValueError(f"No reminder is called “{name}”. `carillon list` shows their titles and ids.")
+    return found[0]
+
+
+def _line(schedule: Schedule) -> str:
+    if schedule["next_run_at"] is not None:
+        state = f"next {local(schedule['next_run_at'], schedule['time_zone'])}"
+    else:
+        state = schedule["state"]
+    return f"{schedule['id']}  {schedule['title']}: {schedule['description']}; {state}"
