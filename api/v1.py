@@ -65,7 +65,7 @@ api = Api(
     parser=StrictParser(),
     docs_url=None,
 )
-api.add_decorator(partial(calls.handle, parameters=api.parameters), mode="view")
+api.add_decorator(partial(calls.handle, parameters=api.parameters, deprecation=api.deprecation), mode="view")
 calls.add_error_handlers(api)
 api.add_router("/me", me.router)
 api.add_router("/changes", changes.router)

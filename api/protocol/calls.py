@@ -1,7 +1,7 @@
 """Each API call checks its token, rate limit and idempotency key, and turns an error into a problem document."""
 
 import logging
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from functools import wraps
 from typing import Any
 
@@ -24,8 +24,12 @@ log = logging.getLogger(__name__)
 Run = Callable[..., HttpResponse]
 
 
-def handle(run: Run, parameters: Callable[[HttpRequest], Container[str]]) -> Run:
-    """Wrap one operation of the API; `parameters` says which ones of the query it has."""
+def handle(
+    run: Run,
+    parameters: Callable[[HttpRequest], Container[str]],
+    deprecation: Callable[[HttpRequest], Mapping[str, str]],
+) -> Run:
+    """Wrap one operation of the API; `parameters` says which ones of the query it has, `deprecation` its headers."""
 
     @wraps(run)
     def handled(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -55,6 +59,8 @@ def handle(run: Run, parameters: Callable[[HttpRequest], Container[str]]) -> Run
             request_slots.leave(request)
         for name, value in headers.items():
             response[name] = value
+        for name, value in deprecation(request).items():
+            response[name] = f"{response[name]}, {value}" if name in response else value
         return response
 
     return handled

@@ -13,6 +13,7 @@ from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 
+from api.protocol import deprecations
 from api.protocol.idempotency import WITHOUT_KEY
 from api.protocol.problems import CODES, CONTENT_TYPE
 
@@ -130,6 +131,14 @@ class Api(NinjaAPI):
         template = _PLACEHOLDER.sub(r"{\1}", getattr(request.resolver_match, "route", ""))
         return self._parameters[template, str(request.method).lower()]
 
+    def deprecation(self, request: HttpRequest) -> dict[str, str]:
+        """The headers of an operation that is deprecated, or has something that is."""
+        if not deprecations.DEPRECATED:
+            return {}
+        template = _PLACEHOLDER.sub(r"{\1}", getattr(request.resolver_match, "route", ""))
+        operation = self._schema["paths"][f"/{template}"][str(request.method).lower()]
+        return self._deprecated.get(operation["operationId"], {})
+
     @cached_property
     def _parameters(self) -> dict[tuple[str, str], set[str]]:
         return {
@@ -157,6 +166,7 @@ class Api(NinjaAPI):
             for method, operation in methods.items():
                 _complete(operation, method, is_one="{" in template, can_be_read=template in one)
                 _show_read_only(schemas, operation)
+        self._deprecated = deprecations.mark(schema, f"{settings.BASE_URL}/api/v1/docs")
         return schema
 
 

@@ -13,12 +13,13 @@ from django.urls import resolve
 from django.utils import timezone
 from pytest_django import Settings
 
-from api.protocol import middleware
+from api.protocol import deprecations, middleware
+from api.v1 import api as api_of_v1
 from people import tokens
 from people.models import ApiToken, User
 from schedules.models import Holiday
 from tests.db.api.conftest import Api
-from tests.make import make_schedule, make_user
+from tests.make import make_rule, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -222,3 +223,18 @@ def test_a_kept_answer_changes_no_other_answer(api: Api) -> None:
     other.post("/channels", {"kind": "inbox", "fields": {}}, Idempotency_Key="1")
     assert first != second
     assert (make("1"), make("2")) == (first, second)
+
+
+def test_an_operation_that_is_deprecated_says_so_in_each_answer(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"Deprecation": "@1798761600", "Link": '</docs#list_rules>; rel="deprecation"'}
+    api_of_v1.get_openapi_schema()
+    assert "Deprecation" not in api.get("/rules")
+    monkeypatch.setattr(deprecations, "DEPRECATED", {"list_rules": None})
+    monkeypatch.setattr(api_of_v1, "_deprecated", {"list_rules": said})
+    for query in ("", "?limit=none"):
+        answer = api.get(f"/rules{query}")
+        assert (answer["Deprecation"], answer["Link"]) == (said["Deprecation"], said["Link"])
+    for number in range(2):
+        make_rule(api.row.user, name=f"Rule {number}")
+    assert api.get("/rules?limit=1")["Link"].endswith(f'rel="next", {said["Link"]}')
+    assert "Deprecation" not in api.get("/me")
