@@ -91,7 +91,7 @@ def _type(schema: dict[str, Any]) -> list[tuple[str, str]]:
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return [(_title(name), name)]
-    if options := schema.get("anyOf") or schema.get("oneOf"):
+    if options := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
         words: list[tuple[str, str]] = []
         for option in options:
             words += ([("or", "")] if words else []) + _type(option)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -148,6 +149,12 @@ Instant = Annotated[
     ),
 ]
 """Read and written as RFC 3339; written in UTC, with `Z`."""
+
+
+def one_of(values: Iterable[str]) -> Shown:
+    """For a text of an answer, which has one of these values."""
+    return Shown({"type": "string", "enum": [*map(str, values)]})
+
 
 Texts = Annotated[list[str], FailFast()]
 """Only the first wrong item is named: a body has room for 100,000."""

@@ -13,7 +13,8 @@ from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 
-from api.protocol import deprecations
+from api.protocol import deprecations, links, webhooks
+from api.protocol.descriptions import describe
 from api.protocol.idempotency import WITHOUT_KEY
 from api.protocol.problems import CODES, CONTENT_TYPE
 
@@ -23,18 +24,22 @@ _PROBLEM = {
     "required": ["type", "code", "title", "status"],
     "properties": {
         "type": {"type": "string", "format": "uri", "description": "The address of what `code` means."},
-        "code": {"type": "string", "enum": sorted(CODES)},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
+        "code": {"type": "string", "enum": sorted(CODES), "description": "What is wrong, for programs."},
+        "title": {"type": "string", "description": "What is wrong, in one line."},
+        "status": {"type": "integer", "description": "The status of the answer."},
+        "detail": {"type": "string", "description": "What to do."},
         "errors": {
             "type": "array",
+            "description": "One for each member of the body, and each parameter, that is not valid.",
             "items": {
                 "type": "object",
                 "required": ["field", "detail"],
                 "properties": {
-                    "field": {"type": "string"},
-                    "detail": {"type": "string"},
+                    "field": {
+                        "type": "string",
+                        "description": "Its path: `timing.daily.time`, `query.limit`.",
+                    },
+                    "detail": {"type": "string", "description": "What is wrong with it, and what to do."},
                     "code": {"type": "string", "description": "The violated rule, where it has a name."},
                 },
             },
@@ -156,8 +161,9 @@ class Api(NinjaAPI):
         schemas = schema["components"]["schemas"]
         schemas["Problem"] = _PROBLEM
         del schemas["PageParameters"]  # its parameters stand at each list
-        for name, examples in _EXAMPLES.items():
-            schemas[name]["examples"] = [_example(schemas, schemas[name], given) for given in examples]
+        schemas |= webhooks.schemas()
+        describe(schemas)
+        _add_examples(schemas)
         schema["components"]["headers"] = _HEADERS
         schema["servers"] = [{"url": settings.BASE_URL}]
         schema["tags"] = [{"name": name, "description": description} for name, description in _TAGS.items()]
@@ -166,19 +172,48 @@ class Api(NinjaAPI):
             for method, operation in methods.items():
                 _complete(operation, method, is_one="{" in template, can_be_read=template in one)
                 _show_read_only(schemas, operation)
+        schema["components"]["examples"] = dict(_show_examples(schemas, schema["paths"]))
+        links.add(schema["paths"])
+        schema["webhooks"] = webhooks.section()
         self._deprecated = deprecations.mark(schema, f"{settings.BASE_URL}/api/v1/docs")
         return schema
 
 
+def _add_examples(schemas: dict[str, Any]) -> None:
+    for name, examples in _EXAMPLES.items():
+        schemas[name]["examples"] = [_example(schemas, schemas[name], given) for given in examples]
+    for name, schema in schemas.items():
+        if name.startswith("Page_"):
+            items = schemas[schema["properties"]["items"]["items"]["$ref"].rpartition("/")[2]]
+            schema["examples"] = [{"items": items.get("examples", []), "next": None}]
+
+
+def _show_examples(schemas: dict[str, Any], paths: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Add to each answer the example of what it has; these examples, by name."""
+    for methods in paths.values():
+        for operation in methods.values():
+            for response in operation["responses"].values():
+                name = _shown(response).rpartition("/")[2]
+                if examples := schemas.get(name, {}).get("examples"):
+                    response["content"]["application/json"]["examples"] = {
+                        name: {"$ref": f"#/components/examples/{name}"}
+                    }
+                    yield name, {"value": examples[0]}
+
+
 def _example(schemas: dict[str, Any], schema: dict[str, Any], given: Any) -> Any:
     """In the order of the schema. A required field that is not given has nothing in it."""
+    if given is not None:  # a field that may be null is an object of this schema, or a plain value
+        schema = next((one for one in schema.get("anyOf", ()) if "$ref" in one), schema)
     if "$ref" in schema:
         schema = schemas[schema["$ref"].rpartition("/")[2]]
+    if isinstance(given, list):
+        return [_example(schemas, schema.get("items", {}), one) for one in given]
     if "properties" not in schema:
         return _NOTHING.get(schema.get("type", "")) if given is None else given
     given = given or {}
     return {
-        name: _example(schemas, of, given.get(name)) if given.get(name) is None else given[name]
+        name: _example(schemas, of, given.get(name))
         for name, of in schema["properties"].items()
         if name in given or name in schema.get("required", ())
     }

@@ -1,6 +1,6 @@
 """Batches: how far all has come that one cause sent: to the caller, or by the caller to many."""
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db.models import Count, QuerySet
@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Instant
+from api.protocol.fields import Instant, one_of
 from api.protocol.problems import conflict
 from api.resources.schedules.documents import AudienceDocument
 from jobs.batches import progress
@@ -37,31 +37,33 @@ _MINE: Any = dict.fromkeys(["title", "audience", "state", "size", "told", "start
 
 
 class BatchDocument(BaseModel):
-    """Counts deliveries; of an audience's jobs, the jobs. `percent` of them have ended, in whichever way.
+    """Counts deliveries; of an audience's jobs, the jobs.
 
     The fields from `title` on are of batches for an audience, null for others. People who are not told yet are
     `pending`. Of a topic whose owner is not staff, people are counted instead of deliveries.
     """
 
     id: UUID
-    pending: int
-    processing: int
-    completed: int
+    pending: int = Field(description="How many wait.")
+    processing: int = Field(description="How many are being sent.")
+    completed: int = Field(description="How many have arrived.")
     failed: int = Field(description="They wait as dead letters.")
     dropped: int = Field(description="Cancelled or expired.")
-    total: int
-    percent: float
+    total: int = Field(description="All of them.")
+    percent: float = Field(description="How many of 100 have ended, in whichever way.")
     title: str | None
-    audience: AudienceDocument | None
-    state: str | None = Field(description="Of the telling: pending, telling, told, dead, cancelled …")
+    audience: AudienceDocument | None = Field(description="Who is told.")
+    state: Annotated[str, one_of(Batch.words.states)] | None = Field(
+        description="Of the telling: `told` where everybody has been dealt with."
+    )
     size: int | None = Field(description="How many people belong to the audience; null until a worker begins.")
     told: int | None = Field(description="How many of them are dealt with.")
-    started_at: Instant | None
+    started_at: Instant | None = Field(description="When it was recorded.")
     ended_at: Instant | None = Field(description="When nothing of it waited any more.")
 
 
 class ReplayedBatch(BaseModel):
-    replayed: int
+    replayed: int = Field(description="How many are sent again.")
 
 
 @router.get("", response=paging.Page[BatchDocument], summary="List batches for audiences")

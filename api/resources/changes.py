@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Instant
+from api.protocol.fields import Instant, one_of
 from api.protocol.problems import CONTENT_TYPE, FieldError, Problem, invalid
 from notifications.changes import feed
 from notifications.changes.feed import Entry, Position
@@ -32,17 +32,17 @@ class ChangeDocument(BaseModel):
     """`data` holds ids and codes: read what they name for the rest. Two changes may have the same time."""
 
     id: UUID
-    type: str = Field(examples=["delivery.delivered"])
-    occurred_at: Instant
-    data: dict[str, Any]
+    type: Annotated[str, one_of(change_types.ALL)] = Field(description="The noun and what happened to it.")
+    occurred_at: Instant = Field(description="When it happened.")
+    data: dict[str, Any] = Field(description="Ids and codes of what changed.")
 
 
 class Changes(BaseModel):
-    """`next` is the cursor to go on with, also where there is nothing new; `more`: there is more behind it already."""
+    """A page of the feed. Ask again with `next`."""
 
-    items: list[ChangeDocument]
-    next: str
-    more: bool
+    items: list[ChangeDocument] = Field(description="The oldest first.")
+    next: str = Field(description="The `cursor` to go on with, also where there is nothing new.")
+    more: bool = Field(description="Whether there is more behind `next` already.")
 
 
 @router.get("", response=Changes, summary="Follow what changes", openapi_extra={"responses": {410: _GONE}})

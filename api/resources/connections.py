@@ -26,12 +26,15 @@ from notifications.messages.message import Destination
 router = Router(tags=["connections"], auth=Bearer("connections"))
 
 
+_KIND = "The kind of the connection: `GET /connections/kinds` lists those of this installation."
+
+
 class NewConnection(Body):
     model_config = limited(LabelForm)
 
     kind: str = Field(
         max_length=40,
-        description="`GET /connections/kinds` describes each.",
+        description=_KIND,
         json_schema_extra={"enum": [kind.name for kind in connections.all()]},
     )
     label: str = Field("", description="Without one, the name of the kind.")
@@ -48,26 +51,26 @@ class ConnectionPatch(Partial):
 
 
 class ConnectionDocument(BaseModel):
-    """`fields` are those of its kind that hold no secret. Reminders do not use one that is `disabled`."""
-
     id: UUID
-    kind: str
+    kind: str = Field(description=_KIND)
     label: str
     summary: str = Field(description="The account or the address in one line.")
     fields: dict[str, Any]
-    state: Literal["working", "failing", "disabled", "unchecked"]
-    working_started_at: Instant | None
+    state: Literal["working", "failing", "disabled", "unchecked"] = Field(
+        description="Reminders do not use one that is `disabled`."
+    )
+    working_started_at: Instant | None = Field(description="Since when it has worked; null while it does not.")
     failing_started_at: Instant | None
-    failing_reason: ReasonDocument
+    failing_reason: ReasonDocument = Field(description="Why it fails; empty while it works.")
     unreadable: str = Field(description="Why its secrets cannot be read; empty if they can.")
     created_at: Instant
 
 
 class ConnectionKindDocument(BaseModel):
-    kind: str
+    kind: str = Field(description="Its code: the `kind` of a connection.")
     label: str
     about: str
-    fields: list[FieldDocument]
+    fields: list[FieldDocument] = Field(description="The `fields` that a new one takes.")
 
 
 @router.get("", response=paging.Page[ConnectionDocument], summary="List connections")

@@ -29,9 +29,9 @@ class GroupDocument(BaseModel):
     cause: str
     channel_id: UUID
     kind: str
-    count: int
-    first_at: Instant
-    last_at: Instant
+    count: int = Field(description="How many there are.")
+    first_at: Instant = Field(description="When the first of them failed.")
+    last_at: Instant = Field(description="When the last of them failed.")
     reason: ReasonDocument
 
 
@@ -45,21 +45,26 @@ class Replay(Body):
 
     model_config = ConfigDict(json_schema_extra={"anyOf": _ONE})
 
-    cause: str | None = None
-    channel_id: UUID | None = Field(None, strict=False)
-    per_minute: int = Field(60, ge=1, le=100_000, description="How fast.")
+    cause: str | None = Field(None, description="Only those of this cause.")
+    channel_id: UUID | None = Field(None, strict=False, description="Only those of this channel of yours.")
+    per_minute: int = Field(60, ge=1, le=100_000, description="How many are sent in a minute.")
     max_age_days: int | None = Field(None, ge=1, le=3650, description="Leave out those that were recorded earlier.")
 
 
 class Replayed(BaseModel):
-    """`stale` ones are past what their schedule allows, or older than `max_age_days`: they stay dead letters."""
-
-    replayed: int
-    stale: int
+    replayed: int = Field(description="How many are sent again.")
+    stale: int = Field(
+        description="How many stay dead letters: past what their schedule allows, or older than `max_age_days`."
+    )
 
 
 class Discard(Body):
-    reason: str = Field("its owner does not need it any more.", min_length=1, max_length=300)
+    reason: str = Field(
+        "its owner does not need it any more.",
+        min_length=1,
+        max_length=300,
+        description="Why, for people. It is kept with the delivery.",
+    )
 
 
 class Note(Body):

@@ -2,7 +2,7 @@
 
 import json
 from contextlib import nullcontext
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.db import transaction
@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, Discriminator, Field, RootModel,
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import CHOICES, Body, Instant, Search
+from api.protocol.fields import CHOICES, Body, Instant, Search, one_of
 from api.protocol.problems import FieldError, Problem, conflict, invalid
 from api.resources.notifications import ReasonDocument, reason, reason_of
 from api.resources.schedules.documents import AudienceBody, AudienceDocument, may_not_announce
@@ -25,6 +25,7 @@ from events.models import Digest, Effect, Event, Topic
 from events.pure import matching, types
 from events.pure.envelope import LARGEST_DATA, LONGEST_DELAY, MOST_AT_ONCE, Envelope
 from jobs.batches import audiences
+from notifications.models import Delivery
 from schedules.inputs.audience_form import MOST_UNCONFIRMED
 
 router = Router(tags=["events"], auth=Bearer("events"))
@@ -65,7 +66,7 @@ class EventBody(Body):
         strict=False,
         description="Yours. The same event again has no further effect; another one with this id is refused.",
     )
-    source: str = Field("", max_length=200, description="What it comes from.")
+    source: str = Field("", max_length=200)
     occurred_at: Instant | None = Field(None, description="When it happened. Without it, now.")
     correlation_id: UUID | None = Field(
         None, strict=False, description="The same through a chain of events. Without it, this event begins one."
@@ -124,8 +125,8 @@ _EFFECT: Any = {
 class DigestDocument(BaseModel):
     """The digest in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
 
-    state: str = Field(description="pending, sending, sent, dead, unknown or cancelled.")
-    due_at: Instant
+    state: Annotated[str, one_of(Digest.words.states)] = Field(description="`pending` while it gathers events.")
+    due_at: Instant = Field(description="When it is sent.")
     count: int = Field(description="How many events it has.")
     reason: ReasonDocument
 
@@ -133,21 +134,21 @@ class DigestDocument(BaseModel):
 class EffectDocument(BaseModel):
     """The effect of a rule on it; `reason` says why, where it stayed silent."""
 
-    rule_id: UUID
-    rule_name: str
-    outcome: str = Field(description="notified, digested or silent.")
+    rule_id: UUID = Field(description="The id of the rule.")
+    rule_name: str = Field(description="The name of the rule.")
+    outcome: Annotated[str, one_of(Effect.Outcome.values)] = Field(
+        description="`digested`: it tells of it later, together with others."
+    )
     reason: ReasonDocument
     notification_id: UUID | None = Field(description="What told of it, also in a digest; null if nothing did yet.")
-    digest: DigestDocument | None
+    digest: DigestDocument | None = Field(description="The message in which it waits; null without one.")
 
 
 class EventDocument(BaseModel):
-    """`effects` is empty for one that no rule is for."""
-
-    id: UUID
+    id: UUID = Field(description="Yours, or ours where you gave none.")
     type: str
     source: str
-    occurred_at: Instant
+    occurred_at: Instant = Field(description="When it happened.")
     correlation_id: UUID
     hops: int
     data: dict[str, Any]
@@ -155,11 +156,13 @@ class EventDocument(BaseModel):
     to: AudienceDocument | None = Field(description="The audience to which staff announced it.")
     audience: int | None = Field(description="How many were subscribed; null until telling them begins.")
     told: int = Field(description="How many of these have been dealt with.")
-    state: str = Field(description="pending, handling, handled, dead, unknown, cancelled or expired.")
+    state: Annotated[str, one_of(Event.words.states)] = Field(
+        description="`handled`: your rules have been applied to it. `dead` and `unknown` wait for a person."
+    )
     reason: ReasonDocument
     tries: int
     received_at: Instant
-    effects: list[EffectDocument]
+    effects: list[EffectDocument] = Field(description="One of each rule that is for it.")
 
 
 def document(event: Event) -> dict[str, Any]:
@@ -196,22 +199,18 @@ def _digest(digest: Digest) -> dict[str, Any]:
 
 
 class Taken(BaseModel):
-    """The ids, in the order of the request: yours, or ours where you gave none."""
-
-    ids: list[UUID]
+    ids: list[UUID] = Field(description="The ids of the events, in the order of the request.")
 
 
 class PublishedEvent(BaseModel):
-    """An event that was sent; `new`: it was not stored before under this id."""
+    """An event that was sent."""
 
-    id: UUID
-    new: bool
+    id: UUID = Field(description="Yours, or ours where you gave none.")
+    new: bool = Field(description="Whether it was not stored before under this id.")
 
 
 class Published(BaseModel):
-    """In the order of the request."""
-
-    items: list[PublishedEvent]
+    items: list[PublishedEvent] = Field(description="In the order of the request.")
 
 
 @router.post("", response={202: Published}, summary="Publish events")
@@ -315,32 +314,37 @@ def _quota(reached: usage.QuotaReached) -> Problem:
     return Problem(429, str(reached.reason.code), "Your quota of events is used up.", str(reached), headers=headers)
 
 
-class TryDocument(BaseModel):
-    """One attempt; `ended` is null while it is under way."""
+_OUTCOMES = dict(Event.words.outcomes + Delivery.words.outcomes)
 
-    number: int
-    seconds: float
-    ended: float | None
-    worker: str
-    outcome: str
+
+class TryDocument(BaseModel):
+    """One attempt."""
+
+    number: int = Field(description="Counts from 1, from the last replay.")
+    seconds: float = Field(description="When it began, in seconds since the first row.")
+    ended: float | None = Field(description="When it ended, likewise; null while it is under way.")
+    worker: str = Field(description="The process that made it.")
+    outcome: Annotated[str, one_of(_OUTCOMES)] = Field(description="Empty while it is under way.")
     reason: ReasonDocument
 
 
 class RowDocument(BaseModel):
-    """An event or a delivery. Seconds are since the first row."""
+    """An event or a delivery."""
 
-    kind: str = Field(description="event or delivery.")
-    id: UUID
+    kind: Literal["event", "delivery"] = Field(description="What it is.")
+    id: UUID = Field(description="Of an event your id of it; of a delivery its idempotency key.")
     recorded_at: Instant
-    seconds: float
-    queue: str
+    seconds: float = Field(description="When it was recorded, in seconds since the first row.")
+    queue: str = Field(description="Who works on it: `events`, or the kind of the delivery's channel.")
     type: str = Field(description="The type of an event, or the title of what was delivered.")
     source: str = Field(description="What the producer said, or the rule or reminder.")
     consumers: list[str] = Field(description="The rules that an event reached, or the channel of a delivery.")
-    state: str
+    state: Annotated[str, one_of(dict.fromkeys(Event.words.states + Delivery.words.states))] = Field(
+        description="That of the event, or of the delivery."
+    )
     reason: ReasonDocument
-    tries: list[TryDocument]
-    notification_id: UUID | None
+    tries: list[TryDocument] = Field(description="The oldest first.")
+    notification_id: UUID | None = Field(description="Whose delivery it is; null for an event.")
     told: int | None = Field(description="How many people of its topic an event has reached; null without a topic.")
 
 

@@ -1,6 +1,6 @@
 """Inbound addresses: make, change and remove those of the caller, look at their last requests, replay one."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -12,13 +12,14 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, secret_answer
-from api.protocol.fields import Body, Instant, Replacement
+from api.protocol.fields import Body, Instant, Replacement, one_of
 from api.protocol.problems import conflict, require_unchanged, require_valid
 from api.resources.events import Taken
 from api.resources.notifications import ReasonDocument, reason_of
 from events.inbound import addresses, receive
 from events.inbound.forms import InboundForm
 from events.models import InboundAddress, InboundRequest
+from events.pure import schemes
 from people.models import User
 
 router = Router(tags=["events"], auth=Bearer("events"))
@@ -27,28 +28,32 @@ router = Router(tags=["events"], auth=Bearer("events"))
 class SignatureBody(Body):
     """Of the scheme `hmac`: where the signature stands and how it is written."""
 
-    header: str = ""
-    algorithm: Literal["", "sha256", "sha512", "sha1"] = ""
-    encoding: Literal["", "hex", "base64"] = ""
-    prefix: str = ""
+    header: str = Field(default="", description="The name of the header that has the signature.")
+    algorithm: Literal["", "sha256", "sha512", "sha1"] = Field(default="", description="The hash; empty: SHA-256.")
+    encoding: Literal["", "hex", "base64"] = Field(default="", description="How it is written; empty: hexadecimal.")
+    prefix: str = Field(default="", description="What stands before it, such as `sha256=`.")
 
 
 class ExpressionsBody(Body):
     """Expressions of JMESPath over `{"headers", "body"}`; empty ones take the default."""
 
-    type: str = ""
-    source: str = ""
-    data: str = ""
-    time: str = ""
-    id: str = ""
+    type: str = Field(
+        default="", description="Of the event's type: `'order.paid'`, `join('.', ['order', body.action])`."
+    )
+    source: str = Field(default="", description="Of what it comes from; empty: the label.")
+    data: str = Field(default="", description="Of its data, an object; empty: the whole body.")
+    time: str = Field(default="", description="Of when it happened; empty: when it came.")
+    id: str = Field(default="", description="Of an id that is the same when a request is repeated.")
 
 
 class InboundBody(Body):
     label: str
-    scheme: Literal["none", "github", "stripe", "standard", "hmac"] = "none"
+    scheme: Literal["none", "github", "stripe", "standard", "hmac"] = Field(
+        "none", description="How the sender signs its requests."
+    )
     secret: str = Field("", description="As the sender shows it. Never shown again; empty keeps the one that is there.")
-    signature: SignatureBody = Field(default_factory=SignatureBody)
-    event: ExpressionsBody = Field(default_factory=ExpressionsBody)
+    signature: SignatureBody = Field(default_factory=SignatureBody, description="For `hmac`: where its signature is.")
+    event: ExpressionsBody = Field(default_factory=ExpressionsBody, description="What becomes the event's members.")
     enabled: bool = True
 
 
@@ -61,7 +66,7 @@ class InboundDocument(BaseModel):
 
     id: UUID
     label: str
-    scheme: str
+    scheme: Annotated[str, one_of(schemes.SCHEMES)]
     signature: dict[str, str]
     event: dict[str, str]
     enabled: bool
@@ -70,9 +75,7 @@ class InboundDocument(BaseModel):
 
 
 class NewInboundDocument(InboundDocument):
-    """`url` is the secret address. It is shown once; its page shows it again."""
-
-    url: str
+    url: str = Field(description="The secret address. Its page shows it again.")
 
 
 class InboundRequestDocument(BaseModel):
@@ -82,9 +85,9 @@ class InboundRequestDocument(BaseModel):
     received_at: Instant
     status: int = Field(description="What was answered: 202 where it became events.")
     reason: ReasonDocument
-    headers: dict[str, str]
-    body: str
-    event_ids: list[UUID]
+    headers: dict[str, str] = Field(description="Those that were kept: none that may hold a secret.")
+    body: str = Field(description="The body, as text.")
+    event_ids: list[UUID] = Field(description="The ids of the events that it became.")
 
 
 @router.get("", response=paging.Page[InboundDocument], summary="List inbound addresses")

@@ -2,7 +2,7 @@
 
 import json
 from datetime import timedelta
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 from django import forms
@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Data, Instant, Texts, limited
+from api.protocol.fields import Body, Data, Instant, Texts, limited, one_of
 from api.protocol.problems import FieldError, Problem, invalid, require_valid
 from common.web.paging import LAST_ID, Span
 from notifications.channels.text_preview import Reading
@@ -35,70 +35,74 @@ router = Router(tags=["notifications"], auth=Bearer("notifications"))
 
 
 class ReasonDocument(BaseModel):
-    """`code` and `params` are for programs, `text` is for people. All are empty where nothing needs a reason."""
+    """All are empty where nothing needs a reason."""
 
-    code: str
-    params: dict[str, Any]
+    code: str = Field(description="For programs: a code that stays the same.")
+    params: dict[str, Any] = Field(description="For programs: the values in the sentence.")
     text: str
 
 
 class AttemptDocument(BaseModel):
-    """One try; `number` counts since the last replay. `outcome` is empty while it is under way."""
+    """One try."""
 
-    number: int
-    replay: int
-    started_at: Instant
-    ended_at: Instant | None
-    outcome: str
+    number: int = Field(description="Counts from 1, from the last replay.")
+    replay: int = Field(description="How often the delivery had been replayed by then.")
+    started_at: Instant = Field(description="When a worker began with it.")
+    ended_at: Instant | None = Field(description="When its outcome was known; null while it is under way.")
+    outcome: Annotated[str, one_of(dict(Delivery.words.outcomes))] = Field(
+        description="Empty while it is under way. `released`: given back before it began."
+    )
     reason: ReasonDocument
 
 
 class DeliveryDocument(BaseModel):
-    """`id` is the idempotency key that the receiver gets."""
-
-    id: UUID
+    id: UUID = Field(description="The idempotency key, which the receiver gets.")
     notification_id: UUID
     channel_id: UUID
     channel_label: str
     kind: str
-    state: str = Field(description="pending, sending, delivered, dead, unknown, cancelled or expired.")
+    state: Annotated[str, one_of(Delivery.State.values)] = Field(
+        description="`unknown`: nobody knows whether it arrived. `dead` and `unknown` are dead letters."
+    )
     reason: ReasonDocument
     cause: str = Field(description="The group of a dead letter; empty for others.")
     tries: int
     replays: int
     available_at: Instant = Field(description="Not sent before this.")
-    expires_at: Instant | None
-    settled_at: Instant | None
+    expires_at: Instant | None = Field(description="Not sent after this; null: without such a limit.")
+    settled_at: Instant | None = Field(description="When it reached its end; null while it is open.")
 
 
 class DeliveryWithAttempts(DeliveryDocument):
-    attempts: list[AttemptDocument]
+    attempts: list[AttemptDocument] = Field(description="The oldest first.")
 
 
 class Length(BaseModel):
-    """The length of the text on a channel; `limit` is null without one, `cut` if the text does not fit."""
+    """The length of the text on a channel."""
 
     channel_id: UUID
-    length: int
-    limit: int | None
-    unit: str
-    cut: bool
+    length: int = Field(description="As the service counts it.")
+    limit: int | None = Field(description="The longest that it takes; null without a limit.")
+    unit: str = Field(description="What is counted, for people: characters or bytes, in your language.")
+    cut: bool = Field(description="Whether the text does not fit, and is cut.")
 
 
 class NotificationBase(BaseModel):
     id: UUID
     batch_id: UUID
-    origin: str = Field(
-        description="schedule, announcement, api (by this API), event (by a rule), topic, test, code or notice."
+    origin: Annotated[str, one_of(Notification.Origin.values)] = Field(
+        description="What it comes from. `api`: this API; `event`: a rule; `test` and `code`: of a channel."
     )
     schedule_id: UUID | None = Field(description="Of your own schedule; null for announcements.")
-    slot_at: Instant | None
-    title: str
-    body: str
+    slot_at: Instant | None = Field(description="The instant for which the schedule was due; null without one.")
+    title: str = Field(description="The subject, as it was sent.")
+    body: str = Field(description="The text, as it was sent.")
     urgent: bool
     category: str
     data: Any
-    outcome: str = Field(description="open, full, partial, failed or dropped.")
+    outcome: Annotated[str, one_of(Notification.Outcome.values)] = Field(
+        description="`open` while a delivery is; `full`, `partial` and `failed` say how many have arrived."
+    )
     acknowledged_at: Instant | None
     created_at: Instant
 
@@ -191,17 +195,15 @@ class NotificationBody(Body):
         description="Ids of your channels. Each gets the message.", json_schema_extra={"minItems": 1}
     )
     send_at: Instant | None = Field(None, description="Not before this; at most a year ahead. Without it, now.")
-    urgent: bool = Field(False, description="Also sent during your quiet hours.")
+    urgent: bool = False
     category: str = Field("", description="A word of yours. Webhooks get it.")
     data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
 
 
 class Accepted(BaseModel):
-    """`id` is the notification's. Each delivery is one channel's."""
-
-    id: UUID
+    id: UUID = Field(description="The notification's, for `GET /notifications/{notification_id}`.")
     batch_id: UUID
-    delivery_ids: list[UUID]
+    delivery_ids: list[UUID] = Field(description="The id of each delivery: one for each channel.")
 
 
 @router.post("", response={202: Accepted}, summary="Send a message")

@@ -48,25 +48,24 @@ class Message(BaseModel):
 
 
 class Messages(BaseModel):
-    items: list[Message]
+    items: list[Message] = Field(description="The oldest first; empty where there is none.")
 
 
 class Ack(Body):
-    lease_id: str = Field(max_length=200)
+    lease_id: str = Field(max_length=200, description="As the message came with it.")
 
 
-class Retry(Body):
-    lease_id: str = Field(max_length=200)
-    delay_seconds: int = Field(0, ge=0, le=86_400)
+class Retry(Ack):
+    delay_seconds: int = Field(0, ge=0, le=86_400, description="Seconds after which it comes again.")
 
 
 class Settle(Body):
-    acks: list[Ack] = Field([], max_length=MOST_LEASES)
-    retries: list[Retry] = Field([], max_length=MOST_LEASES)
+    acks: list[Ack] = Field([], max_length=MOST_LEASES, description="What is done.")
+    retries: list[Retry] = Field([], max_length=MOST_LEASES, description="What comes again.")
 
 
 class Settled(BaseModel):
-    lease_id: str
+    lease_id: str = Field(description="As it was sent.")
     result: Literal["acked", "returned", "dead", "late", "settled", "not-found"] = Field(
         description="`dead`: its tries are used up. `late`: the lease was over, and nothing was done."
     )
@@ -74,7 +73,7 @@ class Settled(BaseModel):
 
 
 class SettledAll(BaseModel):
-    items: list[Settled]
+    items: list[Settled] = Field(description="One for each lease, in the order of the request.")
 
 
 _DETAILS = {

@@ -15,7 +15,7 @@ from pydantic import BaseModel, FailFast, Field, model_validator
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited
+from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, one_of
 from api.protocol.problems import FieldError, errors, invalid, require_unchanged
 from api.resources.events import Data, Type
 from api.resources.notifications import Length, ReasonDocument, lengths, reason
@@ -40,7 +40,7 @@ router = Router(tags=["rules"], auth=Bearer("events"))
 
 class ConditionDocument(BaseModel):
     field: str
-    operator: str
+    operator: Annotated[str, one_of(OPERATORS)]
     value: str | int | float | bool | None
 
 
@@ -49,7 +49,7 @@ class RuleDocument(BaseModel):
 
     id: UUID
     enabled: bool
-    version: int = Field(description="As in `ETag`.")
+    version: int
     name: str
     type_pattern: str
     source: str
@@ -97,7 +97,10 @@ class ConditionBody(Body):
         description=f"A path such as `data.amount`, or one of {', '.join(matching.PLACES)}.",
         json_schema_extra={"pattern": f"^({'|'.join(matching.PLACES)}|{matching.PATH.pattern})$"},
     )
-    operator: str = Field(json_schema_extra={"enum": [*OPERATORS]})
+    operator: str = Field(
+        description="How the field is compared with `value`; `exists` needs none.",
+        json_schema_extra={"enum": [*OPERATORS]},
+    )
     value: str | int | float | bool | None = Field(
         "", description=f'At most {LONGEST_VALUE} characters long. Compared by what it says: `100` equals `"100"`.'
     )
@@ -106,7 +109,7 @@ class ConditionBody(Body):
 class RuleBody(Body):
     model_config = limited(RuleForm)
 
-    name: str = Field(json_schema_extra={"minLength": 1})
+    name: str = Field(description="A name for people.", json_schema_extra={"minLength": 1})
     type_pattern: str = Field(
         description="`order.paid`, `order.*` for what begins so, or `*` for every event.",
         json_schema_extra={"pattern": f"^({matching.PATTERN.pattern})$"},
@@ -118,14 +121,12 @@ class RuleBody(Body):
     title: str = Field(description="Placeholders as in `body`.", json_schema_extra={"minLength": 1})
     body: str = Field("", description="Placeholders: {type}, {source}, {time}, {id}, and {data.…} for a field.")
     channel_ids: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
-    in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
-    escalate_after: int | None = Field(
-        None, description="With in_order: minutes without an acknowledgement until the next channel is tried."
-    )
-    urgent: bool = Field(False, description="Also sent during your quiet hours.")
+    in_order: bool = False
+    escalate_after: int | None = None
+    urgent: bool = False
     throttle_count: int | None = Field(None, description="Ring at most so often in `throttle_seconds`.")
-    throttle_seconds: int | None = Field(None)
-    digest_seconds: int | None = Field(None, description="One message for all events of so long.")
+    throttle_seconds: int | None = Field(None, description="The time in which `throttle_count` counts.")
+    digest_seconds: int | None = Field(None, description="One message for all events of so many seconds.")
     digest_at: str | None = Field(None, description="One message a day, at this time in your time zone: `09:00`.")
     digest_count: int | None = Field(None, description="With one of these: not more events in a message.")
     digest_key: str = Field("", description="With one of these: a message for each value of this field.")
@@ -267,15 +268,15 @@ def disable_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
 class Sample(Body):
     type: Type
     source: str = Field("", max_length=200)
-    data: Data = Field(default_factory=dict)
+    data: Data = Field(default_factory=dict, description="What conditions and texts read.")
 
 
 class PreviewBody(Body):
     """A rule, and an event of yours by its id or one that is given here."""
 
-    rule: RuleBody
-    event_id: UUID | None = Field(None, strict=False)
-    event: Sample | None = None
+    rule: RuleBody = Field(description="The rule to try.")
+    event_id: UUID | None = Field(None, strict=False, description="An event of yours, by its id.")
+    event: Sample | None = Field(None, description="Or an event that is given here.")
 
     @model_validator(mode="after")
     def _has_one(self) -> Self:
@@ -287,20 +288,20 @@ class PreviewBody(Body):
 class CheckedCondition(ConditionDocument):
     """`reason` says why it does not hold."""
 
-    holds: bool
+    holds: bool = Field(description="Whether the event meets it.")
     reason: ReasonDocument
 
 
 class RulePreview(BaseModel):
-    """Its limit and digest aside. `missing` are the fields that the texts name and the event does not have."""
+    """Its limit and digest aside."""
 
-    rings: bool
-    fits_type: bool
-    fits_source: bool
-    conditions: list[CheckedCondition]
+    rings: bool = Field(description="Whether the rule would send something.")
+    fits_type: bool = Field(description="Whether it is for the event's type.")
+    fits_source: bool = Field(description="Whether it is for the event's source.")
+    conditions: list[CheckedCondition] = Field(description="Each condition, and whether it holds.")
     title: str
     body: str
-    missing: list[str]
+    missing: list[str] = Field(description="Fields that the texts name and the event does not have.")
     lengths: list[Length]
 
 

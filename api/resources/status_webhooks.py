@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema as Shown
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, secret_answer
-from api.protocol.fields import Body, Instant, Partial, Texts
+from api.protocol.fields import Body, Instant, Partial, Texts, one_of
 from api.protocol.idempotency import HEADER
 from api.protocol.problems import FieldError, conflict, errors, invalid
 from api.resources.channels.documents import health
@@ -37,6 +37,7 @@ from people import codes
 router = Router(tags=["channels"], auth=Bearer("channels"))
 
 _TYPES = {"type": "array", "items": {"type": "string", "enum": sorted(CHOICES)}, "minItems": 1}
+_ONCE = "It is shown once."
 Types = Annotated[Texts, Shown(_TYPES | {"examples": [["delivery.dead", "schedule.*"]]})]
 
 
@@ -51,14 +52,12 @@ Headers = Annotated[dict[str, str], AfterValidator(_one_line_each)]
 
 
 class StatusWebhookBody(Body):
-    """`secret` signs each request; without one, Carillon makes it and shows it once. `everybody`: operators only."""
-
-    url: str = Field(max_length=2_000)
-    types: Types
+    url: str = Field(max_length=2_000, description="Where to post to, by https.")
+    types: Types = Field(description="Types of changes; `delivery.*` is all of a noun.")
     label: str = Field("", max_length=80)
-    secret: str = Field("", max_length=200)
+    secret: str = Field("", max_length=200, description=f"Signs each request; without one, Carillon makes it. {_ONCE}")
     headers: Headers = Field(default={}, description="Headers that the receiver requires.")
-    everybody: bool = False
+    everybody: bool = Field(False, description="Everybody's changes, not only yours. For operators.")
 
 
 class StatusWebhookPatch(Partial):
@@ -71,27 +70,23 @@ class StatusWebhookPatch(Partial):
 
 
 class StatusWebhookCode(Body):
-    code: str = Field(max_length=20, examples=["1234-5678"])
+    code: str = Field(max_length=20, examples=["1234-5678"], description="The code that was posted to it.")
 
 
 class StatusWebhook(BaseModel):
-    """`address` is the part of the URL that is not a secret. `failing_started_at`: nothing has arrived since."""
-
     id: UUID
     label: str
-    address: str
-    types: list[str]
+    address: str = Field(description="The part of the URL that is not a secret.")
+    types: list[Annotated[str, one_of(sorted(CHOICES))]]
     everybody: bool
-    state: Literal["unverified", "enabled", "disabled"]
+    state: Literal["unverified", "enabled", "disabled"] = Field(description="`unverified` until its code is entered.")
     disabled_reason: ReasonDocument
     failing_started_at: Instant | None
     created_at: Instant
 
 
 class NewStatusWebhook(StatusWebhook):
-    """`secret` is not shown again."""
-
-    secret: str
+    secret: str = Field(description=f"Signs each request. {_ONCE}")
 
 
 class Test(BaseModel):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db import transaction
@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Partial, Replacement
+from api.protocol.fields import Body, Instant, Partial, Replacement, one_of
 from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
 from events.models import Event, Subscription, Topic
 from events.topics import changes, subscriptions
@@ -29,9 +29,9 @@ subscriptions_router = Router(tags=["subscriptions"], auth=Bearer("events"))
 
 
 class TopicBody(Body):
-    name: str = Field(description="At most 80 characters.")
+    name: str = Field(description="A name for people, of at most 80 characters.")
     slug: str = Field(description="Letters, digits, “-” and “_”: the `topic` of events. It cannot be changed.")
-    description: str = Field("", description="At most 500 characters.")
+    description: str = Field("", description="What it is about, in at most 500 characters.")
     title: str = Field("{data.title}", description="Of each message, with `{data.…}`, `{type}`, `{source}`, `{time}`.")
     body: str = Field("{data.body}", description="Likewise; at most 10,000 characters.")
     is_open: bool = Field(False, description="Whether anybody with an account may subscribe.")
@@ -56,7 +56,7 @@ class TopicDocument(BaseModel):
     body: str
     is_open: bool
     subscribers: int = Field(description=f"Counted up to {COUNTED:,}; one more than that means more.")
-    version: int = Field(description="As in `ETag`.")
+    version: int
     created_at: Instant
 
 
@@ -65,7 +65,7 @@ class TopicEvent(BaseModel):
 
     id: UUID
     type: str
-    state: str = Field(description="As of the event.")
+    state: Annotated[str, one_of(Event.words.states)] = Field(description="Of the event.")
     audience: int | None = Field(description="How many were subscribed; null until telling them begins.")
     told: int = Field(description="How many of these have been dealt with.")
     received_at: Instant
@@ -79,7 +79,7 @@ class Added(BaseModel):
     """An address that you have added. Whether an account has it, and whether that has left, is not told."""
 
     id: UUID
-    address: str
+    address: str = Field(description="The email address.")
 
 
 @router.get("", response=paging.Page[TopicDocument], summary="List your topics")
@@ -226,12 +226,12 @@ _OPEN: dict[str, Any] = {
 
 
 class OpenTopic(BaseModel):
-    """`by` is its owner's name, which may be empty."""
+    """A topic to which you may subscribe."""
 
     id: UUID
     name: str
-    description: str
-    by: str
+    description: str = Field(description="What it is about.")
+    by: str = Field(description="Its owner's name, which may be empty.")
 
 
 class SubscriptionBody(Body):
@@ -244,9 +244,9 @@ class SubscriptionReplacement(SubscriptionBody, Replacement):
 
 class SubscriptionDocument(BaseModel):
     id: UUID
-    topic: OpenTopic
+    topic: OpenTopic = Field(description="What you subscribe to.")
     channel_ids: list[UUID] = Field(description="Empty: all that work, less queues.")
-    joined_at: Instant
+    joined_at: Instant = Field(description="When you subscribed, or were added.")
 
 
 @subscriptions_router.get("", response=paging.Page[SubscriptionDocument], summary="List your subscriptions")

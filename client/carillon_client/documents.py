@@ -43,16 +43,14 @@ class JobFields(TypedDict, total=False):
 
 
 class Audience(TypedDict):
-    """`kind` is everybody, group, topic or connected; `key` says which group, topic or kind of connection."""
+    """Who is told."""
 
-    kind: str
+    kind: Literal["everybody", "group", "topic", "connected"]
     key: str
 
 
 class Schedule(TypedDict):
-    """Civil times (`starts_at`, `ends_at`, those in `timing`) are in `time_zone`, all others are instants.
-
-    `timing` is one of our own kinds; null if it cannot be read any more (`state` is then broken, `error` says why)."""
+    """Civil times (`starts_at`, `ends_at`, those in `timing`) are in `time_zone`, all others are instants."""
 
     id: str
     type: Literal["reminder"]
@@ -61,7 +59,7 @@ class Schedule(TypedDict):
     version: int
     title: str
     body: str
-    schedule_type: str
+    schedule_type: Literal["once", "interval", "daily", "weekly", "monthly", "cron", "rrule"]
     cron_expression: str | None
     timing: Timing | None
     description: str
@@ -82,7 +80,7 @@ class Schedule(TypedDict):
     ends_at: str | None
     excluded: list[str]
     max_count: int | None
-    misfire: str
+    misfire: Literal["latest", "all", "skip"]
     grace: int
     spread: int
     stale_after: int | None
@@ -95,7 +93,7 @@ class Schedule(TypedDict):
 
 
 class QuickDraft(TypedDict):
-    """A body of “Create a schedule”, without channels; `description` and `next_run_at` are for people to check."""
+    """A body of “Create a schedule”, without channels."""
 
     title: str
     body: str
@@ -109,7 +107,7 @@ class QuickDraft(TypedDict):
 
 
 class Reason(TypedDict):
-    """`code` and `params` are for programs, `text` is for people. All are empty where nothing needs a reason."""
+    """All are empty where nothing needs a reason."""
 
     code: str
     params: dict[str, Any]
@@ -117,7 +115,7 @@ class Reason(TypedDict):
 
 
 class NotTaken(TypedDict):
-    """Items that a check did not take, by cause. `example`: the first of them, such as an event's title."""
+    """Items that a check did not take, by cause."""
 
     cause: str
     count: int
@@ -125,9 +123,7 @@ class NotTaken(TypedDict):
 
 
 class Check(TypedDict):
-    """One check. `reason` is its evidence, or why it failed; `due_at`: when it checks, if it waits.
-
-    `silent_started_at`: since when its source has brought nothing, once that is 30 days or more."""
+    """One check."""
 
     kind: str
     outcome: Literal["waiting", "spread", "checking", "retrying", "spoke", "silent", "failed", "dropped"]
@@ -139,7 +135,7 @@ class Check(TypedDict):
 
 
 class Occurrence(TypedDict):
-    """The record of one slot. `batch_id` is the batch of what it sent, and the same as `id`."""
+    """The record of one slot."""
 
     id: str
     batch_id: str
@@ -152,9 +148,23 @@ class Occurrence(TypedDict):
 
 
 class Cause(TypedDict):
-    """`started_at` and `ended_at` are null where they are not known, or it lasts."""
-
-    code: str
+    code: Literal[
+        "paused",
+        "snoozed",
+        "deleted",
+        "excluded",
+        "no-beat",
+        "catching-up",
+        "unknown",
+        "archived",
+        "late",
+        "misfire",
+        "no-channel",
+        "broken",
+        "holiday",
+        "asked",
+        "manual",
+    ]
     text: str
     started_at: str | None
     ended_at: str | None
@@ -162,8 +172,6 @@ class Cause(TypedDict):
 
 
 class Slot(TypedDict):
-    """`note` says what a clock change did to the slot."""
-
     slot_at: str
     outcome: Literal["coming", "fired", "skipped"]
     causes: list[Cause]
@@ -171,19 +179,17 @@ class Slot(TypedDict):
     note: str
     batch_id: str | None
     notification_id: str | None
-    notification_outcome: str | None
+    notification_outcome: Literal["open", "full", "partial", "failed", "dropped"] | None
     check: Check | None
 
 
 class Run(TypedDict):
-    """`note` says what a clock change does to the slot, or which holiday keeps it silent."""
-
     slot_at: str
     note: str
 
 
 class Length(TypedDict):
-    """The length of the text on a channel; `limit` is null without one, `cut` if the text does not fit."""
+    """The length of the text on a channel."""
 
     channel_id: str
     length: int
@@ -193,8 +199,6 @@ class Length(TypedDict):
 
 
 class Preview(TypedDict):
-    """`title` and `body` are the text of the next run."""
-
     description: str
     runs: list[Run]
     title: str
@@ -236,7 +240,7 @@ class Token(TypedDict):
     id: str
     label: str
     prefix: str
-    scopes: list[str]
+    scopes: list[Literal["read", "schedules", "channels", "connections", "notifications", "queues", "events", "tokens"]]
     created_at: str
     expires_at: str | None
     last_used_at: str | None
@@ -257,8 +261,6 @@ class Account(TypedDict):
 
 
 class Channel(TypedDict):
-    """`state` is `unverified` until its code is entered. `fields` are those of its kind that hold no secret."""
-
     id: str
     kind: str
     label: str
@@ -271,43 +273,35 @@ class Channel(TypedDict):
     may_enable: bool
     failing_started_at: str | None
     use_for_new: bool
-    on_unknown: str
+    on_unknown: Literal["", "retry", "hold"]
     give_up_after: int | None
     unreadable: str
     created_at: str
 
 
 class NewChannel(Channel):
-    """`secret` is the signing secret of a webhook. No other answer has it."""
-
     secret: str | None
     code_sent: bool
     detail: str
 
 
 class NewSecret(TypedDict):
-    """No other answer has the `secret`. Those before it sign too, beside it, until `old_expires_at` at the latest."""
-
     secret: str
     old_expires_at: str
 
 
 class TestSent(TypedDict):
-    """`GET /notifications/{id}` says what became of it."""
-
     notification_id: str
     delivery_id: str
 
 
 class Delivery(TypedDict):
-    """`id` is the idempotency key that the receiver gets."""
-
     id: str
     notification_id: str
     channel_id: str
     channel_label: str
     kind: str
-    state: str
+    state: Literal["pending", "sending", "delivered", "dead", "unknown", "cancelled", "expired"]
     reason: Reason
     cause: str
     tries: int
@@ -320,7 +314,7 @@ class Delivery(TypedDict):
 class Notification(TypedDict):
     id: str
     batch_id: str
-    origin: str
+    origin: Literal["schedule", "test", "code", "notice", "api", "event", "topic", "announcement", "status"]
     schedule_id: str | None
     slot_at: str | None
     title: str
@@ -328,20 +322,20 @@ class Notification(TypedDict):
     urgent: bool
     category: str
     data: Any
-    outcome: str
+    outcome: Literal["open", "full", "partial", "failed", "dropped"]
     acknowledged_at: str | None
     created_at: str
     deliveries: list[Delivery]
 
 
 class Attempt(TypedDict):
-    """One try; `number` counts since the last replay. `outcome` is empty while it is under way."""
+    """One try."""
 
     number: int
     replay: int
     started_at: str
     ended_at: str | None
-    outcome: str
+    outcome: Literal["", "delivered", "retryable", "rejected", "ambiguous", "lost", "released"]
     reason: Reason
 
 
@@ -352,7 +346,7 @@ class DeliveryWithAttempts(Delivery):
 class NotificationWithAttempts(TypedDict):
     id: str
     batch_id: str
-    origin: str
+    origin: Literal["schedule", "test", "code", "notice", "api", "event", "topic", "announcement", "status"]
     schedule_id: str | None
     slot_at: str | None
     title: str
@@ -360,15 +354,13 @@ class NotificationWithAttempts(TypedDict):
     urgent: bool
     category: str
     data: Any
-    outcome: str
+    outcome: Literal["open", "full", "partial", "failed", "dropped"]
     acknowledged_at: str | None
     created_at: str
     deliveries: list[DeliveryWithAttempts]
 
 
 class Accepted(TypedDict):
-    """`id` is the notification's. Each delivery is one channel's."""
-
     id: str
     batch_id: str
     delivery_ids: list[str]
@@ -387,8 +379,6 @@ class DeadLetterGroup(TypedDict):
 
 
 class Replayed(TypedDict):
-    """`stale` ones are past what their schedule allows, or older than `max_age_days`: they stay dead letters."""
-
     replayed: int
     stale: int
 
@@ -408,7 +398,7 @@ class Settled(TypedDict):
 
 
 class Batch(TypedDict):
-    """Counts deliveries; of an audience's jobs, the jobs. `percent` of them have ended, in whichever way.
+    """Counts deliveries; of an audience's jobs, the jobs.
 
     The fields from `title` on are of batches for an audience, null for others. People who are not told yet are
     `pending`. Of a topic whose owner is not staff, people are counted instead of deliveries."""
@@ -423,7 +413,7 @@ class Batch(TypedDict):
     percent: float
     title: str | None
     audience: Audience | None
-    state: str | None
+    state: Literal["pending", "telling", "told", "dead", "unknown", "cancelled", "expired"] | None
     size: int | None
     told: int | None
     started_at: str | None
@@ -433,7 +423,7 @@ class Batch(TypedDict):
 class Digest(TypedDict):
     """The digest in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
 
-    state: str
+    state: Literal["pending", "sending", "sent", "dead", "unknown", "cancelled", "expired"]
     due_at: str
     count: int
     reason: Reason
@@ -444,15 +434,13 @@ class Effect(TypedDict):
 
     rule_id: str
     rule_name: str
-    outcome: str
+    outcome: Literal["notified", "digested", "silent"]
     reason: Reason
     notification_id: str | None
     digest: Digest | None
 
 
 class Event(TypedDict):
-    """`effects` is empty for one that no rule is for."""
-
     id: str
     type: str
     source: str
@@ -464,7 +452,7 @@ class Event(TypedDict):
     to: Audience | None
     audience: int | None
     told: int
-    state: str
+    state: Literal["pending", "handling", "handled", "dead", "unknown", "cancelled", "expired"]
     reason: Reason
     tries: int
     received_at: str
@@ -472,20 +460,20 @@ class Event(TypedDict):
 
 
 class TraceTry(TypedDict):
-    """One attempt; `ended` is null while it is under way."""
+    """One attempt."""
 
     number: int
     seconds: float
     ended: float | None
     worker: str
-    outcome: str
+    outcome: Literal["", "handled", "retryable", "rejected", "ambiguous", "lost", "released", "delivered"]
     reason: Reason
 
 
 class TraceRow(TypedDict):
-    """An event or a delivery. Seconds are since the first row."""
+    """An event or a delivery."""
 
-    kind: str
+    kind: Literal["event", "delivery"]
     id: str
     recorded_at: str
     seconds: float
@@ -493,7 +481,7 @@ class TraceRow(TypedDict):
     type: str
     source: str
     consumers: list[str]
-    state: str
+    state: Literal["pending", "handling", "handled", "dead", "unknown", "cancelled", "expired", "sending", "delivered"]
     reason: Reason
     tries: list[TraceTry]
     notification_id: str | None
@@ -530,7 +518,7 @@ class RuleFields(TypedDict, total=False):
 
 class Condition(TypedDict):
     field: str
-    operator: str
+    operator: Literal["equals", "differs", "above", "below", "contains", "exists"]
     value: str | int | float | bool | None
 
 
@@ -570,10 +558,6 @@ class BulkResult(TypedDict):
 
 
 class CheckNow(TypedDict):
-    """`reason` is what it found, or why the check failed; `title` and `body` what it would say.
-
-    `checking`: it is under way; ask again with its `id`."""
-
     id: str
     outcome: Literal["checking", "spoke", "silent", "failed"]
     reason: Reason
@@ -584,7 +568,7 @@ class CheckNow(TypedDict):
 
 
 class JobKindField(TypedDict):
-    """A field of a payload. `choices` are its values, where it has them."""
+    """A field of a payload."""
 
     name: str
     label: str
@@ -596,7 +580,7 @@ class JobKindField(TypedDict):
 
 
 class JobKind(TypedDict):
-    """A kind of job. `placeholders` are what title and body may name, with examples; `title` and `body` its texts."""
+    """A kind of job."""
 
     name: str
     label: str
@@ -623,13 +607,44 @@ class Change(TypedDict):
     """`data` holds ids and codes: read what they name for the rest. Two changes may have the same time."""
 
     id: str
-    type: str
+    type: Literal[
+        "delivery.delivered",
+        "delivery.dead",
+        "delivery.unknown",
+        "delivery.cancelled",
+        "delivery.expired",
+        "notification.open",
+        "notification.full",
+        "notification.partial",
+        "notification.failed",
+        "notification.dropped",
+        "schedule.created",
+        "schedule.edited",
+        "schedule.paused",
+        "schedule.resumed",
+        "schedule.snoozed",
+        "schedule.unskipped",
+        "schedule.deleted",
+        "schedule.restored",
+        "schedule.reclocked",
+        "schedule.archived",
+        "schedule.unarchived",
+        "schedule.fired",
+        "schedule.skipped",
+        "schedule.finished",
+        "schedule.broken",
+        "channel.added",
+        "channel.verified",
+        "channel.disabled",
+        "channel.enabled",
+        "channel.removed",
+    ]
     occurred_at: str
     data: dict[str, Any]
 
 
 class ChangePage(TypedDict):
-    """`next` is the cursor to go on with, also where there is nothing new; `more`: there is more behind it already."""
+    """A page of the feed. Ask again with `next`."""
 
     items: list[Change]
     next: str
@@ -637,8 +652,6 @@ class ChangePage(TypedDict):
 
 
 class SourceConnection(TypedDict):
-    """`fields` are those of its kind that hold no secret. Reminders do not use one that is `disabled`."""
-
     id: str
     kind: str
     label: str
@@ -684,7 +697,7 @@ class InboundAddress(TypedDict):
 
     id: str
     label: str
-    scheme: str
+    scheme: Literal["none", "github", "stripe", "standard", "hmac"]
     signature: dict[str, str]
     event: dict[str, str]
     enabled: bool
@@ -693,8 +706,6 @@ class InboundAddress(TypedDict):
 
 
 class NewInboundAddress(InboundAddress):
-    """`url` is the secret address. It is shown once; its page shows it again."""
-
     url: str
 
 
@@ -711,8 +722,6 @@ class InboundRequest(TypedDict):
 
 
 class StatusWebhookFields(TypedDict, total=False):
-    """`secret` signs each request; without one, Carillon makes it and shows it once. `everybody`: operators only."""
-
     url: str
     types: Sequence[
         Literal[
@@ -759,12 +768,47 @@ class StatusWebhookFields(TypedDict, total=False):
 
 
 class StatusWebhook(TypedDict):
-    """`address` is the part of the URL that is not a secret. `failing_started_at`: nothing has arrived since."""
-
     id: str
     label: str
     address: str
-    types: list[str]
+    types: list[
+        Literal[
+            "channel.*",
+            "channel.added",
+            "channel.disabled",
+            "channel.enabled",
+            "channel.removed",
+            "channel.verified",
+            "delivery.*",
+            "delivery.cancelled",
+            "delivery.dead",
+            "delivery.delivered",
+            "delivery.expired",
+            "delivery.unknown",
+            "notification.*",
+            "notification.dropped",
+            "notification.failed",
+            "notification.full",
+            "notification.open",
+            "notification.partial",
+            "schedule.*",
+            "schedule.archived",
+            "schedule.broken",
+            "schedule.created",
+            "schedule.deleted",
+            "schedule.edited",
+            "schedule.finished",
+            "schedule.fired",
+            "schedule.paused",
+            "schedule.reclocked",
+            "schedule.restored",
+            "schedule.resumed",
+            "schedule.skipped",
+            "schedule.snoozed",
+            "schedule.unarchived",
+            "schedule.unskipped",
+        ]
+    ]
     everybody: bool
     state: Literal["unverified", "enabled", "disabled"]
     disabled_reason: Reason
@@ -773,8 +817,6 @@ class StatusWebhook(TypedDict):
 
 
 class NewStatusWebhook(StatusWebhook):
-    """`secret` is not shown again."""
-
     secret: str
 
 
@@ -786,7 +828,7 @@ class CheckedCondition(Condition):
 
 
 class RulePreview(TypedDict):
-    """Its limit and digest aside. `missing` are the fields that the texts name and the event does not have."""
+    """Its limit and digest aside."""
 
     rings: bool
     fits_type: bool
@@ -826,7 +868,7 @@ class TopicEvent(TypedDict):
 
     id: str
     type: str
-    state: str
+    state: Literal["pending", "handling", "handled", "dead", "unknown", "cancelled", "expired"]
     audience: int | None
     told: int
     received_at: str
@@ -840,7 +882,7 @@ class AddedAddress(TypedDict):
 
 
 class OpenTopic(TypedDict):
-    """`by` is its owner's name, which may be empty."""
+    """A topic to which you may subscribe."""
 
     id: str
     name: str

@@ -15,7 +15,8 @@ TYPES = {
 """By noun; the type of a change is `delivery.delivered`."""
 
 NOUNS = [f"{noun}.*" for noun in TYPES]
-CHOICES = {*NOUNS, *(f"{noun}.{verb}" for noun, verbs in TYPES.items() for verb in verbs)}
+ALL = [f"{noun}.{verb}" for noun, verbs in TYPES.items() for verb in verbs]
+CHOICES = {*NOUNS, *ALL}
 
 STATUS = "status"
 """The provider and the origin of status webhooks. What is sent to them is not a change, so nothing repeats."""

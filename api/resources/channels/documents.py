@@ -9,7 +9,7 @@ from django.forms.utils import pretty_name
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import fields_of
-from api.protocol.fields import Body, FewNames, Instant, Partial, limited, written
+from api.protocol.fields import Body, FewNames, Instant, Partial, limited, one_of, written
 from api.protocol.problems import FieldError, errors, invalid, require_valid
 from api.resources.notifications import ReasonDocument, reason
 from notifications import providers
@@ -22,30 +22,28 @@ from people.models import User
 
 
 class ChannelDocument(BaseModel):
-    """`state` is `unverified` until its code is entered. `fields` are those of its kind that hold no secret."""
-
     id: UUID
     kind: str
     label: str
     summary: str = Field(description="The address in one line.")
     fields: dict[str, Any]
-    state: Literal["ready", "unverified", "disabled"]
+    state: Literal["ready", "unverified", "disabled"] = Field(description="`unverified` until its code is entered.")
     verified_at: Instant | None
     disabled_at: Instant | None
     disabled_reason: ReasonDocument
     may_enable: bool = Field(description="Whether `enable` works: an operator did not disable it.")
     failing_started_at: Instant | None = Field(description="Nothing has arrived since.")
     use_for_new: bool = Field(description="Whether the pages choose it for new reminders and rules.")
-    on_unknown: str = Field(description="If the outcome is unknown: `retry`, `hold`, or empty for the kind's default.")
+    on_unknown: Annotated[str, one_of(["", *Channel.OnUnknown.values])] = Field(
+        description="What to do if the outcome is unknown; empty: what its kind does."
+    )
     give_up_after: int | None = Field(description="Seconds after the first try; null for the kind's own policy.")
     unreadable: str = Field(description="Why its secrets cannot be read; empty if they can.")
     created_at: Instant
 
 
 class NewChannelDocument(ChannelDocument):
-    """`secret` is the signing secret of a webhook. No other answer has it."""
-
-    secret: str | None
+    secret: str | None = Field(description="The new signing secret of a webhook, else null. No other answer has it.")
     code_sent: bool = Field(description="Whether a code is on its way, to be entered with `verify`.")
     detail: str = Field(description="What comes next, or why no code was sent.")
 
@@ -53,19 +51,19 @@ class NewChannelDocument(ChannelDocument):
 class FieldDocument(BaseModel):
     """A field of `fields` in a body."""
 
-    name: str
+    name: str = Field(description="What it is called in `fields`.")
     label: str
     help: str
-    required: bool
-    max_length: int | None
-    choices: list[str] | None
+    required: bool = Field(description="Whether it must have a value.")
+    max_length: int | None = Field(description="The most characters that it takes; null: without a limit.")
+    choices: list[str] | None = Field(description="Its possible values; null: any.")
 
 
 class KindDocument(BaseModel):
     kind: str
     label: str
     notice: str = Field(description="What to know of this installation's configuration.")
-    fields: list[FieldDocument]
+    fields: list[FieldDocument] = Field(description="The `fields` that a new one takes.")
 
 
 def document(channel: Channel) -> dict[str, Any]:

@@ -164,17 +164,13 @@ class CodeBody(Body):
 
 
 class TestSent(BaseModel):
-    """`GET /notifications/{id}` says what became of it."""
-
-    notification_id: UUID
+    notification_id: UUID = Field(description="`GET /notifications/{notification_id}` says what became of it.")
     delivery_id: UUID
 
 
 class NewSecret(BaseModel):
-    """No other answer has the `secret`. Those before it sign too, beside it, until `old_expires_at` at the latest."""
-
-    secret: str
-    old_expires_at: Instant
+    secret: str = Field(description="The new signing secret. No other answer has it.")
+    old_expires_at: Instant = Field(description="Until then those before it sign too.")
 
 
 @router.post("/{uuid:channel_id}/verify", response=ChannelDocument, summary="Verify a channel")

@@ -46,44 +46,43 @@ _TYPES: list[tuple[type[forms.Field], str]] = [
 
 
 class JobKindField(BaseModel):
-    """A field of a payload. `choices` are its values, where it has them."""
+    """A field of a payload."""
 
-    name: str
+    name: str = Field(description="What it is called in `payload`.")
     label: str
     help: str
-    type: Literal["boolean", "choices", "choice", "number", "json", "text"]
-    required: bool
-    default: Any
-    choices: list[str] | None
+    type: Literal["boolean", "choices", "choice", "number", "json", "text"] = Field(
+        description="What it takes; `choices`: a list of them."
+    )
+    required: bool = Field(description="Whether it must have a value.")
+    default: Any = Field(description="What it has where nothing is given.")
+    choices: list[str] | None = Field(description="Its possible values; null: any.")
 
 
 class JobKindDocument(BaseModel):
-    """A kind of job. `placeholders` are what title and body may name, with examples; `title` and `body` its texts."""
+    """A kind of job."""
 
-    name: str
+    name: str = Field(description="Its code: the `kind` of a job.")
     label: str
     about: str
-    queue: str
+    queue: str = Field(description="The queue of workers that run it.")
     connection: str = Field(description="The kind of connection that it uses; empty: none.")
-    needs_connection: bool
+    needs_connection: bool = Field(description="Whether it does not work without one.")
     speaks: bool = Field(description="Whether it may say something, so that its schedule needs channels.")
-    placeholders: dict[str, str]
-    title: str
-    body: str
-    fields: list[JobKindField]
+    placeholders: dict[str, str] = Field(description="What title and body may name, with an example of each.")
+    title: str = Field(description="The title that it suggests, with placeholders.")
+    body: str = Field(description="The text that it suggests, with placeholders.")
+    fields: list[JobKindField] = Field(description="The fields of its `payload`.")
 
 
 class CheckNowDocument(BaseModel):
-    """`reason` is what it found, or why the check failed; `title` and `body` what it would say.
-
-    `checking`: it is under way; ask again with its `id`.
-    """
-
-    id: UUID
-    outcome: Literal["checking", "spoke", "silent", "failed"]
-    reason: ReasonDocument
-    title: str | None
-    body: str | None
+    id: UUID = Field(description="With which to ask again: `GET /checks/{check_id}`.")
+    outcome: Literal["checking", "spoke", "silent", "failed"] = Field(
+        description="`checking`: it is under way. `spoke`: it would send something."
+    )
+    reason: ReasonDocument = Field(description="What it found, or why the check failed.")
+    title: str | None = Field(description="The subject that it would send; null if it sends nothing.")
+    body: str | None = Field(description="The text that it would send; null if it sends nothing.")
     not_taken: list[NotTaken]
     silent_started_at: Instant | None
 

@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import fields_of
-from api.protocol.fields import Body, Data, Instant, Partial, Replacement, Texts, limited
+from api.protocol.fields import Body, Data, Instant, Partial, Replacement, Texts, limited, one_of
 from api.protocol.problems import FORM_NAMES, FieldError, Problem, errors, invalid, require_valid
 from api.resources.schedules import job, timing
 from api.resources.schedules.job import JobBody
@@ -23,38 +23,37 @@ from people.models import User
 from schedules.inputs.audience_form import audience_of
 from schedules.inputs.reminder_form import PLAIN, ReminderForm
 from schedules.models import Schedule
-from schedules.rules import InvalidRule, civil
+from schedules.rules import KINDS, InvalidRule, civil
 
 
 class AudienceDocument(BaseModel):
-    """`kind` is everybody, group, topic or connected; `key` says which group, topic or kind of connection."""
+    """Who is told."""
 
-    kind: str
+    kind: Literal["everybody", "group", "topic", "connected"]
     key: str
 
 
 class ScheduleDocument(BaseModel):
-    """Civil times (`starts_at`, `ends_at`, those in `timing`) are in `time_zone`, all others are instants.
-
-    `timing` is one of our own kinds; null if it cannot be read any more (`state` is then broken, `error` says why).
-    """
+    """Civil times (`starts_at`, `ends_at`, those in `timing`) are in `time_zone`, all others are instants."""
 
     id: UUID
-    type: Literal["reminder"]
-    state: Literal["active", "paused", "finished", "broken", "archived"]
-    active: bool
-    version: int = Field(description="As in `ETag`.")
+    type: Literal["reminder"] = Field(description="Always this one.")
+    state: Annotated[str, one_of(Schedule.State.values)] = Field(
+        description="Only an `active` one fires. `broken`: its timing cannot be read any more, and `error` says why."
+    )
+    active: bool = Field(description="Whether `state` is `active`.")
+    version: int
     title: str
     body: str
-    schedule_type: str = Field(description="The kind in `timing`.")
-    cron_expression: str | None
-    timing: TimingDocument | None
+    schedule_type: Annotated[str, one_of(KINDS)] = Field(description="The kind in `timing`.")
+    cron_expression: str | None = Field(description="That of `timing`; null for another kind.")
+    timing: TimingDocument | None = Field(description="Exactly one kind; null if it cannot be read any more.")
     description: str = Field(description="The timing in words.")
-    time_zone: str | None
-    next_run_at: Instant | None
-    last_run_at: Instant | None
+    time_zone: str | None = Field(description="An IANA name; null with `local_time`.")
+    next_run_at: Instant | None = Field(description="The next slot that is not skipped; null if there is none.")
+    last_run_at: Instant | None = Field(description="When it last fired; null if it has not.")
     fired_count: int = Field(description="Runs so far: slots that fired, and runs by hand.")
-    snooze_ends_at: Instant | None
+    snooze_ends_at: Instant | None = Field(description="Nothing fires before this; null without a snooze.")
     channel_ids: list[UUID]
     job: JobBody | None
     checks: str = Field(description="The question of `job` in words.")
@@ -70,14 +69,14 @@ class ScheduleDocument(BaseModel):
     ends_at: str | None
     excluded: list[str]
     max_count: int | None
-    misfire: str
+    misfire: Annotated[str, one_of(Schedule.Misfire.values)]
     grace: int
     spread: int
     stale_after: int | None
     category: str
     tags: list[str]
     data: dict[str, Any] | None
-    error: str
+    error: str = Field(description="Why its timing cannot be read; empty if it can.")
     created_at: Instant
     updated_at: Instant
 
@@ -151,15 +150,13 @@ class ScheduleBody(Body):
     job: JobBody | None = Field(None, description="What to check before it speaks; without it, it always does.")
     audience: AudienceBody | None = Field(None, description="Tell these people instead of you. For staff.")
     local_time: bool = Field(False, description="With an audience: at this time on each reader's clock, in any zone.")
-    in_order: bool = Field(False, description="Try the channels one after the other, in the order given.")
-    escalate_after: int | None = Field(
-        None, description="With in_order: minutes without an acknowledgement until the next channel is tried."
-    )
-    urgent: bool = Field(False, description="Also sent during your quiet hours.")
-    starts_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires before it.")
-    ends_at: str | None = Field(None, description="A civil time in `time_zone`: nothing fires after it.")
+    in_order: bool = False
+    escalate_after: int | None = None
+    urgent: bool = False
+    starts_at: str | None = None
+    ends_at: str | None = None
     excluded: Texts = Field([], description="Dates on which nothing fires.", examples=[["2026-12-25"]])
-    max_count: int | None = Field(None, description="How often it rings at most.")
+    max_count: int | None = None
     misfire: str = Field("latest", description="If it was missed, send the `latest`, `all`, or none (`skip`).")
     grace: int = Field(60, description="Seconds of delay that do not count as missed.")
     spread: int = Field(0, description="Maximum delay in seconds, so that not everything is sent at once.")
@@ -174,7 +171,7 @@ class CheckBody(Body):
 
     model_config = limited(ReminderForm)
 
-    job: JobBody
+    job: JobBody = Field(description="What to check.")
     title: str = ""
     body: str = ""
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant
+from api.protocol.fields import Body, Instant, one_of
 from api.protocol.problems import FieldError, conflict, invalid
 from api.resources.notifications import Length, ReasonDocument, lengths
 from api.resources.schedules import documents, timing
@@ -30,6 +30,7 @@ from notifications.messages import text
 from notifications.models import Notification
 from schedules.changes import editing
 from schedules.explain import history
+from schedules.explain.causes import CauseCode
 from schedules.explain.history import ExplainedSlot
 from schedules.firing import fire, forecast
 from schedules.firing.forecast import Coming, Forecast
@@ -44,49 +45,48 @@ router = Router(tags=["schedules"], auth=Bearer("read"))
 
 
 _COMING = 10
+_CAUSES = [*CauseCode, *filter(None, Occurrence.Reason.values)]
 _CHECK = Field(description="What its job checked, if it had one.")
 Count = Annotated[int, Query(ge=1, le=history.PAGE)]
 
 
 class CauseDocument(BaseModel):
-    """`started_at` and `ended_at` are null where they are not known, or it lasts."""
-
-    code: str
+    code: Annotated[str, one_of(_CAUSES)] = Field(description="For programs: a code that stays the same.")
     text: str
-    started_at: Instant | None
-    ended_at: Instant | None
-    by: str
+    started_at: Instant | None = Field(description="Since when it held; null where that is not known.")
+    ended_at: Instant | None = Field(description="Until when it held; null while it lasts, or where it is not known.")
+    by: str = Field(description="Who did it, by name; empty for nobody.")
 
 
 class SlotDocument(BaseModel):
-    """`note` says what a clock change did to the slot."""
-
     slot_at: Instant
-    outcome: Literal["coming", "fired", "skipped"]
-    causes: list[CauseDocument]
-    late_seconds: float | None
-    note: str
+    outcome: Literal["coming", "fired", "skipped"] = Field(description="What became of it.")
+    causes: list[CauseDocument] = Field(description="Why it did not fire, or fired late.")
+    late_seconds: float | None = Field(description="How late it fired, in seconds; null if it did not.")
+    note: str = Field(description="What a clock change did to it, or that quiet hours hold it; empty without one.")
     batch_id: UUID | None
-    notification_id: UUID | None
-    notification_outcome: str | None
+    notification_id: UUID | None = Field(description="What it sent you; null if it sent nothing.")
+    notification_outcome: Annotated[str, one_of(Notification.Outcome.values)] | None = Field(
+        description="The `outcome` of that notification."
+    )
     check: CheckDocument | None = _CHECK
 
 
 class Explanation(BaseModel):
     """The next slots, and those that passed, newest first."""
 
-    coming: list[SlotDocument]
-    items: list[SlotDocument]
+    coming: list[SlotDocument] = Field(description="The next slots, the first one first; empty on later pages.")
+    items: list[SlotDocument] = Field(description="Those that passed, newest first.")
     next: str | None
 
 
 class OccurrenceDocument(BaseModel):
-    """The record of one slot. `batch_id` is the batch of what it sent, and the same as `id`."""
+    """The record of one slot."""
 
     id: UUID
-    batch_id: UUID
+    batch_id: UUID = Field(description="The batch of what it sent; the same as `id`.")
     slot_at: Instant
-    outcome: Literal["fired", "skipped"]
+    outcome: Literal["fired", "skipped"] = Field(description="What became of it.")
     reason: ReasonDocument
     version: int = Field(description="The schedule's at that time.")
     recorded_at: Instant
@@ -94,19 +94,15 @@ class OccurrenceDocument(BaseModel):
 
 
 class Run(BaseModel):
-    """`note` says what a clock change does to the slot, or which holiday keeps it silent."""
-
     slot_at: Instant
-    note: str
+    note: str = Field(description="What a clock change does to it, or which holiday keeps it silent; else empty.")
 
 
 class Preview(BaseModel):
-    """`title` and `body` are the text of the next run."""
-
-    description: str
-    runs: list[Run]
-    title: str
-    body: str
+    description: str = Field(description="The timing in words.")
+    runs: list[Run] = Field(description="The next slots.")
+    title: str = Field(description="The subject of the next run.")
+    body: str = Field(description="The text of the next run.")
     lengths: list[Length]
     people: int | None = Field(description="How many people its audience has now; null without one.")
 
@@ -255,7 +251,7 @@ class Line(Body):
 
 
 class QuickDraft(BaseModel):
-    """A body of “Create a schedule”, without channels; `description` and `next_run_at` are for people to check."""
+    """A body of “Create a schedule”, without channels."""
 
     title: str
     body: str
@@ -264,8 +260,8 @@ class QuickDraft(BaseModel):
     starts_at: str | None
     ends_at: str | None
     max_count: int | None
-    description: str
-    next_run_at: Instant | None
+    description: str = Field(description="The timing in words, for people to check.")
+    next_run_at: Instant | None = Field(description="When it would fire first; null: never.")
 
 
 @router.post("/quick-add", response=QuickDraft, summary="Read a schedule from one line")

@@ -29,7 +29,7 @@ class HolidayBody(Body):
     last: str = Field(description="The last day.")
     tags: Texts = Field([], description="Only schedules with one of these tags; empty: all.")
     urgent_rings: bool = Field(True, description="Urgent schedules still fire.")
-    note: str = ""
+    note: str = Field("", description="For you.")
 
 
 class HolidayDocument(BaseModel):

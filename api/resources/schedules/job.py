@@ -27,12 +27,15 @@ _PATHS = {
 }
 
 
+KIND = "A kind of job: `GET /job-kinds` lists those of this installation."
+
+
 class JobBody(Body):
     """`GET /job-kinds` lists the kinds, and the fields of the `payload` of each."""
 
     model_config = limited(JobForm)
 
-    kind: str = Field(min_length=1, max_length=40)
+    kind: str = Field(min_length=1, max_length=40, description=KIND)
     payload: Annotated[dict[str, Any], FewNames] = Field({}, description="What is not given gets its default.")
     connection_id: str | None = Field(
         None, description="Where the kind uses a connection. For an audience: null, each reader's own counts."
@@ -45,24 +48,23 @@ class JobBody(Body):
 
 
 class NotTaken(BaseModel):
-    """Items that a check did not take, by cause. `example`: the first of them, such as an event's title."""
+    """Items that a check did not take, by cause."""
 
-    cause: str
-    count: int
-    example: str
+    cause: str = Field(description="Why, as a sentence.")
+    count: int = Field(description="How many there are.")
+    example: str = Field(description="The first of them, such as an event's title.")
 
 
 class CheckDocument(BaseModel):
-    """One check. `reason` is its evidence, or why it failed; `due_at`: when it checks, if it waits.
+    """One check."""
 
-    `silent_started_at`: since when its source has brought nothing, once that is 30 days or more.
-    """
-
-    kind: str
-    outcome: Literal["waiting", "spread", "checking", "retrying", "spoke", "silent", "failed", "dropped"]
-    reason: ReasonDocument
-    due_at: Instant | None
-    notification_id: UUID | None
+    kind: str = Field(description=KIND)
+    outcome: Literal["waiting", "spread", "checking", "retrying", "spoke", "silent", "failed", "dropped"] = Field(
+        description="`spread` and `retrying` wait until `due_at`; `dropped`: it was cancelled, or came too late."
+    )
+    reason: ReasonDocument = Field(description="Its evidence, or why it failed.")
+    due_at: Instant | None = Field(description="When it checks; null if it does not wait.")
+    notification_id: UUID | None = Field(description="What it sent; null if it was silent.")
     not_taken: list[NotTaken]
     silent_started_at: Instant | None
 

@@ -175,25 +175,25 @@ def restore_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
 
 
 class Bulk(Body):
-    """`tag` is for the actions tag and untag."""
-
-    ids: Annotated[list[Annotated[UUID, Strict(False)]], FailFast(), Field(max_length=5_000)]
-    action: Annotated[Action, Strict(False)]
-    tag: str = ""
+    ids: Annotated[list[Annotated[UUID, Strict(False)]], FailFast()] = Field(
+        max_length=5_000, description="Ids of your schedules."
+    )
+    action: Annotated[Action, Strict(False)] = Field(description="What to do to each of them.")
+    tag: str = Field("", description="For `tag` and `untag`: which one.")
 
 
 class BulkDocument(BaseModel):
-    changed_ids: list[UUID]
-    left_out: dict[str, int]
+    changed_ids: list[UUID] = Field(description="Those that were changed.")
+    left_out: dict[str, int] = Field(description="How many were left out, by their state or what is in the way.")
     unknown_ids: list[UUID] = Field(description="Those that are no schedules of yours.")
 
 
 class Slot(Body):
-    slot_at: Instant
+    slot_at: Instant = Field(description="Which slot: the instant for which the schedule is due.")
 
 
 class Until(Body):
-    snooze_ends_at: Instant
+    snooze_ends_at: Instant = Field(description="Nothing fires before this.")
 
 
 @router.post("/{uuid:schedule_id}/pause", response=ScheduleDocument, summary="Pause a schedule")

@@ -11,8 +11,8 @@ from api.protocol.problems import FieldError, Problem, invalid
 from schedules import rules
 from schedules.rules import InvalidRule, Rule, civil
 
-Hour = Annotated[int, Field(ge=0, le=23)]
-Minute = Annotated[int, Field(ge=0, le=59)]
+Hour = Annotated[int, Field(ge=0, le=23, description="On the clock of the schedule.")]
+Minute = Annotated[int, Field(ge=0, le=59, description="Of that hour.")]
 
 
 class DailyTime(Body):
@@ -33,13 +33,13 @@ class Once(Body):
 
 
 class Interval(Body):
-    every: int
-    unit: Literal["minutes", "hours", "days"]
+    every: int = Field(description="So many units lie between two slots.")
+    unit: Literal["minutes", "hours", "days"] = Field(description="The unit of `every`.")
     anchor: str | None = Field(None, description="A civil time to count from; now, without it.")
 
 
 class Daily(Body):
-    time: str = Field(examples=["09:00"])
+    time: str = Field(examples=["09:00"], description="A time of day on the clock of the schedule.")
 
 
 class Weekly(Daily):
@@ -47,16 +47,19 @@ class Weekly(Daily):
 
 
 class Monthly(Daily):
-    day: int | Literal["last"]
+    day: int | Literal["last"] = Field(description="The day of the month, from 1 to 31, or its last.")
     short: Literal["last", "skip"] = Field("last", description="What a month without that day does.")
 
 
 class Cron(Body):
-    expression: str = Field(examples=["0 9 * * mon-fri"])
+    expression: str = Field(examples=["0 9 * * mon-fri"], description="Minute, hour, day, month and day of the week.")
 
 
 class RRule(Body):
-    rule: str = Field(examples=["DTSTART:20260105T090000\nRRULE:FREQ=WEEKLY;INTERVAL=2"])
+    rule: str = Field(
+        examples=["DTSTART:20260105T090000\nRRULE:FREQ=WEEKLY;INTERVAL=2"],
+        description="Lines of iCalendar (RFC 5545), with civil times.",
+    )
 
 
 class TimingDocument(Partial):
@@ -64,13 +67,13 @@ class TimingDocument(Partial):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
-    once: Once
-    interval: Interval
-    daily: Daily
-    weekly: Weekly
-    monthly: Monthly
-    cron: Cron
-    rrule: RRule
+    once: Once = Field(description="At one time.")
+    interval: Interval = Field(description="Every so many minutes, hours or days.")
+    daily: Daily = Field(description="Every day at a time.")
+    weekly: Weekly = Field(description="On days of the week at a time.")
+    monthly: Monthly = Field(description="On a day of each month at a time.")
+    cron: Cron = Field(description="As a line of cron says.")
+    rrule: RRule = Field(description="As a rule of a calendar says.")
 
 
 _DEPRECATED: dict[str, Any] = {"deprecated": True}
@@ -79,11 +82,11 @@ _DEPRECATED: dict[str, Any] = {"deprecated": True}
 class Timing(TimingDocument):
     """Exactly one of these. The deprecated ones are an older system's: `weeklyTime` counts days from Sunday, as 0."""
 
-    intervalMinutes: int = Field(json_schema_extra=_DEPRECATED)
-    dailyTime: DailyTime = Field(json_schema_extra=_DEPRECATED)
-    weeklyTime: WeeklyTime = Field(json_schema_extra=_DEPRECATED)
-    monthlyTime: MonthlyTime = Field(json_schema_extra=_DEPRECATED)
-    onceAt: Instant = Field(json_schema_extra=_DEPRECATED)
+    intervalMinutes: int = Field(description="Use `interval`.", json_schema_extra=_DEPRECATED)
+    dailyTime: DailyTime = Field(description="Use `daily`.", json_schema_extra=_DEPRECATED)
+    weeklyTime: WeeklyTime = Field(description="Use `weekly`.", json_schema_extra=_DEPRECATED)
+    monthlyTime: MonthlyTime = Field(description="Use `monthly`.", json_schema_extra=_DEPRECATED)
+    onceAt: Instant = Field(description="Use `once`.", json_schema_extra=_DEPRECATED)
 
 
 @dataclass(frozen=True, slots=True)

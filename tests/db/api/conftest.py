@@ -21,12 +21,13 @@ from people.models import User
 from people.user_lock import lock_in_transaction
 from schedules.firing import fire
 from schedules.firing.fire import Clock
+from tests.db.api import documented
 
 EVERYTHING = tuple(tokens.SCOPES)
 
 
 class Api:
-    """Calls `/api/v1` with one token; `path` is behind that prefix."""
+    """Calls `/api/v1` with one token; `path` is behind that prefix. Each answer must be as documented."""
 
     def __init__(self, user: User, scopes: tuple[str, ...] = EVERYTHING) -> None:
         self.row, self.token = tokens.create(user, "Test", scopes, None)
@@ -37,7 +38,9 @@ class Api:
         given = {"Authorization": f"Bearer {self.token}"} | {
             name.replace("_", "-"): value for name, value in headers.items()
         }
-        return self._client.generic(method, f"/api/v1{path}", raw, content_type="application/json", headers=given)
+        answer = self._client.generic(method, f"/api/v1{path}", raw, content_type="application/json", headers=given)
+        documented.check_answer(answer)
+        return answer
 
     def get(self, path: str, **headers: str) -> HttpResponse:
         return self("GET", path, **headers)

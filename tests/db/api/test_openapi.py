@@ -11,10 +11,14 @@ import pytest
 from django.test import Client
 from pydantic import BaseModel, TypeAdapter
 
+from api.protocol.descriptions import SHARED
 from api.protocol.idempotency import WITHOUT_KEY
 from api.resources.schedules.documents import ScheduleBody, ScheduleDocument, SchedulePatch
 from api.v1 import api as api_of_v1
+from events.pure import schemes
+from jobs.batches import audiences
 from people.models import User
+from tests.db.api import documented
 from tests.db.api.conftest import Api
 from tests.make import make_channel
 
@@ -65,8 +69,76 @@ def test_an_id_and_an_instant_are_named_as_such(schema: dict[str, Any]) -> None:
         if one.get("format") in ends
     ]
     assert len(named) > 100
-    # `onceAt` is an older system's, and only taken.
-    assert [one for one in named if not f"_{one[1]}".endswith(one[2]) and one[1] != "onceAt"] == []
+    # `onceAt` is an older system's, and only taken; `timestamp` is Standard Webhooks'.
+    others = ("onceAt", "timestamp")
+    assert [one for one in named if not f"_{one[1]}".endswith(one[2]) and one[1] not in others] == []
+
+
+def _properties(where: str, schema: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The schema's name, the property's, and its schema; also of objects within."""
+    for name, shown in schema.get("properties", {}).items():
+        yield where, name, shown
+        yield from _properties(where, shown)
+        yield from _properties(where, shown.get("items", {}))
+
+
+def test_each_property_says_what_it_is(schema: dict[str, Any]) -> None:
+    found = [one for name, model in schema["components"]["schemas"].items() for one in _properties(name, model)]
+    assert len(found) > 800
+    assert [(where, name) for where, name, shown in found if not shown.get("description")] == []
+
+
+def test_no_shared_description_is_unused(schema: dict[str, Any]) -> None:
+    shown = [one for name, model in schema["components"]["schemas"].items() for one in _properties(name, model)]
+    assert SHARED.keys() <= {name for _, name, one in shown if one["description"] == SHARED.get(name)}
+
+
+def test_what_has_few_values_lists_them(schema: dict[str, Any]) -> None:
+    closed = ("state", "outcome", "origin", "operator", "scheme", "misfire", "on_unknown", "schedule_type", "result")
+    plain = [
+        (model, name)
+        for model, shown in schema["components"]["schemas"].items()
+        for name, of in shown.get("properties", {}).items()
+        if name in closed and not any("enum" in one for one in (of, *of.get("anyOf", [])))
+    ]
+    assert plain == []
+
+
+def test_enums_have_what_the_code_may_answer(schema: dict[str, Any]) -> None:
+    schemas = schema["components"]["schemas"]
+    assert set(schemas["AudienceDocument"]["properties"]["kind"]["enum"]) == audiences.AUDIENCES.keys()
+    assert set(schemas["InboundBody"]["properties"]["scheme"]["enum"]) == schemes.SCHEMES.keys()
+    assert set(schemas["CheckDocument"]["properties"]["outcome"]["enum"]) >= {"waiting", "spread", "retrying"}
+
+
+def test_each_answer_has_an_example_and_the_examples_are_valid(schema: dict[str, Any]) -> None:
+    named = {
+        content["schema"]["$ref"].rpartition("/")[2]: content.get("examples")
+        for methods in schema["paths"].values()
+        for operation in methods.values()
+        for status, response in operation["responses"].items()
+        if status.startswith("2") and (content := response.get("content", {}).get("application/json"))
+    }
+    assert len(named) > 60
+    assert [name for name, examples in named.items() if not examples] == []
+    for name, model in schema["components"]["schemas"].items():
+        for example in model.get("examples", []):
+            documented.check(name, example)
+
+
+def test_each_link_leads_to_an_operation_that_takes_its_parameters(schema: dict[str, Any]) -> None:
+    operations = {one["operationId"]: one for methods in schema["paths"].values() for one in methods.values()}
+    links = [
+        link
+        for operation in operations.values()
+        for response in operation["responses"].values()
+        for link in response.get("links", {}).values()
+    ]
+    for link in links:
+        taken = {one["name"] for one in operations[link["operationId"]]["parameters"] if one["in"] == "path"}
+        assert link["parameters"].keys() == taken, link
+    with_id = {name for name, one in operations.items() if any(each["in"] == "path" for each in one["parameters"])}
+    assert {link["operationId"] for link in links} == with_id
 
 
 def test_answers_have_their_own_kinds_of_timing_only(schema: dict[str, Any]) -> None:

@@ -136,6 +136,7 @@ def test_schemathesis_finds_nothing(tmp_path: Path, web: Web) -> None:
             "SCHEMATHESIS_HOOKS": "tests.process.api.schemathesis_hooks",
             "SCHEMATHESIS_ROWS": json.dumps(there),
             "SCHEMATHESIS_SEED": seed,
+            "SCHEMATHESIS_REACHED": str(tmp_path / "reached"),
             "PYTHONPATH": str(Path(__file__).parents[3]),
         },
     )

@@ -11,14 +11,16 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.db import connection, transaction
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
 from demo.receivers import HTTPReceiver, Reply
 from notifications.changes import status_webhooks
-from notifications.channels import owner_notices
+from notifications.channels import owner_notices, verification
 from notifications.models import Change, Channel, Delivery, Notification
 from people.models import User
 from schedules.inputs.reminder_form import ReminderForm
+from tests.db.api import documented
 from tests.db.notifications.conftest import send_all
 from tests.make import NOON, make_channel, make_delivery, make_user, settle, signed_in, taken
 
@@ -61,6 +63,17 @@ def sent(channel: Channel) -> list[str]:
     return list(found.values_list("notification__subject", flat=True))
 
 
+def test_messages_and_codes_are_posted_as_the_document_says(ada: User, receiver: HTTPReceiver) -> None:
+    hook = make_channel(ada, "webhook", {"secret": SECRET}, address={"url": receiver.url})
+    make_delivery(hook, slot=NOON, data='{"room": "kitchen"}')
+    for channel in (hook, make_webhook(ada, url=receiver.url)):
+        verification.send_code(channel, timezone.now())
+    send_all()
+    assert len(receiver.requests) == 3
+    for request in receiver.requests:
+        documented.check_post("notification", request)
+
+
 def test_a_change_goes_signed_to_the_one_who_follows_its_type(
     ada: User, receiver: HTTPReceiver, settings: Settings
 ) -> None:
@@ -73,6 +86,7 @@ def test_a_change_goes_signed_to_the_one_who_follows_its_type(
     assert Delivery.objects.filter(notification__origin="status").count() == 1
     send_all()
     [request] = receiver.requests
+    documented.check_post("change", request)
     document = request.verified(SECRET)
     change = Change.objects.get(type="delivery.delivered")
     assert (document["id"], document["type"]) == (str(change.id), "delivery.delivered")

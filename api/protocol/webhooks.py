@@ -1,0 +1,102 @@
+"""The `webhooks` of the OpenAPI document: what Carillon posts, signed as Standard Webhooks 1.0 says."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+from pydantic.json_schema import models_json_schema
+
+from api.protocol.fields import Instant, one_of
+from notifications.messages import change_types
+
+
+class WebhookMessage(BaseModel):
+    """The message in a post to a webhook."""
+
+    id: UUID = Field(description="The idempotency key, the same at every try and replay. As in `webhook-id`.")
+    subject: str = Field(description="One line.")
+    body: str
+    slot_at: Instant | None = Field(description="When it was due; null for what nothing scheduled.")
+    recipient: str = Field(description="The name of the channel's owner.")
+    answer_url: str | None = Field(description="The page with “Done” and “Snooze”; null where none is asked for.")
+    unsubscribe_url: str | None = Field(description="The page that ends the subscription; null without a topic.")
+    correlation_id: UUID
+    schedule_id: UUID | None = Field(description="The schedule that fired; null without one.")
+    category: str | None = Field(description="A word of its sender's; null without one.")
+    data: dict[str, Any] | None = Field(description="An object of its sender's; null without one.")
+    code: str = Field("", description="Only in the message that confirms the channel. Answer it, or enter it.")
+
+
+class WebhookPost(BaseModel):
+    """What is posted to a webhook, and what a pull of a queue has in `body`."""
+
+    type: Literal["notification"] = Field(description="Always this one.")
+    timestamp: Instant = Field(description="When it was due, or sent if nothing scheduled it.")
+    data: WebhookMessage = Field(description="The message.")
+
+
+class ChangePost(BaseModel):
+    """What is posted to a status webhook."""
+
+    id: UUID = Field(description="The change's, as in `GET /changes`.")
+    type: Annotated[str, one_of(change_types.ALL)] = Field(description="The noun and what happened to it.")
+    timestamp: Instant = Field(description="When it happened.")
+    data: dict[str, Any] = Field(description="Ids and codes of what changed.")
+
+
+_MODELS = (WebhookMessage, WebhookPost, ChangePost)
+_POSTS = {
+    "notification": (
+        "Get a message",
+        "To a webhook, for each message on it; to a status webhook, for its code and its tests.",
+        WebhookPost,
+    ),
+    "change": ("Get a change", "To a status webhook, for each change of its types.", ChangePost),
+}
+_HEADERS = {
+    "webhook-id": ("The same at every try and replay: drop what you know.", {"type": "string", "format": "uuid"}),
+    "webhook-timestamp": (
+        "When this try was signed, in seconds since 1970.",
+        {"type": "string", "pattern": "^[0-9]+$"},
+    ),
+    "webhook-signature": (
+        "`v1,` and HMAC-SHA256 in base64 of id, timestamp and body with dots between them. While a secret is being "
+        "replaced, several with spaces between them: one right one is enough.",
+        {"type": "string", "pattern": "^v1,[^ ]+( v1,[^ ]+)*$"},
+    ),
+}
+_ANSWERS = {
+    "2XX": 'It has arrived. To the message with a `code`, `{"code": "…"}` confirms the channel at once.',
+    "410": "The address takes nothing any more: the channel is disabled.",
+    "default": "It has not arrived. What may work later is tried again, under the same `webhook-id`.",
+}
+
+
+def schemas() -> dict[str, Any]:
+    """Of what is posted, by name."""
+    found = models_json_schema([(one, "serialization") for one in _MODELS], ref_template="#/components/schemas/{model}")
+    return dict(found[1]["$defs"])
+
+
+def section() -> dict[str, Any]:
+    return {
+        name: {
+            "post": {
+                "operationId": f"receive_{name}",
+                "summary": summary,
+                "description": description,
+                "tags": ["channels"],
+                "security": [],
+                "parameters": [
+                    {"in": "header", "name": header, "required": True, "schema": shown, "description": about}
+                    for header, (about, shown) in _HEADERS.items()
+                ],
+                "requestBody": {
+                    "required": True,
+                    "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}},
+                },
+                "responses": {status: {"description": about} for status, about in _ANSWERS.items()},
+            }
+        }
+        for name, (summary, description, model) in _POSTS.items()
+    }
