@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 from celery import shared_task
-from django.conf import settings
 from django.utils import timezone
 
 from jobs.batches import progress
@@ -11,7 +10,7 @@ from jobs.batches.kind import BATCH
 from jobs.checks.kind import JOB
 from jobs.kinds.base import LONGEST_FRESH
 from jobs.models import Result
-from work import retention
+from work.retention import Ended
 from work.tasks import task_of
 
 check = task_of(JOB)
@@ -30,6 +29,8 @@ _NEWEST = """SELECT WHERE d.origin_id IS NOT NULL AND NOT EXISTS (
                  SELECT FROM jobs_job later WHERE later.origin_id = d.origin_id AND later.id > d.id)"""
 _OPEN = "SELECT WHERE d.ended_at IS NULL OR d.ended_at >= %(since)s"
 _PARTS = ", parts AS (DELETE FROM jobs_part p USING old WHERE p.batch_id = old.id)"
+CHECKS = Ended.work(JOB, "checks", "JOBS_KEPT_DAYS", _NEWEST)
+BATCHES = Ended.work(BATCH, "batches", "JOBS_KEPT_DAYS", _OPEN, _PARTS)
 
 
 @shared_task(name="jobs.prune", ignore_result=True)
@@ -39,6 +40,4 @@ def prune() -> int:
     Returns how many jobs and batches.
     """
     Result.objects.filter(fetched_at__lt=timezone.now() - timedelta(seconds=LONGEST_FRESH)).delete()
-    return retention.prune(JOB, settings.JOBS_KEPT_DAYS, _NEWEST) + retention.prune(
-        BATCH, settings.JOBS_KEPT_DAYS, _OPEN, _PARTS
-    )
+    return CHECKS.prune() + BATCHES.prune()

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from notifications.changes import feed, status_webhooks
 from notifications.channels import owner_notices
-from notifications.deliveries import shown
+from notifications.deliveries import retention, shown
 from notifications.deliveries.kind import DELIVERY
 from work.tasks import task_of
 
@@ -27,6 +27,11 @@ def close_shown(notification_id: str) -> None:
 @shared_task(name="notifications.send_changes", ignore_result=True)
 def send_changes() -> None:
     status_webhooks.send_changes()
+
+
+@shared_task(name="notifications.prune_history", ignore_result=True)
+def prune_history() -> int:
+    return retention.NOTIFICATIONS.prune()
 
 
 @shared_task(name="notifications.prune_changes")

@@ -1,4 +1,4 @@
-"""Tasks: two fire schedules under the stock scheduler and find nothing to do beside our own beat; one prunes."""
+"""Tasks: two fire schedules under the stock scheduler and find nothing to do beside our own beat; two prune."""
 
 from uuid import UUID
 
@@ -24,6 +24,11 @@ def sweep() -> None:
     now = fire.read_clock().now
     while fire.fire_due(now):
         pass
+
+
+@shared_task(name="schedules.prune_slots", ignore_result=True)
+def prune_slots() -> int:
+    return retention.SLOTS.prune()
 
 
 @shared_task(name="schedules.prune", ignore_result=True)

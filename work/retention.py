@@ -1,11 +1,14 @@
-"""Delete work that has ended, with its attempts, in chunks of a transaction each."""
+"""Delete what has ended, with all that belongs to it, in chunks of a transaction each: a task may die at any line."""
 
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
+from django.conf import settings
 from django.utils import timezone
 
 from common.database.postgres import persist, query
@@ -15,34 +18,80 @@ from work.kinds import Kind
 _CHUNK = 5_000
 # A task may take 70; the next run goes on.
 _LONGEST = 30.0  # seconds
+_LONGEST_PAUSE = 1.0  # seconds
 _FIRST_ID = UUID(int=0)
 
-# By the ids, which grow with time. Dead letters stay until a person has decided.
-_PRUNE = """
-WITH old AS MATERIALIZED (
-    SELECT d.id FROM $work d
-     WHERE d.id > %(after)s AND d.id < %(before)s AND d.settled_at < %(since)s
-       AND d.state IN ('$done', 'cancelled', 'expired') AND NOT EXISTS ({needed})
-     ORDER BY d.id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
-), attempts AS (
-    DELETE FROM $attempt a USING old WHERE a.$key = old.id
-){also}
-DELETE FROM $work d USING old WHERE d.id = old.id RETURNING d.id
+# By the ids, which grow with time.
+_OLD = """
+SELECT d.id FROM {table} d WHERE d.id > %(after)s AND d.id < %(before)s AND {where}
 """
+_PRUNE = f"""
+WITH old AS MATERIALIZED ({_OLD} ORDER BY d.id LIMIT %(limit)s FOR UPDATE OF d SKIP LOCKED){{also}}
+DELETE FROM {{table}} d USING old WHERE d.id = old.id RETURNING d.id
+"""  # noqa: S608 - constants only
+_COUNT = f"SELECT count(*) FROM ({_OLD}) old"  # noqa: S608 - constants only
+# Dead letters stay until a person has decided.
+_ENDED = "d.settled_at < %(since)s AND d.state IN ('$done', 'cancelled', 'expired') AND NOT EXISTS ({needed})"
+_ATTEMPTS = ", attempts AS (DELETE FROM $attempt a USING old WHERE a.$key = old.id)"
 
 
-def prune(kind: Kind[Any], days: int, needed: str, also: str = "") -> int:
-    """Delete what was settled `days` ago. Returns how much.
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Rows `d` of `table`, with UUIDv7 as `id`, for which the SQL `where` holds `%(since)s`.
 
-    Work `d` for which the SQL `needed` finds a row stays. `also` has CTEs that delete what belongs to the rows `old`.
+    `also` has CTEs that delete what belongs to the rows `old`. `setting` names the days for which they are kept, 0 for
+    ever; `name` is what `manage.py prune` calls them.
     """
-    statement = kind.sql(_PRUNE.format(needed=needed, also=also))
-    since = timezone.now() - timedelta(days=days)
-    pruned, after, give_up_at = 0, _FIRST_ID, time.monotonic() + _LONGEST
-    while True:
-        values = {"after": after, "before": first_of(since), "since": since, "limit": _CHUNK}
-        deleted = [row.id for row in persist(partial(query, statement, values))]
-        pruned += len(deleted)
-        if len(deleted) < _CHUNK or time.monotonic() > give_up_at:
-            return pruned
-        after = max(deleted)
+
+    name: str
+    setting: str
+    table: str
+    where: str
+    also: str = ""
+    all: ClassVar[dict[str, "Ended"]] = {}
+
+    def __post_init__(self) -> None:
+        self.all[self.name] = self
+
+    @classmethod
+    def work(cls, kind: Kind[Any], name: str, setting: str, needed: str, also: str = "") -> "Ended":
+        """Settled work of a kind. Work `d` for which the SQL `needed` finds a row stays."""
+        where = kind.sql(_ENDED.format(needed=needed))
+        return cls(name, setting, kind.sql("$work"), where, kind.sql(_ATTEMPTS) + also)
+
+    @property
+    def days(self) -> int:
+        return int(getattr(settings, self.setting))
+
+    def prune(self) -> int:
+        """Delete for at most 30 seconds, half of them pauses; return how many rows of the table."""
+        give_up_at, total = time.monotonic() + _LONGEST, 0
+        for deleted, seconds in self._chunks():
+            total += deleted
+            if time.monotonic() > give_up_at:
+                break
+            time.sleep(min(seconds, _LONGEST_PAUSE))
+        return total
+
+    def count(self) -> int:
+        """How many rows of the table `prune` would delete, run again and again."""
+        if not self.days:
+            return 0
+        [row] = query(_COUNT.format(table=self.table, where=self.where), self._limits(_FIRST_ID))
+        return int(row.count)
+
+    def _chunks(self) -> Iterator[tuple[int, float]]:
+        """The number of deleted rows of each chunk, and its seconds."""
+        statement = _PRUNE.format(table=self.table, where=self.where, also=self.also)
+        after, is_last = _FIRST_ID, not self.days
+        while not is_last:
+            begin = time.monotonic()
+            values = self._limits(after) | {"limit": _CHUNK}
+            deleted = [row.id for row in persist(partial(query, statement, values))]
+            yield len(deleted), time.monotonic() - begin
+            is_last = len(deleted) < _CHUNK
+            after = max(deleted, default=after)
+
+    def _limits(self, after: UUID) -> dict[str, Any]:
+        since = timezone.now() - timedelta(days=self.days)
+        return {"after": after, "before": first_of(since), "since": since}

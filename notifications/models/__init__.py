@@ -5,7 +5,18 @@ Every change of a delivery's state is a verb in `deliveries/`; nothing else writ
 
 from notifications.models.change import Change, FeedPosition, Follower
 from notifications.models.channel import Channel, sort_channels
+from notifications.models.daily_total import DailyTotal
 from notifications.models.delivery import Attempt, Delivery
 from notifications.models.notification import Notification
 
-__all__ = ["Attempt", "Change", "Channel", "Delivery", "FeedPosition", "Follower", "Notification", "sort_channels"]
+__all__ = [
+    "Attempt",
+    "Change",
+    "Channel",
+    "DailyTotal",
+    "Delivery",
+    "FeedPosition",
+    "Follower",
+    "Notification",
+    "sort_channels",
+]

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from common.database.postgres import column, query
 from common.times import dates
 from common.uuid7 import first_of
+from notifications.messages.change_types import STATUS
 from notifications.web.history_form import HistoryForm, midnight
 
 MOST_BARS = 90
@@ -23,6 +24,7 @@ HEIGHT = 1_000  # of the drawing; a bar is 10 wide
 
 # By the index `delivery_history` alone, whose ids are in the order of time: for each channel and state that the time
 # has at all, each bar is a range of ids. Codes and tests are few; they are counted apart and subtracted.
+# Of what is not kept any more there is a number a day, in UTC, over all channels.
 _COUNTS = """
 WITH pair AS MATERIALIZED (
     SELECT c.id, s.state FROM unnest(%(channels)s::uuid[]) c (id), unnest(%(states)s::text[]) s (state)
@@ -46,6 +48,12 @@ WITH pair AS MATERIALIZED (
            ) counted
     UNION ALL
     SELECT bar.number, apart.state, -1 FROM apart JOIN bar ON notification_id >= bar.low AND notification_id < bar.high
+    UNION ALL
+    SELECT days.number, total.state, total.count
+      FROM unnest(%(days)s::date[]) WITH ORDINALITY days (first, number)
+      JOIN notifications_dailytotal total
+        ON total.user_id = %(user)s AND total.day >= days.first
+       AND total.day < coalesce((%(days)s::date[])[days.number + 1], %(end)s) AND total.provider <> %(status)s
 )
 SELECT greatest(sum(count) FILTER (WHERE state = 'delivered'), 0)::int AS delivered,
        greatest(sum(count) FILTER (WHERE state IN ('dead', 'unknown')), 0)::int AS failed,
@@ -115,7 +123,7 @@ def chart(form: HistoryForm, user_id: int) -> Chart | None:
     if first > last:
         return None
     edges = _edges(first, last)
-    counts = _counts(user_id, form.channel_ids, [edge for edge, _label in edges])
+    counts = _counts(user_id, form.channel_ids, [edge for edge, _label in edges], form.chosen("channel") is None)
     return _drawn(edges, counts) if any(row.delivered or row.failed for row in counts) else None
 
 
@@ -136,9 +144,14 @@ def _edges(first: date, last: date) -> list[tuple[datetime, str]]:
     ]
 
 
-def _counts(user_id: int, channels: Sequence[UUID], edges: Sequence[datetime]) -> list[Any]:
-    """For each bar, how many were `delivered` and how many `failed`, and whether there are more (`is_cut`)."""
+def _counts(user_id: int, channels: Sequence[UUID], edges: Sequence[datetime], of_all: bool) -> list[Any]:
+    """For each bar, how many were `delivered` and how many `failed`, and whether there are more (`is_cut`).
+
+    Where `of_all` channels, with those of days whose messages are not kept any more; not by the hour.
+    """
     ids = [first_of(edge) for edge in edges]
+    days = [timezone.localtime(edge).date() for edge in edges]
+    has_days = of_all and len(set(days)) == len(days)
     values = {
         "user": user_id,
         "channels": list(channels),
@@ -148,6 +161,9 @@ def _counts(user_id: int, channels: Sequence[UUID], edges: Sequence[datetime]) -
         "lows": column(ids[:-1]),
         "highs": column(ids[1:]),
         "most": MOST_COUNTED // (len(ids) - 1),
+        "days": days[:-1] if has_days else [],
+        "end": days[-1],
+        "status": STATUS,
     }
     return query(_COUNTS, values)
 

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.cache import cache
 
 from common.database.postgres import change, persist, query
+from work.retention import Ended
 
 _PRUNE = """
 DELETE FROM jobs_memory m USING schedules_schedule s
@@ -28,6 +29,18 @@ WITH part AS (
 SELECT (SELECT count(*) FROM part) AS seen, (SELECT max(id) FROM part) AS after, (SELECT count(*) FROM gone) AS gone,
        (SELECT max(id) FROM django_celery_beat_clockedschedule) AS newest
 """
+
+
+# The newest slot of each reminder stays: it says until when its slots are settled. So does what is skipped ahead.
+_SETTLED = """
+d.scheduled_for < %(since)s
+AND EXISTS (SELECT FROM schedules_schedule s
+             WHERE s.id = d.schedule_id AND (s.next_fire_at IS NULL OR d.scheduled_for < s.next_fire_at))
+AND EXISTS (SELECT FROM schedules_occurrence later
+             WHERE later.schedule_id = d.schedule_id AND later.scheduled_for > d.scheduled_for
+               AND later.reason <> 'manual')
+"""
+SLOTS = Ended("slots", "HISTORY_KEPT_DAYS", "schedules_occurrence", _SETTLED)
 
 
 def prune() -> int:

@@ -112,5 +112,6 @@ def test_it_takes_one_statement_and_counts_up_to_a_limit(
     assert found is not None and (found.delivered, found.is_cut) == (5_000, False)
     monkeypatch.setattr(charts, "MOST_COUNTED", 30_000)
     with django_assert_num_queries(1):
-        cut = charts._counts(ada.pk, [inbox.id], [timezone.now() - timedelta(days=day) for day in range(30, -1, -1)])
+        days = [timezone.now() - timedelta(days=day) for day in range(30, -1, -1)]
+        cut = charts._counts(ada.pk, [inbox.id], days, of_all=True)
     assert cut[-1] == (1_000, 0, True)
