@@ -17,7 +17,7 @@ from work.kinds import Kind
 
 _CHUNK = 5_000
 # A task may take 70; the next run goes on.
-_LONGEST = 30.0  # seconds
+_LONGEST = 50.0  # seconds
 _LONGEST_PAUSE = 1.0  # seconds
 _FIRST_ID = UUID(int=0)
 
@@ -64,7 +64,7 @@ class Ended:
         return int(getattr(settings, self.setting))
 
     def prune(self) -> int:
-        """Delete for at most 30 seconds, half of them pauses; return how many rows of the table."""
+        """Delete for at most 50 seconds, half of them pauses; return how many rows of the table."""
         give_up_at, total = time.monotonic() + _LONGEST, 0
         for deleted, seconds in self._chunks():
             total += deleted
