@@ -150,7 +150,7 @@ def _explain(options: argparse.Namespace) -> None:
         schedule = _find(there, options.reminder)
         explained = there.schedules.explanation(schedule["id"])
     slots = [*reversed(explained["coming"]), *explained["items"]]
-    show(options, explained, [_slot(one, schedule) for one in slots] or ["Nothing comes, and nothing was."])
+    show(options, explained, [_slot(one, schedule) for one in slots] or ["Nothing comes, and nothing has fired yet."])
 
 
 def _slot(slot: Slot, schedule: Schedule) -> str:

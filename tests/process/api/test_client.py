@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,11 +25,13 @@ from django.utils import timezone
 from api.models import StoredAnswer
 from events.kinds.event import EVENT
 from events.models import Event
+from jobs.models import Job
 from notifications.models import Channel, Notification
 from people import codes, tokens
 from people.models import Code, User
 from schedules.models import Schedule
-from tests.make import disabled, make_channel, make_delivery, make_rule, make_user
+from tests.make import check, disabled, make_channel, make_delivery, make_rule, make_user
+from tests.process.conftest import wait_until
 from tests.process.web import Web
 from work.engine import runner
 
@@ -261,6 +265,71 @@ def test_what_a_command_makes_another_undoes(web: Web, token: str, ada: User, tm
     types = [json.loads(line)["type"] for line in run("changes", "--types", "schedule.*", "--json").splitlines()]
     assert types[:3] == ["schedule.created", "schedule.paused", "schedule.resumed"] and "schedule.fired" in types
     assert f"schedule_id {made['id']}" in run("changes")
+
+
+@contextmanager
+def started(*arguments: str, home: Path, stdin: int | None = None, **variables: str) -> Iterator[subprocess.Popen[str]]:
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(CLIENT), "XDG_CONFIG_HOME": str(home), **variables}
+    program = [sys.executable, "-m", "carillon_client", *arguments]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        program, stdin=stdin, stdout=stdin or pipe, stderr=pipe, text=True, env=environment
+    ) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+def test_a_check_says_what_it_finds(web: Web, client: Client, token: str, ada: User, tmp_path: Path) -> None:
+    known = {"CARILLON_URL": f"http://127.0.0.1:{web.port}", "CARILLON_TOKEN": token}
+    client.schedules.create(
+        title="Report",
+        timing={"daily": {"time": "09:00"}},
+        channel_ids=[str(make_channel(ada).id)],
+        job={"kind": "report", "payload": {"period": "day"}},
+    )
+    with started("check", "report", home=tmp_path, **known) as asked:
+        wait_until(Job.objects.filter(state="pending").exists)
+        check(Job.objects.get())
+        said, refused = asked.communicate(timeout=60)
+    assert (asked.returncode, refused) == (0, "")
+    assert said.startswith("spoke: ") and "report" in said.lower()
+
+
+def test_changes_are_followed_until_ctrl_c(web: Web, token: str, ada: User, tmp_path: Path) -> None:
+    known = {"CARILLON_URL": f"http://127.0.0.1:{web.port}", "CARILLON_TOKEN": token}
+    with started("changes", "--follow", home=tmp_path, **known) as asked:
+        for label in ("One", "Two"):
+            channel = make_channel(ada, "webhook", label=label)
+            assert asked.stdout and str(channel.id) in asked.stdout.readline()
+        asked.send_signal(signal.SIGINT)
+        assert (asked.wait(timeout=60), asked.stderr and asked.stderr.read()) == (130, "")
+
+
+def test_at_a_terminal_it_asks_before_it_deletes_and_shows_more(
+    web: Web, client: Client, token: str, ada: User, tmp_path: Path
+) -> None:
+    known = {"CARILLON_URL": f"http://127.0.0.1:{web.port}", "CARILLON_TOKEN": token}
+    channel = str(make_channel(ada).id)
+    client.schedules.create(title="Rent", timing={"daily": {"time": "09:00"}}, channel_ids=[channel])
+    for _ in range(26):
+        make_rule(ada)
+    for typed, arguments, status, count in (
+        ("n\n", ["delete", "Rent"], 1, 0),
+        ("\n", ["rules"], 0, 26),
+        ("q\n", ["rules"], 0, 25),
+        ("y\n", ["delete", "Rent"], 0, 1),
+    ):
+        ours, terminal = os.openpty()
+        with started(*arguments, home=tmp_path, stdin=terminal, **known) as asked:
+            os.write(ours, typed.encode())
+            asked.communicate(timeout=60)
+        shown = os.read(ours, 100_000).decode().replace(typed.replace("\n", "\r\n"), "", 1)
+        assert (asked.returncode, shown.count("\r\n")) == (status, count), shown
+        os.close(ours)
+        os.close(terminal)
+    assert not list(client.schedules.list())
 
 
 def test_a_command_that_is_not_understood_says_what_is_missing(web: Web, token: str, ada: User, tmp_path: Path) -> None:
