@@ -33,7 +33,7 @@ class ChangeDocument(BaseModel):
 
     id: UUID
     type: Annotated[str, one_of(change_types.ALL)] = Field(description="The noun and what happened to it.")
-    occurred_at: Instant = Field(description="When it happened.")
+    occurred_at: Instant = Field(description="When it happened. It may go back from one change to the next.")
     data: dict[str, Any] = Field(description="Ids and codes of what changed.")
 
 
@@ -55,7 +55,7 @@ def list_changes(
         Query(description="Types with commas between them: `delivery.*,schedule.fired`.", max_length=1_000),
     ] = None,
 ) -> HttpResponse:
-    """The oldest first. Recorded while you have a token or a status webhook, and kept for 7 days."""
+    """The oldest first, as committed. Recorded while you have a token or a status webhook, and kept for 7 days."""
     position = _position(request, cursor) if cursor else feed.START
     try:
         page = feed.read(request.auth.user_id, position, limit, _types(types))

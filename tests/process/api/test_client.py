@@ -10,14 +10,15 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from datetime import timedelta
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from carillon_client import Client, Problem, Unreachable
+from carillon_client import Client, Problem, Unreachable, command
 from carillon_client.aio import AsyncClient
 from carillon_client.schedules import instant
 from django.utils import timezone
@@ -57,14 +58,18 @@ def client(web: Web, token: str) -> Iterator[Client]:
 
 
 def carillon(*arguments: str, home: Path, given: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "carillon_client", *arguments],
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(CLIENT), "XDG_CONFIG_HOME": str(home), **variables},
-    )
+    """The command in this process: a new one takes a second to start. See `started`."""
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        patch.setattr("sys.stdin", StringIO(given))
+        for name in ("CARILLON_URL", "CARILLON_TOKEN"):
+            patch.delenv(name, raising=False)
+        for name, value in ({"XDG_CONFIG_HOME": str(home)} | variables).items():
+            patch.setenv(name, value)
+        try:
+            status = command.main(arguments)
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
 
 def test_a_schedule_through_its_life(client: Client, ada: User) -> None:
@@ -459,7 +464,10 @@ def test_login_keeps_the_token_for_its_owner_only(web: Web, token: str, tmp_path
     assert not file.exists()
 
 
-def test_errors_are_one_sentence_and_a_status(web: Web, token: str, tmp_path: Path) -> None:
+def test_errors_are_one_sentence_and_a_status(
+    web: Web, token: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
     url = f"http://127.0.0.1:{web.port}"
     assert carillon("list", home=tmp_path).returncode == 1
     assert carillon("list", home=tmp_path, CARILLON_URL="http://127.0.0.1:9", CARILLON_TOKEN=token).returncode == 3
