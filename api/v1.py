@@ -17,11 +17,13 @@ from api.resources import (
     dead_letters,
     events,
     inbound,
+    inbox,
     me,
     notifications,
     queues,
     rules,
     status_webhooks,
+    tokens,
     topics,
 )
 from api.resources.channels import operations as channels
@@ -69,6 +71,7 @@ api = Api(
 api.add_decorator(partial(calls.handle, parameters=api.parameters, deprecation=api.deprecation), mode="view")
 calls.add_error_handlers(api)
 api.add_router("/me", me.router)
+api.add_router("/me/tokens", tokens.router)
 api.add_router("/changes", changes.router)
 api.add_router("/status-webhooks", status_webhooks.router)
 for router in (history.router, checks.router, schedules.router):
@@ -79,6 +82,7 @@ api.add_router("/checks", checks.checks_router)
 api.add_router("/channels", channels.router)
 api.add_router("/connections", connections.router)
 api.add_router("/notifications", notifications.router)
+api.add_router("/inbox", inbox.router)
 api.add_router("/events", events.router)
 api.add_router("/rules", rules.router)
 api.add_router("/topics", topics.router)
@@ -87,4 +91,5 @@ api.add_router("/trace", events.trace_router)
 api.add_router("/inbound", inbound.router)
 api.add_router("/dead-letters", dead_letters.router)
 api.add_router("/batches", batches.router)
+api.add_router("/audiences", batches.audiences_router)
 api.add_router("/queues", queues.router)

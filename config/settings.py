@@ -45,6 +45,7 @@ DEBUG = env.flag("DEBUG", False)
 BASE_URL = env.origin("BASE_URL", f"http://127.0.0.1:{env.integer('PORT', 8000)}")
 ALLOWED_HOSTS = env.listing("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
+API_ORIGINS = env.origins("API_ORIGINS")  # sites whose scripts may call the API
 ROOT_URLCONF = "config.urls"
 
 # --- Secrets: with the embedded PostgreSQL they are generated once in var/; otherwise they are required --------------

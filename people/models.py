@@ -187,12 +187,16 @@ class Code(models.Model):
 
 
 class ApiToken(models.Model):
-    """A bearer token of the HTTP API. Only its hash is stored; `prefix` is its readable beginning. See `tokens`."""
+    """A bearer token of the HTTP API. Only its hash is stored; `prefix` is its readable beginning. See `tokens`.
+
+    `made_by_id` is the token that made it; null: its person did, on the settings page.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
     label = models.CharField(max_length=80)
     scopes = ArrayField(models.CharField(max_length=16))
+    made_by_id = models.UUIDField(null=True, editable=False)
     prefix = models.CharField(max_length=16, editable=False)
     hashed = models.CharField(max_length=64, unique=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -295,6 +299,7 @@ class SecurityEvent(models.Model):
         FACTOR_FAILED = "factor-failed", gettext_lazy("Wrong code or security key")
         CODES_MADE = "codes-made", gettext_lazy("New recovery codes")
         TOKEN_MADE = "token-made", gettext_lazy("API token made")
+        TOKEN_ROTATED = "token-rotated", gettext_lazy("Secret of an API token replaced")
         TOKEN_REVOKED = "token-revoked", gettext_lazy("API token revoked")
         TOKEN_REFUSED = "token-refused", gettext_lazy("API call without a valid token")
         ADDRESS_ADDED = "address-added", gettext_lazy("Email address added")

@@ -1,4 +1,4 @@
-"""Bearer tokens of the HTTP API: made once, shown once, stored as a hash."""
+"""Bearer tokens of the HTTP API: made on the settings page or by another token, shown once, stored as a hash."""
 
 import hashlib
 import secrets
@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
+from common.times.dates import rfc3339
 from common.uuid7 import uuid7
 from people.models import ApiToken, SecurityEvent, User
 from people.sign_in import second_factor, security_log
@@ -25,9 +27,12 @@ SCOPES = {
     "notifications": gettext_lazy("Send messages, cancel them, and send failed ones again"),
     "queues": gettext_lazy("Pull messages from queues, and acknowledge them"),
     "events": gettext_lazy("Publish events, and make rules and topics"),
+    "settings": gettext_lazy("Change your name, time zone, language and quiet hours"),
     "tokens": gettext_lazy("Revoke tokens"),
+    "make-tokens": gettext_lazy("Make tokens with some of its own rights, but not with this one"),
 }
 """Scopes of a token, with the words for people. A token that has only `read` changes nothing."""
+MAKE = "make-tokens"
 
 MOST = 20
 """Active tokens of a person, at most."""
@@ -49,16 +54,32 @@ class TooMany(Exception):
     """The person has as many tokens as one may have; the message is for them."""
 
 
+class Revoked(Exception):
+    """The token was revoked while its call was under way."""
+
+
+class BeyondRights(Exception):
+    """A token may not give what it does not have itself. `field` is what is too much."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
 def create(
-    user: User, label: str, scopes: Sequence[str], expires_at: datetime | None, token_id: UUID | None = None
+    user: User,
+    label: str,
+    scopes: Sequence[str],
+    expires_at: datetime | None,
+    token_id: UUID | None = None,
+    made_by_id: UUID | None = None,
 ) -> tuple[ApiToken, str]:
     """Create a token. Returns its row, and the token itself, which cannot be read again.
 
     Raises TooMany, and IntegrityError if `token_id`, the id from a form, exists already.
     """
-    token = _BEGIN + secrets.token_urlsafe(30)
     row = ApiToken(user=user, id=token_id or uuid7(), label=label, scopes=list(scopes), expires_at=expires_at)
-    row.prefix, row.hashed = token[: len(_BEGIN) + _SHOWN], hashed(token)
+    row.made_by_id, token = made_by_id, _new_secret(row)
     with lock_user(user):
         if ApiToken.objects.filter(user=user, revoked_at=None).count() >= MOST:
             raise TooMany(
@@ -67,6 +88,40 @@ def create(
         row.save(force_insert=True)
     security_log.record(SecurityEvent.Type.TOKEN_MADE, user, token=row.prefix, scopes=row.scopes)
     return row, token
+
+
+def create_by(maker: ApiToken, label: str, scopes: Sequence[str], expires_at: datetime | None) -> tuple[ApiToken, str]:
+    """As `create`, by a token: with rights of its own, not after its end, and revoked with it.
+
+    Without `expires_at` it ends with `maker`. Raises BeyondRights, Revoked and TooMany.
+    """
+    may_give = [scope for scope in maker.scopes if scope != MAKE]
+    if not set(scopes) <= set(may_give):
+        raise BeyondRights("scopes", f"This token may give: {', '.join(may_give) or 'none'}.")
+    if maker.expires_at is not None and expires_at is not None and expires_at > maker.expires_at:
+        raise BeyondRights("expires_at", f"This token ends at {rfc3339(maker.expires_at)}. Choose no later time.")
+    with lock_user(maker.user):
+        if not ApiToken.objects.select_for_update(no_key=True).filter(id=maker.id, revoked_at=None):
+            raise Revoked
+        return create(maker.user, label, scopes, expires_at or maker.expires_at, made_by_id=maker.id)
+
+
+def rotate(maker: ApiToken, token_id: UUID) -> tuple[ApiToken, str] | None:
+    """Replace the secret of a token that `maker` has made; the one before is not valid any more. None if it has not."""
+    with transaction.atomic():
+        made = ApiToken.objects.select_for_update(no_key=True).filter(made_by_id=maker.id, revoked_at=None)
+        if (row := made.filter(id=token_id).first()) is None:
+            return None
+        token = _new_secret(row)
+        row.save(update_fields=["prefix", "hashed"])
+    security_log.record(SecurityEvent.Type.TOKEN_ROTATED, maker.user, token=row.prefix)
+    return row, token
+
+
+def _new_secret(row: ApiToken) -> str:
+    token = _BEGIN + secrets.token_urlsafe(30)
+    row.prefix, row.hashed = token[: len(_BEGIN) + _SHOWN], hashed(token)
+    return token
 
 
 def find(token: str) -> ApiToken | None:
@@ -92,8 +147,16 @@ def record_use(token: ApiToken, now: datetime) -> None:
 
 
 def revoke(user: User, token_id: UUID) -> bool:
-    """Make the token invalid at once. False if this person has no such token, or it is revoked already."""
-    revoked = ApiToken.objects.filter(user=user, id=token_id, revoked_at=None).update(revoked_at=Now()) == 1
+    """Make the token invalid at once, with those that it has made.
+
+    False if this person has no such token, or it is revoked already.
+    """
+    valid = ApiToken.objects.filter(user=user, revoked_at=None)
+    with transaction.atomic():
+        # Waits for a token that it is making; see `create_by`.
+        revoked = valid.filter(id=token_id).update(revoked_at=Now()) == 1
+        if revoked:
+            valid.filter(made_by_id=token_id).update(revoked_at=Now())
     if revoked:
         security_log.record(SecurityEvent.Type.TOKEN_REVOKED, user, token_id=str(token_id))
     return revoked

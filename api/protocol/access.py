@@ -38,11 +38,9 @@ def authenticate(request: HttpRequest) -> ApiToken:
     """The request's token. Raises a 401 problem."""
     kind, _, token = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() != "bearer" or not token:
-        raise _unauthorised("Send the header “Authorization: Bearer <token>”. Make a token on the settings page.")
+        raise unauthorised("Send the header “Authorization: Bearer <token>”. Make a token on the settings page.")
     if (found := tokens.find(token.strip())) is None:
-        raise _unauthorised(
-            "This token is not valid: it is unknown, expired or revoked. Make one on the settings page."
-        )
+        raise unauthorised("This token is not valid: it is unknown, expired or revoked. Make one on the settings page.")
     tokens.record_use(found, timezone.now())
     return found
 
@@ -58,7 +56,7 @@ def require(token: ApiToken, scope: str) -> None:
         )
 
 
-def _unauthorised(detail: str) -> Problem:
+def unauthorised(detail: str) -> Problem:
     return Problem(
         401,
         "unauthorised",

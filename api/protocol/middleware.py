@@ -8,6 +8,7 @@ from django.urls import Resolver404, resolve
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.http import parse_etags
 
+from api.protocol import cors
 from api.protocol.calls import too_many
 from api.protocol.problems import CONTENT_TYPE, of_status
 from common.redis import request_limiter
@@ -20,7 +21,7 @@ _ANY = UUID("0197a3c2-5d1e-7b64-9c0f-3e8a41d6b725")
 class Problems(MiddlewareMixin):
     """Answer errors that arise outside of an operation, such as an unknown path, with problem documents too.
 
-    And what HTTP offers beside them: HEAD, OPTIONS, and 304 for a version that the caller has.
+    And what HTTP offers beside them: HEAD, OPTIONS, CORS, and 304 for a version that the caller has.
     """
 
     def process_request(self, request: HttpRequest) -> None:
@@ -28,20 +29,25 @@ class Problems(MiddlewareMixin):
             request.method = "GET"  # the server leaves the body out
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        if not request.path.startswith("/api/"):
-            return response
-        if request.method == "OPTIONS" and response.status_code == 405:
-            response = HttpResponse(status=204, headers={"Allow": f"{response['Allow']}, OPTIONS"})
-        elif response.status_code >= 400 and response["Content-Type"] != CONTENT_TYPE:
-            kept = {name: response[name] for name in _KEPT if name in response}
-            detail = _malformed(request.path) if response.status_code == 404 else ""
-            response = of_status(response.status_code, detail, headers=kept).response()
-        elif request.method == "GET" and _is_known(request, response):
-            response.status_code, response.content = 304, b""
-            del response["Content-Length"], response["Content-Type"]
-        if response.status_code >= 500 or "RateLimit-Limit" in response:
-            return response
-        return _count_by_address(request, response)
+        if request.path.startswith("/api/"):
+            response = _complete(request, response)
+            cors.allow(request, response)
+        return response
+
+
+def _complete(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    if request.method == "OPTIONS" and response.status_code == 405:
+        response = HttpResponse(status=204, headers={"Allow": f"{response['Allow']}, OPTIONS"})
+    elif response.status_code >= 400 and response["Content-Type"] != CONTENT_TYPE:
+        kept = {name: response[name] for name in _KEPT if name in response}
+        detail = _malformed(request.path) if response.status_code == 404 else ""
+        response = of_status(response.status_code, detail, headers=kept).response()
+    elif request.method == "GET" and _is_known(request, response):
+        response.status_code, response.content = 304, b""
+        del response["Content-Length"], response["Content-Type"]
+    if response.status_code >= 500 or "RateLimit-Limit" in response:
+        return response
+    return _count_by_address(request, response)
 
 
 def _count_by_address(request: HttpRequest, response: HttpResponse) -> HttpResponse:

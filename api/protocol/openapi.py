@@ -73,13 +73,14 @@ _WITH_VERSION = {"schedules", "channels", "rules", "topics"}
 _WITHOUT_VERSION = {"subscribe", "unsubscribe"}
 _VERSIONED = {f"#/components/schemas/{name}Document" for name in ("Schedule", "Channel", "NewChannel", "Rule", "Topic")}
 _TAGS = {
-    "me": "Your account, and its tokens",
+    "me": "Your account, its settings and its tokens",
     "schedules": "Reminders: when they fire, what they send, and what came of it",
     "holidays": "Days on which reminders may be skipped or moved",
     "jobs": "What a reminder can look up before it speaks",
     "channels": "Where messages go",
     "connections": "Accounts and addresses that jobs read",
     "notifications": "Messages, and the deliveries of each",
+    "inbox": "Messages that you read here",
     "events": "Events, how they came in, and what followed from them",
     "rules": "Which events become which messages",
     "topics": "Events for people who subscribe",

@@ -3,15 +3,17 @@
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Generic, TypeVar
+from urllib.parse import quote
 
 from django.core import signing
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import answer, to_json
 from api.protocol.problems import FieldError, invalid
 from common.database.damaged import readable
+from common.web import paging as windows
 
 T = TypeVar("T")
 Row = TypeVar("Row", bound=Model)
@@ -64,8 +66,33 @@ def answer_page(
     following = None
     if more:
         following = make(request, last.isoformat() if isinstance(last, datetime) else str(last))
+    return _page(items, request, following)
+
+
+def _page(items: Sequence[str], request: HttpRequest, following: str | None) -> HttpResponse:
     document = f'{{"items": [{", ".join(items)}], "next": {to_json(following)}}}'
     return link(HttpResponse(document, content_type="application/json"), request, following)
+
+
+def answer_search(
+    rows: QuerySet[Row],
+    request: HttpRequest,
+    page: PageParameters,
+    show: Callable[[Row], Any],
+    *,
+    by: str = "",
+    among: QuerySet[Row] | None = None,
+) -> HttpResponse:
+    """As `answer_page`, in the order of `by`; for `among` see `common.web.paging`: a page may be short, with a next."""
+    items: list[str] = []
+    key = read(page.cursor, request) if page.cursor else ""
+    while True:
+        chunk = min(SIZE, page.limit - len(items))
+        found = windows.page(rows, QueryDict(f"before={quote(key)}"), chunk, by, among)
+        items += [to_json(show(row)) for row in found.rows]
+        key = QueryDict(found.older.removeprefix("?")).get("before", "")
+        if not key or found.is_cut or len(items) >= page.limit or sum(map(len, items)) >= _LONG_PAGE:
+            return _page(items, request, make(request, key) if key else None)
 
 
 def answer_all(items: Iterable[Any]) -> HttpResponse:

@@ -15,7 +15,7 @@ from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Instant, one_of
 from api.protocol.problems import conflict
 from api.resources.schedules.documents import AudienceDocument
-from jobs.batches import progress
+from jobs.batches import audiences, progress
 from jobs.batches.progress import Progress
 from jobs.models import Batch
 from notifications.deliveries import withdrawal
@@ -24,6 +24,7 @@ from schedules.models import Occurrence
 from work.dead_letters import Who
 
 router = Router(tags=["batches"], auth=Bearer("notifications"))
+audiences_router = Router(tags=["batches"], auth=Bearer("notifications"))
 
 _STATE = Delivery.State
 _COUNTED = {
@@ -60,6 +61,14 @@ class BatchDocument(BaseModel):
     told: int | None = Field(description="How many of them are dealt with.")
     started_at: Instant | None = Field(description="When it was recorded.")
     ended_at: Instant | None = Field(description="When nothing of it waited any more.")
+
+
+class AudienceOption(AudienceDocument):
+    """What `audience` of a schedule may be."""
+
+    key: str = Field(description="Which one, as in `audience` of a schedule; empty for everybody.")
+    label: str = Field(description="What `kind` is called.")
+    name: str = Field(description="Of the group, the topic or the kind of connection.")
 
 
 class ReplayedBatch(BaseModel):
@@ -105,6 +114,19 @@ def replay_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
     if progress.hides_deliveries(caused):
         raise conflict("Only staff can replay what failed for others.")
     return answer({"replayed": progress.replay(caused, Who(request.auth.user.pk, request.auth.user.email))}, 202)
+
+
+@audiences_router.get("", response=paging.Page[AudienceOption], summary="List the audiences")
+def list_audiences(request: ApiRequest) -> HttpResponse:
+    """Whom you may tell: everybody, a group, the subscribers of a topic, who has connected a source. None unless you
+    are staff with the permission to add batches."""
+    user = request.auth.user
+    return paging.answer_all(
+        {"kind": kind, "key": key, "label": label, "name": name}
+        for label, options in (audiences.choices(user) if audiences.may_announce(user) else ())
+        for value, name in options
+        for kind, _, key in [value.partition(":")]
+    )
 
 
 def _all_caused(request: ApiRequest) -> QuerySet[Batch]:

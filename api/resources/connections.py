@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, FewNames, Instant, Partial, Search, limited
+from api.protocol.fields import Body, FewNames, Instant, Partial, Replacement, Search, limited
 from api.protocol.idempotency import HEADER
-from api.protocol.problems import FieldError, conflict, errors, invalid, too_many_checks
+from api.protocol.problems import FieldError, conflict, errors, invalid, require_unchanged, too_many_checks
 from api.resources.channels.documents import FieldDocument, field_documents, refuse_unknown
 from api.resources.notifications import ReasonDocument, reason
 from jobs import connections
@@ -41,7 +41,7 @@ class NewConnection(Body):
     fields: Annotated[dict[str, str], FewNames] = Field({}, description="The fields of its kind, secrets among them.")
 
 
-class ConnectionPatch(Partial):
+class ConnectionPatch(Partial, Replacement):
     """Fields that are not given stay as they are. Another address or secret is checked before it is kept."""
 
     model_config = limited(LabelForm)
@@ -116,6 +116,7 @@ def read_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
 def change_connection(request: ApiRequest, connection_id: UUID, body: ConnectionPatch) -> HttpResponse:
     """Fields that are not given stay as they are. Its reminders use what is new."""
     found = _own(request, connection_id)
+    require_unchanged(body, lambda: document(found))
     if (kind := connections.find(found.kind)) is None:
         raise conflict("This installation has no such kind of connection.")
     fields = body.fields if "fields" in body.model_fields_set else {}
@@ -125,6 +126,8 @@ def change_connection(request: ApiRequest, connection_id: UUID, body: Connection
         # An empty secret is kept; a separate field deletes it.
         typed |= {name: "", f"drop_{name}": True} if value is None else {name: value}
     label = body.label if "label" in body.model_fields_set else found.label
+    if label == found.label and fields.items() <= document(found)["fields"].items():
+        return _show(found)
     return _show(_save(ConnectionForm(request.auth.user, kind, {**typed, "label": label}, found)))
 
 

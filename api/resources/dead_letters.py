@@ -14,7 +14,13 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Body, Instant, Search
 from api.protocol.problems import FieldError, conflict, invalid
-from api.resources.notifications import DeliveryDocument, ReasonDocument, delivery_document, reason
+from api.resources.notifications import (
+    DeliveryDocument,
+    DeliveryWithAttempts,
+    ReasonDocument,
+    delivery_document,
+    reason,
+)
 from notifications.deliveries import dead_letters
 from notifications.deliveries.dead_letters import What
 from notifications.models import Channel, Delivery
@@ -88,6 +94,13 @@ def list_dead_letters(
 def list_causes(request: ApiRequest) -> HttpResponse:
     """The number of dead letters of each cause on each channel, newest first."""
     return paging.answer_all(map(_group, dead_letters.own_groups(request.auth.user)))
+
+
+@router.get("/{uuid:delivery_id}", response=DeliveryWithAttempts, summary="Read a dead letter")
+def read_dead_letter(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
+    """With each attempt. Also once it is no dead letter any more: `state` says what became of it."""
+    mine = Delivery.objects.for_user(request.auth.user).select_related("channel").prefetch_related("history")
+    return answer(delivery_document(get_object_or_404(mine, id=delivery_id), attempts=True))
 
 
 @router.post("/replay", response={202: Replayed}, summary="Replay dead letters")

@@ -1,31 +1,24 @@
-"""The account of the token, and its tokens."""
+"""The account of the token, and its settings."""
 
-from typing import Annotated, Any
-from uuid import UUID
+from typing import Any
 
-from django.http import Http404, HttpResponse
+from django.conf import settings
+from django.http import HttpResponse
 from ninja import Router
 from pydantic import BaseModel, Field
 
-from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Instant, one_of
+from api.protocol.fields import Partial, limited
+from api.protocol.problems import require_valid
+from api.resources import tokens
+from api.resources.tokens import TokenDocument
 from events.intake import usage
-from people import tokens
-from people.models import ApiToken
+from people.account.settings_form import SettingsForm
+from people.models import User
+from people.user_lock import lock_user
 
-router = Router(tags=["me"], auth=Bearer("tokens"))
-
-
-class TokenDocument(BaseModel):
-    id: UUID
-    label: str
-    prefix: str = Field(description="How the token begins. The rest is not stored.")
-    scopes: list[Annotated[str, one_of(tokens.SCOPES)]] = Field(description="What it may do.")
-    created_at: Instant
-    expires_at: Instant | None = Field(description="When it stops working; null: never.")
-    last_used_at: Instant | None = Field(description="When it was last used, to a minute; null: not yet.")
+router = Router(tags=["me"], auth=Bearer("settings"))
 
 
 class UsageDocument(BaseModel):
@@ -37,6 +30,23 @@ class UsageDocument(BaseModel):
     most_bytes: int = Field(description="How many bytes they may store in a day.")
     this_minute: int = Field(description="Events of this minute.")
     most_a_minute: int = Field(description="How many you may publish in a minute.")
+
+
+class Settings(BaseModel):
+    """`quiet_from` and `quiet_until` are times of day in `time_zone`, both or neither."""
+
+    name: str = Field(description="As messages and pages call you; may be empty.")
+    language: str = Field(
+        description="Of pages and messages; empty: the one that the browser asks for.",
+        json_schema_extra={"enum": ["", *dict(settings.LANGUAGES)]},
+    )
+    time_zone: str = Field(description="Empty: not chosen yet.")
+    quiet_from: str | None = Field(description="When quiet hours begin; null: none.", examples=["22:00"])
+    quiet_until: str | None = Field(description="When they end.", examples=["07:00"])
+
+
+class SettingsPatch(Partial, Settings):
+    model_config = limited(SettingsForm)
 
 
 class Me(BaseModel):
@@ -59,22 +69,31 @@ def read_account(request: ApiRequest) -> HttpResponse:
     person = request.auth.user
     used = fields_of(UsageDocument, usage.used(person.pk))
     zones = {"time_zone": person.time_zone or None, "effective_time_zone": person.zone.key}
-    return answer(fields_of(Me, person, **zones, usage=used, token=_document(request.auth)))
+    return answer(fields_of(Me, person, **zones, usage=used, token=tokens.document(request.auth)))
 
 
-@router.get("/tokens", response=paging.Page[TokenDocument], summary="List the tokens")
-def list_tokens(request: ApiRequest) -> HttpResponse:
-    """Those that are not revoked, newest first. The settings page makes new ones; a token cannot."""
-    return paging.answer_all(map(_document, tokens.valid_tokens(request.auth.user)))
+@router.get("/settings", response=Settings, summary="Read the settings")
+def read_settings(request: ApiRequest) -> HttpResponse:
+    """Your name, language, time zone and quiet hours."""
+    return answer(settings_of(request.auth.user))
 
 
-@router.delete("/tokens/{uuid:token_id}", response={204: None}, summary="Revoke a token")
-def revoke_token(request: ApiRequest, token_id: UUID) -> HttpResponse:
-    """At once, and for good. A token may revoke itself."""
-    if not tokens.revoke(request.auth.user, token_id):
-        raise Http404
-    return HttpResponse(status=204)
+@router.patch("/settings", response=Settings, summary="Change the settings")
+def change_settings(request: ApiRequest, body: SettingsPatch) -> HttpResponse:
+    """Fields that are not given stay as they are. What waits for the end of quiet hours is decided anew."""
+    with lock_user(request.auth.user):
+        user = User.objects.get(pk=request.auth.user_id)
+        form = settings_form(user, body.model_dump(exclude_unset=True))
+        require_valid(form)
+        form.save()
+    return answer(settings_of(user))
 
 
-def _document(token: ApiToken) -> dict[str, Any]:
-    return fields_of(TokenDocument, token)
+def settings_of(user: User) -> dict[str, Any]:
+    return fields_of(Settings, user)
+
+
+def settings_form(user: User, given: dict[str, Any]) -> SettingsForm:
+    """The page's form, with the stored values where none are given."""
+    stored = {name: getattr(user, name) for name in SettingsForm.base_fields}
+    return SettingsForm(stored | given, instance=user)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 from django import forms
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Prefetch, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -17,11 +17,12 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Data, Instant, Texts, limited, one_of
-from api.protocol.problems import FieldError, Problem, invalid, require_valid
+from api.protocol.fields import Body, Data, Instant, Search, Texts, limited, one_of
+from api.protocol.problems import FieldError, Problem, conflict, invalid, require_valid
 from common.web.paging import LAST_ID, Span
+from jobs.batches import leavers
 from notifications.channels.text_preview import Reading
-from notifications.deliveries import send, withdrawal
+from notifications.deliveries import acknowledge, send, withdrawal
 from notifications.deliveries.history import Period, candidates, with_delivery
 from notifications.inputs.channels_form import ChannelsField
 from notifications.messages import text
@@ -87,11 +88,15 @@ class Length(BaseModel):
     cut: bool = Field(description="Whether the text does not fit, and is cut.")
 
 
+Origin = Literal["schedule", "test", "code", "notice", "api", "event", "topic", "announcement", "status"]
+
+
 class NotificationBase(BaseModel):
     id: UUID
     batch_id: UUID
-    origin: Annotated[str, one_of(Notification.Origin.values)] = Field(
-        description="What it comes from. `api`: this API; `event`: a rule; `test` and `code`: of a channel."
+    origin: Origin = Field(
+        description="What it comes from. `api`: this API; `event`: a rule; `test` and `code`: of a channel; "
+        "`status`: a change, sent to a status webhook."
     )
     schedule_id: UUID | None = Field(description="Of your own schedule; null for announcements.")
     slot_at: Instant | None = Field(description="The instant for which the schedule was due; null without one.")
@@ -104,6 +109,7 @@ class NotificationBase(BaseModel):
         description="`open` while a delivery is; `full`, `partial` and `failed` say how many have arrived."
     )
     acknowledged_at: Instant | None
+    snooze_ends_at: Instant | None = Field(description="When the same is sent again, if it was snoozed.")
     created_at: Instant
 
 
@@ -123,21 +129,20 @@ def document(notification: Notification, *, attempts: bool = False) -> dict[str,
         notification,
         schedule_id=schedule_id,
         slot_at=notification.slot,
+        snooze_ends_at=notification.snoozed_until,
         title=notification.subject,
-        deliveries=[
-            delivery_document(one) | ({"attempts": [_attempt(each) for each in one.history.all()]} if attempts else {})
-            for one in notification.ordered_deliveries()
-        ],
+        deliveries=[delivery_document(one, attempts=attempts) for one in notification.ordered_deliveries()],
     )
 
 
-def delivery_document(delivery: Delivery) -> dict[str, Any]:
+def delivery_document(delivery: Delivery, *, attempts: bool = False) -> dict[str, Any]:
     return fields_of(
-        DeliveryDocument,
+        DeliveryWithAttempts if attempts else DeliveryDocument,
         delivery,
         channel_label=delivery.channel.label,
         kind=delivery.provider,
         reason=reason_of(delivery),
+        attempts=[_attempt(one) for one in delivery.history.all()] if attempts else None,
     )
 
 
@@ -200,6 +205,10 @@ class NotificationBody(Body):
     data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
 
 
+class Snooze(Body):
+    snooze_ends_at: Instant = Field(description="When the same is sent again, within a year.")
+
+
 class Accepted(BaseModel):
     id: UUID = Field(description="The notification's, for `GET /notifications/{notification_id}`.")
     batch_id: UUID
@@ -239,34 +248,47 @@ def list_notifications(
     until: Instant | None = None,
     tests: bool | None = None,
     schedule_id: UUID | None = None,
+    origin: Origin | None = None,
+    search: Search | None = None,
     *,
     page: Query[paging.PageParameters],
 ) -> HttpResponse:
     """Newest first, with the state of each delivery. Reading one shows its attempts too.
 
     `state` and `channel_id` keep those with a delivery in this state, on this channel of yours, removed or not. `until`
-    is not included. `tests` keeps the codes and tests of channels, or leaves them out.
+    is not included. `tests` keeps the codes and tests of channels, or leaves them out. What is sent to status webhooks
+    is left out unless `origin` or `channel_id` asks for it. With `origin` or `search` (in the title), a page may be
+    short and have a `next`.
     """
     period = Period(since, until)
-    found = period.of(Notification.objects.for_user(request.auth.user))
+    among = period.of(Notification.objects.for_user(request.auth.user))
+    without = [] if origin is not None or channel_id is not None else [Notification.Origin.STATUS]
+    if tests is False:
+        without += Notification.OF_CHANNELS
+    found = among.exclude(origin__in=without)
+    if tests:
+        found = found.filter(origin__in=Notification.OF_CHANNELS)
     if outcome is not None:
         found = found.filter(outcome=outcome)
     if schedule_id is not None:
         found = found.filter(origin_id=schedule_id)
-    if tests is not None:
-        of_channels = Q(origin__in=Notification.OF_CHANNELS)
-        found = found.filter(of_channels if tests else ~of_channels)
+    if origin is not None:
+        found = found.filter(origin=origin)
+    if search:
+        found = found.filter(subject__icontains=search)
+    is_search = origin is not None or bool(search)
     if state is not None or channel_id is not None:
         mine = Channel.objects.filter(user=request.auth.user)
         channels = list((mine.filter(id=channel_id) if channel_id else mine).values_list("id", flat=True))
         states = Delivery.State.values if state is None else [state]
-        if tests or outcome is not None or schedule_id is not None:
+        if tests or outcome is not None or schedule_id is not None or is_search:
             found = with_delivery(found, channels, states)
         else:
-            below = LAST_ID if page.cursor is None else UUID(paging.read(page.cursor, request))
-            without = Notification.OF_CHANNELS if tests is False else ()
+            below = UUID(paging.read(page.cursor, request)) if page.cursor else LAST_ID
             span = Span(page.limit + 1, below=below)
             found = found.filter(id__in=candidates(channels, states, period, span, without))
+    if is_search:
+        return paging.answer_search(with_deliveries(found), request, page, document, among=among)
     return paging.answer_page(with_deliveries(found), request, page, document)
 
 
@@ -281,6 +303,63 @@ def cancel_notification(request: ApiRequest, notification_id: UUID) -> HttpRespo
     """Cancels what has not gone out. What is being sent may arrive; if it fails, it is not tried again."""
     withdrawal.cancel(Notification.objects.for_user(request.auth.user).filter(id=notification_id))
     return answer(document(_read(request, notification_id), attempts=True))
+
+
+@router.post(
+    "/{uuid:notification_id}/acknowledge", response=NotificationWithAttempts, summary="Acknowledge a notification"
+)
+def acknowledge_notification(request: ApiRequest, notification_id: UUID) -> HttpResponse:
+    """No other channel is tried, and it is read in the inbox. Of a reminder or a rule."""
+    own = _answerable(request, notification_id)
+    return _answered(request, own, acknowledge.acknowledge(own.id))
+
+
+@router.post("/{uuid:notification_id}/snooze", response=NotificationWithAttempts, summary="Snooze a notification")
+def snooze_notification(request: ApiRequest, notification_id: UUID, body: Snooze) -> HttpResponse:
+    """Acknowledges it, and sends the same again at that time, also in quiet hours."""
+    own, now = _answerable(request, notification_id), timezone.now()
+    if not now < body.snooze_ends_at <= now + _FURTHEST:
+        raise invalid(FieldError("snooze_ends_at", "Choose a time that is to come, within a year.", "passed"))
+    return _answered(request, own, acknowledge.snooze(own.id, body.snooze_ends_at))
+
+
+@router.post(
+    "/{uuid:notification_id}/stop-announcements", response={204: None}, summary="Stop the announcements of a sender"
+)
+def stop_announcements(request: ApiRequest, notification_id: UUID) -> HttpResponse:
+    """Of which this is one. What was waiting is cancelled; nothing more comes."""
+    leavers.leave(*_announced(request, notification_id))
+    return HttpResponse(status=204)
+
+
+@router.post(
+    "/{uuid:notification_id}/resume-announcements", response={204: None}, summary="Get announcements of a sender again"
+)
+def resume_announcements(request: ApiRequest, notification_id: UUID) -> HttpResponse:
+    """From the next one on."""
+    leavers.come_back(*_announced(request, notification_id))
+    return HttpResponse(status=204)
+
+
+def _announced(request: ApiRequest, notification_id: UUID) -> tuple[int, UUID]:
+    """Who gets it, and what announces."""
+    own = get_object_or_404(Notification.objects.for_user(request.auth.user), id=notification_id)
+    if own.origin != Notification.Origin.ANNOUNCEMENT or own.origin_id is None:
+        raise conflict("This is no announcement.")
+    return own.user_id, own.origin_id
+
+
+def _answerable(request: ApiRequest, notification_id: UUID) -> Notification:
+    own = get_object_or_404(Notification.objects.for_user(request.auth.user), id=notification_id)
+    if not own.is_answerable:
+        raise conflict("Only what a reminder or a rule has sent can be answered.")
+    return own
+
+
+def _answered(request: ApiRequest, own: Notification, is_first: bool) -> HttpResponse:
+    if not is_first:
+        raise conflict("It was answered before. Nothing changed.")
+    return answer(document(_read(request, own.id), attempts=True))
 
 
 def _read(request: ApiRequest, notification_id: UUID) -> Notification:

@@ -19,11 +19,11 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema as Shown
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, secret_answer
-from api.protocol.fields import Body, Instant, Partial, Texts, one_of
+from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, one_of
 from api.protocol.idempotency import HEADER
-from api.protocol.problems import FieldError, conflict, errors, invalid
+from api.protocol.problems import FieldError, conflict, errors, invalid, require_unchanged
 from api.resources.channels.documents import health
-from api.resources.channels.operations import etag, locked, too_many
+from api.resources.channels.operations import TestSent, etag, locked, test_sent, too_many
 from api.resources.notifications import ReasonDocument
 from notifications import providers
 from notifications.channels import changes, verification
@@ -60,7 +60,7 @@ class StatusWebhookBody(Body):
     everybody: bool = Field(False, description="Everybody's changes, not only yours. For operators.")
 
 
-class StatusWebhookPatch(Partial):
+class StatusWebhookPatch(Partial, Replacement):
     """Fields that are not given stay as they are. A new `url` must be verified again."""
 
     url: str = Field("", max_length=2_000)
@@ -87,10 +87,6 @@ class StatusWebhook(BaseModel):
 
 class NewStatusWebhook(StatusWebhook):
     secret: str = Field(description=f"Signs each request. {_ONCE}")
-
-
-class Test(BaseModel):
-    delivery_id: UUID
 
 
 @router.get("", response=paging.Page[StatusWebhook], summary="List status webhooks")
@@ -126,6 +122,7 @@ def read_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
 def change_status_webhook(request: ApiRequest, webhook_id: UUID, body: StatusWebhookPatch) -> HttpResponse:
     """Other types count from now on. A new `url` gets a code, and nothing else until it is verified."""
     read = get_object_or_404(_own(request), id=webhook_id)
+    require_unchanged(body, lambda: document(read))
     provider, stored = providers.get(STATUS), read.readable_destination()
     given = body.model_dump(exclude_unset=True)
     typed = provider.form_initial(stored) | given | ({"types": " ".join(body.types)} if "types" in given else {})
@@ -175,13 +172,13 @@ def send_status_webhook_code(request: ApiRequest, webhook_id: UUID) -> HttpRespo
     return _show(channel, 202)
 
 
-@router.post("/{uuid:webhook_id}/test", response={202: Test}, summary="Send a test to a status webhook")
+@router.post("/{uuid:webhook_id}/test", response={202: TestSent}, summary="Send a test to a status webhook")
 def test_status_webhook(request: ApiRequest, webhook_id: UUID) -> HttpResponse:
     """A document of the type `notification`, signed like a change."""
     with _changing(request, webhook_id) as channel, _refusals():
         if channel.verified_at is None:
             raise conflict("It is not verified yet. Send the code to verify.")
-        return answer({"delivery_id": changes.send_test(channel, timezone.now())}, 202)
+        return test_sent(changes.send_test(channel, timezone.now()))
 
 
 @router.post("/{uuid:webhook_id}/enable", response=StatusWebhook, summary="Enable a status webhook")

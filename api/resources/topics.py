@@ -37,7 +37,7 @@ class TopicBody(Body):
     is_open: bool = Field(False, description="Whether anybody with an account may subscribe.")
 
 
-class TopicPatch(Partial):
+class TopicPatch(Partial, Replacement):
     """Fields that are not given stay as they are."""
 
     name: str
@@ -115,6 +115,7 @@ def read_topic(request: ApiRequest, slug: str) -> HttpResponse:
 def change_topic(request: ApiRequest, slug: str, body: TopicPatch) -> HttpResponse:
     """Fields that are not given stay as they are. Events that are being told already may show the texts of before."""
     with _changing(request, slug) as topic:
+        require_unchanged(body, lambda: document(topic))
         stored = {name: getattr(topic, name) for name in TopicPatch.model_fields}
         form = TopicForm(stored | body.model_dump(exclude_unset=True), request.auth.user, topic)
         require_valid(form)

@@ -23,6 +23,7 @@ from carillon_client.documents import (
     Accepted,
     Account,
     AddedAddress,
+    AudienceOption,
     Batch,
     BulkResult,
     ChangePage,
@@ -31,6 +32,7 @@ from carillon_client.documents import (
     ConnectionKind,
     DeadLetterGroup,
     Delivery,
+    DeliveryWithAttempts,
     Event,
     Explanation,
     Holiday,
@@ -38,11 +40,13 @@ from carillon_client.documents import (
     InboundAddress,
     InboundFields,
     InboundRequest,
+    InboxMessage,
     JobKind,
     NewChannel,
     NewInboundAddress,
     NewSecret,
     NewStatusWebhook,
+    NewToken,
     Notification,
     NotificationWithAttempts,
     Occurrence,
@@ -56,6 +60,8 @@ from carillon_client.documents import (
     RulePreview,
     Schedule,
     ScheduleFields,
+    Settings,
+    SettingsFields,
     Settled,
     Slot,
     SourceConnection,
@@ -63,6 +69,7 @@ from carillon_client.documents import (
     StatusWebhookFields,
     Subscription,
     TestSent,
+    Token,
     Topic,
     TopicEvent,
     TopicFields,
@@ -354,6 +361,23 @@ class Inbound(Resource):
         )
 
 
+class Inbox(Resource):
+    def list(self, *, unread: bool | None = None, search: str | None = None) -> AsyncIterator[InboxMessage]:
+        """By arrival, newest first."""
+        return self._connection.pages("/inbox", unread=unread, search=search)
+
+    async def read(self, message_id: str) -> InboxMessage:
+        """Does not mark it as read."""
+        return cast(InboxMessage, await self._connection.get(f"/inbox/{message_id}"))
+
+    async def mark_read(self, message_id: str) -> InboxMessage:
+        return cast(InboxMessage, await self._connection.post(f"/inbox/{message_id}/read"))
+
+    async def mark_all_read(self) -> int:
+        """Return how many were unread."""
+        return cast(int, (await self._connection.post("/inbox/read"))["count"])
+
+
 class Notifications(Resource):
     async def send(
         self,
@@ -373,11 +397,17 @@ class Notifications(Resource):
         return cast(Accepted, await self._connection.post("/notifications", message, key=key))
 
     def list(
-        self, *, outcome: str | None = None, since: datetime | None = None, schedule_id: str | None = None
+        self,
+        *,
+        outcome: str | None = None,
+        since: datetime | None = None,
+        schedule_id: str | None = None,
+        origin: str | None = None,
+        search: str | None = None,
     ) -> AsyncIterator[Notification]:
-        """Newest first."""
-        from_ = instant(since) if since else None
-        return self._connection.pages("/notifications", outcome=outcome, since=from_, schedule_id=schedule_id)
+        """Newest first. What is sent to status webhooks only with `origin="status"`."""
+        asked = {"outcome": outcome, "since": instant(since) if since else None, "schedule_id": schedule_id}
+        return self._connection.pages("/notifications", **asked, origin=origin, search=search)
 
     async def read(self, notification_id: str) -> NotificationWithAttempts:
         """With each delivery and each attempt."""
@@ -386,6 +416,27 @@ class Notifications(Resource):
     async def cancel(self, notification_id: str) -> Notification:
         """Cancel what has not gone out."""
         return cast(Notification, await self._connection.post(f"/notifications/{notification_id}/cancel"))
+
+    async def acknowledge(self, notification_id: str) -> NotificationWithAttempts:
+        """No other channel is tried. Of a reminder or a rule."""
+        return cast(
+            NotificationWithAttempts, await self._connection.post(f"/notifications/{notification_id}/acknowledge")
+        )
+
+    async def snooze(self, notification_id: str, ends_at: datetime) -> NotificationWithAttempts:
+        """As `acknowledge`, and the same is sent again at that time."""
+        body = {"snooze_ends_at": instant(ends_at)}
+        return cast(
+            NotificationWithAttempts, await self._connection.post(f"/notifications/{notification_id}/snooze", body)
+        )
+
+    async def stop_announcements(self, notification_id: str) -> None:
+        """Of which this is one."""
+        await self._connection.post(f"/notifications/{notification_id}/stop-announcements")
+
+    async def resume_announcements(self, notification_id: str) -> None:
+        """From the next one on."""
+        await self._connection.post(f"/notifications/{notification_id}/resume-announcements")
 
 
 class Batches(Resource):
@@ -397,6 +448,10 @@ class Batches(Resource):
     def list(self, *, origin_id: str | None = None) -> AsyncIterator[Batch]:
         """Those for audiences that you have caused, newest first; with `origin_id`, of this schedule or topic."""
         return self._connection.pages("/batches", origin_id=origin_id)
+
+    def audiences(self) -> AsyncIterator[AudienceOption]:
+        """Whom you may tell. For staff."""
+        return self._connection.pages("/audiences")
 
     async def replay(self, batch_id: str) -> int:
         """Replay what failed of a batch for an audience, oldest first. Returns how many."""
@@ -412,6 +467,10 @@ class DeadLetters(Resource):
     def list(self, *, cause: str | None = None, channel_id: str | None = None) -> AsyncIterator[Delivery]:
         """Newest first."""
         return self._connection.pages("/dead-letters", cause=cause, channel_id=channel_id)
+
+    async def read(self, delivery_id: str) -> DeliveryWithAttempts:
+        """Also once it is no dead letter any more."""
+        return cast(DeliveryWithAttempts, await self._connection.get(f"/dead-letters/{delivery_id}"))
 
     async def causes(self) -> Sequence[DeadLetterGroup]:
         """The number of dead letters of each cause on each channel."""
@@ -602,6 +661,16 @@ class Holidays(Resource):
     async def create(self, *, key: str | None = None, **fields: Unpack[HolidayFields]) -> Holiday:
         return cast(Holiday, await self._connection.post("/holidays", fields, key=key))
 
+    async def read(self, holiday_id: str) -> Holiday:
+        return cast(Holiday, await self._connection.get(f"/holidays/{holiday_id}"))
+
+    async def replace(self, holiday_id: str, **fields: Unpack[HolidayFields]) -> Holiday:
+        return cast(Holiday, await self._connection.change("PUT", f"/holidays/{holiday_id}", fields))
+
+    async def end(self, holiday_id: str) -> Holiday:
+        """Before its last day. Schedules fire again from now on."""
+        return cast(Holiday, await self._connection.post(f"/holidays/{holiday_id}/end"))
+
     async def delete(self, holiday_id: str) -> None:
         """Schedules fire again from now on."""
         await self._connection.change("DELETE", f"/holidays/{holiday_id}")
@@ -642,6 +711,30 @@ class StatusWebhooks(Resource):
 
     async def _act(self, webhook_id: str, verb: str, body: dict[str, str] | None = None) -> StatusWebhook:
         return cast(StatusWebhook, await self._connection.post(f"/status-webhooks/{webhook_id}/{verb}", body))
+
+
+class Tokens(Resource):
+    def list(self) -> AsyncIterator[Token]:
+        """Those that are not revoked, newest first."""
+        return self._connection.pages("/me/tokens")
+
+    async def read(self, token_id: str) -> Token:
+        return cast(Token, await self._connection.get(f"/me/tokens/{token_id}"))
+
+    async def create(
+        self, label: str, scopes: Sequence[str], *, expires_at: datetime | None = None, key: str | None = None
+    ) -> NewToken:
+        """With rights of this token, and until its end at most. The secret is in `token`, and nowhere else."""
+        body = {"label": label, "scopes": list(scopes), "expires_at": instant(expires_at) if expires_at else None}
+        return cast(NewToken, await self._connection.post("/me/tokens", body, key=key))
+
+    async def rotate(self, token_id: str, *, key: str | None = None) -> NewToken:
+        """Replace the secret of one that this token has made. The one before is refused at once."""
+        return cast(NewToken, await self._connection.post(f"/me/tokens/{token_id}/rotate", key=key))
+
+    async def revoke(self, token_id: str) -> None:
+        """For good, with those that it has made."""
+        await self._connection.change("DELETE", f"/me/tokens/{token_id}")
 
 
 class Topics(Resource):
@@ -710,6 +803,8 @@ class AsyncClient:
         self.holidays = Holidays(self.connection)
         self.channels = Channels(self.connection)
         self.notifications = Notifications(self.connection)
+        self.inbox = Inbox(self.connection)
+        self.tokens = Tokens(self.connection)
         self.events = Events(self.connection)
         self.rules = Rules(self.connection)
         self.batches = Batches(self.connection)
@@ -726,6 +821,14 @@ class AsyncClient:
     async def me(self) -> Account:
         """Return the token's account, and what it may do."""
         return cast(Account, await self.connection.get("/me"))
+
+    async def settings(self) -> Settings:
+        """Return your name, language, time zone and quiet hours."""
+        return cast(Settings, await self.connection.get("/me/settings"))
+
+    async def change_settings(self, **fields: Unpack[SettingsFields]) -> Settings:
+        """What is not given stays as it is."""
+        return cast(Settings, await self.connection.change("PATCH", "/me/settings", fields))
 
     async def close(self) -> None:
         await self.connection.close()

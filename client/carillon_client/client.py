@@ -1,18 +1,20 @@
 """The client: one attribute for each resource."""
 
-from typing import Self, cast
+from typing import Self, Unpack, cast
 
 from carillon_client.changes import Changes
 from carillon_client.channels import Channels
 from carillon_client.connection import Connection
 from carillon_client.connections import Connections
-from carillon_client.documents import Account
+from carillon_client.documents import Account, Settings, SettingsFields
 from carillon_client.events import Events, Rules
 from carillon_client.inbound import Inbound
+from carillon_client.inbox import Inbox
 from carillon_client.notifications import Batches, DeadLetters, Notifications
 from carillon_client.queues import Queues
 from carillon_client.schedules import Holidays, JobKinds, Schedules
 from carillon_client.status_webhooks import StatusWebhooks
+from carillon_client.tokens import Tokens
 from carillon_client.topics import Subscriptions, Topics
 
 
@@ -25,6 +27,8 @@ class Client:
         self.holidays = Holidays(self.connection)
         self.channels = Channels(self.connection)
         self.notifications = Notifications(self.connection)
+        self.inbox = Inbox(self.connection)
+        self.tokens = Tokens(self.connection)
         self.events = Events(self.connection)
         self.rules = Rules(self.connection)
         self.batches = Batches(self.connection)
@@ -41,6 +45,14 @@ class Client:
     def me(self) -> Account:
         """Return the token's account, and what it may do."""
         return cast(Account, self.connection.get("/me"))
+
+    def settings(self) -> Settings:
+        """Return your name, language, time zone and quiet hours."""
+        return cast(Settings, self.connection.get("/me/settings"))
+
+    def change_settings(self, **fields: Unpack[SettingsFields]) -> Settings:
+        """What is not given stays as it is."""
+        return cast(Settings, self.connection.change("PATCH", "/me/settings", fields))
 
     def close(self) -> None:
         self.connection.close()

@@ -240,7 +240,21 @@ class Token(TypedDict):
     id: str
     label: str
     prefix: str
-    scopes: list[Literal["read", "schedules", "channels", "connections", "notifications", "queues", "events", "tokens"]]
+    scopes: list[
+        Literal[
+            "read",
+            "schedules",
+            "channels",
+            "connections",
+            "notifications",
+            "queues",
+            "events",
+            "settings",
+            "tokens",
+            "make-tokens",
+        ]
+    ]
+    made_by_id: str | None
     created_at: str
     expires_at: str | None
     last_used_at: str | None
@@ -324,6 +338,7 @@ class Notification(TypedDict):
     data: Any
     outcome: Literal["open", "full", "partial", "failed", "dropped"]
     acknowledged_at: str | None
+    snooze_ends_at: str | None
     created_at: str
     deliveries: list[Delivery]
 
@@ -356,6 +371,7 @@ class NotificationWithAttempts(TypedDict):
     data: Any
     outcome: Literal["open", "full", "partial", "failed", "dropped"]
     acknowledged_at: str | None
+    snooze_ends_at: str | None
     created_at: str
     deliveries: list[DeliveryWithAttempts]
 
@@ -818,6 +834,50 @@ class StatusWebhook(TypedDict):
 
 class NewStatusWebhook(StatusWebhook):
     secret: str
+
+
+class InboxMessage(TypedDict):
+    id: str
+    notification_id: str
+    origin: Literal["schedule", "test", "code", "notice", "api", "event", "topic", "announcement", "status"]
+    title: str
+    body: str
+    urgent: bool
+    category: str
+    answerable: bool
+    arrived_at: str
+    read_at: str | None
+    acknowledged_at: str | None
+    snooze_ends_at: str | None
+
+
+class AudienceOption(Audience):
+    """What `audience` of a schedule may be."""
+
+    label: str
+    name: str
+
+
+class NewToken(Token):
+    token: str
+
+
+class Settings(TypedDict):
+    """`quiet_from` and `quiet_until` are times of day in `time_zone`, both or neither."""
+
+    name: str
+    language: Literal["", "en-gb", "de", "es"]
+    time_zone: str
+    quiet_from: str | None
+    quiet_until: str | None
+
+
+class SettingsFields(TypedDict, total=False):
+    name: str
+    language: Literal["", "en-gb", "de", "es"]
+    time_zone: str
+    quiet_from: str | None
+    quiet_until: str | None
 
 
 class CheckedCondition(Condition):

@@ -7,9 +7,11 @@ from typing import Any, cast
 from carillon_client.connection import Resource
 from carillon_client.documents import (
     Accepted,
+    AudienceOption,
     Batch,
     DeadLetterGroup,
     Delivery,
+    DeliveryWithAttempts,
     Notification,
     NotificationWithAttempts,
     Replayed,
@@ -36,11 +38,17 @@ class Notifications(Resource):
         return cast(Accepted, self._connection.post("/notifications", message, key=key))
 
     def list(
-        self, *, outcome: str | None = None, since: datetime | None = None, schedule_id: str | None = None
+        self,
+        *,
+        outcome: str | None = None,
+        since: datetime | None = None,
+        schedule_id: str | None = None,
+        origin: str | None = None,
+        search: str | None = None,
     ) -> Iterator[Notification]:
-        """Newest first."""
-        from_ = instant(since) if since else None
-        return self._connection.pages("/notifications", outcome=outcome, since=from_, schedule_id=schedule_id)
+        """Newest first. What is sent to status webhooks only with `origin="status"`."""
+        asked = {"outcome": outcome, "since": instant(since) if since else None, "schedule_id": schedule_id}
+        return self._connection.pages("/notifications", **asked, origin=origin, search=search)
 
     def read(self, notification_id: str) -> NotificationWithAttempts:
         """With each delivery and each attempt."""
@@ -49,6 +57,23 @@ class Notifications(Resource):
     def cancel(self, notification_id: str) -> Notification:
         """Cancel what has not gone out."""
         return cast(Notification, self._connection.post(f"/notifications/{notification_id}/cancel"))
+
+    def acknowledge(self, notification_id: str) -> NotificationWithAttempts:
+        """No other channel is tried. Of a reminder or a rule."""
+        return cast(NotificationWithAttempts, self._connection.post(f"/notifications/{notification_id}/acknowledge"))
+
+    def snooze(self, notification_id: str, ends_at: datetime) -> NotificationWithAttempts:
+        """As `acknowledge`, and the same is sent again at that time."""
+        body = {"snooze_ends_at": instant(ends_at)}
+        return cast(NotificationWithAttempts, self._connection.post(f"/notifications/{notification_id}/snooze", body))
+
+    def stop_announcements(self, notification_id: str) -> None:
+        """Of which this is one."""
+        self._connection.post(f"/notifications/{notification_id}/stop-announcements")
+
+    def resume_announcements(self, notification_id: str) -> None:
+        """From the next one on."""
+        self._connection.post(f"/notifications/{notification_id}/resume-announcements")
 
 
 class Batches(Resource):
@@ -60,6 +85,10 @@ class Batches(Resource):
     def list(self, *, origin_id: str | None = None) -> Iterator[Batch]:
         """Those for audiences that you have caused, newest first; with `origin_id`, of this schedule or topic."""
         return self._connection.pages("/batches", origin_id=origin_id)
+
+    def audiences(self) -> Iterator[AudienceOption]:
+        """Whom you may tell. For staff."""
+        return self._connection.pages("/audiences")
 
     def replay(self, batch_id: str) -> int:
         """Replay what failed of a batch for an audience, oldest first. Returns how many."""
@@ -75,6 +104,10 @@ class DeadLetters(Resource):
     def list(self, *, cause: str | None = None, channel_id: str | None = None) -> Iterator[Delivery]:
         """Newest first."""
         return self._connection.pages("/dead-letters", cause=cause, channel_id=channel_id)
+
+    def read(self, delivery_id: str) -> DeliveryWithAttempts:
+        """Also once it is no dead letter any more."""
+        return cast(DeliveryWithAttempts, self._connection.get(f"/dead-letters/{delivery_id}"))
 
     def causes(self) -> Sequence[DeadLetterGroup]:
         """The number of dead letters of each cause on each channel."""

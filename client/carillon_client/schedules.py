@@ -145,6 +145,16 @@ class Holidays(Resource):
     def create(self, *, key: str | None = None, **fields: Unpack[HolidayFields]) -> Holiday:
         return cast(Holiday, self._connection.post("/holidays", fields, key=key))
 
+    def read(self, holiday_id: str) -> Holiday:
+        return cast(Holiday, self._connection.get(f"/holidays/{holiday_id}"))
+
+    def replace(self, holiday_id: str, **fields: Unpack[HolidayFields]) -> Holiday:
+        return cast(Holiday, self._connection.change("PUT", f"/holidays/{holiday_id}", fields))
+
+    def end(self, holiday_id: str) -> Holiday:
+        """Before its last day. Schedules fire again from now on."""
+        return cast(Holiday, self._connection.post(f"/holidays/{holiday_id}/end"))
+
     def delete(self, holiday_id: str) -> None:
         """Schedules fire again from now on."""
         self._connection.change("DELETE", f"/holidays/{holiday_id}")

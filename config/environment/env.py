@@ -141,23 +141,34 @@ def networks(name: str) -> list[str]:
 
 def url(name: str, default: str) -> str:
     """A web address: http or https, with a host."""
-    value, example = text(name, default), "https://carillon.example.org"
+    return _web_address(name, text(name, default))
+
+
+def origin(name: str, default: str) -> str:
+    """A web address of a host alone, without a final slash: pages are served from its root."""
+    return _origin(name, text(name, default), "because pages are served from its root")
+
+
+def origins(name: str) -> list[str]:
+    """Comma-separated web addresses of hosts alone, none by default."""
+    return [_origin(name, one, "as browsers send it in Origin") for one in listing(name, [])]
+
+
+def _web_address(name: str, value: str) -> str:
+    example = "https://carillon.example.org"
     parts = split_url(name, value, example)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise Misconfigured(name, "is not a web address that starts with http:// or https://", example)
     return value
 
 
-def origin(name: str, default: str) -> str:
-    """A web address of a host alone, without a final slash: pages are served from its root."""
-    value = url(name, default).rstrip("/").lower()
-    parts = urlsplit(value)
+def _origin(name: str, value: str, why: str) -> str:
+    address = _web_address(name, value).rstrip("/").lower()
+    parts = urlsplit(address)
     with suppress(UnicodeError):
-        if punycode(parts.hostname or "") and parts.netloc == value.partition("://")[2] and "@" not in value:
-            return value
-    raise Misconfigured(
-        name, "must name a host without a path, because pages are served from its root", "https://carillon.example.org"
-    )
+        if punycode(parts.hostname or "") and parts.netloc == address.partition("://")[2] and "@" not in address:
+            return address
+    raise Misconfigured(name, f"must name a host without a path, {why}", "https://carillon.example.org")
 
 
 def mailbox(name: str) -> str:

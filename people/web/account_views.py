@@ -32,9 +32,9 @@ from common.uuid7 import uuid7
 from people import tokens
 from people.access.requests import PersonRequest, sensitive
 from people.account import deletion, export
+from people.account.token_form import TokenForm
 from people.models import ApiToken, SecurityEvent, User
 from people.sign_in import second_factor, security_log, sessions
-from people.web.forms import TokenForm
 
 _DOWNLOADS_AN_HOUR = 5
 _COUNTED = 10_000
@@ -206,7 +206,7 @@ def create_token(request: PersonRequest) -> HttpResponse:
     if settings.SECOND_FACTOR_FOR_STAFF and request.user.is_staff and not second_factor.is_set_up(request.user):
         messages.info(request, _("Staff need a second factor. Set one up to make a token."))
         return redirect("mfa_index")
-    preset = list(tokens.SCOPES) if request.GET.get("preset") == "all" else ["read"]
+    preset = [one for one in tokens.SCOPES if one != tokens.MAKE] if request.GET.get("preset") == "all" else ["read"]
     posted = request.POST if request.method == "POST" else None
     form = TokenForm(posted, initial={"scopes": preset, "made_as": uuid7()})
     if form.is_valid():

@@ -77,6 +77,16 @@ def span(row: Holiday, zone: ZoneInfo) -> Span:
     return Span(begins, ends, frozenset(map(key, row.tags)), row.urgent_rings, row.first, row.last)
 
 
+def end(holiday: Holiday, zone: ZoneInfo, now: datetime) -> bool:
+    """Have reminders fire again from `now` on; what was skipped stays skipped. False if it is not on now."""
+    over = span(holiday, zone)
+    if not over.begins <= now < over.ends:
+        return False
+    holiday.ended_at = now
+    holiday.save(update_fields=["ended_at"])
+    return True
+
+
 def silences(schedule_id: UUID, instant: datetime) -> bool:
     schedule = Schedule.objects.select_related("user").filter(id=schedule_id).first()
     return schedule is not None and Holidays.of(schedule.user, instant).of_slot(schedule, instant) is not None

@@ -69,12 +69,7 @@ def edit(request: PersonRequest, holiday: Holiday) -> HttpResponse | None:
 @person_action
 @_of_own
 def end(request: PersonRequest, holiday: Holiday) -> None:
-    """Reminders ring again from now on; what was skipped stays skipped."""
-    now = fire.read_clock().now
-    span = holidays.span(holiday, request.user.zone)
-    if span.begins <= now < span.ends:
-        holiday.ended_at = now
-        holiday.save(update_fields=["ended_at"])
+    if holidays.end(holiday, request.user.zone, fire.read_clock().now):
         messages.success(request, _("The holiday has ended. Your reminders ring again."))
     else:
         messages.info(request, _("This holiday is not on now."))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 from django.contrib.contenttypes.models import ContentType
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RoutePattern
+from django.utils import timezone
 
 from api.protocol.fields import written
 from api.v1 import api
@@ -162,6 +164,10 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "check_job": {"job": {"kind": "sample"}},
         "change_schedules": {"ids": [str(schedule.id)], "action": "pause"},
         "create_holiday": {"first": "2999-08-03", "last": "2999-08-17"},
+        "replace_holiday": {"first": "2999-08-03", "last": "2999-08-17"},
+        "snooze_notification": {"snooze_ends_at": written(timezone.now() + timedelta(hours=1))},
+        "create_token": {"label": "Backup", "scopes": ["read"]},
+        "change_settings": {"name": "Ada"},
         "snooze_schedule": {"snooze_ends_at": "2999-01-01T09:00:00Z"},
         "skip_slot": slot,
         "unskip_slot": slot,

@@ -9,7 +9,7 @@ from django.forms.utils import pretty_name
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import fields_of
-from api.protocol.fields import Body, FewNames, Instant, Partial, limited, one_of, written
+from api.protocol.fields import Body, FewNames, Instant, Partial, Replacement, limited, one_of, written
 from api.protocol.problems import FieldError, errors, invalid, require_valid
 from api.resources.notifications import ReasonDocument, reason
 from notifications import providers
@@ -128,7 +128,7 @@ class NewChannel(Body):
     )
 
 
-class ChannelPatch(Partial):
+class ChannelPatch(Partial, Replacement):
     """Fields that are not given stay as they are. Another address must be verified again."""
 
     model_config = limited(LabelForm)
@@ -170,6 +170,7 @@ def settings_of(body: ChannelPatch, channel: Channel) -> ChannelForm:
     stored = {name: getattr(channel, name) for name in ChannelForm.base_fields}
     given = body.model_dump(exclude_unset=True, include={*stored})
     form = ChannelForm(stored | given, channel, provider)
+    given = {name: value for name, value in given.items() if value != stored[name]}
     if unknown := sorted(given.keys() - form.fields.keys()):
         raise invalid(*(FieldError(name, f"A channel of the kind “{provider.kind}” has none.") for name in unknown))
     return form
@@ -178,7 +179,7 @@ def settings_of(body: ChannelPatch, channel: Channel) -> ChannelForm:
 def changed(body: ChannelPatch, channel: Channel, user: User) -> tuple[Destination | None, Mapping[str, Any]]:
     """The new destination (None: it stays), and the cleaned settings. Raises a 422 problem."""
     settings = settings_of(body, channel)
-    if "fields" not in body.model_fields_set:
+    if not body.fields:
         require_valid(settings)
         return None, settings.cleaned_data
     provider, stored = provider_of(channel.provider), channel.readable_destination()

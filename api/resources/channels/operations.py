@@ -17,7 +17,7 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, secret_answer
 from api.protocol.fields import Body, Instant, Search, limited, written
 from api.protocol.idempotency import HEADER
-from api.protocol.problems import FieldError, Problem, conflict, invalid, require_valid
+from api.protocol.problems import FieldError, Problem, conflict, invalid, require_unchanged, require_valid
 from api.resources.channels import documents
 from api.resources.channels.documents import (
     ChannelDocument,
@@ -114,6 +114,7 @@ def read_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
 def change_channel(request: ApiRequest, channel_id: UUID, body: ChannelPatch) -> HttpResponse:
     """Fields that are not given stay as they are. Another address gets a code; its reminders and its history stay."""
     before = own(request, channel_id)
+    require_unchanged(body, lambda: document(before))
     # Visits the address, which takes time, so outside of the lock.
     after, settings = documents.changed(body, before, request.auth.user)
     stored = before.readable_destination()
@@ -210,9 +211,14 @@ def test_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
     if channel.verified_at is None:
         raise conflict("This channel is not verified. Enter its code with verify first.")
     try:
-        delivery = Delivery.objects.get(id=changes.send_test(channel, timezone.now()))
+        return test_sent(changes.send_test(channel, timezone.now()))
     except verification.TooMany as refusal:
         raise too_many(refusal) from None
+
+
+def test_sent(delivery_id: UUID) -> HttpResponse:
+    """`Location` is where its result stands."""
+    delivery = Delivery.objects.get(id=delivery_id)
     sent = fields_of(TestSent, delivery, delivery_id=delivery.id)
     return answer(sent, 202, Location=reverse("api:read_notification", args=[delivery.notification_id]))
 

@@ -4,6 +4,8 @@ from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.utils import timezone
 from ninja import Query, Router
 from pydantic import BaseModel, Field
@@ -11,11 +13,12 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Texts, limited
+from api.protocol.fields import Body, Instant, Replacement, Texts, limited
 from api.protocol.idempotency import transaction_of
-from api.protocol.problems import require_valid
+from api.protocol.problems import conflict, require_unchanged, require_valid
 from people.models import User
-from people.user_lock import lock_in_transaction
+from people.user_lock import lock_in_transaction, lock_user
+from schedules.firing import fire, holidays
 from schedules.inputs.holiday_form import HolidayForm
 from schedules.models import Holiday
 
@@ -30,6 +33,10 @@ class HolidayBody(Body):
     tags: Texts = Field([], description="Only schedules with one of these tags; empty: all.")
     urgent_rings: bool = Field(True, description="Urgent schedules still fire.")
     note: str = Field("", description="For you.")
+
+
+class HolidayReplacement(HolidayBody, Replacement):
+    """All of it."""
 
 
 class HolidayDocument(BaseModel):
@@ -55,15 +62,43 @@ def create_holiday(request: ApiRequest, body: HolidayBody) -> HttpResponse:
     user = request.auth.user
     with transaction_of(request):
         lock_in_transaction(user)
-        return answer(document(make(user, body)), 201)
+        made = make(user, body)
+    return answer(document(made), 201, Location=reverse("api:read_holiday", args=[made.id]))
 
 
-def make(user: User, body: HolidayBody) -> Holiday:
-    """The caller's transaction holds the person's lock. Raises a 422 problem."""
-    form = HolidayForm(body.model_dump(), user=user, today=timezone.localdate(timezone=user.zone))
+def make(user: User, body: HolidayBody, holiday: Holiday | None = None) -> Holiday:
+    """Of `holiday`, else a new one. The caller's transaction holds the person's lock. Raises a 422 problem."""
+    today = timezone.localdate(timezone=user.zone)
+    form = HolidayForm(body.model_dump(), user=user, today=today, holiday=holiday)
     require_valid(form)
     saved: Holiday = form.save()
     return saved
+
+
+@router.get("/{uuid:holiday_id}", response=HolidayDocument, summary="Read a holiday")
+def read_holiday(request: ApiRequest, holiday_id: UUID) -> HttpResponse:
+    """Also one that is over."""
+    return answer(document(_own(request, holiday_id)))
+
+
+@router.put("/{uuid:holiday_id}", response=HolidayDocument, summary="Replace a holiday")
+def replace_holiday(request: ApiRequest, holiday_id: UUID, body: HolidayReplacement) -> HttpResponse:
+    """One that was ended early is on again."""
+    with lock_user(request.auth.user):
+        holiday = _own(request, holiday_id)
+        require_unchanged(body, lambda: document(holiday))
+        return answer(document(make(request.auth.user, body, holiday)))
+
+
+@router.post("/{uuid:holiday_id}/end", response=HolidayDocument, summary="End a holiday")
+def end_holiday(request: ApiRequest, holiday_id: UUID) -> HttpResponse:
+    """Before its last day. Schedules fire again from now on; what was skipped stays skipped."""
+    user = request.auth.user
+    with lock_user(user):
+        holiday = _own(request, holiday_id)
+        if not holidays.end(holiday, user.zone, fire.read_clock().now):
+            raise conflict("This holiday is not on now.")
+        return answer(document(holiday))
 
 
 @router.delete("/{uuid:holiday_id}", response={204: None}, summary="Delete a holiday")
@@ -73,6 +108,10 @@ def delete_holiday(request: ApiRequest, holiday_id: UUID) -> HttpResponse:
     if not deleted:
         raise Http404
     return HttpResponse(status=204)
+
+
+def _own(request: ApiRequest, holiday_id: UUID) -> Holiday:
+    return get_object_or_404(Holiday, user=request.auth.user, id=holiday_id)
 
 
 def document(holiday: Holiday) -> dict[str, Any]:

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
-from typing import Any
 
 from django.db.models import Q
 from django.utils import timezone
-from pydantic import BaseModel
 
-from api.protocol.answers import fields_of, to_json
+from api.protocol.answers import to_json
 from api.protocol.fields import written
+from api.resources.me import settings_of
 from api.resources.transfer.sections import SECTIONS
 from people.models import User
 
@@ -19,18 +18,6 @@ VERSION = 1
 
 _LINES = 250
 """So many make a piece: some 10 ms of work."""
-
-
-class Settings(BaseModel):
-    name: str
-    language: str
-    time_zone: str
-    quiet_from: str | None
-    quiet_until: str | None
-
-
-def settings_of(user: User) -> dict[str, Any]:
-    return fields_of(Settings, user)
 
 
 def pieces(user: User, now: datetime) -> Iterator[str]:

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from api.protocol.problems import FieldError, Problem, errors, invalid
+from api.resources import me
 from api.resources.schedules.holidays import HolidayBody
 from api.resources.transfer import export
 from api.resources.transfer.sections import SECTIONS, Entry, Taker, read
@@ -21,7 +22,6 @@ from common.parsing.budget import Budget, OverBudget
 from common.texts.numbers import grouped
 from jobs.changes import connections as connection_changes
 from notifications.channels import changes, verification
-from people.account.settings_form import SettingsForm
 from people.models import User
 from people.user_lock import Busy, dry_run, is_dry_run, lock_in_transaction
 from schedules.firing import fire
@@ -152,11 +152,11 @@ class _Loading:
                 self.waits -= 1
 
     def _settings(self, entry: Entry) -> bool:
-        stored = export.settings_of(self.user)
-        wanted = read(export.Settings, stored | entry).model_dump()
+        stored = me.settings_of(self.user)
+        wanted = read(me.Settings, stored | entry).model_dump()
         if wanted == stored:
             return False
-        form = SettingsForm(wanted, instance=self.user)
+        form = me.settings_form(self.user, wanted)
         if not form.is_valid():
             self.user.refresh_from_db()
             raise invalid(*errors(form))

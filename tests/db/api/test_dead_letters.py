@@ -49,6 +49,17 @@ def test_they_are_listed_by_cause_and_by_channel(api: Api, ada: User, hook: Chan
     assert groups[0]["reason"]["text"] == "No."
 
 
+def test_one_is_read_with_its_attempts_also_once_it_is_replayed(api: Api, hook: Channel) -> None:
+    letter = dead(hook)
+    path = f"/dead-letters/{letter.id}"
+    shown = api.get(path).json()
+    assert (shown["id"], shown["state"], shown["cause"]) == (str(letter.id), "dead", letter.cause)
+    assert shown["attempts"] == []
+    api.post(f"{path}/replay")
+    assert api.get(path).json()["state"] == "pending"
+    assert Api(make_user()).get(path).status_code == 404
+
+
 def test_a_stranger_finds_and_replays_none_of_them(api: Api, hook: Channel) -> None:
     letter, stranger = dead(hook), Api(make_user())
     assert ids(stranger.get("/dead-letters")) == stranger.get("/dead-letters/causes").json()["items"] == []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 
 from people.models import User
 from schedules.models import Holiday, Schedule
@@ -30,6 +32,31 @@ def test_a_holiday_is_planned_listed_and_deleted(api: Api, ada: User) -> None:
     assert api.get("/holidays").json()["items"] == [document]
     assert api("DELETE", f"/holidays/{document['id']}").status_code == 204
     assert api("DELETE", f"/holidays/{document['id']}").status_code == 404
+
+
+def test_a_holiday_is_read_replaced_and_sent_back_as_it_is(api: Api, ada: User) -> None:
+    made = api.post("/holidays", DAYS | {"note": "Italy"})
+    path = made["Location"].removeprefix("/api/v1")
+    document = api.get(path).json()
+    assert document == made.json() == api("PUT", path, document).json()
+    replaced = api("PUT", path, {"first": "2998-08-04", "last": "2998-08-05"}).json()
+    assert (replaced["first"], replaced["note"], replaced["id"]) == ("2998-08-04", "", document["id"])
+    assert wrong_fields(api("PUT", path, DAYS | {"ended_at": "2998-08-04T00:00:00Z"})) == ["ended_at"]
+    assert wrong_fields(api("PUT", path, {"first": "2998-08-04", "last": "2998-08-03"})) == ["last"]
+    stranger = Api(make_user())
+    assert [stranger.get(path).status_code, stranger("PUT", path, DAYS).status_code] == [404, 404]
+    assert Holiday.objects.get().note == ""
+
+
+def test_a_holiday_is_ended_early_once(api: Api, ada: User) -> None:
+    today = timezone.localdate(timezone=ada.zone)
+    days = {"first": str(today), "last": str(today + timedelta(days=3))}
+    path = f"/holidays/{api.post('/holidays', days).json()['id']}"
+    ended = api.post(f"{path}/end").json()
+    assert ended["ended_at"] is not None
+    assert api.post(f"{path}/end").status_code == 409
+    assert api("PUT", path, ended).json()["ended_at"] is None
+    assert Api(make_user()).post(f"{path}/end").status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from api.protocol.fields import written
+from common.web import paging
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
@@ -192,6 +193,53 @@ def test_the_list_is_filtered_by_state_channel_end_and_tests(api: Api, ada: User
         assert found == {str(key) for key in expected}, query
     for wrong in ("state=fired", "channel_id=inbox", "until=tomorrow", "tests=maybe", "state=dead&cursor=x"):
         assert api.get(f"/notifications?{wrong}").status_code == 422
+
+
+def test_the_list_is_filtered_by_origin_and_by_words(api: Api, inbox: Channel) -> None:
+    def found(query: str) -> set[str]:
+        return {one["id"] for one in api.get(f"/notifications?{query}").json()["items"]}
+
+    rent = str(make_delivery(inbox, subject="Pay the rent").notification_id)
+    failed = str(make_delivery(make_channel(inbox.user, "webhook"), state="dead", origin="notice").notification_id)
+    test = str(make_delivery(inbox, origin="test").notification_id)
+    assert found("origin=schedule") == found("search=RENT") == {rent}
+    assert found("origin=notice") == found("origin=notice&state=dead") == {failed}
+    assert found("origin=schedule&state=dead") == found("search=rent&origin=notice") == set()
+    assert found("tests=true") == {test}
+    assert wrong_fields(api.get("/notifications?origin=mail")) == ["query.origin"]
+
+
+def test_a_page_of_a_filter_without_an_index_leads_on(
+    api: Api, inbox: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paging, "WINDOW", 3)
+    old = str(make_delivery(inbox, origin="notice").notification_id)
+    for _ in range(4):
+        make_delivery(inbox)
+    first = api.get("/notifications?origin=notice").json()
+    second = api.get(f"/notifications?origin=notice&cursor={first['next']}").json()
+    assert (first["items"], [one["id"] for one in second["items"]]) == ([], [old])
+
+
+def test_status_webhooks_do_not_fill_the_list_unless_it_is_asked_for(api: Api, ada: User, inbox: Channel) -> None:
+    hook = make_channel(ada, "status", {"secret": "whsec_" + "c2VjcmV0" * 4, "path": "/"}, address={"types": ["*"]})
+    told = str(make_delivery(hook, origin="status", state="dead").notification_id)
+    arrived = str(make_delivery(inbox, state="delivered").notification_id)
+    for query, expected in (
+        ("", [arrived]),
+        ("state=dead", []),
+        ("tests=false", [arrived]),
+        ("outcome=failed", []),
+        ("origin=status", [told]),
+        (f"channel_id={hook.id}", [told]),
+    ):
+        found = [one["id"] for one in api.get(f"/notifications?{query}").json()["items"]]
+        assert found == expected, query
+
+
+def test_an_empty_cursor_is_none_beside_a_state(api: Api, inbox: Channel) -> None:
+    make_delivery(inbox, state="delivered")
+    assert len(api.get("/notifications?state=delivered&cursor=").json()["items"]) == 1
 
 
 @pytest.mark.parametrize("asked", ["", "&state=delivered"])

@@ -60,9 +60,12 @@ def test_it_is_added_verified_tried_and_removed(api: Api, body: dict[str, Any], 
     right = api.post(f"{path}/verify", {"code": code[0]})
     assert (right.status_code, right.json()["state"]) == (200, "enabled")
     assert api.post(f"{path}/verify", {"code": code[0]}).status_code == api.post(f"{path}/code").status_code == 409
-    assert api.post(f"{path}/test").status_code == 202
+    tested = api.post(f"{path}/test")
     send_all()
     assert receiver.requests[-1].headers["X-Room"] == "7"
+    result = api.get(tested["Location"].removeprefix("/api/v1")).json()
+    assert (tested.status_code, result["origin"], result["outcome"]) == (202, "test", "full")
+    assert (result["id"], result["deliveries"][0]["id"]) == tuple(tested.json().values())
     shown = api.get(path).json()
     TypeAdapter(StatusWebhook).validate_python(shown, strict=False)
     assert "secret" not in shown and api.get("/status-webhooks").json()["items"] == [shown]

@@ -40,6 +40,9 @@ _VALID = {
     "throttle_seconds": 3_600,
     "digest_seconds": None,
     "digest_at": "09:00",
+    "quiet_from": "22:00",
+    "quiet_until": "07:00",
+    "scopes": ["read"],
 }
 
 

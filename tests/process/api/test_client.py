@@ -121,6 +121,35 @@ def test_messages_and_dead_letters(client: Client, ada: User) -> None:
     assert client.dead_letters.replay_all(cause=cause)["replayed"] + len(list(client.dead_letters.list())) == 1
 
 
+def test_the_inbox_is_read_and_answered(client: Client, ada: User) -> None:
+    message = make_delivery(make_channel(ada), state="delivered")
+    sent = str(message.notification_id)
+    assert [one["id"] for one in client.inbox.list(unread=True)] == [str(message.id)]
+    assert client.inbox.read(str(message.id))["read_at"] is None
+    assert client.inbox.mark_read(str(message.id))["read_at"] is not None
+    assert client.inbox.mark_all_read() == 0
+    assert [one["id"] for one in client.notifications.list(origin="schedule", search="plants")] == [sent]
+    assert client.notifications.snooze(sent, timezone.now() + timedelta(hours=1))["snooze_ends_at"] is not None
+    with pytest.raises(Problem, match="answered before"):
+        client.notifications.acknowledge(sent)
+    with pytest.raises(Problem, match="no announcement"):
+        client.notifications.stop_announcements(sent)
+    assert client.dead_letters.read(str(message.id))["state"] == "delivered"
+
+
+def test_tokens_and_settings(client: Client, ada: User, web: Web) -> None:
+    made = client.tokens.create("Backup", ["read"], expires_at=timezone.now() + timedelta(days=1))
+    assert client.tokens.read(made["id"])["scopes"] == ["read"]
+    rotated = client.tokens.rotate(made["id"])
+    with Client(f"http://127.0.0.1:{web.port}", rotated["token"], tries=3) as other:
+        assert other.me()["token"]["made_by_id"] == client.me()["token"]["id"]
+    client.tokens.revoke(made["id"])
+    assert [one["id"] for one in client.tokens.list()] == [client.me()["token"]["id"]]
+    assert client.change_settings(quiet_from="22:00", quiet_until="07:00")["quiet_from"] == "22:00"
+    assert client.settings()["quiet_until"] == "07:00"
+    assert list(client.batches.audiences()) == []
+
+
 def test_events_and_rules(client: Client, ada: User) -> None:
     fields: Any = {
         "name": "Orders",

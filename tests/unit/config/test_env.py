@@ -50,6 +50,10 @@ def test_a_list_is_separated_by_commas_and_forgives_blanks(monkeypatch: pytest.M
             for rest in ("example.org/carillon", "example.org/?x=1", "example.org/#x", "me@example.org", "a..example")
         ],
         *[
+            (lambda: env.origins("API_ORIGINS"), "API_ORIGINS", value)
+            for value in ("*", "app.example.org", "https://example.org,https://app.example.org/path")
+        ],
+        *[
             (lambda: env.mailbox("MAIL_RETURN_PATH"), "MAIL_RETURN_PATH", value)
             for value in ("bounces", "@example.org", "Bounces <b@example.org>", "b@example.org, c@example.org")
         ],
@@ -262,3 +266,9 @@ def test_a_host_is_this_machine_or_another(host: str, local: bool) -> None:
 def test_the_public_address_is_read_in_one_form(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BASE_URL", value)
     assert env.origin("BASE_URL", "") == "https://example.org"
+
+
+def test_sites_are_read_as_browsers_name_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert env.origins("API_ORIGINS") == []
+    monkeypatch.setenv("API_ORIGINS", "https://App.example.org/, http://localhost:3000")
+    assert env.origins("API_ORIGINS") == ["https://app.example.org", "http://localhost:3000"]

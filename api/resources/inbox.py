@@ -1,0 +1,96 @@
+"""The inbox: messages that were delivered to the account's own page. `POST /notifications/{id}/…` answers them."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from api.protocol import paging
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import Instant, Search
+from api.resources.notifications import Origin
+from notifications.models import Channel, Delivery
+from notifications.models.delivery import DeliveryQuerySet
+
+router = Router(tags=["inbox"], auth=Bearer("notifications"))
+
+
+class InboxMessage(BaseModel):
+    id: UUID = Field(description="The id of the delivery.")
+    notification_id: UUID = Field(description="The message, with what other channels did with it.")
+    origin: Origin = Field(description="What sent it, as in `GET /notifications`.")
+    title: str = Field(description="The subject.")
+    body: str = Field(description="The text; may be empty.")
+    urgent: bool = Field(description="Whether it did not wait for the end of quiet hours.")
+    category: str = Field(description="That of its schedule or sender; may be empty.")
+    answerable: bool = Field(description="Whether `acknowledge` and `snooze` of the notification take it.")
+    arrived_at: Instant = Field(description="When it was delivered.")
+    read_at: Instant | None = Field(description="When it was marked as read; null: unread.")
+    acknowledged_at: Instant | None = Field(description="When it was acknowledged or snoozed.")
+    snooze_ends_at: Instant | None = Field(description="When it comes again.")
+
+
+class MarkedRead(BaseModel):
+    count: int = Field(description="How many were unread.")
+
+
+@router.get("", response=paging.Page[InboxMessage], summary="List the messages of the inbox")
+def list_inbox(
+    request: ApiRequest,
+    unread: bool | None = None,
+    search: Search | None = None,
+    *,
+    page: Query[paging.PageParameters],
+) -> HttpResponse:
+    """By arrival, newest first. With `search`, in the title, a page may be short and have a `next`."""
+    inboxes = list(Channel.objects.filter(user=request.auth.user, provider="inbox").values_list("id", flat=True))
+    # Of one channel: so that an index has them in the order of the page.
+    chosen = {"channel": inboxes[0]} if len(inboxes) == 1 else {"channel__in": inboxes}
+    among = _own(request).filter(**chosen)
+    if unread is not None:
+        among = among.filter(read_at__isnull=unread)
+    rows = among.filter(notification__subject__icontains=search) if search else among
+    return paging.answer_search(rows, request, page, document, by="settled_at", among=among if search else None)
+
+
+@router.post("/read", response=MarkedRead, summary="Mark all messages as read")
+def read_all_messages(request: ApiRequest) -> HttpResponse:
+    """All that are in the inbox now."""
+    return answer({"count": Delivery.objects.inbox(request.auth.user).mark_read(timezone.now())})
+
+
+@router.get("/{uuid:delivery_id}", response=InboxMessage, summary="Read a message of the inbox")
+def read_message(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
+    """Does not mark it as read."""
+    return answer(document(get_object_or_404(_own(request), id=delivery_id)))
+
+
+@router.post("/{uuid:delivery_id}/read", response=InboxMessage, summary="Mark a message as read")
+def mark_message_read(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
+    """Does nothing if it is read already."""
+    Delivery.objects.inbox(request.auth.user).filter(id=delivery_id).mark_read(timezone.now())
+    return read_message(request, delivery_id)
+
+
+def document(message: Delivery) -> dict[str, Any]:
+    notification = message.notification
+    return fields_of(
+        InboxMessage,
+        notification,
+        id=message.id,
+        notification_id=notification.id,
+        title=notification.subject,
+        answerable=notification.is_answerable and notification.acknowledged_at is None,
+        arrived_at=message.settled_at,
+        read_at=message.read_at,
+        snooze_ends_at=notification.snoozed_until,
+    )
+
+
+def _own(request: ApiRequest) -> DeliveryQuerySet:
+    return Delivery.objects.inbox(request.auth.user).select_related("notification")
