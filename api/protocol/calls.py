@@ -2,11 +2,15 @@
 
 import logging
 from collections.abc import Callable, Container, Mapping
-from functools import wraps
+from contextlib import suppress
+from functools import partial, wraps
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.urls import Resolver404, ResolverMatch, resolve
+from django.utils import timezone
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
@@ -14,14 +18,44 @@ from api.protocol import access, idempotency, words
 from api.protocol.fields import CHOICES
 from api.protocol.problems import FieldError, Problem, damaged_row, invalid, not_found
 from common.database.postgres import is_locked, is_outage
-from common.redis import request_limiter, request_slots
+from common.redis import request_slots
+from common.redis.request_limiter import Verdict
 from common.redis.request_slots import CHANGE, READ
+from common.texts import languages
 from people import damage
 from people.user_lock import Busy
 
 log = logging.getLogger(__name__)
 
 Run = Callable[..., HttpResponse]
+
+
+class Calls:
+    """Answer calls of the API without what only pages need: sessions, forged forms, messages, the reader's language.
+
+    The API speaks English, which programs were written for.
+    """
+
+    def __init__(self, get_response: Run) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        match = _call(request.path_info)
+        if match is None:
+            return self.get_response(request)
+        request.resolver_match = match
+        with timezone.override(None), languages.override(settings.LANGUAGE_CODE):
+            response: HttpResponse = match.func(request, *match.args, **match.kwargs)
+        response["Content-Language"] = settings.LANGUAGE_CODE
+        return response
+
+
+def _call(path: str) -> ResolverMatch | None:
+    """The operation of the API at this path, if there is one."""
+    with suppress(Resolver404):
+        match = resolve(path) if path.startswith("/api/") else None
+        return match if match and "api" in match.namespaces else None
+    return None
 
 
 def handle(
@@ -33,31 +67,15 @@ def handle(
 
     @wraps(run)
     def handled(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        headers: dict[str, str] = {}
-        response: HttpResponse | None = None
         try:
-            request.auth = token = access.authenticate(request)  # type: ignore[attr-defined]
-            # A call that waits comes here again (config.asgi), and counts once.
-            verdict = getattr(request, "verdict", None) or request_limiter.check(f"token:{token.id}")
-            request.verdict = verdict  # type: ignore[attr-defined]
-            headers = verdict.headers
-            if not verdict.allowed:
-                raise too_many(verdict, "This token")
-            if unknown := [name for name in request.GET if name not in parameters(request)]:
-                raise invalid(*(FieldError(f"query.{name}", "There is no such parameter.") for name in unknown))
-            kind, refusal = (READ, too_many_at_once) if request.method in request_slots.SAFE else (CHANGE, busy)
-            response = request_slots.enter(request, kind, token.user_id, lambda: refusal().response())
-            if response is not None:
-                pass
-            elif (key := _key(request)) is not None:
-                response = idempotency.once(token, key, request, lambda: run(request, *args, **kwargs))
-            else:
-                response = run(request, *args, **kwargs)
+            refused = _admit(request, parameters(request))
+            response = refused or _once(request, partial(run, request, *args, **kwargs))
         except Exception as error:
             response = problem_of(request, error).response()
         finally:
             request_slots.leave(request)
-        for name, value in headers.items():
+        verdict: Verdict | None = getattr(request, "verdict", None)
+        for name, value in (verdict.headers if verdict else {}).items():
             response[name] = value
         for name, value in deprecation(request).items():
             response[name] = f"{response[name]}, {value}" if name in response else value
@@ -66,14 +84,29 @@ def handle(
     return handled
 
 
-def _key(request: HttpRequest) -> str | None:
+def _admit(request: HttpRequest, parameters: Container[str]) -> HttpResponse | None:
+    """Check the token and count the call. Returns the response to one that waits, or has waited in vain."""
+    request.auth = token = access.authenticate(request)  # type: ignore[attr-defined]
+    kind, refusal = (READ, too_many_at_once) if request.method in request_slots.SAFE else (CHANGE, busy)
+    # A call that waits comes here again (config.asgi), and counts once.
+    refused = request_slots.enter(request, kind, token.user_id, lambda: refusal().response(), f"token:{token.id}")
+    verdict: Verdict = request.verdict  # type: ignore[attr-defined]
+    if not verdict.allowed:
+        raise too_many(verdict, "This token")
+    if unknown := [name for name in request.GET if name not in parameters]:
+        raise invalid(*(FieldError(f"query.{name}", "There is no such parameter.") for name in unknown))
+    return refused
+
+
+def _once(request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
     match = request.resolver_match
-    if request.method != "POST" or (match and str(match.url_name) in idempotency.WITHOUT_KEY):
-        return None
-    return request.headers.get(idempotency.HEADER)
+    key = request.headers.get(idempotency.HEADER) if request.method == "POST" else None
+    if key is None or (match and str(match.url_name) in idempotency.WITHOUT_KEY):
+        return run()
+    return idempotency.once(request.auth, key, request, run)  # type: ignore[attr-defined]
 
 
-def too_many(verdict: request_limiter.Verdict, who: str) -> Problem:
+def too_many(verdict: Verdict, who: str) -> Problem:
     return Problem(
         429,
         "too-many-requests",

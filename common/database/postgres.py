@@ -91,7 +91,7 @@ def delete_in_chunks(rows: QuerySet[Any]) -> int:
 # touches five tables, takes longer than carrying it out. Here the values travel beside the text (psycopg's server-side
 # binding), and psycopg has the server keep the plan.
 # psycopg also counts the statements that it does not prepare, by their whole text; those of a clock's tick are long.
-_REMEMBERED = 16
+_REMEMBERED = 32
 
 
 def execute(statement: str, values: Mapping[str, Any], on: BaseDatabaseWrapper | None = None) -> Any:

@@ -3,39 +3,68 @@
 `rate_limiter` is for what goes out: there a request over the limit gets a reserved time.
 """
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
 
 from allauth.core.internal import httpkit, ratelimit
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from common.database.group_commit import Alone, Combiner
 from common.redis import client
 
 WINDOW = 60.0  # seconds
 
-# A list of the instants of the requests that were allowed in the window, newest first. Redis' clock decides.
+# KEYS: one for each step. ARGV: the steps as JSON, each a verb and its arguments. Redis' clock decides.
+# `count` keeps a list of the instants of the requests that were allowed in the window, newest first; `take` and `leave`
+# a sorted set of the requests in work (`request_slots`), by the time until which each counts.
 _SCRIPT = """
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) + tonumber(clock[2]) / 1000000
-local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
-local oldest = redis.call('LINDEX', KEYS[1], -1)
-while oldest and tonumber(oldest) + window <= now do
-    redis.call('RPOP', KEYS[1])
-    oldest = redis.call('LINDEX', KEYS[1], -1)
+local steps = {}
+
+function steps.count(key, limit, window)
+    local oldest = redis.call('LINDEX', key, -1)
+    while oldest and tonumber(oldest) + window <= now do
+        redis.call('RPOP', key)
+        oldest = redis.call('LINDEX', key, -1)
+    end
+    local used = redis.call('LLEN', key)
+    if used >= limit then
+        -- Not the last of the list: the limit may have been lowered.
+        local first = redis.call('LINDEX', key, limit - 1)
+        return {0, 0, string.format('%.3f', tonumber(first) + window - now)}
+    end
+    redis.call('LPUSH', key, string.format('%.6f', now))
+    redis.call('PEXPIRE', key, math.ceil(window * 1000))
+    return {1, limit - used - 1, string.format('%.3f', tonumber(oldest or now) + window - now)}
 end
-local used = redis.call('LLEN', KEYS[1])
-if used >= limit then
-    -- Not the last of the list: the limit may have been lowered.
-    local first = redis.call('LINDEX', KEYS[1], limit - 1)
-    return {0, 0, string.format('%.3f', tonumber(first) + window - now)}
+
+function steps.take(key, most, lease, name)
+    redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+    if redis.call('ZCARD', key) >= most then
+        return 0
+    end
+    redis.call('ZADD', key, now + lease, name)
+    redis.call('PEXPIRE', key, math.ceil(lease * 1000))
+    return 1
 end
-redis.call('LPUSH', KEYS[1], string.format('%.6f', now))
-redis.call('PEXPIRE', KEYS[1], math.ceil(window * 1000))
-return {1, limit - used - 1, string.format('%.3f', tonumber(oldest or now) + window - now)}
+
+function steps.leave(key, name)
+    return redis.call('ZREM', key, name)
+end
+
+local answers = {}
+for i, step in ipairs(cjson.decode(ARGV[1])) do
+    answers[i] = steps[step[1]](KEYS[i], unpack(step, 2))
+end
+return answers
 """
 
 
@@ -58,20 +87,56 @@ class Verdict:
         return headers if self.allowed else headers | {"Retry-After": str(max(1, self.reset))}
 
 
+class Step(NamedTuple):
+    verb: str
+    key: str
+    arguments: tuple[float | str, ...]
+
+
 def check(key: str) -> Verdict:
     """Count one request of `key`; `API_REQUESTS_PER_MINUTE` pass in any minute. While Redis is down everything does."""
+    return verdict(*ask(*counting(key)))
+
+
+def counting(key: str) -> list[Step]:
+    """The step that counts one request of `key`; none without a limit. `verdict` reads its answer."""
     limit: int = settings.API_REQUESTS_PER_MINUTE
-    if not limit:
-        return Verdict(True, limit, limit, 0)
     name = f"{settings.CACHES['default']['KEY_PREFIX']}:requests:{key}"
-    allowed, remaining, reset = ask(_SCRIPT, name, [limit, WINDOW], (1, limit, 0))
+    return [Step("count", name, (limit, WINDOW))] if limit else []
+
+
+def verdict(answer: Any = None) -> Verdict:
+    """For no answer, everything passes."""
+    limit: int = settings.API_REQUESTS_PER_MINUTE
+    allowed, remaining, reset = answer or (1, limit, 0)
     return Verdict(bool(allowed), limit, int(remaining), math.ceil(float(reset)))
 
 
-def ask(text: str, key: str, arguments: Sequence[Any], otherwise: Any) -> Any:
-    """The answer of a script of Redis; `otherwise` while Redis is down."""
+def ask(*steps: Step) -> list[Any]:
+    """Redis' answers to `steps`; None for each while it is down. Threads that ask at the same moment ask together."""
+    if not steps:
+        return []
+    try:
+        return _together(steps)
+    except Alone:  # another thread's steps were at fault
+        return _ask([steps])[0]
+
+
+def leave(step: Step) -> None:
+    """As `ask`, without an answer, and without waiting while other threads ask."""
+    _together.leave((step,))
+
+
+def _ask(requests: Sequence[Sequence[Step]]) -> list[list[Any]]:
+    steps = [step for request in requests for step in request]
+    document = json.dumps([[step.verb, *step.arguments] for step in steps])
     url = settings.CACHES["default"]["LOCATION"]
-    return client.ask(url, lambda: client.script(url, text)([key], arguments), lambda: otherwise)
+    asked = partial(client.script(url, _SCRIPT), [step.key for step in steps], [document])
+    answers = iter(client.ask(url, asked, lambda: [None] * len(steps)))
+    return [list(islice(answers, len(request))) for request in requests]
+
+
+_together = Combiner(_ask)
 
 
 def by_address(request: HttpRequest) -> str:

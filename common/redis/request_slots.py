@@ -20,9 +20,9 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from common.database.postgres import lend_connection
 from common.redis import rate_limiter, request_limiter
 from common.redis.rate_limiter import Window
+from common.redis.request_limiter import Step
 
 AT_ONCE = 2
 LEASE = 5.0  # seconds
@@ -48,35 +48,24 @@ READ = Kind("read", 10.0, 2.5)
 
 _Key = tuple[Kind, int | str]
 
-# A sorted set of the requests in work, by the time until which each counts. Redis' clock decides.
-_TAKE = """
-local clock = redis.call('TIME')
-local now, lease = tonumber(clock[1]) + tonumber(clock[2]) / 1000000, tonumber(ARGV[2])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then
-    return 0
-end
-redis.call('ZADD', KEYS[1], now + lease, ARGV[3])
-redis.call('PEXPIRE', KEYS[1], math.ceil(lease * 1000))
-return 1
-"""
-_END = "return redis.call('ZREM', KEYS[1], ARGV[1])"
-
 _lock = threading.Lock()
 _in_work: Counter[_Key] = Counter()
 _waiting: defaultdict[_Key, deque[asyncio.Future[None]]] = defaultdict(deque)
 
 
-def enter(request: HttpRequest, kind: Kind, who: int | str, refuse: Callable[[], HttpResponse]) -> HttpResponse | None:
+def enter(
+    request: HttpRequest, kind: Kind, who: int | str, refuse: Callable[[], HttpResponse], counted: str | None = None
+) -> HttpResponse | None:
     """Count the request until `leave`. If too many are in work, return the refusal.
 
     Where the server can wait (see config.asgi), the refusal comes only when that was in vain. Until then a response is
     returned that is not sent: to write a page for each would cost more than what is refused.
 
-    `who`: the id of a person, or the key of an IP address (`request_limiter.by_address`).
+    `who`: the id of a person, or the key of an IP address (`request_limiter.by_address`). `counted`: whose limit of
+    requests this one counts for, once, also where it waits; `request.verdict` then says whether it may pass.
     """
     key, name = (kind, who), uuid4().hex
-    if _take(key, name):
+    if _take(request, key, name, counted):
         request.slot = (key, name)  # type: ignore[attr-defined]
         request.__dict__.pop("slot_until", None)  # a pull that waits comes again
         return None
@@ -119,22 +108,23 @@ def leave(request: HttpRequest) -> None:
         return
     key, name = slot
     if key[0] is CHANGE:
-        request_limiter.ask(_END, _name(key), [name], 0)
+        request_limiter.leave(Step("leave", _name(key), (name,)))
     _give_back(key)
 
 
-def _take(key: _Key, name: str) -> bool:
+def _take(request: HttpRequest, key: _Key, name: str, counted: str | None) -> bool:
     with _lock:
-        if _in_work[key] >= AT_ONCE:
-            return False
-        _in_work[key] += 1
-    if key[0] is not CHANGE:
-        return True
-    lend_connection()  # Redis may be slow
-    if request_limiter.ask(_TAKE, _name(key), [AT_ONCE, LEASE, name], 1):
-        return True
-    _give_back(key)
-    return False
+        is_free = _in_work[key] < AT_ONCE
+        _in_work[key] += is_free
+    count = [] if counted is None or hasattr(request, "verdict") else request_limiter.counting(counted)
+    take = [Step("take", _name(key), (AT_ONCE, LEASE, name))] if is_free and key[0] is CHANGE else []
+    answers = request_limiter.ask(*count, *take)
+    if counted is not None and not hasattr(request, "verdict"):
+        request.verdict = request_limiter.verdict(*answers[: len(count)])  # type: ignore[attr-defined]
+    if 0 in answers[len(count) :]:
+        _give_back(key)
+        return False
+    return is_free
 
 
 def _give_back(key: _Key) -> None:

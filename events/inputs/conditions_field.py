@@ -8,7 +8,6 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from events.pure import matching
@@ -23,14 +22,12 @@ _TEXT = forms.CharField(required=False)  # strips, and refuses NUL
 
 
 class ConditionsWidget(forms.Widget):
-    """A page sends the parts of all rows under three names; a program sends a list of objects.
+    """A page sends the parts of all rows under three names.
 
     A row that nobody has filled in is None, so that the numbers of the others stay.
     """
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
-        if not isinstance(data, QueryDict):
-            return data.get(name)
         columns = [data.getlist(f"{name}_{part}") for part in PARTS]
         rows = [dict(zip(PARTS, row, strict=True)) for row in zip_longest(*columns, fillvalue="")]
         return [row if row["field"].strip() or row["value"].strip() else None for row in rows]

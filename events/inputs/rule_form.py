@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.texts.numbers import grouped_lazy
 from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
-from common.web.edit_form import EditForm, WholeNumberField, refuse
+from common.web.edit_form import EditForm, SharedFields, WholeNumberField, refuse
 from events.inputs.conditions_field import MOST_CONDITIONS, ConditionsField, check_field
 from events.inputs.differences import differences
 from events.inputs.seconds_field import SecondsField
@@ -269,6 +269,9 @@ class RuleForm(EditForm, ChannelsForm):
         return [text for error in errors if "." not in (error.code or "") for text in error.messages]
 
     operators = tuple(OPERATORS.items())
+
+
+RuleForm.base_fields = SharedFields(RuleForm.base_fields)
 
 
 def _from_event(event: Event) -> dict[str, Any]:

@@ -28,9 +28,6 @@ class SecondsWidget(forms.MultiWidget):
         )
         super().__init__([number, select])
 
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
-        return data[name] if name in data else super().value_from_datadict(data, files, name)
-
     def decompress(self, value: Any) -> list[Any]:
         if not isinstance(value, int):
             return [value, _HOUR]

@@ -14,7 +14,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
-from common.web.edit_form import WholeNumberField, refuse
+from common.web.edit_form import TypedForm, WholeNumberField, refuse
 from notifications.messages.change_types import STATUS
 from notifications.models import Channel, sort_channels
 from notifications.models.channel import VERIFIED_SQL
@@ -75,9 +75,10 @@ class ChannelsField(forms.MultipleChoiceField):
             },
         )
 
-    def offer(self, own: Sequence[Channel]) -> None:
-        self.own = own
-        self.choices = [(ModelChoiceIteratorValue(channel.pk, channel), channel.label) for channel in own]
+    def show(self) -> None:
+        """Offer the channels in a widget of this form alone."""
+        self.widget = copy(self.widget)
+        self.choices = [(ModelChoiceIteratorValue(channel.pk, channel), channel.label) for channel in self.own]
 
     def clean(self, value: Any) -> list[Channel]:  # Django's own gives the ids
         chosen = dict.fromkeys(str(one).lower().replace("-", "") for one in value or ())
@@ -91,7 +92,7 @@ class ChannelsField(forms.MultipleChoiceField):
         return [own[key] for key in chosen]
 
 
-class ChannelsForm(forms.Form):
+class ChannelsForm(TypedForm):
     """Positions are numbers, so they work without scripts. A chosen channel without a number comes last."""
 
     channels = ChannelsField()
@@ -131,13 +132,14 @@ class ChannelsForm(forms.Form):
         own = [postgres.instance(Channel, row) for row in rows]
         # The forms of a class may share their fields.
         self.fields["channels"] = field = copy(cast(ChannelsField, self.fields["channels"]))
-        field.widget = copy(field.widget)
-        field.offer(own)
+        field.own = own
         attached = {row.c_id for row in rows if row.attached}
         chosen = (one for one in own if (one.use_for_new if origin is None else one.id in attached))
         self.initial["channels"] = [channel.id for channel in sort_channels(order, chosen)]
-        self.initial["one_by_one"] = IN_ORDER if order else _AT_ONCE
-        self._add_positions(own, order)
+        if not self.is_typed:
+            field.show()
+            self.initial["one_by_one"] = IN_ORDER if order else _AT_ONCE
+            self._add_positions(own, order)
         return rows[0].rows if rows else 0
 
     def _add_positions(self, own: Sequence[Channel], order: Sequence[UUID]) -> None:

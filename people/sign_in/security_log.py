@@ -115,8 +115,9 @@ class Refusals(MiddlewareMixin):
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if response.status_code in (401, 403):
-            token = getattr(request, "auth", None)
-            user = getattr(token, "user", None) or (request.user if request.user.is_authenticated else None)
+            # A call of the API has the person of its token, if any.
+            person = getattr(getattr(request, "auth", request), "user", None)
+            user = person if person is not None and person.is_authenticated else None
             page = request.resolver_match.route if request.resolver_match else ""
             event = Type.TOKEN_REFUSED if response.status_code == 401 else Type.ACCESS_DENIED
             record(event, user, request, page=page[:200])

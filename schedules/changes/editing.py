@@ -81,20 +81,24 @@ def duplicate(schedule_id: UUID, now: datetime, by: User | None = None) -> Sched
 
 @transaction.atomic
 def reschedule(
-    wanted: Schedule,
-    now: datetime,
-    channels: Sequence[Channel] | None = None,
-    by: User | None = None,
-    locked: Schedule | None = None,
+    wanted: Schedule, now: datetime, channels: Sequence[Channel] | None = None, by: User | None = None
 ) -> Schedule:
     """Give the stored schedule the editable values of `wanted`, and these channels; without them, they stay.
 
-    `locked` is the stored one, if the caller has locked it. Raises `ScheduleConflict` if its version is not that of
-    `wanted`.
+    Raises `ScheduleConflict` if its version is not that of `wanted`.
     """
-    schedule = _lock(wanted.id, now) if locked is None or state_changes.is_due(locked, now) else locked
+    schedule = _lock(wanted.id, now)
     if schedule.version != wanted.version:
         raise ScheduleConflict(schedule)
+    return reschedule_locked(schedule, wanted, now, channels, by)
+
+
+def reschedule_locked(
+    schedule: Schedule, wanted: Schedule, now: datetime, channels: Sequence[Channel] | None, by: User | None
+) -> Schedule:
+    """As `reschedule`, for one that the caller's transaction has locked at that version."""
+    if state_changes.is_due(schedule, now):
+        schedule = _lock(schedule.id, now)
     if _changes_nothing(schedule, wanted, channels):
         return schedule
     was = _timing(schedule)

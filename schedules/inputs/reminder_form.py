@@ -125,15 +125,9 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
 
         `also` are channels that may be chosen although they do not work yet.
         """
-        if schedule is None:
-            initial: dict[str, Any] = {"time_zone": user.time_zone, "made_as": uuid7()}
-            if user.time_zone:
-                initial |= first_values(user.zone, now)
-            initial |= filled or {}
-        else:
-            initial = typed(schedule, now) | {name: getattr(schedule, name) for name in (*PLAIN, "version")}
-        fired = 0 if schedule is None else schedule.fired_count
-        super().__init__(data, now=now, fired=fired, parameters=parameters, initial=initial)
+        super().__init__(data, now=now, fired=schedule.fired_count if schedule else 0, parameters=parameters)
+        if not self.is_typed:
+            self.initial = _first(user, now, filled) if schedule is None else _stored(schedule, now)
         self.user = user
         self.is_new = schedule is None
         origin, order = (None, []) if schedule is None else (schedule.id, schedule.channel_order)
@@ -199,6 +193,15 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
             **self.job_values(),
             **self.audience_values(),
         )
+
+
+def _first(user: User, now: datetime, filled: Mapping[str, Any] | None) -> dict[str, Any]:
+    values = first_values(user.zone, now) if user.time_zone else {}
+    return {"time_zone": user.time_zone, "made_as": uuid7(), **values, **(filled or {})}
+
+
+def _stored(schedule: Schedule, now: datetime) -> dict[str, Any]:
+    return typed(schedule, now) | {name: getattr(schedule, name) for name in (*PLAIN, "version")}
 
 
 # Fields that a form and a schedule hold alike.

@@ -10,6 +10,7 @@ from django.utils.functional import lazy
 from django.utils.translation import gettext_lazy
 
 from common.texts.types import StrOrPromise
+from common.web.edit_form import TypedForm
 from schedules.rules import InvalidRule, Rule, fields, repetition, words
 from schedules.rules.repetition import WORKDAY, Repetition
 from schedules.rules.rrule import RRule
@@ -58,7 +59,7 @@ def select(
     return forms.CharField(label=label, required=False, initial=initial, widget=widget, help_text=help_text)
 
 
-class RepeatForm(forms.Form):
+class RepeatForm(TypedForm):
     """If a plain rule suffices, it is one of our own kinds; otherwise it is a calendar rule."""
 
     step = forms.CharField(

@@ -15,7 +15,7 @@ from datetime import datetime
 from itertools import chain
 from uuid import UUID
 
-from common.database.postgres import column, query
+from common.database.postgres import column, execute
 from schedules.models import Schedule
 from schedules.rules import InvalidRule, Timetable, Work
 from schedules.rules.civil import TICK
@@ -94,6 +94,6 @@ SELECT schedule_id, scheduled_for FROM schedules_occurrence
 def settled(schedule_ids: Iterable[UUID], since: datetime) -> dict[UUID, set[datetime]]:
     """For each schedule, its slots after `since` that have an occurrence."""
     slots: dict[UUID, set[datetime]] = defaultdict(set)
-    for row in query(_SETTLED, {"schedules": column(schedule_ids), "since": since}):
+    for row in execute(_SETTLED, {"schedules": column(schedule_ids), "since": since}):
         slots[row.schedule_id].add(row.scheduled_for)
     return slots

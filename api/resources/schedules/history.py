@@ -201,10 +201,10 @@ def explain_schedule(
 )
 def run_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """Sends once, now, in any state; the next run stays. `batch_id` is the batch of what is sent."""
-    with changing(request, schedule_id) as schedule:
+    with changing(request, schedule_id) as (schedule, now):
         batch_id = uuid7()
         try:
-            editing.run_now(schedule_id, fire.read_clock().now, request.auth.user, batch_id)
+            editing.run_now(schedule_id, now, request.auth.user, batch_id)
         except InvalidRule as error:
             raise conflict(f"The rule of this schedule cannot be read: {error} Change it first.") from None
         if (recorded := schedule.occurrences.filter(id=batch_id).first()) is None:

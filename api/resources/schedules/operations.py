@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -45,7 +46,11 @@ SELECT {postgres.columns(Schedule, "s")}{{more}}
   FROM schedules_schedule s
  WHERE s.id = %(id)s AND s.user_id = %(user)s AND s.deleted_at IS NULL
 """  # noqa: S608  # names of columns
-_LOCK = _OWN.format(more="") + " FOR NO KEY UPDATE"
+# The clock is read once the row is locked.
+_LOCK = f"""
+WITH locked AS MATERIALIZED ({_OWN.format(more="")} FOR NO KEY UPDATE)
+SELECT *, clock_timestamp() AS now FROM locked
+"""  # noqa: S608  # names of columns
 _READ = _OWN.format(
     more=""", ARRAY(
         SELECT c.id FROM schedules_schedule_channels a JOIN notifications_channel c ON c.id = a.channel_id
@@ -72,13 +77,16 @@ def _read(statement: str, request: ApiRequest, schedule_id: UUID) -> tuple[Sched
 
 
 @contextmanager
-def changing(request: ApiRequest, schedule_id: UUID) -> Iterator[Schedule]:
-    """Lock the schedule in a transaction, if it is at the version of `If-Match`. Raises Http404; problems 409, 412."""
+def changing(request: ApiRequest, schedule_id: UUID) -> Iterator[tuple[Schedule, datetime]]:
+    """Lock the schedule in a transaction, if it is at the version of `If-Match`. Raises Http404; problems 409, 412.
+
+    With the database's clock.
+    """
     with transaction.atomic():
-        schedule, _row = _read(_LOCK, request, schedule_id)
+        schedule, row = _read(_LOCK, request, schedule_id)
         versions.require(request, schedule.version, lambda: document(schedule))
         try:
-            yield schedule
+            yield schedule, row.now
         except editing.ScheduleConflict as error:
             raise conflict(
                 "The schedule is not in a state that allows this. See current.", current=document(error.current)
@@ -147,19 +155,18 @@ def change_schedule(request: ApiRequest, schedule_id: UUID, body: SchedulePatch)
 
 
 def _reschedule(request: ApiRequest, schedule_id: UUID, body: ScheduleReplacement) -> HttpResponse:
-    with changing(request, schedule_id) as schedule:
+    with changing(request, schedule_id) as (schedule, now):
         require_unchanged(body, lambda: document(schedule))
-        now = fire.read_clock().now
         wanted, channels = documents.described(body, request.auth.user, now, schedule)
-        changed = editing.reschedule(wanted, now, channels, request.auth.user, locked=schedule)
+        changed = editing.reschedule_locked(schedule, wanted, now, channels, request.auth.user)
     return show(changed, [channel.id for channel in channels])
 
 
 @router.delete("/{uuid:schedule_id}", response={204: None}, summary="Delete a schedule")
 def delete_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """Cancels what is not sent yet. Its history stays, and `restore` undoes it."""
-    with changing(request, schedule_id) as schedule:
-        editing.delete(schedule.id, fire.read_clock().now, request.auth.user)
+    with changing(request, schedule_id) as (_schedule, now):
+        editing.delete(schedule_id, now, request.auth.user)
     return HttpResponse(status=204)
 
 
@@ -199,29 +206,29 @@ class Until(Body):
 @router.post("/{uuid:schedule_id}/pause", response=ScheduleDocument, summary="Pause a schedule")
 def pause_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """Nothing fires until `resume`, and what is not sent yet is cancelled."""
-    with changing(request, schedule_id):
-        return show(editing.pause(schedule_id, fire.read_clock().now, request.auth.user))
+    with changing(request, schedule_id) as (_schedule, now):
+        return show(editing.pause(schedule_id, now, request.auth.user))
 
 
 @router.post("/{uuid:schedule_id}/resume", response=ScheduleDocument, summary="Resume a schedule")
 def resume_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """Ends a pause or a snooze. Slots in between never fire."""
-    with changing(request, schedule_id):
-        return show(editing.resume(schedule_id, fire.read_clock().now, request.auth.user))
+    with changing(request, schedule_id) as (_schedule, now):
+        return show(editing.resume(schedule_id, now, request.auth.user))
 
 
 @router.post("/{uuid:schedule_id}/archive", response=ScheduleDocument, summary="Archive a schedule")
 def archive_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """Nothing fires, and lists leave it out until `unarchive`. What is not sent yet is cancelled."""
-    with changing(request, schedule_id):
-        return show(editing.archive(schedule_id, fire.read_clock().now, request.auth.user))
+    with changing(request, schedule_id) as (_schedule, now):
+        return show(editing.archive(schedule_id, now, request.auth.user))
 
 
 @router.post("/{uuid:schedule_id}/unarchive", response=ScheduleDocument, summary="Take a schedule out of the archive")
 def unarchive_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """It has the state from before. Slots in between never fire."""
-    with changing(request, schedule_id):
-        return show(editing.unarchive(schedule_id, fire.read_clock().now, request.auth.user))
+    with changing(request, schedule_id) as (_schedule, now):
+        return show(editing.unarchive(schedule_id, now, request.auth.user))
 
 
 @router.post("/bulk", response=BulkDocument, summary="Do one thing to many schedules")
@@ -243,8 +250,7 @@ def change_schedules(request: ApiRequest, body: Bulk) -> HttpResponse:
 @router.post("/{uuid:schedule_id}/snooze", response=ScheduleDocument, summary="Snooze a schedule")
 def snooze_schedule(request: ApiRequest, schedule_id: UUID, body: Until) -> HttpResponse:
     """Nothing fires before `snooze_ends_at`. Only for an active schedule."""
-    with changing(request, schedule_id):
-        now = fire.read_clock().now
+    with changing(request, schedule_id) as (_schedule, now):
         if body.snooze_ends_at <= now:
             raise invalid(FieldError("snooze_ends_at", "This time has passed. Choose a later one.", "passed"))
         return show(editing.snooze(schedule_id, body.snooze_ends_at, now, request.auth.user))
@@ -253,12 +259,12 @@ def snooze_schedule(request: ApiRequest, schedule_id: UUID, body: Until) -> Http
 @router.post("/{uuid:schedule_id}/skip", response=ScheduleDocument, summary="Skip the next slot")
 def skip_slot(request: ApiRequest, schedule_id: UUID, body: Slot) -> HttpResponse:
     """`slot_at` must be `next_run_at`, so that a repeated request skips one slot only."""
-    with changing(request, schedule_id):
-        return show(editing.skip_next(schedule_id, body.slot_at, fire.read_clock().now, request.auth.user))
+    with changing(request, schedule_id) as (_schedule, now):
+        return show(editing.skip_next(schedule_id, body.slot_at, now, request.auth.user))
 
 
 @router.post("/{uuid:schedule_id}/unskip", response=ScheduleDocument, summary="Undo skipping a slot")
 def unskip_slot(request: ApiRequest, schedule_id: UUID, body: Slot) -> HttpResponse:
     """Only for a slot that is still to come."""
-    with changing(request, schedule_id):
-        return show(editing.unskip(schedule_id, body.slot_at, fire.read_clock().now, request.auth.user))
+    with changing(request, schedule_id) as (_schedule, now):
+        return show(editing.unskip(schedule_id, body.slot_at, now, request.auth.user))
