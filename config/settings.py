@@ -250,6 +250,9 @@ SECOND_FACTOR_FOR_STAFF = _https
 CACHES = {"default": {"BACKEND": "common.redis.cache.Cache", "LOCATION": REDIS_URL, "KEY_PREFIX": "carillon-cache"}}
 ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 
+# --- Numbers for operators -------------------------------------------------------------------------------------------
+METRICS_TOKEN = env.secret("METRICS_TOKEN", "")  # empty: no /metrics
+
 # --- Limits for each person ------------------------------------------------------------------------------------------
 MOST_CHANNELS = env.integer("MOST_CHANNELS", 50)
 MOST_CONNECTIONS = env.integer("MOST_CONNECTIONS", 50)
@@ -343,6 +346,7 @@ def _every(seconds: float | crontab, task: str, expires: int) -> dict[str, Any]:
 CELERY_BEAT_SCHEDULE = {
     "rescue": _every(5.0, "work.rescue", expires=30),
     "tell-owners": _every(300.0, "notifications.tell_owners", expires=300),
+    "count-tries": _every(60.0, "work.count_tries", expires=60),
     "tell-operators": {"task": "work.tell_operators", "schedule": crontab(hour="7", minute="0")},
     "send-changes": _every(2.0, "notifications.send_changes", expires=10),
     "record-changes": _every(2.0, "events.record_changes", expires=10),

@@ -7,6 +7,7 @@ from api.reference import reference
 from api.v1 import api
 from config.admin import site
 from config.health import clock, health, queues
+from config.metrics import metrics
 from jobs.admin import kinds as job_kinds
 from schedules.admin import outages, upcoming
 from work.admin import health as health_page
@@ -23,6 +24,7 @@ urlpatterns = [
     path("healthz", health, name="health"),
     path("healthz/clock", clock, name="health-clock"),
     path("healthz/queues", queues, name="health-queues"),
+    path("metrics", metrics, name="metrics"),
     path("api/v1/docs", reference, name="api-reference"),
     path("api/v1/", api.urls),
     path("", include("api.resources.transfer.urls")),

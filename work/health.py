@@ -52,6 +52,10 @@ SELECT '$name' AS kind, count(*) AS count,
        SELECT d.available_at FROM $work d WHERE d.state = 'pending' AND d.wake_at IS NOT NULL LIMIT %(most)s
 ) AS waiting
 """
+_DEAD_NOW = """
+SELECT '$name' AS kind, count(*) AS count FROM (
+       SELECT FROM $work d WHERE d.state IN ('dead', 'unknown') LIMIT %(most)s) AS dead
+"""
 _CAUSES = """
 SELECT '$name' AS kind, causes.*, newest.reason_code, newest.reason_params FROM (
        SELECT cause, count(*) AS count, max(settled_at) AS last FROM (
@@ -77,6 +81,11 @@ def hours(kind: Kind[Any]) -> list[Any]:
 def waiting() -> list[Any]:
     """For each kind, how many wait for a worker, and how many of them are `late`."""
     return query(_of_all(_WAITING), {"late": LATE, "most": MOST})
+
+
+def dead() -> list[Any]:
+    """For each kind, how many dead letters wait for a decision; at most `MOST`."""
+    return query(_of_all(_DEAD_NOW), {"most": MOST})
 
 
 def causes(lines: int) -> list[Any]:

@@ -9,7 +9,7 @@ from celery import Task, shared_task
 from celery.exceptions import Retry
 from django.utils import timezone
 
-from work import operator_summary
+from work import operator_summary, totals
 from work.broker import wakes
 from work.engine import rescue as rescuing, runner
 from work.engine.runner import TryAgain
@@ -49,6 +49,11 @@ def task_of(kind: Kind[Any]) -> Any:
 @shared_task(name="work.rescue")
 def rescue() -> dict[str, int]:
     return rescuing.rescue()
+
+
+@shared_task(name="work.count_tries", ignore_result=True)
+def count_tries() -> int:
+    return totals.count()
 
 
 @shared_task(

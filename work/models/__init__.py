@@ -2,5 +2,16 @@
 
 from work.models.intervention import Intervention, InterventionItem, Summary
 from work.models.rows import DEAD_LETTERS, Attempt, Words, Work
+from work.models.total import CountedAttempts, Total
 
-__all__ = ["DEAD_LETTERS", "Attempt", "Intervention", "InterventionItem", "Summary", "Words", "Work"]
+__all__ = [
+    "DEAD_LETTERS",
+    "Attempt",
+    "CountedAttempts",
+    "Intervention",
+    "InterventionItem",
+    "Summary",
+    "Total",
+    "Words",
+    "Work",
+]

@@ -1,0 +1,94 @@
+"""`/metrics`: numbers for Prometheus, by kind of work and by provider, never by person. Off without METRICS_TOKEN."""
+
+from collections.abc import Iterator
+from secrets import compare_digest
+
+from django.conf import settings
+from django.db import Error
+from django.http import Http404, HttpRequest, HttpResponse
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from common.database.postgres import query
+from common.redis import served_queues
+from schedules.beat import heartbeat, periodic_runs
+from schedules.firing import fire
+from work import health
+from work.models import Total
+
+_LARGEST = 20
+_TABLES = """
+SELECT relname AS name, pg_total_relation_size(oid) AS bytes FROM pg_class
+ WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY bytes DESC, name LIMIT %s
+"""
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    """The numbers, for who has the token: 404 where there is none, 401 for another one, 503 without a database."""
+    if not settings.METRICS_TOKEN:
+        raise Http404
+    given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if not compare_digest(given.encode(), settings.METRICS_TOKEN.encode()):
+        headers = {"WWW-Authenticate": "Bearer"}
+        return HttpResponse("Send METRICS_TOKEN as a bearer token.\n", status=401, headers=headers)
+    registry = CollectorRegistry()
+    try:
+        registry.register(Numbers())
+        text = generate_latest(registry)
+    except Error:
+        return HttpResponse("The database does not answer.\n", status=503)
+    return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
+
+
+class Numbers(Collector):
+    """Asked at each scrape, in eight statements that read indexes and at most 100,000 rows of a kind of work."""
+
+    def describe(self) -> list[Metric]:
+        return []  # else they are asked for once more
+
+    def collect(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily("carillon_up", "The database answers.", value=1)
+        yield from self._tries()
+        yield from self._work()
+        yield from self._clock()
+        bytes_ = GaugeMetricFamily(
+            "carillon_table_bytes", "Size of the largest tables, with their indexes.", labels=["table"]
+        )
+        for row in query(_TABLES, [_LARGEST]):
+            bytes_.add_metric([row.name], row.bytes)
+        yield bytes_
+
+    def _tries(self) -> Iterator[Metric]:
+        labels = ["kind", "handler", "outcome"]
+        tries = CounterMetricFamily(
+            "carillon_tries", "Tries that have ended, counted some minutes later.", labels=labels
+        )
+        seconds = CounterMetricFamily("carillon_try_seconds", "How long these tries took together.", labels=labels)
+        for total in Total.objects.order_by("kind", "handler", "outcome"):
+            values = [total.kind, total.handler, total.outcome]
+            tries.add_metric(values, total.count)
+            seconds.add_metric(values, total.seconds)
+        yield from (tries, seconds)
+
+    def _work(self) -> Iterator[Metric]:
+        waiting = GaugeMetricFamily(
+            "carillon_work_waiting", "Work that waits for its time or a worker.", labels=["kind"]
+        )
+        late = GaugeMetricFamily("carillon_work_late", "Of that, due for more than a minute.", labels=["kind"])
+        for row in health.waiting():
+            waiting.add_metric([row.kind], row.count)
+            late.add_metric([row.kind], row.late)
+        dead = GaugeMetricFamily("carillon_dead_letters", "Dead letters that wait for a decision.", labels=["kind"])
+        for row in health.dead():
+            dead.add_metric([row.kind], row.count)
+        yield from (waiting, late, dead)
+
+    def _clock(self) -> Iterator[Metric]:
+        if (seen := heartbeat.beat_last_seen()) is not None:
+            age = (fire.read_clock().now - seen).total_seconds()
+            yield GaugeMetricFamily("carillon_beat_age_seconds", "Since any beat was seen.", value=max(0.0, age))
+        problems = len(periodic_runs.problems())
+        yield GaugeMetricFamily("carillon_periodic_task_problems", "What /healthz/clock says of them.", value=problems)
+        unserved = len(served_queues.unserved())
+        yield GaugeMetricFamily("carillon_queues_unserved", "Queues that no worker serves.", value=unserved)
