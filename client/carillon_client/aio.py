@@ -135,7 +135,7 @@ class AsyncConnection:
                 raise Unreachable(f"{self.url} is not an address ({error}).") from error
             except httpx.RequestError as error:
                 if last or not repeatable:
-                    raise Unreachable(f"{self.url} does not answer ({type(error).__name__}).") from error
+                    raise Unreachable(f"{self.url} does not answer: {error or type(error).__name__}.") from error
                 lost = True
             else:
                 if method == "DELETE" and lost and (response.status_code == 404):

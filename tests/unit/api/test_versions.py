@@ -30,6 +30,7 @@ SHAPES: dict[str, Any] = {
             "state": {"type": "string", "enum": ["on", "off"], "default": "on"},
             "at": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]},
             "count": {"type": "integer", "minimum": 1},
+            "kind": {"type": "string", "readOnly": True},
         },
     },
     "Answer": {
@@ -88,6 +89,7 @@ def test_the_same_breaks_nothing() -> None:
         lambda operation, body, answer: body["properties"]["title"].update(maxLength=300, description="Others."),
         lambda operation, body, answer: body["properties"]["state"]["enum"].append("late"),
         lambda operation, body, answer: body["properties"]["count"].update(type="number"),
+        lambda operation, body, answer: body["properties"]["kind"].update(enum=["a", "b"]),
         lambda operation, body, answer: body["required"].clear(),
         lambda operation, body, answer: answer["properties"].update(more={"type": "string"}),
         lambda operation, body, answer: answer["properties"]["state"]["enum"].append("late"),
