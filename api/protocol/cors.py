@@ -6,8 +6,8 @@ from django.utils.cache import patch_vary_headers
 
 _SENT = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match"
 _SHOWN = (
-    "ETag, Idempotency-Replayed, Link, Location, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, "
-    "X-Request-ID"
+    "Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, "
+    "Retry-After, Sunset, X-Request-ID"
 )
 _KEPT_SECONDS = 7_200  # as long as browsers do
 
