@@ -6,6 +6,8 @@ from typing import Any
 _BODY, _FIRST = "$response.body#/", "$response.body#/items/0/"
 # By operation, what no address says: operations that take values of its answer, as these parameters, and in this body.
 _MORE: dict[str, list[tuple[Any, ...]]] = {
+    "delete_schedule": [("restore_schedule", {"schedule_id": "$request.path.schedule_id"})],
+    "delete_rule": [("restore_rule", {"rule_id": "$request.path.rule_id"})],
     "create_schedule": [("skip_slot", {"schedule_id": f"{_BODY}id"}, {"slot_at": f"{_BODY}next_run_at"})],
     "run_schedule": [
         ("read_batch", {"batch_id": f"{_BODY}batch_id"}),
@@ -49,7 +51,8 @@ def _links(paths: Mapping[str, Any], template: str, operation: Mapping[str, Any]
             if other.startswith(f"{template}/{{") and other.count("{") == 1:
                 parameter = other.partition("{")[2].partition("}")[0]
                 value = place + ("slug" if parameter == "slug" else "id")
-                yield from (_link(one["operationId"], {parameter: value}) for one in methods.values())
+                names = [one["operationId"] for one in methods.values()]
+                yield from (_link(one, {parameter: value}) for one in names if not one.startswith("restore_"))
     yield from (_link(*link) for link in _MORE.get(name, ()))
 
 
