@@ -7,7 +7,7 @@ import sys
 from carillon_client import timing
 from carillon_client.client import Client
 from carillon_client.commands import channels
-from carillon_client.commands.output import Declare, add_limit, client, escaped, show, show_list
+from carillon_client.commands.output import Declare, add_limit, an_id, client, escaped, show, show_list
 from carillon_client.documents import Batch
 
 
@@ -19,7 +19,7 @@ def declare(command: Declare) -> None:
     channels.add_options(send)
 
     cancel = command("cancel", _cancel, "Cancel what has not gone out of a message.")
-    cancel.add_argument("id", help="as `send` printed it")
+    cancel.add_argument("id", type=an_id, help="as `send` printed it")
 
     add_limit(command("channels", _channels, "List the channels, newest first."))
     add_limit(command("batches", _batches, "List what you have told many people, newest first."))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import chain, islice
 from typing import Protocol, TypeVar
+from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from carillon_client import account
@@ -33,6 +34,15 @@ def _limit(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError("write a number, 0 for all")
     return int(text)
+
+
+def an_id(text: str) -> str:
+    try:
+        return str(UUID(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"“{text}” is not an id, such as 0197a3c2-5d1e-7b64-9c0f-3e8a41d6b725"
+        ) from None
 
 
 def show(options: argparse.Namespace, document: object, lines: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 from carillon_client import timing
 from carillon_client.client import Client
 from carillon_client.commands import channels
-from carillon_client.commands.output import Declare, add_limit, client, escaped, local, show, show_list
+from carillon_client.commands.output import Declare, add_limit, an_id, client, escaped, local, show, show_list
 from carillon_client.connection import CarillonError, Problem
 from carillon_client.documents import Schedule, ScheduleFields, Slot
 
@@ -29,7 +29,7 @@ def declare(command: Declare) -> None:
 
     listed = command("list", _list, "List the reminders, newest first.")
     listed.add_argument("--search", metavar="TEXT", help="only those with this in their title or text")
-    listed.add_argument("--state", help="active, paused, finished, broken or archived")
+    listed.add_argument("--state", choices=["active", "paused", "finished", "broken", "archived"])
     add_limit(listed)
 
     def of_one(name: str, run: Callable[[argparse.Namespace], None], words: str) -> argparse.ArgumentParser:
@@ -42,7 +42,9 @@ def declare(command: Declare) -> None:
     of_one("delete", _delete, "Delete a reminder. `restore` undoes it.").add_argument(
         "--yes", action="store_true", help="without being asked"
     )
-    command("restore", _restore, "Restore a deleted reminder.").add_argument("id", help="as `delete` printed it")
+    command("restore", _restore, "Restore a deleted reminder.").add_argument(
+        "id", type=an_id, help="as `delete` printed it"
+    )
     of_one("run", _run, "Send a reminder once, now.")
     of_one("check", _check, "Say what a reminder's check finds now. Sends nothing; exit status 1 if it fails.")
     of_one("explain", _explain, "Say what comes, and why each slot fired or did not.")
@@ -129,7 +131,7 @@ def _restore(options: argparse.Namespace) -> None:
 def _run(options: argparse.Namespace) -> None:
     with client() as there:
         done = there.schedules.run(_find(there, options.reminder)["id"])
-    reason = f" {done['reason']['text']}" if done["reason"]["text"] else ""
+    reason = f": {done['reason']['text']}" if done["reason"]["text"] else ""
     show(options, done, [f"{done['batch_id']}  {done['outcome']}{reason}"])
 
 

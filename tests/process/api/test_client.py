@@ -378,6 +378,7 @@ def test_a_command_that_is_not_understood_says_what_is_missing(web: Web, token: 
         (["check", "01a2020c-3226-7ba6-9905-6b55aaff8a97"], 1, "404"),
         (["send", "x", "--channel", "Nowhere"], 2, "\\u001b[2JInbox"),
         (["login", "example.org"], 2, "is not an address"),
+        (["restore", "01a2020c-3226-7ba6-9905-6b55aaff8a97"], 1, "There is nothing here"),
     ):
         refused = carillon(*arguments, home=tmp_path, **known)
         assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (status, "", 1), refused.stderr
@@ -392,7 +393,8 @@ def test_a_list_shows_25_and_says_that_there_are_more(web: Web, token: str, ada:
     assert (shown.stdout.count("\n"), "--limit" in shown.stderr) == (25, True)
     every = carillon("rules", "--limit", "0", home=tmp_path, **known)
     assert (every.stdout.count("\n"), every.stderr) == (26, "")
-    assert carillon("rules", "--limit", "-1", home=tmp_path, **known).returncode == 2
+    for wrong in (["rules", "--limit", "-1"], ["cancel", "nowhere"], ["list", "--state", "lost"]):
+        assert carillon(*wrong, home=tmp_path, **known).returncode == 2
 
 
 def test_a_command_names_the_channels_that_there_are(web: Web, token: str, ada: User, tmp_path: Path) -> None:
