@@ -1,8 +1,9 @@
 """Expressions of JMESPath (jmespath.org) over JSON that came from outside. Pure: no Django, also for a child process.
 
-An expression is a person's: it may use few functions, and what it makes is spent from a budget while it is made.
+An expression is a person's: it is short, and what it makes is spent from a budget while it is made.
 """
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -20,8 +21,9 @@ from common.texts.refusal import Refusal, noop as _
 LONGEST = 500
 _MOST_NODES = 60
 _FUNCTIONS = {
-    *("abs", "avg", "ceil", "contains", "ends_with", "floor", "join", "keys", "length", "max", "min", "not_null"),
-    *("reverse", "sort", "starts_with", "sum", "to_number", "type", "values"),
+    *("abs", "avg", "ceil", "contains", "ends_with", "floor", "join", "keys", "length", "map", "max", "max_by"),
+    *("merge", "min", "min_by", "not_null", "reverse", "sort", "sort_by", "starts_with", "sum", "to_array"),
+    *("to_number", "to_string", "type", "values"),
 }
 
 
@@ -107,6 +109,8 @@ class _Interpreter(TreeInterpreter):
         match node["value"], arguments:
             case "join", [str(glue), list(parts)]:
                 self._budget.characters(sum(len(glue) + len(part) for part in parts if isinstance(part, str)))
+            case "to_string", [whole] if not isinstance(whole, str):
+                return self._copied(json.dumps(self.counted(whole), ensure_ascii=False, separators=(",", ":")))
         for argument in arguments:
             self._copied(argument)
         return self._all_functions.call_function(node["value"], arguments)

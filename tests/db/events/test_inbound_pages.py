@@ -89,7 +89,7 @@ BODIES: list[tuple[dict[str, Any], str]] = [
     ({"label": "Shop", "secret": "s"}, "secret"),
     ({"label": "Shop", "scheme": "standard", "secret": "whsec_#"}, "secret"),
     ({"label": "Shop", "event": {"type": "body."}}, "event.type"),
-    ({"label": "Shop", "event": {"data": "to_string(body)"}}, "event.data"),
+    ({"label": "Shop", "event": {"data": "to_text(body)"}}, "event.data"),
     ({"label": "Shop", "scheme": "hmac", "secret": "x" * 16, "signature": {"header": "a b"}}, "signature.header"),
     ({"label": "Shop", "scheme": "github", "secret": "x" * 15}, "secret"),
     ({"label": "Shop", "scheme": "standard", "secret": "whsec_"}, "secret"),
