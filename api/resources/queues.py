@@ -22,7 +22,8 @@ from notifications.deliveries import pull, pull_signal
 from notifications.deliveries.kind import DeliveryClaim
 from notifications.deliveries.pull import LeaseResult
 from notifications.models import Channel
-from notifications.providers.webhook import document
+from notifications.providers.queue import Settings
+from notifications.providers.webhook import as_cloud_event, document
 
 router = Router(tags=["queues"], auth=Bearer("queues"))
 
@@ -97,7 +98,8 @@ def pull_messages(request: ApiRequest, queue_id: UUID, body: Pull) -> HttpRespon
         raise conflict(f"This queue is disabled. {channel.disabled_reason} Enable its channel first.")
     seen = pull_signal.last(queue_id) if body.wait_ms else ""
     found = pull.pull(channel, body.batch_size, body.visibility_timeout_ms / 1000, f"token {request.auth.prefix}")
-    response = answer({"items": [_message(claim) for claim in found.messages]})
+    as_cloud_events = Settings.read(channel.address).cloudevents
+    response = answer({"items": [_message(claim, as_cloud_events) for claim in found.messages]})
     if not found.messages and (left := _left(request, body.wait_ms)) > 0:
         response.wait = partial(pull_signal.wait, queue_id, seen, min(left, found.wait))  # type: ignore[attr-defined]
     return response
@@ -138,10 +140,11 @@ def _left(request: ApiRequest, wait_ms: int) -> float:
     return until - time.monotonic()
 
 
-def _message(claim: DeliveryClaim) -> dict[str, Any]:
+def _message(claim: DeliveryClaim, as_cloud_events: bool) -> dict[str, Any]:
+    body = document(claim.message, datetime.now(UTC))
     return {
         "id": str(claim.id),
-        "body": document(claim.message, datetime.now(UTC)),
+        "body": as_cloud_event(body, str(claim.message.key)) if as_cloud_events else body,
         "recorded_at": written(datetime.fromtimestamp((claim.id.int >> 80) / 1000, UTC)),
         "attempts": claim.tries,
         "lease_id": pull.lease_id(claim),

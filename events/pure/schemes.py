@@ -85,8 +85,10 @@ def _stripe(secret: str, request: Request, hmac_: Hmac) -> str:
 
 
 def _standard(secret: str, request: Request, hmac_: Hmac) -> str:
-    header = "webhook-signature"
-    key, time = _header(request, "webhook-id"), _header(request, "webhook-timestamp")
+    # Svix sends the same under names of its own.
+    prefix = "svix" if "svix-signature" in request.headers and "webhook-signature" not in request.headers else "webhook"
+    header = f"{prefix}-signature"
+    key, time = _header(request, f"{prefix}-id"), _header(request, f"{prefix}-timestamp")
     given = [
         value
         for version, _, value in (one.partition(",") for one in _header(request, header).split())
@@ -110,7 +112,7 @@ SCHEMES: dict[str, tuple[StrOrPromise, Check]] = {
     "none": (_("None: the address is the secret"), lambda *_: ""),
     "github": ("GitHub", _github),
     "stripe": ("Stripe", _stripe),
-    "standard": ("Standard Webhooks", _standard),
+    "standard": ("Standard Webhooks, Svix", _standard),
     "hmac": (_("HMAC of the body in a header"), _generic),
 }
 """By code: the words for people, and the check."""

@@ -13,7 +13,7 @@ _HEADER = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}):[ \t]*([\x21-\x7e](?:
 # Headers that frame or route the request, or identify it as ours.
 _RESERVED = re.compile(
     r"(host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|accept-encoding|forwarded|via"
-    r"|(content|webhook|proxy|x-forwarded|sec)-.*)",
+    r"|(content|webhook|svix|proxy|x-forwarded|sec)-.*)",
     re.IGNORECASE,
 )
 

@@ -45,6 +45,11 @@ class _Number(forms.IntegerField):
             return int(self.initial)
 
 
+class _Switch(forms.BooleanField):
+    def held(self, stored: object) -> bool:
+        return stored is True
+
+
 class QueueForm(forms.Form):
     batch_size = _Number(
         gettext_lazy("Largest batch"), 1, 100, 100, gettext_lazy("How many messages one pull returns at most.")
@@ -73,6 +78,11 @@ class QueueForm(forms.Form):
         0,
         gettext_lazy("Seconds for which a message waits for others. 0: it is handed out at once."),
     )
+    cloudevents = _Switch(
+        label="CloudEvents",
+        required=False,
+        help_text=gettext_lazy("Each message is a CloudEvent 1.0, in JSON. Without it, a Standard Webhook."),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +93,7 @@ class Settings:
     concurrency: int
     tries: int
     batch_timeout: int
+    cloudevents: bool = False
 
     @classmethod
     def read(cls, address: Mapping[str, Any]) -> Settings:

@@ -14,6 +14,7 @@ from notifications.providers.webhook import Webhook, WebhookForm
 
 
 class StatusForm(WebhookForm):
+    cloudevents = None  # type: ignore[assignment]  # as Django removes a field
     types = forms.CharField(
         label=_("Changes"),
         max_length=1_000,

@@ -54,6 +54,11 @@ class WebhookForm(forms.Form):
     headers = HeadersField(
         help_text=gettext_lazy("Headers that the receiver requires, one per line, such as Authorization: Bearer …")
     )
+    cloudevents = forms.BooleanField(
+        label="CloudEvents",
+        required=False,
+        help_text=gettext_lazy("Each message is a CloudEvent 1.0, in JSON. Without it, a Standard Webhook."),
+    )
 
     def clean_secret(self) -> str:
         secret: str = self.cleaned_data["secret"]
@@ -80,6 +85,7 @@ class Webhook(Provider):
     recognises_repeats = True
     separate_answer_url = True
     form = WebhookForm
+    option_fields = frozenset({"cloudevents"})
     revealed = "secret"
     overlap = timedelta(hours=24)
 
@@ -90,8 +96,8 @@ class Webhook(Provider):
         return (Rate(f"{self.kind}-host", most, 1.0, "host"),) if most > 0 else ()
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
-        """Return address {"url", "hint"}: the origin, and the part of the path that may be shown; secrets {"secret",
-        "path"} and, if there are any, {"headers"} as JSON.
+        """Return address {"url", "hint"}: the origin, and the part of the path that may be shown, with {"cloudevents":
+        true} where that is set; secrets {"secret", "path"} and, if there are any, {"headers"} as JSON.
         """
         parts = urlsplit(cleaned["url"])
         secrets = {
@@ -101,11 +107,14 @@ class Webhook(Provider):
         if cleaned.get("headers"):
             secrets["headers"] = json.dumps(cleaned["headers"])
         origin = urlunsplit((parts.scheme, parts.netloc, "", "", ""))
-        return Destination(address={"url": origin, "hint": _hint(parts.path)}, secrets=secrets)
+        address: dict[str, Any] = {"url": origin, "hint": _hint(parts.path)}
+        if cleaned.get("cloudevents"):
+            address["cloudevents"] = True
+        return Destination(address, secrets)
 
     def form_initial(self, destination: Destination) -> dict[str, Any]:
-        """Return nothing: the address may hold a token anywhere after its host."""
-        return {}
+        """Return no address: it may hold a token anywhere after its host."""
+        return {"cloudevents": destination.address.get("cloudevents") is True}
 
     def form_secrets(self, destination: Destination) -> dict[str, Any]:
         stored, fields = destination.secrets, dict[str, Any]()
@@ -140,18 +149,28 @@ class Webhook(Provider):
         return f"{host}{destination.address.get('hint', '')}"
 
     def send(self, message: Message, destination: Destination) -> Answer:
-        """Post the message. `webhook-id` is its key, the same at every try, so that the receiver can drop repeats."""
+        """Post the message. `webhook-id` is its key, the same at every try, so that the receiver can drop repeats.
+
+        Its headers are there as `svix-*`, too, for receivers that verify with Svix's libraries.
+        """
         now = datetime.now(UTC)
         signing = [destination.secrets.get("secret", ""), *(secret for secret, _ in _replaced(destination, now))]
         if not all(map(_is_secret, signing)):
             return post.damaged("signing secret")
-        key, body = str(message.key), json.dumps(self.document(message, now))
+        key, document, content_type = str(message.key), self.document(message, now), "application/json"
+        if destination.address.get("cloudevents") is True:
+            document, content_type = as_cloud_event(document, key), "application/cloudevents+json"
+        body = json.dumps(document)
+        signed = {
+            "id": key,
+            "timestamp": str(int(now.timestamp())),
+            "signature": " ".join(standardwebhooks.Webhook(secret).sign(key, now, body) for secret in signing),
+        }
         headers = {
             **json.loads(destination.secrets.get("headers", "{}")),
-            "Content-Type": "application/json",
-            "webhook-id": key,
-            "webhook-timestamp": str(int(now.timestamp())),
-            "webhook-signature": " ".join(standardwebhooks.Webhook(secret).sign(key, now, body) for secret in signing),
+            "Content-Type": content_type,
+            **{f"webhook-{name}": value for name, value in signed.items()},
+            **{f"svix-{name}": value for name, value in signed.items()},
         }
         url = str(destination.address.get("url", "")) + destination.secrets.get("path", "")
         return post.post(url, body.encode(), headers, self.deadline, _judge)
@@ -180,6 +199,19 @@ def document(message: Message, now: datetime) -> dict[str, Any]:
     if message.code:
         data["code"] = message.code
     return {"type": "notification", "timestamp": slot or rfc3339(now), "data": data}
+
+
+def as_cloud_event(document: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return a document with its `type`, `timestamp` and `data` as a CloudEvent 1.0 in JSON."""
+    return {
+        "specversion": "1.0",
+        "id": key,
+        "source": settings.BASE_URL,
+        "type": f"carillon.{document['type']}",
+        "time": document["timestamp"],
+        "datacontenttype": "application/json",
+        "data": document["data"],
+    }
 
 
 def _hint(path: str) -> str:

@@ -111,7 +111,7 @@ def field_document(name: str, field: forms.Field) -> dict[str, Any]:
     }
 
 
-Fields = Annotated[dict[str, str | int | None], FewNames]
+Fields = Annotated[dict[str, str | int | bool | None], FewNames]
 
 
 class NewChannel(Body):

@@ -121,7 +121,7 @@ def test_a_second_inbox_and_one_channel_too_many_are_conflicts(api: Api, ada: Us
 def test_each_kind_says_its_fields(api: Api) -> None:
     kinds = {one["kind"]: one for one in api.get("/channels/kinds").json()["items"]}
     assert set(kinds) == {provider.kind for provider in providers.all()}
-    assert [one["name"] for one in kinds["webhook"]["fields"]] == ["url", "secret", "headers"]
+    assert [one["name"] for one in kinds["webhook"]["fields"]] == ["url", "secret", "headers", "cloudevents"]
     assert all(one["label"] for kind in kinds.values() for one in kind["fields"])
     assert next(one for one in kinds["ntfy"]["fields"] if one["name"] == "priority")["choices"]
 

@@ -160,10 +160,25 @@ def test_a_queue_is_added_ready_with_its_settings_and_changed(api: Api) -> None:
     made = api.post("/channels", {"kind": "queue", "label": "Jobs", "fields": {"concurrency": 1, "tries": "3"}})
     assert made.status_code == 201, made.content
     assert (made.json()["state"], made.json()["code_sent"], made.json()["secret"]) == ("ready", False, None)
-    assert made.json()["fields"] == {"batch_size": 100, "concurrency": 1, "tries": 3, "batch_timeout": 0}
-    changed = api("PATCH", f"/channels/{made.json()['id']}", {"fields": {"batch_timeout": 60, "tries": None}})
+    assert made.json()["fields"] == {
+        "batch_size": 100,
+        "concurrency": 1,
+        "tries": 3,
+        "batch_timeout": 0,
+        "cloudevents": False,
+    }
+    changed = api(
+        "PATCH", f"/channels/{made.json()['id']}", {"fields": {"batch_timeout": 60, "tries": None, "cloudevents": True}}
+    )
+    assert changed.status_code == 200, changed.content
     assert changed.json()["state"] == "ready"
-    assert changed.json()["fields"] == {"batch_size": 100, "concurrency": 1, "tries": 5, "batch_timeout": 60}
+    assert changed.json()["fields"] == {
+        "batch_size": 100,
+        "concurrency": 1,
+        "tries": 5,
+        "batch_timeout": 60,
+        "cloudevents": True,
+    }
 
 
 @pytest.mark.parametrize(("name", "value"), [("batch_size", 101), ("concurrency", 0), ("tries", "x"), ("held", 1)])

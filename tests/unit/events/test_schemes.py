@@ -38,6 +38,10 @@ def standard(secret: str, body: bytes, at: datetime) -> dict[str, str]:
     }
 
 
+def svix(secret: str, body: bytes, at: datetime) -> dict[str, str]:
+    return {name.replace("webhook", "svix"): value for name, value in standard(secret, body, at).items()}
+
+
 def generic(secret: str, body: bytes, at: datetime) -> dict[str, str]:
     return {"X-Signature": hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()}
 
@@ -47,6 +51,7 @@ SIGNED: list[tuple[str, str, Sign]] = [
     ("github", "It's a Secret to Everybody", github),
     ("stripe", "whsec_test_of_ours", stripe),
     ("standard", STANDARD, standard),
+    ("standard", STANDARD, svix),
     ("hmac", "secret-of-16-bytes", generic),
 ]
 

@@ -29,7 +29,7 @@ def test_a_queue_is_added_ready_without_a_code(browser: Client, ada: User) -> No
     browser.post("/channels/new/queue/", {"label": "Jobs", "concurrency": "1"})
     [queue] = Channel.objects.for_user(ada)
     assert queue.verified_at is not None
-    assert queue.address == {"batch_size": 100, "concurrency": 1, "tries": 5, "batch_timeout": 0}
+    assert queue.address == {"batch_size": 100, "concurrency": 1, "tries": 5, "batch_timeout": 0, "cloudevents": False}
     assert not Delivery.objects.exists()
     assert "one message at a time" in page(browser, "/channels/")
 

@@ -5,6 +5,9 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import standardwebhooks
+from cloudevents.core.bindings.http import HTTPMessage, from_http_event
+from django.conf import settings
 from hypothesis import strategies
 from standardwebhooks import WebhookVerificationError
 
@@ -102,6 +105,34 @@ def test_the_signature_is_the_one_of_the_specification(receiver: HTTPReceiver) -
     signed = f"{KEY}.{request.headers['webhook-timestamp']}.".encode() + request.body
     mac = base64.b64encode(hmac.new(KEY_BYTES, signed, hashlib.sha256).digest()).decode()
     assert request.headers["webhook-signature"] == f"v1,{mac}"
+
+
+def test_both_families_of_headers_verify(receiver: HTTPReceiver) -> None:
+    WEBHOOK.send(make_message(), destination(receiver.origin))
+    [request] = receiver.requests
+    for prefix in ("webhook", "svix"):
+        names = ("id", "timestamp", "signature")
+        headers = {f"webhook-{name}": request.headers[f"{prefix}-{name}"] for name in names}
+        assert standardwebhooks.Webhook(SECRET).verify(request.body.decode(), headers) == json.loads(request.body)
+
+
+def test_a_message_can_be_a_cloud_event(receiver: HTTPReceiver) -> None:
+    cleaned = {"url": f"{receiver.origin}/hook", "secret": SECRET, "cloudevents": True}
+    WEBHOOK.send(make_message(), WEBHOOK.destination(cleaned))
+    [request] = receiver.requests
+    request.verified(SECRET)
+    event = from_http_event(HTTPMessage(dict(request.headers), request.body))
+    assert request.headers["Content-Type"] == "application/cloudevents+json"
+    assert (event.get_id(), event.get_source()) == (str(KEY), settings.BASE_URL)
+    assert event.get_time() == datetime(2026, 3, 29, 7, tzinfo=UTC)
+    assert event.get_data() == SENT[2]["data"]
+
+
+def test_changing_the_format_changes_no_address(receiver: HTTPReceiver) -> None:
+    before = destination(receiver.origin)
+    after = WEBHOOK.update(before, {**WEBHOOK.form_secrets(before), "cloudevents": True})
+    assert after == Destination({**before.address, "cloudevents": True}, before.secrets)
+    assert WEBHOOK.form_initial(after) == {"cloudevents": True}
 
 
 def test_another_secret_does_not_verify(receiver: HTTPReceiver) -> None:
