@@ -1,15 +1,12 @@
 """`/api/v1`: the same operations and the same validation as the pages."""
 
 from functools import partial
-from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest
-from ninja.parser import Parser
 
 from api.protocol import calls, paging
 from api.protocol.openapi import Api
-from api.protocol.problems import Problem
+from api.protocol.parser import LARGEST, StrictParser
 from api.resources import (
     batches,
     changes,
@@ -28,31 +25,6 @@ from api.resources import (
 )
 from api.resources.channels import operations as channels
 from api.resources.schedules import checks, history, holidays, operations as schedules
-from common.parsing import strict_json
-
-LARGEST = 256 * 1024
-
-
-class StrictParser(Parser):
-    """UTF-8 JSON without duplicate names, NUL, lone surrogates, NaN, or more than 32 levels."""
-
-    def parse_body(self, request: HttpRequest) -> Any:
-        if request.headers.get("Content-Encoding", "identity") != "identity":
-            headers = {"Accept-Encoding": "identity"}
-            raise Problem(415, "encoded", "This body is compressed.", "Send it as it is.", headers=headers)
-        content_type = request.content_type or "application/json"
-        charset = (request.content_params or {}).get("charset", "utf-8").lower()
-        if charset not in ("utf-8", "utf8") or content_type != "application/json":
-            raise Problem(
-                415, "not-json", "This API takes JSON only.", "Send Content-Type: application/json, in UTF-8."
-            )
-        if len(request.body) > LARGEST:
-            raise Problem(413, "too-large", f"This body is larger than {LARGEST // 1024} KiB, the limit.", "Send less.")
-        try:
-            return strict_json.read(request.body)
-        except strict_json.Bad as error:
-            raise Problem(400, "bad-json", "This body is not JSON that can be read.", str(error)) from None
-
 
 api = Api(
     title="Carillon",

@@ -66,5 +66,6 @@ class EventCode(Codes):
             "or ask the operator."
         ),
     )
+    MALFORMED = "malformed", _("It was taken as any other webhook, though it says that it is a CloudEvent: {problem}")
     UNMAPPED = "unmapped", _("The expression for {field} was not used: {problem}")
     TOO_LARGE = "too-large", _("Its data is {size:bytes} long; an event takes {most:bytes}. It is kept here alone.")

@@ -115,7 +115,8 @@ def written(instant: datetime | None) -> str | None:
     return None if instant is None else rfc3339(instant)
 
 
-def _read(value: Any) -> datetime:
+def read_instant(value: Any) -> datetime:
+    """Raises ValueError with a sentence."""
     if isinstance(value, datetime):
         return value
     try:
@@ -137,13 +138,13 @@ def _without_nul(text: str) -> str:
 
 Instant = Annotated[
     datetime,
-    BeforeValidator(_read),
+    BeforeValidator(read_instant),
     PlainSerializer(written),
     Shown(
         {
             "type": "string",
             "format": "date-time",
-            "pattern": "^(19[0-9]{2}|[2-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])-",  # as `_read`
+            "pattern": "^(19[0-9]{2}|[2-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])-",  # as `read_instant`
             "examples": ["2026-03-15T14:00:00Z"],
         }
     ),

@@ -1,7 +1,9 @@
 """Events: publish them, list and read them, see what followed, and the trace of a chain."""
 
 import json
+import re
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -10,6 +12,7 @@ from django.db.models import Prefetch, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router
+from ninja.decorators import decorate_view
 from pydantic import AfterValidator, BaseModel, Discriminator, Field, RootModel, Tag
 
 from api.protocol import paging
@@ -17,13 +20,23 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import CHOICES, Body, Instant, Search, one_of
 from api.protocol.problems import FieldError, Problem, conflict, invalid
+from api.resources import cloud_events
 from api.resources.notifications import ReasonDocument, reason, reason_of
 from api.resources.schedules.documents import AudienceBody, AudienceDocument, may_not_announce
 from events.intake import ledger, usage
 from events.intake.trace import Row, trace
 from events.models import Digest, Effect, Event, Topic
 from events.pure import matching, types
-from events.pure.envelope import LARGEST_DATA, LONGEST_DELAY, MOST_AT_ONCE, Envelope
+from events.pure.cloud_events import key as cloud_event_key
+from events.pure.envelope import (
+    ID,
+    LARGEST_DATA,
+    LONGEST_DELAY,
+    LONGEST_ID,
+    LONGEST_SOURCE,
+    MOST_AT_ONCE,
+    Envelope,
+)
 from jobs.batches import audiences
 from notifications.models import Delivery
 from schedules.inputs.audience_form import MOST_UNCONFIRMED
@@ -59,14 +72,24 @@ Type = Annotated[
 Data = Annotated[dict[str, Any], AfterValidator(_small)]
 
 
+def _without_control_characters(id: str) -> str:
+    if not re.fullmatch(ID, id):
+        raise ValueError("This contains a control character. Remove it.")
+    return id
+
+
+StoredId = Annotated[
+    str, Field(min_length=1, json_schema_extra={"pattern": f"^{ID}$"}), AfterValidator(_without_control_characters)
+]
+EventId = Annotated[StoredId, Field(max_length=LONGEST_ID)]
+
+
 class EventBody(Body):
     type: Annotated[Type, AfterValidator(_not_reserved)] = Field(description="A noun and what happened: `order.paid`.")
-    id: UUID | None = Field(
-        None,
-        strict=False,
-        description="Yours. The same event again has no further effect; another one with this id is refused.",
+    id: EventId | None = Field(
+        None, description="Yours. The same event again has no further effect; another one with this id is refused."
     )
-    source: str = Field("", max_length=200)
+    source: str = Field("", max_length=LONGEST_SOURCE)
     occurred_at: Instant | None = Field(None, description="When it happened. Without it, now.")
     correlation_id: UUID | None = Field(
         None, strict=False, description="The same through a chain of events. Without it, this event begins one."
@@ -145,7 +168,7 @@ class EffectDocument(BaseModel):
 
 
 class EventDocument(BaseModel):
-    id: UUID = Field(description="Yours, or ours where you gave none.")
+    id: str = Field(description="Yours, or ours where you gave none.")
     type: str
     source: str
     occurred_at: Instant = Field(description="When it happened.")
@@ -199,13 +222,13 @@ def _digest(digest: Digest) -> dict[str, Any]:
 
 
 class Taken(BaseModel):
-    ids: list[UUID] = Field(description="The ids of the events, in the order of the request.")
+    ids: list[str] = Field(description="The ids of the events, in the order of the request.")
 
 
 class PublishedEvent(BaseModel):
     """An event that was sent."""
 
-    id: UUID = Field(description="Yours, or ours where you gave none.")
+    id: str = Field(description="Yours, or ours where you gave none.")
     new: bool = Field(description="Whether it was not stored before under this id.")
 
 
@@ -214,12 +237,18 @@ class Published(BaseModel):
 
 
 @router.post("", response={202: Published}, summary="Publish events")
+@decorate_view(cloud_events.taken)
 def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
     """They are stored when this answers, and your rules are applied to them at once. Publish again if no answer comes:
-    an event with an `id` is taken once. Another event with the same `id` is refused (409), and nothing is stored."""
+    an event with an `id` is taken once. Another event with the same `id` is refused (409), and nothing is stored.
+
+    CloudEvents 1.0 are taken too: in structured and in binary mode, and in batches.
+    """
     topics = _topics(request, body)
     _check_audiences(request, body)
     envelopes = [one.envelope(topics.get(one.topic or "")) for one in body.all]
+    if cloud_events.are_in(request):
+        envelopes = [replace(one, key=cloud_event_key(one.source, one.key)) for one in envelopes]
     try:
         # A refused single one has stored nothing anyway.
         with transaction.atomic() if isinstance(body.root, list) else nullcontext():
@@ -233,7 +262,7 @@ def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
 _CONTENT = ("type", "source", "data", "topic_id", "audience", "audience_key")
 
 
-def _check_repeated(request: ApiRequest, body: EventsBody, envelopes: list[Envelope], new: set[UUID]) -> None:
+def _check_repeated(request: ApiRequest, body: EventsBody, envelopes: list[Envelope], new: set[str]) -> None:
     """Raises a 409 problem for an id that names an event of other content, also in the same list."""
     keys = [one.key for one in envelopes]
     if len(new) == len(keys):
@@ -292,21 +321,34 @@ def list_events(request: ApiRequest, type: Search | None = None, *, page: Query[
     return paging.answer_page(with_effects(found), request, page, document)
 
 
-@router.get("/{uuid:event_id}", response=EventDocument, summary="Read an event")
-def read_event(request: ApiRequest, event_id: UUID) -> HttpResponse:
-    """By your id of it: its state, and what each of your rules made of it."""
-    return answer(document(get_object_or_404(with_effects(Event.objects.for_user(request.auth.user)), key=event_id)))
-
-
-@router.post("/{uuid:event_id}/replay", response={202: Taken}, summary="Handle an event again")
-def replay_event(request: ApiRequest, event_id: UUID) -> HttpResponse:
+# First, since an id may have slashes: this is the path of each that ends so.
+@router.post("/{path:event_id}/replay", response={202: Taken}, summary="Handle an event again")
+def replay_event(request: ApiRequest, event_id: str) -> HttpResponse:
     """As a new event of the same chain with the same data, whose id this answers; your rules ring again. A dead event
     is handled again itself, and keeps its id."""
-    found = get_object_or_404(Event.objects.for_user(request.auth.user), key=event_id)
+    found = _own(Event.objects.for_user(request.auth.user), event_id)
     try:
         return answer({"ids": [ledger.replay(found, request.auth.user)]}, 202)
     except usage.QuotaReached as reached:
         raise _quota(reached) from None
+
+
+@router.get("/{path:event_id}/replay", include_in_schema=False)
+def read_event_named_replay(request: ApiRequest, event_id: str) -> HttpResponse:
+    return read_event(request, f"{event_id}/replay")
+
+
+@router.get("/{path:event_id}", response=EventDocument, summary="Read an event")
+def read_event(request: ApiRequest, event_id: str) -> HttpResponse:
+    """By your id of it: its state, and what each of your rules made of it."""
+    return answer(document(_own(with_effects(Event.objects.for_user(request.auth.user)), event_id)))
+
+
+def _own(mine: QuerySet[Event], event_id: str) -> Event:
+    """Raises Http404."""
+    if not re.fullmatch(ID, event_id):  # PostgreSQL takes no NUL
+        raise Http404
+    return get_object_or_404(mine, key=event_id)
 
 
 def _quota(reached: usage.QuotaReached) -> Problem:
@@ -332,7 +374,7 @@ class RowDocument(BaseModel):
     """An event or a delivery."""
 
     kind: Literal["event", "delivery"] = Field(description="What it is.")
-    id: UUID = Field(description="Of an event your id of it; of a delivery its idempotency key.")
+    id: str = Field(description="Of an event your id of it; of a delivery its idempotency key.")
     recorded_at: Instant
     seconds: float = Field(description="When it was recorded, in seconds since the first row.")
     queue: str = Field(description="Who works on it: `events`, or the kind of the delivery's channel.")

@@ -87,7 +87,7 @@ class InboundRequestDocument(BaseModel):
     reason: ReasonDocument
     headers: dict[str, str] = Field(description="Those that were kept: none that may hold a secret.")
     body: str = Field(description="The body, as text.")
-    event_ids: list[UUID] = Field(description="The ids of the events that it became.")
+    event_ids: list[str] = Field(description="The ids of the events that it became.")
 
 
 @router.get("", response=paging.Page[InboundDocument], summary="List inbound addresses")

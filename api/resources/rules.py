@@ -17,7 +17,7 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, one_of
 from api.protocol.problems import FieldError, errors, invalid, require_unchanged
-from api.resources.events import Data, Type
+from api.resources.events import Data, StoredId, Type
 from api.resources.notifications import Length, ReasonDocument, lengths, reason
 from events.inputs.conditions_field import LONGEST_VALUE, MOST_CONDITIONS
 from events.inputs.rule_form import RuleForm
@@ -275,7 +275,7 @@ class PreviewBody(Body):
     """A rule, and an event of yours by its id or one that is given here."""
 
     rule: RuleBody = Field(description="The rule to try.")
-    event_id: UUID | None = Field(None, strict=False, description="An event of yours, by its id.")
+    event_id: StoredId | None = Field(None, description="An event of yours, by its id.")
     event: Sample | None = Field(None, description="Or an event that is given here.")
 
     @model_validator(mode="after")

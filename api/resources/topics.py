@@ -63,7 +63,7 @@ class TopicDocument(BaseModel):
 class TopicEvent(BaseModel):
     """The progress of an event of the topic."""
 
-    id: UUID
+    id: str
     type: str
     state: Annotated[str, one_of(Event.words.states)] = Field(description="Of the event.")
     audience: int | None = Field(description="How many were subscribed; null until telling them begins.")

@@ -158,7 +158,9 @@ def _mutate(mutation: str) -> None:
             _wake_before_commit()
         case "no-event-id":
             record = ledger.record
-            ledger.record = lambda user_id, envelopes: record(user_id, [replace(one, key=uuid7()) for one in envelopes])
+            ledger.record = lambda user_id, envelopes: record(
+                user_id, [replace(one, key=str(uuid7())) for one in envelopes]
+            )
         case "no-lease-id":
             fence = " AND d.lease_token = given.token AND d.lease_until > now()"
             pull._LEASES = _without(_without(pull._LEASES, "d.lease_token AS", "given.token AS"), fence, "")

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self, Unpack, cast
+from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
@@ -261,7 +262,10 @@ class Connections(Resource):
 
 class Events(Resource):
     async def publish(self, *events: Mapping[str, Any], key: str | None = None) -> Sequence[str]:
-        """Up to 100, each with its `type`, and `id`, `source`, `time`, `data`, `delay` as wanted. Returns their ids."""
+        """Up to 100, each with its `type`, and `id`, `source`, `occurred_at`, `data`, `delay` as wanted.
+
+        Returns their ids.
+        """
         return [one["id"] for one in (await self._connection.post("/events", list(events), key=key))["items"]]
 
     def list(self, type: str | None = None) -> AsyncIterator[Event]:
@@ -269,11 +273,11 @@ class Events(Resource):
         return self._connection.pages("/events", type=type)
 
     async def read(self, event_id: str) -> Event:
-        return cast(Event, await self._connection.get(f"/events/{event_id}"))
+        return cast(Event, await self._connection.get(f"/events/{quote(event_id, safe='')}"))
 
     async def replay(self, event_id: str) -> str:
         """Handle it again. Returns the id of the new event; a dead event keeps its id, and is handled itself."""
-        return cast(str, (await self._connection.post(f"/events/{event_id}/replay"))["ids"][0])
+        return cast(str, (await self._connection.post(f"/events/{quote(event_id, safe='')}/replay"))["ids"][0])
 
     async def trace(self, correlation_id: str) -> Trace:
         """The whole chain: events and deliveries with their tries, oldest first."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Unpack, cast
+from urllib.parse import quote
 
 from carillon_client.connection import Resource
 from carillon_client.documents import Event, Rule, RuleFields, RulePreview, Trace
@@ -9,7 +10,10 @@ from carillon_client.documents import Event, Rule, RuleFields, RulePreview, Trac
 
 class Events(Resource):
     def publish(self, *events: Mapping[str, Any], key: str | None = None) -> Sequence[str]:
-        """Up to 100, each with its `type`, and `id`, `source`, `time`, `data`, `delay` as wanted. Returns their ids."""
+        """Up to 100, each with its `type`, and `id`, `source`, `occurred_at`, `data`, `delay` as wanted.
+
+        Returns their ids.
+        """
         return [one["id"] for one in self._connection.post("/events", list(events), key=key)["items"]]
 
     def list(self, type: str | None = None) -> Iterator[Event]:
@@ -17,11 +21,11 @@ class Events(Resource):
         return self._connection.pages("/events", type=type)
 
     def read(self, event_id: str) -> Event:
-        return cast(Event, self._connection.get(f"/events/{event_id}"))
+        return cast(Event, self._connection.get(f"/events/{quote(event_id, safe='')}"))
 
     def replay(self, event_id: str) -> str:
         """Handle it again. Returns the id of the new event; a dead event keeps its id, and is handled itself."""
-        return cast(str, self._connection.post(f"/events/{event_id}/replay")["ids"][0])
+        return cast(str, self._connection.post(f"/events/{quote(event_id, safe='')}/replay")["ids"][0])
 
     def trace(self, correlation_id: str) -> Trace:
         """The whole chain: events and deliveries with their tries, oldest first."""

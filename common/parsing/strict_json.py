@@ -15,15 +15,20 @@ class Bad(Refusal):
     """This is not JSON that can be read. The message says where and why."""
 
 
-def read(raw: bytes) -> Any:
-    """UTF-8 JSON without duplicate names, NUL, lone surrogates, NaN, or more than 32 levels. Raises Bad."""
+def read(raw: bytes, *, odd_numbers_as_text: bool = False) -> Any:
+    """UTF-8 JSON without duplicate names, NUL, lone surrogates, or more than 32 levels. Raises Bad.
+
+    A number that PostgreSQL or Python would not keep, such as 1e999, NaN or one of 20 digits, is refused, or becomes
+    the text that was sent.
+    """
+    constant, integer, number = (str, _integer_or_text, _float_or_text) if odd_numbers_as_text else _STRICT
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Bad(_("Byte %(number)s is not valid UTF-8."), number=str(error.start)) from None
     try:
         value = json.loads(
-            text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer, parse_float=_float
+            text, object_pairs_hook=_object, parse_constant=constant, parse_int=integer, parse_float=number
         )
     except json.JSONDecodeError as error:
         raise Bad(
@@ -67,6 +72,17 @@ def _float(digits: str) -> float:
     number = float(digits)
     _check_number(number)
     return number
+
+
+def _integer_or_text(digits: str) -> int | str:
+    return int(digits) if len(digits) <= 19 else digits
+
+
+def _float_or_text(digits: str) -> float | str:
+    return number if abs(number := float(digits)) <= _GREATEST else digits
+
+
+_STRICT = (_constant, _integer, _float)
 
 
 def _check_number(number: float) -> None:

@@ -73,13 +73,13 @@ def read(headers: Mapping[str, str], text: str) -> Any:
     if kind == "application/x-www-form-urlencoded":
         if text.lstrip().startswith(("{", "[")):  # as curl names what it posts, unless told otherwise
             with suppress(Bad):
-                return strict_json.read(text.encode())
+                return strict_json.read(text.encode(), odd_numbers_as_text=True)
         return _form(text, parameters.get("charset", "cp1252"))
     if kind == "multipart/form-data":
         return _multipart(parameters, text)
     if kind in ("application/xml", "text/xml") or kind.endswith("+xml"):
         return _xml(text)
-    return strict_json.read(text.encode())
+    return strict_json.read(text.encode(), odd_numbers_as_text=True)
 
 
 def _content_type(headers: Mapping[str, str]) -> tuple[str, dict[str, str]]:
@@ -124,7 +124,7 @@ def _fields(pairs: Iterable[tuple[str, Any]]) -> Any:
     for name, value in pairs:
         _add(fields, name, value)
     if fields.keys() == {"payload"} and str(fields["payload"]).lstrip().startswith(("{", "[")):
-        return strict_json.read(fields["payload"].encode())
+        return strict_json.read(fields["payload"].encode(), odd_numbers_as_text=True)
     if not fields:
         raise Bad(_("This form has no fields."))
     return strict_json.check(fields)

@@ -71,7 +71,7 @@ class InboundForm(forms.Form):
     event_data = ExpressionField(
         gettext_lazy("Data"), gettext_lazy("An object: <code>{amount: body.total}</code>. Without it, the whole body.")
     )
-    event_time = ExpressionField(gettext_lazy("Time"), gettext_lazy("Without it, when it came."))
+    event_time = ExpressionField(gettext_lazy("Time"), gettext_lazy("Without it, the sender's own, or when it came."))
     event_id = ExpressionField(
         gettext_lazy("Id"),
         gettext_lazy("The same when a request is repeated. What GitHub, Stripe and Standard Webhooks sign needs none."),
@@ -143,6 +143,6 @@ class SampleForm(forms.Form):
 
     def clean_sample(self) -> Any:
         try:
-            return strict_json.read(self.cleaned_data["sample"].encode("utf-8", "replace"))
+            return strict_json.read(self.cleaned_data["sample"].encode("utf-8", "replace"), odd_numbers_as_text=True)
         except strict_json.Bad as error:
             raise forms.ValidationError(_("This is not JSON: %(error)s") % {"error": error}) from None

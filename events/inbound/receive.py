@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -25,8 +26,8 @@ from common.uuid7 import uuid7
 from events.inbound import alerts, body
 from events.intake import ledger, usage
 from events.models import InboundAddress, InboundRequest
-from events.pure import matching, schemes, types
-from events.pure.envelope import LARGEST_DATA, Envelope
+from events.pure import cloud_events, matching, schemes, types
+from events.pure.envelope import LARGEST_DATA, MOST_AT_ONCE, Envelope
 from events.reasons import EventCode
 from notifications.channels import owner_notices
 from notifications.channels.owner_notices import Notice
@@ -45,7 +46,8 @@ MOST_ALERTS = 100
 # Others may hold a secret, and are not kept.
 _HEADERS = {
     *("accept", "content-encoding", "content-length", "content-type", "date", "user-agent", "x-request-id"),
-    *("webhook-id", "webhook-timestamp", "x-github-delivery", "x-github-event", "x-github-hook-id"),
+    *("webhook-id", "webhook-timestamp", "svix-id", "svix-timestamp"),
+    *("x-github-delivery", "x-github-event", "x-github-hook-id"),
     *("x-gitlab-event", "x-gitlab-event-uuid", "x-gitlab-instance", "x-gitea-delivery", "x-gitea-event"),
     *("x-event-key", "x-event-type", "x-hook-uuid", "x-shopify-topic", "x-shopify-webhook-id", "x-wc-webhook-topic"),
 }
@@ -61,7 +63,7 @@ class InboundAnswer:
     """
 
     status: int
-    keys: list[UUID] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
     reason: Reason = NO_REASON
     wait: int = 0
 
@@ -117,6 +119,14 @@ def _understand(
     address: InboundAddress, headers: Mapping[str, str], text: str | Bad, identity: str
 ) -> tuple[InboundAnswer, list[Envelope]]:
     """The events of a request that is genuine. `identity`: see `schemes.verify`."""
+    malformed = NO_REASON
+    try:
+        if isinstance(text, str) and not address.fields and (sent := _cloud_events(headers, text)):
+            made = [_of_cloud_event(address, one, identity) for one in sent]
+            reason = next((too_large for _, too_large in made if too_large), NO_REASON)
+            return InboundAnswer(202, [one.key for one, _ in made], reason), [one for one, _ in made]
+    except ValueError as error:
+        malformed = Reason(EventCode.MALFORMED, problem=str(error))
     try:
         if isinstance(text, Bad):
             raise text
@@ -125,15 +135,55 @@ def _understand(
         return InboundAnswer(400, reason=Reason(EventCode.UNREADABLE_BODY, problem=str(error))), []
     if address.fields or not alerts.are_alerts(given):
         envelope, reason = event_of(address, headers, given, identity)
-        return InboundAnswer(202, [envelope.key], reason), [envelope]
+        return InboundAnswer(202, [envelope.key], reason if reason.code else malformed), [envelope]
     reason, envelopes = NO_REASON, []
     for type, one, whole in alerts.read(given, MOST_ALERTS):
         data, too_large = _fitting(whole)
         reason = too_large or reason
-        envelopes.append(Envelope(type=type, data=data, source=address.label, key=uuid5(address.id, one + identity)))
+        key, time = _key(address, one + identity), _alert_time(whole)
+        envelopes.append(Envelope(type=type, data=data, source=address.label, key=key, occurred_at=time))
     if (left_out := len(given["alerts"]) - len(envelopes)) > 0:
         reason = Reason(EventCode.TOO_MANY_ALERTS, left_out=left_out, most=MOST_ALERTS)
     return InboundAnswer(202, [one.key for one in envelopes], reason), envelopes
+
+
+def _alert_time(data: Mapping[str, str]) -> datetime | None:
+    """When an alert was raised, or resolved."""
+    with suppress(ValueError):
+        return _time(data["ends_at"] or data["starts_at"] or None)
+    return None
+
+
+def _cloud_events(headers: Mapping[str, str], text: str) -> list[dict[str, Any]]:
+    """Those that a request has, with their fields. Raises ValueError where one is malformed."""
+    if not (mode := cloud_events.mode(headers.get("content-type", ""), headers)):
+        return []
+    raw = text.encode("utf-8", "surrogateescape")
+    if mode == "binary":
+        return [cloud_events.read(cloud_events.from_headers(headers, raw))]
+    given = strict_json.read(raw, odd_numbers_as_text=True)
+    several = given if mode == "batch" and isinstance(given, list) else [given]
+    if len(several) > MOST_AT_ONCE:
+        raise ValueError(_("It has more than %(most)s events.") % {"most": MOST_AT_ONCE})
+    return [cloud_events.read(one) for one in several]
+
+
+def _of_cloud_event(
+    address: InboundAddress, fields: Mapping[str, Any], identity: str
+) -> tuple[Envelope, Reason | None]:
+    """The event, and why it has no data, if so. Raises ValueError for a type of Carillon's own, and for no time."""
+    data, too_large = _fitting(fields["data"])
+    chain = fields.get("correlation_id")
+    envelope = Envelope(
+        type=_type(fields["type"]),
+        data=data,
+        source=fields["source"],
+        key=_key(address, cloud_events.key(fields["source"], fields["id"]) + identity),
+        occurred_at=_time(fields.get("time")),
+        correlation_id=None if chain is None else UUID(chain),
+        hops=fields.get("hops", 0),
+    )
+    return envelope, too_large
 
 
 def event_of(
@@ -147,10 +197,15 @@ def event_of(
         type=fields.get("type") or _default_type(address, headers, given),
         data=data,
         source=fields.get("source") or address.label,
-        key=uuid5(address.id, same) if same else uuid7(),
-        occurred_at=fields.get("time"),
+        key=_key(address, same) if same else str(uuid7()),
+        occurred_at=fields.get("time") or _sent_time(address, given),
     )
     return envelope, too_large or reason
+
+
+def _key(address: InboundAddress, same: str) -> str:
+    """The key of the event that `same` identifies among those of the address."""
+    return str(uuid5(address.id, same))
 
 
 def _fields(address: InboundAddress, document: Mapping[str, Any]) -> tuple[dict[str, Any], Reason]:
@@ -186,6 +241,14 @@ def _default_type(address: InboundAddress, headers: Mapping[str, str], body: Any
     except ValueError:
         word = re.sub("[^a-z0-9]+", "-", address.label.lower(), flags=re.ASCII).strip("-")[:60] or "webhook"
         return f"{word}.received"
+
+
+def _sent_time(address: InboundAddress, body: Any) -> datetime | None:
+    """The sender's own time, where its format has one."""
+    field = {"stripe": "created", "standard": "timestamp"}.get(address.scheme, "")
+    with suppress(ValueError):
+        return _time(body.get(field)) if isinstance(body, dict) else None
+    return None
 
 
 def _type(value: Any) -> str:
@@ -252,13 +315,17 @@ def _written(
 ) -> InboundAnswer:
     ledger.record(address.user_id, envelopes)
     named = " ".join(address.fields.values()).lower()
-    safe = [name for name in headers if name in _HEADERS or (name in named and not _LIKE_A_SECRET.search(name))]
+    safe = [
+        name
+        for name in headers
+        if name in _HEADERS or name.startswith("ce-") or (name in named and not _LIKE_A_SECRET.search(name))
+    ]
     InboundRequest.objects.create(
         address=address,
         status=answer.status,
         headers={name: _plain(headers[name])[:_LONGEST_HEADER] for name in safe},
         body=_plain(text),
-        event_keys=[str(key) for key in answer.keys],
+        event_keys=answer.keys,
         reason_code=answer.reason.code,
         reason_params={
             name: _plain(value) if isinstance(value, str) else value for name, value in answer.reason.params.items()

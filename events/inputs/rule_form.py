@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -185,6 +186,17 @@ class RuleForm(EditForm, ChannelsForm):
         self._user, self._rule, self.is_new = user, rule, rule is None
         origin, order = (None, []) if rule is None else (rule.id, rule.channel_order)
         self._rules = self.offer_channels(user, origin, order, "events_rule", also)
+
+    def clean_conditions(self) -> list[dict[str, Any]]:
+        """A page sends texts: a number that a program has stored, and that still reads the same, stays one."""
+        cleaned: list[dict[str, Any]] = self.cleaned_data["conditions"]
+        if isinstance(self.data, QueryDict) and self._rule is not None:
+            with suppress(ValueError):  # damaged ones
+                stored = matching.read_conditions(self._rule.conditions)
+                typed = {(one.field, one.operator, matching.shown(one.value)): one.value for one in stored}
+                for row in cleaned:
+                    row["value"] = typed.get((row["field"], row["operator"], row["value"]), row["value"])
+        return cleaned
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

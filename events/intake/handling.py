@@ -46,7 +46,7 @@ class EventClaim(kinds.Claim):
     its person."""
 
     user_id: int
-    key: UUID
+    key: str
     type: str
     source: str
     occurred_at: datetime

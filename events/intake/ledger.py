@@ -38,6 +38,7 @@ _EVENTS = Rows(
     of="envelope.",
     id=(UUID, lambda _: uuid7()),
     user_id=(int, attrgetter("user_id")),
+    correlation_id=(UUID, attrgetter("envelope.chain")),
     data=(Json, attrgetter("envelope.data_text")),
 )
 # `wake_at` also for those with a delay, as everywhere: see `wakes`.
@@ -47,7 +48,7 @@ _RECORD = f"""
         "events_event AS d",
         **wakes.new_work("delay"),
         occurred_at="coalesce(occurred_at, now())",
-        correlation_id="coalesce(correlation_id, key)",
+        correlation_id="coalesce(correlation_id, id)",
         hops="least(hops, 32767)",
         available_at="now() + delay * interval '1 second'",
         delay=None,
@@ -58,7 +59,7 @@ RETURNING id, user_id, key, extract(epoch FROM available_at - now())::float AS w
 """
 
 
-def record(user_id: int, envelopes: Sequence[Envelope]) -> set[UUID]:
+def record(user_id: int, envelopes: Sequence[Envelope]) -> set[str]:
     """Record the events that are new to this person, and have them handled after the commit. Returns their keys.
 
     Raises QuotaReached.
@@ -73,7 +74,7 @@ def record(user_id: int, envelopes: Sequence[Envelope]) -> set[UUID]:
     return new
 
 
-def record_all(happened: Sequence[Happened]) -> set[tuple[int, UUID]]:
+def record_all(happened: Sequence[Happened]) -> set[tuple[int, str]]:
     """Like `record`, for valid events of several people, in one statement. Returns (person's id, key)."""
     if not happened:
         return set()
@@ -82,7 +83,7 @@ def record_all(happened: Sequence[Happened]) -> set[tuple[int, UUID]]:
     return {(row.user_id, row.key) for row in rows}
 
 
-def replay(event: Event, user: User) -> UUID:
+def replay(event: Event, user: User) -> str:
     """Returns the key of the event that is handled: its own where it is a dead letter, else that of a new one.
 
     The new event has the same data and belongs to the same chain; its person's rules ring for it as for any other.

@@ -32,14 +32,14 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An event or a delivery of the chain, whose row is `work_id`.
+    """An event or a delivery of the chain, whose row is `work_id`; `id` is an event's key.
 
     `seconds` since the first row. `source` is where it came from: what the producer says, or the rule or reminder of a
     notification. `consumers` are the rules that an event reached, or a delivery's channel.
     """
 
     kind: str
-    id: UUID
+    id: str
     work_id: UUID
     owner_id: int
     at: datetime
@@ -118,7 +118,7 @@ def _delivery(delivery: Delivery, began: datetime, names: dict[UUID | None, str]
     notification = delivery.notification
     return Row(
         kind="delivery",
-        id=delivery.id,
+        id=str(delivery.id),
         work_id=delivery.id,
         owner_id=notification.user_id,
         at=delivery.created_at,

@@ -110,7 +110,10 @@ def _notification(claim: DigestClaim, rule: Rule) -> NewNotification:
         "rule": rule.name,
         "count": claim.gathered,
         "key": claim.key_value,
-        "events": [{name: envelope[name] for name in ("id", "type", "source", "time")} for envelope in envelopes],
+        "events": [
+            {name: envelope[name] for name in ("id", "type", "source")} | {"occurred_at": envelope["time"]}
+            for envelope in envelopes
+        ],
     }
     message, wait = compose(rule, envelopes, claim.gathered), quiet.wait(claim.claimed_at, claim.quiet)
     return new_notification(rule, message, wait, batch_id=claim.id, hops=claim.hops + 1, data=json.dumps(data))

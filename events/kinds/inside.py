@@ -49,7 +49,7 @@ def _envelope(row: Any, data: Mapping[str, Any], hops: Mapping[str, int]) -> Env
         type=row.type,
         data=dict(data),
         source=types.SOURCE,
-        key=uuid5(row.id, types.SOURCE),
+        key=str(uuid5(row.id, types.SOURCE)),
         occurred_at=row.at,
         correlation_id=None if correlation_id is None else UUID(correlation_id),
         hops=hops.get(data.get("notification_id", ""), 0),

@@ -17,6 +17,7 @@ from common.uuid7 import uuid7
 from events.models.digest import Digest
 from events.models.rule import Rule
 from events.models.topic import Topic
+from events.pure.envelope import LONGEST_ID, LONGEST_SOURCE
 from jobs.models import Batch
 from people.models import User
 from work.models import Attempt, Words, Work
@@ -29,13 +30,17 @@ class EventQuerySet(models.QuerySet["Event"]):
     def for_user(self, user: User) -> EventQuerySet:
         return self.filter(user=user)
 
+    def named(self, given: UUID) -> Event | None:
+        """The event of this row, or with this key: pages link to both."""
+        return self.filter(pk=given).first() or self.filter(key=str(given)).first()
+
 
 class Event(Work):
     """Something that happened, as an envelope: the ledger of what was taken, and the queue of its handling.
 
     `key` is the producer's id: the same key twice is one event of its person. `occurred_at` is when it happened, by the
-    producer. `correlation_id` is the same through a whole chain, by default the key of its first event; `hops` counts
-    the steps since that.
+    producer. `correlation_id` is the same through a whole chain, by default the key of its first event if that is a
+    UUID, else its `id`; `hops` counts the steps since that.
 
     One that names a topic or an audience becomes a batch, which tells its people; see `fan_out`.
     """
@@ -43,9 +48,10 @@ class Event(Work):
     words = WORDS
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="events", db_index=False)
-    key = models.UUIDField(editable=False)
+    # A CloudEvent has its source before its id, with a space between them.
+    key = models.CharField(max_length=LONGEST_SOURCE + 1 + LONGEST_ID, editable=False)
     type = models.CharField(_("type"), max_length=100)
-    source = models.CharField(_("source"), max_length=200, blank=True)
+    source = models.CharField(_("source"), max_length=LONGEST_SOURCE, blank=True)
     occurred_at = models.DateTimeField()
     correlation_id = models.UUIDField(db_index=True, editable=False)
     hops = models.PositiveSmallIntegerField(default=0)

@@ -1,6 +1,7 @@
 """The envelope of an event, as producers send it."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,11 @@ LARGEST_COPY = 4_096
 """Bytes of an event that a message has a copy of; of a larger one it has all but the data."""
 MOST_AT_ONCE = 100
 LONGEST_DELAY = 86_400
+LONGEST_ID = 255
+LONGEST_SOURCE = 200
+ID = r"[^\x00-\x1f\x7f-\x9f]+"
+"""A producer's id of an event: any text without control characters."""
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +31,7 @@ class Envelope:
     type: str
     data: dict[str, Any] = field(default_factory=dict)
     source: str = ""
-    key: UUID = field(default_factory=uuid7)
+    key: str = field(default_factory=lambda: str(uuid7()))
     occurred_at: datetime | None = None
     correlation_id: UUID | None = None
     hops: int = 0
@@ -38,11 +44,18 @@ class Envelope:
     def data_text(self) -> str:
         return json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
 
+    @property
+    def chain(self) -> UUID | None:
+        """The correlation id; None for that of its row, where it starts a chain and its key is no UUID."""
+        if self.correlation_id is None and _UUID.fullmatch(self.key):
+            return UUID(self.key)
+        return self.correlation_id
+
 
 def as_sent(event: Any) -> dict[str, Any]:
-    """An event, as its row or its claim, as rules and receivers see it."""
+    """An event, as its row or its claim, as rules see it."""
     return {
-        "id": str(event.key),
+        "id": event.key,
         "type": event.type,
         "source": event.source,
         "time": rfc3339(event.occurred_at),
@@ -54,5 +67,6 @@ def as_sent(event: Any) -> dict[str, Any]:
 
 def copy_of(event: Any) -> str:
     """As JSON, for the messages that it causes: each has one. `data` is null where the whole is too large."""
-    whole = json.dumps(as_sent(event))
-    return whole if len(whole) <= LARGEST_COPY else json.dumps(as_sent(event) | {"data": None})
+    fields = {"occurred_at" if name == "time" else name: value for name, value in as_sent(event).items()}
+    whole = json.dumps(fields)
+    return whole if len(whole) <= LARGEST_COPY else json.dumps(fields | {"data": None})

@@ -84,7 +84,7 @@ def read_sample(text: str, type: str, source: str) -> dict[str, Any]:
         problem = _("This is larger than %(most)s KiB, which no event is. Paste less.")
         raise ValueError(problem % {"most": LARGEST_DATA // 1024})
     try:
-        given = strict_json.read(raw)
+        given = strict_json.read(raw, odd_numbers_as_text=True)
     except strict_json.Bad as error:
         raise ValueError(_("This is not JSON that can be read. %(error)s") % {"error": error}) from None
     if not isinstance(given, dict):

@@ -28,7 +28,7 @@ from people.user_lock import with_user_lock
 @person_form
 @with_user_lock
 def new(request: PersonRequest) -> HttpResponse:
-    """With `?event=<key>`, for events like that one."""
+    """With `?event=<id>`, for events like that one."""
     made_as = as_uuid(request.POST.get("made_as", ""))
     if made_as is not None and Rule.objects.for_user(request.user).filter(id=made_as).exists():
         return redirect("events:rule", made_as)  # by this form, which is sent again
@@ -48,7 +48,7 @@ def new(request: PersonRequest) -> HttpResponse:
 
 @person_form
 def edit(request: PersonRequest, rule_id: UUID) -> HttpResponse:
-    """With `?event=<key>`, its preview begins with that event."""
+    """With `?event=<id>`, its preview begins with that event."""
     rule = get_object_or_404(Rule.objects.for_user(request.user), id=rule_id)
     form = RuleForm(posted(request), user=request.user, rule=rule)
     if form.change_rows(request.POST):
@@ -151,6 +151,6 @@ def _rows_to_show(request: PersonRequest, form: RuleForm) -> list[ConditionRow]:
     ]
 
 
-def _event(user: User, key: str) -> Event | None:
-    event_key = as_uuid(key)
-    return None if event_key is None else Event.objects.for_user(user).filter(key=event_key).first()
+def _event(user: User, given: str) -> Event | None:
+    event_id = as_uuid(given)
+    return None if event_id is None else Event.objects.for_user(user).named(event_id)

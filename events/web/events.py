@@ -5,15 +5,16 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib import admin, messages
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from common.web import paging
 from events.intake import ledger, usage
 from events.intake.trace import trace
 from events.models import Effect, Event, Rule
+from events.models.event import EventQuerySet
 from events.pure import types
 from events.pure.matching import fits_pattern
 from events.rules.preview import types_seen
@@ -39,9 +40,7 @@ def event_list(request: PersonRequest) -> HttpResponse:
 
 @person_page
 def event_detail(request: PersonRequest, event_id: UUID) -> HttpResponse:
-    """By its producer's id."""
-    mine = _with_effects(Event.objects.for_user(request.user)).prefetch_related("history")
-    event = get_object_or_404(mine, key=event_id)
+    event = _own(_with_effects(Event.objects.for_user(request.user)).prefetch_related("history"), event_id)
     written = json.dumps(event.data, ensure_ascii=False, indent=2)
     context = {"event": event, "data": written, "known": types.TYPES.get(event.type), "heard": _heard(request, [event])}
     return render(request, "events/event_detail.html", context)
@@ -49,17 +48,24 @@ def event_detail(request: PersonRequest, event_id: UUID) -> HttpResponse:
 
 @person_action
 def event_replay(request: PersonRequest, event_id: UUID) -> HttpResponse:
-    event = get_object_or_404(Event.objects.for_user(request.user), key=event_id)
+    event = _own(Event.objects.for_user(request.user), event_id)
     try:
         key = ledger.replay(event, request.user)
     except usage.QuotaReached as reached:
         messages.error(request, str(reached))
-        return redirect("events:event", event.key)
+        return redirect("events:event", event.pk)
     if key == event.key:
         messages.success(request, _("It is handled again."))
-    else:
-        messages.success(request, _("It is handled again, as this new event. Your rules ring for it as for any other."))
+        return redirect("events:event", event.pk)
+    messages.success(request, _("It is handled again, as this new event. Your rules ring for it as for any other."))
     return redirect("events:event", key)
+
+
+def _own(mine: EventQuerySet, event_id: UUID) -> Event:
+    """Raises Http404."""
+    if (event := mine.named(event_id)) is None:
+        raise Http404
+    return event
 
 
 @person_page
@@ -87,7 +93,7 @@ def type_list(request: PersonRequest) -> HttpResponse:
     return render(request, "events/type_list.html", context)
 
 
-def _with_effects(events: QuerySet[Event]) -> QuerySet[Event]:
+def _with_effects(events: EventQuerySet) -> EventQuerySet:
     effects = Effect.objects.select_related("rule", "digest")
     return events.select_related("batch").prefetch_related(Prefetch("effects", effects))
 

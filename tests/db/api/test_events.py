@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
@@ -60,6 +61,40 @@ def test_the_same_id_again_answers_that_it_is_not_new(api: Api) -> None:
     assert Event.objects.count() == 1
 
 
+@pytest.mark.parametrize("key", ["7", "x" * 255, "Bücher 7/8", "a/replay", "../b?c#d%20", "6B1D4F0E-x", " "])
+def test_an_id_is_any_text(api: Api, ada: User, key: str) -> None:
+    rule = make_rule(ada)
+    [sent] = api.post("/events", PAID | {"id": key}).json()["items"]
+    assert sent == {"id": key, "new": True}
+    event = Event.objects.get()
+    runner.run(EVENT, event.id, "worker")
+    path = f"/events/{quote(key, safe='')}"
+    found = api.get(path).json()
+    assert (found["id"], found["correlation_id"], len(found["effects"])) == (key, str(event.id), 1)
+    assert api.get(f"/trace/{event.id}").json()["items"][0]["id"] == key
+    assert signed_in(ada).get(f"/events/{event.id}").status_code == 200
+    preview = {"rule": api.get(f"/rules/{rule.id}").json(), "event_id": key}
+    preview["rule"] = {name: preview["rule"][name] for name in ("name", "type_pattern", "title", "channel_ids")}
+    assert api.post("/rules/preview", preview).json()["title"] == "Order 7"
+    [again] = api.post(f"{path}/replay").json()["ids"]
+    assert api.get(f"/events/{again}").json()["correlation_id"] == str(event.id)
+    assert api.post("/events", PAID | {"id": key}).json()["items"] == [{"id": key, "new": False}]
+
+
+def test_an_id_with_nul_is_not_there(api: Api) -> None:
+    assert api.get("/events/a%00b").status_code == 404
+    assert api.post("/events/a%00b/replay").status_code == 404
+
+
+def test_odd_numbers_are_kept_as_texts(api: Api) -> None:
+    long = "9" * 400
+    raw = f'{{"type": "a.b", "data": {{"a": 1e999, "b": [NaN, -Infinity, {long}, 1e30], "c": 1.5, "d": 7}}}}'
+    [sent] = api.post("/events", raw.encode()).json()["items"]
+    data = api.get(f"/events/{sent['id']}").json()["data"]
+    assert data == {"a": "1e999", "b": ["NaN", "-Infinity", long, "1e30"], "c": 1.5, "d": 7}
+    assert api.post("/events", b'{"type": "a.b", "delay": 1e999}').json()["errors"][0]["field"] == "delay"
+
+
 def test_publishing_takes_three_statements_beside_that_of_the_token(api: Api) -> None:
     api.post("/events", PAID)
     with CaptureQueriesContext(connection) as captured:
@@ -86,7 +121,10 @@ def test_a_hundred_are_taken_in_order_with_their_own_delays(api: Api) -> None:
         ({"type": "Order.Paid"}, "type"),
         ({"type": "x." + "y" * 100}, "type"),
         ({"type": "delivery.dead"}, "type"),
-        ({"type": "a.b", "id": "7"}, "id"),
+        ({"type": "a.b", "id": ""}, "id"),
+        ({"type": "a.b", "id": 7}, "id"),
+        ({"type": "a.b", "id": "x" * 256}, "id"),
+        ({"type": "a.b", "id": "a\u0085b"}, "id"),
         ({"type": "a.b", "data": []}, "data"),
         ({"type": "a.b", "data": {"x": "y" * 128 * 1024}}, "data"),
         ({"type": "a.b", "hops": -1}, "hops"),

@@ -40,7 +40,7 @@ def test_an_event_rings_by_a_rule_once_with_its_words_and_its_chain(ada: User) -
 
 def test_the_same_id_twice_is_one_event_for_each_person(ada: User) -> None:
     make_rule(ada)
-    key, bob = uuid4(), make_user()
+    key, bob = str(uuid4()), make_user()
     first = happen(ada, key=key)
     happen(ada, key=key, data={"amount": 999})
     happen(bob, key=key)

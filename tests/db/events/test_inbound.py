@@ -117,6 +117,61 @@ def test_alerts_of_grafana_and_alertmanager_are_one_event_each_and_repeat_once()
     assert (raised.data["summary"], raised.data["ends_at"]) == ("The disk is full.", "")
 
 
+def test_an_event_has_its_senders_time() -> None:
+    make_address(scheme="stripe", secret=SECRET)
+    body = json.dumps({"type": "invoice.paid", "created": 1_780_000_000}).encode()
+    post(body, stripe(SECRET, body, timezone.now()))
+    make_address(scheme="standard", secret=STANDARD, token="e" * 48)
+    body = json.dumps({"type": "order.paid", "timestamp": "2026-05-28T20:26:40Z"}).encode()
+    post(body, standard(STANDARD, body, timezone.now()), token="e" * 48)
+    make_address(token="d" * 48)
+    post({"alerts": ALERT["alerts"][1:]}, token="d" * 48)
+    times = Event.objects.order_by("id").values_list("occurred_at", flat=True)
+    assert [time.isoformat() for time in times] == [
+        *["2026-05-28T20:26:40+00:00"] * 2,
+        "2026-06-01T12:00:00+00:00",
+    ]
+
+
+CLOUD_EVENT = {"specversion": "1.0", "id": "7", "source": "/shop", "type": "order.paid", "data": {"amount": 12}}
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "headers", "count"),
+    [
+        ("application/cloudevents+json", CLOUD_EVENT, {}, 1),
+        ("application/cloudevents-batch+json", [CLOUD_EVENT, CLOUD_EVENT | {"id": "8"}], {}, 2),
+        (
+            "application/json",
+            {"amount": 12},
+            {f"ce-{name}": value for name, value in CLOUD_EVENT.items() if name != "data"},
+            1,
+        ),
+    ],
+)
+def test_cloud_events_are_taken_as_such_and_once(
+    content_type: str, body: Any, headers: dict[str, Any], count: int
+) -> None:
+    address = make_address()
+    for _ in range(2):
+        answer = Client().generic("POST", f"/in/{TOKEN}", json.dumps(body), content_type=content_type, headers=headers)
+        assert (answer.status_code, len(answer.json()["ids"])) == (202, count)
+    for event in Event.objects.all():
+        assert (event.type, event.source, event.data) == ("order.paid", "/shop", {"amount": 12})
+    assert Event.objects.count() == count
+    receive.replay(address, address.requests.all()[0])
+    assert Event.objects.count() == 2 * count
+
+
+@pytest.mark.parametrize("change", [{"source": ""}, {"time": "noon"}, {"type": "delivery.dead"}])
+def test_a_malformed_cloud_event_is_taken_as_any_other_webhook(change: dict[str, str]) -> None:
+    address = make_address()
+    body = json.dumps(CLOUD_EVENT | change)
+    answer = Client().generic("POST", f"/in/{TOKEN}", body, content_type="application/cloudevents+json")
+    assert (answer.status_code, address.requests.get().reason_code) == (202, EventCode.MALFORMED)
+    assert (Event.objects.get().type, Event.objects.get().data) == ("shop.received", CLOUD_EVENT | change)
+
+
 def test_expressions_make_the_event() -> None:
     fields = {
         "type": "join('.', ['order', body.action])",
@@ -260,6 +315,7 @@ PHOTO = (
             MULTIPART,
             {"a": "1", "f": {"name": "a.txt", "type": "text/plain", "bytes": 4}},
         ),
+        ("application/json", b'{"a": 1e999, "b": ' + b"1" * 400 + b"}", {"a": "1e999", "b": "1" * 400}),
         ("application/xml", XML.encode("latin-1"), ORDER_IN_XML),
         ("application/soap+xml; charset=utf-8", XML.encode(), ORDER_IN_XML),
         ("text/xml", "<a>1 &lt; 2</a>".encode("utf-16"), {"a": "1 < 2"}),
@@ -320,9 +376,7 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;&b;">]><a>&c;</a>'
         ("application/json; charset=shift_jis", b'{"a": "\x81"}'),
         ("application/json", b'{"a": "\xe4"}'),
         ("application/json", b"\xff\xfe{"),
-        ("application/json", b'{"a": 1e999}'),
         ("application/json", b'{"a": "\\ud800"}'),
-        ("application/json", b'{"a": ' + b"1" * 5_000 + b"}"),
         ("application/json", b"[" * 100_000),
         (FORM, b"&".join(b"a%d=1" % number for number in range(1_001))),
         (FORM, b""),

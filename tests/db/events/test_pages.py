@@ -103,7 +103,7 @@ def test_a_page_costs_as_many_statements_for_many_events_as_for_few(ada: User) -
 
 def test_a_dead_event_is_handled_again_itself_by_page_and_api(ada: User) -> None:
     event = happen(ada, type="channel.disabled", data={})
-    assert signed_in(ada).post(f"/events/{event.key}/replay")["Location"] == f"/events/{event.key}"
+    assert signed_in(ada).post(f"/events/{event.key}/replay")["Location"] == f"/events/{event.id}"
     event.refresh_from_db()
     assert (event.state, event.replays, Event.objects.count()) == ("pending", 1, 1)
     assert Intervention.objects.get().who == ada.email

@@ -44,7 +44,7 @@ def test_an_edit_keeps_what_was_not_changed_and_says_who_made_it(operator: Clien
     assert operator.post(edit_page(rule), filled(answer, **changed)).status_code == 302
     after = Rule.objects.get()
     assert (after.title, after.urgent, after.digest_seconds, after.version) == ("Paid", True, 120, 2)
-    assert after.conditions == [{"field": "data.amount", "operator": "above", "value": "100"}]
+    assert after.conditions == [{"field": "data.amount", "operator": "above", "value": 100}]
     assert (after.body, after.throttle_seconds) == (rule.body, 7200)
     assert list(after.channels.all()) == list(rule.channels.all())
     entry = LogEntry.objects.get(object_id=str(rule.pk))

@@ -87,6 +87,15 @@ def test_an_edit_begins_with_what_is_stored_and_changes_it(browser: Client, ada:
     assert (rule.throttle_seconds, rule.digest_at, rule.channel_order, rule.version) == (5_400, None, [], 2)
 
 
+def test_the_number_of_a_condition_stays_one_where_the_page_does_not_change_it(browser: Client, ada: User) -> None:
+    rule = make_rule(ada)
+    for version, value, stored in (("1", "100", 100), ("2", "200", "200")):
+        sent = typed(ada, name=value, version=version, **rows(("data.amount", "above", value)))
+        assert browser.post(f"/rules/{rule.id}/edit/", sent).status_code == 302
+        rule.refresh_from_db()
+        assert rule.conditions == [{"field": "data.amount", "operator": "above", "value": stored}]
+
+
 def test_a_change_by_somebody_else_is_shown_beside_ones_own_and_can_be_overwritten(browser: Client, ada: User) -> None:
     rule = make_rule(ada)
     browser.post(f"/rules/{rule.id}/edit/", typed(ada, name="Theirs", version="1"))

@@ -42,7 +42,7 @@ def test_one_rule_shows_what_it_made_of_events_and_why(browser: Client, ada: Use
     page = browser.get(f"/rules/{rule.id}/").content.decode()
     [said] = Notification.objects.filter(user=ada)
     assert f'href="/history/{said.id}/"' in page
-    assert f"?event={rang.key}" in page and f"?event={silent.key}" in page
+    assert f"?event={rang.id}" in page and f"?event={silent.id}" in page
     assert "data.amount is 99" in page
     said.delete()
     assert "/history/0" not in browser.get(f"/rules/{rule.id}/").content.decode()
