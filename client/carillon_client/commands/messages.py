@@ -8,6 +8,7 @@ from carillon_client import timing
 from carillon_client.client import Client
 from carillon_client.commands import channels
 from carillon_client.commands.output import Declare, add_limit, an_id, client, escaped, show, show_list
+from carillon_client.connection import Problem
 from carillon_client.documents import Batch
 
 
@@ -18,8 +19,8 @@ def declare(command: Declare) -> None:
     send.add_argument("--at", metavar="TIME", help="with an offset, “2026-03-15T09:00+01:00”; now without it")
     channels.add_options(send)
 
-    cancel = command("cancel", _cancel, "Cancel what has not gone out of a message.")
-    cancel.add_argument("id", type=an_id, help="as `send` printed it")
+    cancel = command("cancel", _cancel, "Cancel what has not gone out of a message, or of a reminder that was run.")
+    cancel.add_argument("id", type=an_id, help="as `send` or `run` printed it")
 
     add_limit(command("channels", _channels, "List the channels, newest first."))
     add_limit(command("batches", _batches, "List what you have told many people, newest first."))
@@ -48,8 +49,14 @@ def _send(options: argparse.Namespace) -> None:
 
 def _cancel(options: argparse.Namespace) -> None:
     with client() as there:
-        done = there.notifications.cancel(options.id)
-    show(options, done, [f"{done['id']}  {done['outcome']}"])
+        try:
+            message = there.notifications.cancel(options.id)
+            show(options, message, [f"{message['id']}  {message['outcome']}"])
+        except Problem as problem:
+            if problem.status != 404:
+                raise
+            batch = there.batches.cancel(options.id)
+            show(options, batch, [f"{batch['id']}  cancelled; not sent: {batch['dropped']}"])
 
 
 def _channels(options: argparse.Namespace) -> None:

@@ -283,7 +283,9 @@ def test_what_a_command_makes_another_undoes(web: Web, token: str, ada: User, tm
     assert run("pause", "Call ada").startswith(f"Paused: {made['id']}  call Ada")
     assert run("list", "--state", "paused").count("\n") == 1
     assert run("resume", made["id"]).startswith("Resumed: ")
-    assert "fired" in run("run", "call Ada")
+    batch, _, said = run("run", "call Ada").partition("  ")
+    assert said.startswith("fired: ")
+    assert run("cancel", batch) == f"{batch}  cancelled; not sent: 1\n"
     explained = run("explain", "call Ada").splitlines()
     assert ["coming" in line for line in explained] == [True, False] and "fired" in explained[1]
     refused = carillon("delete", "call Ada", home=tmp_path, **known)
