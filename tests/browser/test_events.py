@@ -21,7 +21,7 @@ def make_token(page: Page, site: Installation) -> str:
     page.goto(f"{site.url}/settings/tokens/new/?preset=all")
     page.get_by_label("Password").fill("a long enough passphrase")
     page.get_by_role("button", name="Continue").click()
-    page.get_by_label("Name").fill("Shop")
+    page.get_by_label("Name", exact=True).fill("Shop")
     page.get_by_role("main").get_by_role("button", name="Make the token").click()
     return page.locator(".secret code").inner_text().strip()
 
@@ -31,7 +31,7 @@ def publish(site: Installation, token: str, *events: dict[str, Any]) -> None:
         f"{site.url}/api/v1/events", json=events, headers={"Authorization": f"Bearer {token}"}, timeout=30
     )
     assert answer.status_code == 202
-    ended = "SELECT 1 FROM events_event WHERE key = ANY(%s::uuid[]) AND settled_at IS NOT NULL"
+    ended = "SELECT 1 FROM events_event WHERE key = ANY(%s::text[]) AND settled_at IS NOT NULL"
     wait_until(
         lambda: len(site.rows(ended, [one["id"] for one in answer.json()["items"]])) == len(events),
         "their end",
