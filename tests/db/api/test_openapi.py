@@ -161,6 +161,12 @@ def test_the_types_of_the_client_are_those_of_the_document() -> None:
     assert script["text"]() == script["FILE"].read_text(), "run script/client_types"
 
 
+def test_nothing_breaks_the_programs_of_the_last_release() -> None:
+    """docs/api.md says what may change. A release renews docs/openapi-1.json.gz by `script/api_changes --write`."""
+    script = runpy.run_path(str(Path(__file__).parents[3] / "script" / "api_changes"))
+    assert list(script["Comparison"](script["released"](), script["today"]()).breaks()) == []
+
+
 def _models(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
     for model in base.__subclasses__():
         yield model
