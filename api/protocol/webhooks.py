@@ -35,6 +35,18 @@ class WebhookPost(BaseModel):
     data: WebhookMessage = Field(description="The message.")
 
 
+class CloudEventPost(BaseModel):
+    """The same as a CloudEvent 1.0, where the channel's setting says so."""
+
+    specversion: Literal["1.0"] = Field(description="Always this one.")
+    id: UUID = Field(description="As in `webhook-id`.")
+    source: str = Field(description="The address of this installation.")
+    type: Literal["carillon.notification"] = Field(description="Always this one.")
+    time: Instant = Field(description="When it was due, or sent if nothing scheduled it.")
+    datacontenttype: Literal["application/json"] = Field(description="Always this one.")
+    data: WebhookMessage = Field(description="The message.")
+
+
 class ChangePost(BaseModel):
     """What is posted to a status webhook."""
 
@@ -44,22 +56,25 @@ class ChangePost(BaseModel):
     data: dict[str, Any] = Field(description="Ids and codes of what changed.")
 
 
-_MODELS = (WebhookMessage, WebhookPost, ChangePost)
-_POSTS = {
+_POSTS: dict[str, tuple[str, str, dict[str, type[BaseModel]]]] = {
     "notification": (
         "Get a message",
         "To a webhook, for each message on it; to a status webhook, for its code and its tests.",
-        WebhookPost,
+        {"application/json": WebhookPost, "application/cloudevents+json": CloudEventPost},
     ),
-    "change": ("Get a change", "To a status webhook, for each change of its types.", ChangePost),
+    "change": (
+        "Get a change",
+        "To a status webhook, for each change of its types.",
+        {"application/json": ChangePost},
+    ),
 }
 _HEADERS = {
-    "webhook-id": ("The same at every try and replay: drop what you know.", {"type": "string", "format": "uuid"}),
-    "webhook-timestamp": (
+    "id": ("The same at every try and replay: drop what you know.", {"type": "string", "format": "uuid"}),
+    "timestamp": (
         "When this try was signed, in seconds since 1970.",
         {"type": "string", "pattern": "^[0-9]+$"},
     ),
-    "webhook-signature": (
+    "signature": (
         "`v1,` and HMAC-SHA256 in base64 of id, timestamp and body with dots between them. While a secret is being "
         "replaced, several with spaces between them: one right one is enough.",
         {"type": "string", "pattern": "^v1,[^ ]+( v1,[^ ]+)*$"},
@@ -74,7 +89,8 @@ _ANSWERS = {
 
 def schemas() -> dict[str, Any]:
     """Of what is posted, by name."""
-    found = models_json_schema([(one, "serialization") for one in _MODELS], ref_template="#/components/schemas/{model}")
+    models = [model for _, _, contents in _POSTS.values() for model in contents.values()]
+    found = models_json_schema([(one, "serialization") for one in models], ref_template="#/components/schemas/{model}")
     return dict(found[1]["$defs"])
 
 
@@ -88,15 +104,19 @@ def section() -> dict[str, Any]:
                 "tags": ["channels"],
                 "security": [],
                 "parameters": [
-                    {"in": "header", "name": header, "required": True, "schema": shown, "description": about}
-                    for header, (about, shown) in _HEADERS.items()
+                    {"in": "header", "name": f"{scheme}-{one}", "required": True, "schema": shown, "description": about}
+                    for scheme in ("webhook", "svix")
+                    for one, (about, shown) in _HEADERS.items()
                 ],
                 "requestBody": {
                     "required": True,
-                    "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}},
+                    "content": {
+                        content_type: {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}
+                        for content_type, model in contents.items()
+                    },
                 },
                 "responses": {status: {"description": about} for status, about in _ANSWERS.items()},
             }
         }
-        for name, (summary, description, model) in _POSTS.items()
+        for name, (summary, description, contents) in _POSTS.items()
     }

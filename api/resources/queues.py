@@ -42,7 +42,7 @@ class Pull(Body):
 
 class Message(BaseModel):
     id: UUID = Field(description="The delivery's, the same at each attempt.")
-    body: dict[str, Any] = Field(description="What a webhook would get.")
+    body: dict[str, Any] = Field(description="What a webhook would get: `WebhookPost`, or `CloudEventPost`.")
     recorded_at: Instant
     attempts: int = Field(description="How often it was handed out, counting from the last replay.")
     lease_id: str = Field(description="Names this lease of it to `ack`.")

@@ -34,11 +34,12 @@ def check_post(name: str, request: Received) -> None:
     posted = schema["webhooks"][name]["post"]
     for header in posted["parameters"]:
         jsonschema_rs.validate(header["schema"], request.headers[header["name"]], validate_formats=True)
-    model = posted["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    content = posted["requestBody"]["content"][request.headers["Content-Type"]]
+    model = content["schema"]["$ref"].rpartition("/")[2]
     document = json.loads(request.body)
     check(model, document)
     # A schema does not forbid more members, as there may be more of them one day.
-    for of, shown in ((model, document), ("WebhookMessage", document["data"] if model == "WebhookPost" else {})):
+    for of, shown in ((model, document), ("WebhookMessage", {} if model == "ChangePost" else document["data"])):
         assert shown.keys() <= schema["components"]["schemas"][of]["properties"].keys()
 
 

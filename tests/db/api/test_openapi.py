@@ -69,8 +69,8 @@ def test_an_id_and_an_instant_are_named_as_such(schema: dict[str, Any]) -> None:
         if one.get("format") in ends
     ]
     assert len(named) > 100
-    # `onceAt` is an older system's, and only taken; `timestamp` is Standard Webhooks'.
-    others = ("onceAt", "timestamp")
+    # `onceAt` is an older system's, and only taken; `timestamp` is Standard Webhooks', `time` CloudEvents'.
+    others = ("onceAt", "timestamp", "time")
     assert [one for one in named if not f"_{one[1]}".endswith(one[2]) and one[1] not in others] == []
 
 

@@ -65,11 +65,13 @@ def sent(channel: Channel) -> list[str]:
 
 def test_messages_and_codes_are_posted_as_the_document_says(ada: User, receiver: HTTPReceiver) -> None:
     hook = make_channel(ada, "webhook", {"secret": SECRET}, address={"url": receiver.url})
-    make_delivery(hook, slot=NOON, data='{"room": "kitchen"}')
+    other = make_channel(ada, "webhook", {"secret": SECRET}, address={"url": receiver.url, "cloudevents": True})
+    for channel in (hook, other):
+        make_delivery(channel, slot=NOON, data='{"room": "kitchen"}')
     for channel in (hook, make_webhook(ada, url=receiver.url)):
         verification.send_code(channel, timezone.now())
     send_all()
-    assert len(receiver.requests) == 3
+    assert len(receiver.requests) == 4
     for request in receiver.requests:
         documented.check_post("notification", request)
 
