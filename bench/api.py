@@ -1,9 +1,10 @@
 """`script/bench api [--seconds N] [--rounds N] [--clients N] [--requests N] [--json]`: schedules over HTTP.
 
 Reads, creates and changes. The peer is a web process of stock Django with bare views that make the same read, insert
-and update: no middleware, token, limit, idempotency key, form or mirror. Both take turns; a ratio is the median over
-the rounds. `CPU ms` is that of the web process for each request. `--requests` instead makes so many requests of our
-API, half of them creates, and reports the resident memory of the web process at 10, 50 and 100 % of them.
+and update: no middleware, token, limit, idempotency key, form or mirror. A second one finds the person of the token and
+writes the same rows as ours, by Django's ORM. All take turns; a ratio is the median over the rounds. `CPU ms` is that
+of the web process for each request. `--requests` instead makes so many requests of our API, half of them creates, and
+reports the resident memory of the web process at 10, 50 and 100 % of them.
 """
 
 from __future__ import annotations
@@ -54,14 +55,17 @@ def main() -> None:
             "reads": {
                 "ours": lambda: _read("/api/v1/schedules", *next(turn)),
                 "bare view": lambda: request("GET", f"/read/{schedule.id}", bare),
+                "same rows": lambda: _read("/same/read", *next(turn)),
             },
             "writes": {
-                "ours": lambda: _create(*next(turn)),
+                "ours": lambda: _create("/api/v1", *next(turn)),
                 "bare view": lambda: request("POST", f"/create/{schedule.id}", bare, body),
+                "same rows": lambda: _create("/same", *next(turn)),
             },
             "changes": {
                 "ours": lambda: _change("/api/v1/schedules", *next(turn)),
                 "bare view": lambda: _change("/change", *next(turn)),
+                "same rows": lambda: _change("/same/change", *next(turn)),
             },
         }
         with Web("config.asgi:application", variables) as ours:
@@ -69,7 +73,8 @@ def main() -> None:
                 _report_memory(ours, requests, options)
                 return
             with Web("bench.bare_views:application", variables) as bare_view:
-                found, ratios = measure({"ours": ours, "bare view": bare_view}, requests, options)
+                webs = {"ours": ours, "bare view": bare_view, "same rows": bare_view}
+                found, ratios = measure(webs, requests, options)
     report("api", 0, found.pop("ours"), found, ratios)
 
 
@@ -90,8 +95,8 @@ def _read(path: str, head: str, _body: str, schedule: UUID) -> bytes:
     return request("GET", f"{path}/{schedule}", head)
 
 
-def _create(head: str, body: str, _schedule: UUID) -> bytes:
-    return request("POST", "/api/v1/schedules", f"{head}Idempotency-Key: {uuid4().hex}\r\n", body)
+def _create(path: str, head: str, body: str, _schedule: UUID) -> bytes:
+    return request("POST", f"{path}/schedules", f"{head}Idempotency-Key: {uuid4().hex}\r\n", body)
 
 
 def _change(path: str, head: str, _body: str, schedule: UUID) -> bytes:

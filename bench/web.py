@@ -27,7 +27,7 @@ Requests = dict[str, dict[str, Callable[[], bytes]]]
 def measure(
     webs: dict[str, Web], requests: Requests, options: argparse.Namespace
 ) -> tuple[dict[str, dict[str, Any]], dict[str, float]]:
-    """What each of `webs` did, and the ratios of "ours" to "bare view", in interleaved rounds."""
+    """What each of `webs` did, and the ratios of "ours" to each of the others, in interleaved rounds."""
     found: dict[str, dict[str, Any]] = {name: {} for name in webs}
     ratios = {}
     for kind, made in requests.items():
@@ -45,9 +45,11 @@ def measure(
                 f"{kind} CPU ms": round(statistics.median(one.cpu for one in each) * 1000, 2),
                 f"{kind} p99 ms": round(p99([took for one in each for took in one.took]) * 1000, 1),
             }
-        pairs = list(zip(rounds["ours"], rounds["bare view"], strict=True))
-        ratios[kind] = round(statistics.median(own.rate / peer.rate for own, peer in pairs), 2)
-        ratios[f"{kind} CPU"] = round(statistics.median(peer.cpu / own.cpu for own, peer in pairs), 2)
+        for name in made.keys() - {"ours"}:
+            pairs = list(zip(rounds["ours"], rounds[name], strict=True))
+            label = kind if name == "bare view" else f"{kind} to {name}"
+            ratios[label] = round(statistics.median(own.rate / peer.rate for own, peer in pairs), 2)
+            ratios[f"{label} CPU"] = round(statistics.median(peer.cpu / own.cpu for own, peer in pairs), 2)
     return found, ratios
 
 

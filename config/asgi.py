@@ -30,6 +30,9 @@ from config.web.response_headers import ResponseHeaders
 # requests that compute, it took 1.2 s with Python's own 5 ms.
 _SWITCH = 0.0005
 _THREADS = 64  # more than connections to the database: a few requests also wait for other hosts
+# Requests in threads at a time: each further one would mostly wait for the interpreter, and wake 2,000 times a
+# second. One that takes longer than so many seconds waits for something else, and counts no more.
+_AT_ONCE, _COUNTED = 12, 0.1
 
 
 class Handler(ASGIHandler):
@@ -44,6 +47,7 @@ class Handler(ASGIHandler):
     def __init__(self) -> None:
         super().__init__()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="request")
+        self._in_threads = asyncio.Semaphore(_AT_ONCE)
 
     def load_middleware(self, is_async: bool = False) -> None:
         super().load_middleware(is_async=False)
@@ -55,15 +59,23 @@ class Handler(ASGIHandler):
             body = await self.read_body(receive)
         except RequestAborted:
             return
-        # A copy, so that no request sees what an earlier one of its thread has set.
-        run, in_thread = contextvars.copy_context().run, asyncio.get_running_loop().run_in_executor
         with body:
-            request, response = await in_thread(self._threads, run, self._respond, scope, body, None)
+            request, response = await self._in_thread(scope, body, None)
             # A long poll holds no thread while it waits, and ends when its client goes. A request that
             # waits for its turn (common/redis/request_slots.py) has not read its body yet.
             while (wait := getattr(response, "wait", None)) and await _outlasts(wait(), receive):
-                request, response = await in_thread(self._threads, run, self._respond, scope, body, request)
+                request, response = await self._in_thread(scope, body, request)
         await self.send_response(response, send)
+
+    async def _in_thread(
+        self, scope: dict[str, Any], body: IO[bytes], request: HttpRequest | None
+    ) -> tuple[HttpRequest | None, HttpResponseBase]:
+        # A copy, so that no request sees what an earlier one of its thread has set.
+        run, loop = contextvars.copy_context().run, asyncio.get_running_loop()
+        async with self._in_threads:
+            answer = loop.run_in_executor(self._threads, run, self._respond, scope, body, request)
+            await asyncio.wait([answer], timeout=_COUNTED)
+        return await answer
 
     def _respond(
         self, scope: dict[str, Any], body: IO[bytes], request: HttpRequest | None

@@ -35,19 +35,21 @@ WITH {timing}, task AS (
            ) AS row
     {update_schedule}
     RETURNING id, periodic_task_id, created_at, updated_at
-), detached AS (
-    DELETE FROM schedules_schedule_channels
-     WHERE schedule_id = %(id)s AND channel_id <> ALL (%(channels)s::uuid[])
-), channel AS (
-    INSERT INTO schedules_schedule_channels (schedule_id, channel_id)
-    SELECT schedule.id, unnest(%(channels)s::uuid[]) FROM schedule
-    ON CONFLICT (schedule_id, channel_id) DO NOTHING
-), event AS (
+){attached}, event AS (
     INSERT INTO schedules_scheduleevent (schedule_id, what, at, by_id, version, detail)
     SELECT schedule.id, %(what)s, %(at)s, %(by)s::bigint, %(version)s::int, %(detail)s::jsonb FROM schedule
 )
 SELECT periodic_task_id, created_at, updated_at FROM schedule
 """
+_DETACH = """, detached AS (
+    DELETE FROM schedules_schedule_channels
+     WHERE schedule_id = %(id)s AND channel_id <> ALL (%(channels)s::uuid[])
+)"""
+_ATTACH = """, channel AS (
+    INSERT INTO schedules_schedule_channels (schedule_id, channel_id)
+    SELECT schedule.id, unnest(%(channels)s::uuid[]) FROM schedule
+    ON CONFLICT (schedule_id, channel_id) DO NOTHING
+)"""
 
 
 def write(schedule: Schedule, channels: Sequence[Channel] | None, event: ScheduleEvent) -> None:
@@ -64,6 +66,7 @@ def write(schedule: Schedule, channels: Sequence[Channel] | None, event: Schedul
         timing=shared,
         update_task="" if is_new else _update([*task, *timings]),
         update_schedule="" if is_new else _update(_STORED),
+        attached="" if channels is None else _ATTACH if is_new else _DETACH + _ATTACH,
     )
     row = execute(
         statement,

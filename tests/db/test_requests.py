@@ -145,6 +145,25 @@ def test_requests_share_threads_and_none_sees_what_an_earlier_one_set(ask: Ask) 
 
 
 @pytest.mark.usefixtures("ask")
+def test_requests_that_wait_for_another_host_hold_up_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    web = import_module("config.asgi")
+    handler, ended = web.Handler(), threading.Event()
+
+    def respond(scope: dict[str, str], *_: object) -> tuple[None, HttpResponse]:
+        return None, HttpResponse(str(scope["path"] == "/quick" or ended.wait(10)))
+
+    async def ask_all() -> None:
+        slow = [asyncio.ensure_future(handler._in_thread({"path": "/slow"}, None, None)) for _ in range(web._AT_ONCE)]
+        await asyncio.wait_for(handler._in_thread({"path": "/quick"}, None, None), 5)
+        assert not any(one.done() for one in slow)
+        ended.set()
+        assert [answer.content for _, answer in await asyncio.gather(*slow)] == [b"True"] * web._AT_ONCE
+
+    monkeypatch.setattr(handler, "_respond", respond)
+    asyncio.run(ask_all())
+
+
+@pytest.mark.usefixtures("ask")
 def test_the_web_process_changes_often_between_threads() -> None:
     """docs/decisions.md has what a page waits for with Python's own interval."""
     assert sys.getswitchinterval() <= 0.001
