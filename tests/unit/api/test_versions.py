@@ -139,6 +139,14 @@ def test_what_a_program_cannot_do_any_more_is_named(edit: Edit, said: str) -> No
     assert found.startswith("POST /things") and said in found
 
 
+def test_a_post_of_ours_may_get_a_header_and_not_lose_one() -> None:
+    header = {"in": "header", "name": "webhook-id", "required": True, "schema": {"type": "string"}}
+    more = {"paths": {}, "webhooks": {"change": {"post": {"parameters": [header]}}}, "components": {}}
+    less = {"paths": {}, "webhooks": {"change": {"post": {"parameters": []}}}, "components": {}}
+    assert list(SCRIPT["Comparison"](less, more).breaks()) == []
+    assert list(SCRIPT["Comparison"](more, less).breaks()) == ["POST change: header webhook-id is gone"]
+
+
 def test_what_was_deprecated_until_a_day_may_go_then() -> None:
     old = deepcopy(OLD)
     for until, gone in (("2020-01-01", []), ("2999-01-01", ["POST /things is gone"])):
