@@ -1,5 +1,6 @@
 """Health checks for load balancers, `script/server` and monitors. They reveal nobody's data."""
 
+from django.conf import settings
 from django.core.cache import cache
 from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse
@@ -10,13 +11,13 @@ from schedules.firing import fire
 
 
 def health(request: HttpRequest) -> HttpResponse:
-    """200 if the database answers, else 503."""
+    """200 with the version if the database answers, else 503."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except Error:
         return _database_away()
-    return _plain("ok")
+    return _plain(f"ok, Carillon {settings.VERSION}")
 
 
 def clock(request: HttpRequest) -> HttpResponse:

@@ -3,6 +3,7 @@
 Without DATABASE_URL or REDIS_URL, an embedded engine is started in `var/` (see `config/embedded`).
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ REDIS_URL = engine_urls.redis(_redis_url)
 DATABASES = {"default": engine_urls.database(_database_url)}
 # Variables of servers on other hosts whose connections are not secured, for a warning at the start.
 UNENCRYPTED = engine_urls.unencrypted(DATABASES["default"], REDIS_URL)
+if "PGAPPNAME" not in os.environ:
+    DATABASES["default"]["OPTIONS"].setdefault("application_name", child.role_of(sys.argv))  # in pg_stat_activity
 # Behind a pooler, a cursor of the server outlives its session.
 DATABASES["default"] |= {"CONN_HEALTH_CHECKS": True, "DISABLE_SERVER_SIDE_CURSORS": True}
 _worker_threads = child.threads_of(sys.argv)
@@ -40,10 +43,13 @@ else:
     DATABASES["default"]["CONN_MAX_AGE"] = None
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+VERSION = "0.1.0"
+
 # --- Addresses -------------------------------------------------------------------------------------------------------
 DEBUG = env.flag("DEBUG", False)
 BASE_URL = env.origin("BASE_URL", f"http://127.0.0.1:{env.integer('PORT', 8000)}")
-ALLOWED_HOSTS = env.listing("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+OLD_HOSTS = env.listing("OLD_HOSTS", [])  # of which links were sent
+ALLOWED_HOSTS = env.listing("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"]) + OLD_HOSTS
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 API_ORIGINS = env.origins("API_ORIGINS")  # sites whose scripts may call the API
 ROOT_URLCONF = "config.urls"
@@ -140,6 +146,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.web.middleware.EncryptedOnly",
+    "config.web.middleware.MovedHost",
     "django.middleware.security.SecurityMiddleware",
     "config.web.middleware.Compression",
     "config.web.middleware.ContentSecurityPolicy",

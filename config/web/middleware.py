@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponsePermanentRedirect
+from django.http.request import split_domain_port
 from django.middleware.gzip import GZipMiddleware
 from django.urls import reverse
 from django.utils.cache import patch_cache_control
@@ -94,6 +95,21 @@ class EncryptedOnly(MiddlewareMixin):
         return HttpResponse(
             f"This request was not encrypted. {detail}\n", status=403, content_type="text/plain; charset=utf-8"
         )
+
+
+class MovedHost(MiddlewareMixin):
+    """Send a browser that follows a link of an old host (OLD_HOSTS) to the present one.
+
+    What programs send is taken at both: they may follow no redirect.
+    """
+
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        is_page = request.method in ("GET", "HEAD") and not request.path.startswith(("/api/", "/healthz", "/metrics"))
+        if not settings.OLD_HOSTS or not is_page:
+            return None
+        if split_domain_port(request.get_host())[0] not in settings.OLD_HOSTS:
+            return None
+        return HttpResponsePermanentRedirect(f"{settings.BASE_URL}{request.get_full_path()}", preserve_request=True)
 
 
 class PrivatePages(MiddlewareMixin):

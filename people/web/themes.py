@@ -29,5 +29,5 @@ def remember(response: HttpResponse, theme: str) -> None:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """For templates, which show it in the first paint."""
-    return {"chosen_theme": chosen(request), "themes": Theme.choices}
+    """For templates, which show it in the first paint, and the version in the footer."""
+    return {"version": settings.VERSION, "chosen_theme": chosen(request), "themes": Theme.choices}

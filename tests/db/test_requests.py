@@ -182,3 +182,17 @@ def test_pages_are_compressed_and_what_has_an_etag_is_not(browser: Client) -> No
     asks = RequestFactory().get("/", headers={"Accept-Encoding": "gzip"})
     versioned = Compression(lambda _: HttpResponse("x" * 1_000, headers={"ETag": '"1"'}))(asks)
     assert (versioned["ETag"], versioned.has_header("Content-Encoding")) == ('"1"', False)
+
+
+def test_links_of_an_old_host_lead_to_the_present_one(client: Client, settings: Settings) -> None:
+    settings.OLD_HOSTS, settings.BASE_URL = ["old.example.org"], "https://new.example.org"
+    settings.ALLOWED_HOSTS = ["new.example.org", "old.example.org"]
+    answer = client.get("/m/abc/?until=1%202", headers={"Host": "old.example.org:8443"})
+    assert (answer.status_code, answer["Location"]) == (308, "https://new.example.org/m/abc/?until=1%202")
+    assert client.head("/", headers={"Host": "OLD.example.org"}).status_code == 308
+    assert client.get("/healthz", headers={"Host": "old.example.org"}).status_code == 200
+    # Programs may follow no redirect, and must not send a token to another host.
+    assert client.post("/in/abc", headers={"Host": "old.example.org"}).status_code == 404
+    assert client.get("/api/v1/me", headers={"Host": "old.example.org"}).status_code == 401
+    assert client.get("/account/login/", headers={"Host": "new.example.org"}).status_code == 200
+    assert client.get("/account/login/", headers={"Host": "other.example.org"}).status_code == 400

@@ -1,0 +1,35 @@
+"""One version everywhere, and what PostgreSQL is told about a process."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from config import settings
+from config.processes import child
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    client = (ROOT / "client/carillon_client/__init__.py").read_text()
+    assert project == settings.VERSION
+    assert f'__version__ = "{settings.VERSION}"' in client
+
+
+@pytest.mark.parametrize(
+    ("command", "role"),
+    [
+        (["/opt/.venv/bin/celery", "-A", "config", "worker", "-Q", "deliveries"], "carillon worker"),
+        (["/opt/.venv/lib/celery/__main__.py", "-A", "config", "--quiet", "beat"], "carillon beat"),
+        (["/opt/.venv/lib/uvicorn/__main__.py", "config.asgi:application"], "carillon web"),
+        (["manage.py", "migrate", "--plan"], "carillon migrate"),
+        (["manage.py"], "carillon"),
+        (["-c"], "carillon"),
+    ],
+)
+def test_a_process_says_what_it_is(command: list[str], role: str) -> None:
+    assert child.role_of(command) == role
