@@ -70,7 +70,7 @@ def fill(ada: User) -> dict[str, object]:
 
 
 def every_get(ada: User, values: dict[str, object]) -> dict[str, Ask]:
-    client, api = signed_in(ada), Api(ada)
+    client, api = signed_in(ada), Api(ada, damaged=True)
     client.raise_request_exception, api._client = False, Client(raise_request_exception=False)
     cookies = {name: one.value for name, one in client.cookies.items()}
 
