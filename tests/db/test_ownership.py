@@ -20,6 +20,7 @@ OPEN = {
     "health": "monitors ask it; it says ok or not",
     "health-clock": "likewise",
     "health-queues": "monitors look here",
+    "metrics": "monitors send their own token; where none is set, there is nothing",
     "api-reference": "how to use the API; it shows nothing of anybody",
     "notifications:service-worker": "a script of the pages",
     "notifications:offline": "the page for when there is no network",
