@@ -135,7 +135,7 @@ class Api(NinjaAPI):
     def parameters(self, request: HttpRequest) -> Container[str]:
         """Those of the query that the operation of this request has."""
         template = _PLACEHOLDER.sub(r"{\1}", getattr(request.resolver_match, "route", ""))
-        return self._parameters.get((template, str(request.method).lower()), ())
+        return self._parameters[template, str(request.method).lower()]
 
     def deprecation(self, request: HttpRequest) -> dict[str, str]:
         """The headers of an operation that is deprecated, or has something that is."""

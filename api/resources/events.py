@@ -321,7 +321,7 @@ def list_events(request: ApiRequest, type: Search | None = None, *, page: Query[
     return paging.answer_page(with_effects(found), request, page, document)
 
 
-# First, since an id may have slashes: this is the path of each that ends so.
+# First, since an id may have slashes.
 @router.post("/{path:event_id}/replay", response={202: Taken}, summary="Handle an event again")
 def replay_event(request: ApiRequest, event_id: str) -> HttpResponse:
     """As a new event of the same chain with the same data, whose id this answers; your rules ring again. A dead event
@@ -331,11 +331,6 @@ def replay_event(request: ApiRequest, event_id: str) -> HttpResponse:
         return answer({"ids": [ledger.replay(found, request.auth.user)]}, 202)
     except usage.QuotaReached as reached:
         raise _quota(reached) from None
-
-
-@router.get("/{path:event_id}/replay", include_in_schema=False)
-def read_event_named_replay(request: ApiRequest, event_id: str) -> HttpResponse:
-    return read_event(request, f"{event_id}/replay")
 
 
 @router.get("/{path:event_id}", response=EventDocument, summary="Read an event")

@@ -61,7 +61,7 @@ def test_the_same_id_again_answers_that_it_is_not_new(api: Api) -> None:
     assert Event.objects.count() == 1
 
 
-@pytest.mark.parametrize("key", ["7", "x" * 255, "Bücher 7/8", "a/replay", "../b?c#d%20", "6B1D4F0E-x", " "])
+@pytest.mark.parametrize("key", ["7", "x" * 255, "Bücher 7/8", "../b?c#d%20", "6B1D4F0E-x", " "])
 def test_an_id_is_any_text(api: Api, ada: User, key: str) -> None:
     rule = make_rule(ada)
     [sent] = api.post("/events", PAID | {"id": key}).json()["items"]
