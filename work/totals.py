@@ -18,7 +18,7 @@ _CLOSED = ("provider", "kind")
 # The ids of two attempts that begin at once may be in the other order: what is too new ends the part.
 _COUNT = """
 WITH position AS MATERIALIZED (
-    SELECT attempt_id FROM work_countedattempts WHERE kind = '$name' FOR UPDATE
+    SELECT attempt_id FROM work_countedattempts WHERE kind = '$name' FOR NO KEY UPDATE
 ), part AS MATERIALIZED (
     SELECT a.id, a.$key, a.outcome, a.started_at, a.finished_at FROM $attempt a
      WHERE a.id > (SELECT attempt_id FROM position) ORDER BY a.id LIMIT %(chunk)s
