@@ -11,7 +11,7 @@ from pytest_django import Settings
 from demo.receivers import HTTPReceiver
 from demo.receivers.github import GitHub
 from events.models import Topic
-from notifications.providers.status import Status
+from notifications import providers
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.make import make_channel, make_connection
@@ -35,10 +35,10 @@ def path(request: pytest.FixtureRequest, ada: User, github: HTTPReceiver) -> str
             return f"/connections/{make_connection(ada).id}"
         case "topic":
             return f"/topics/{Topic.objects.create(user=ada, slug='news', name='News').slug}"
-        case "status":
-            made = Status().destination({"url": f"{github.origin}/hook", "types": ["delivery.*"]})
-            channel = make_channel(ada, "status", dict(made.secrets), address=dict(made.address))
-            return f"/status-webhooks/{channel.id}"
+        case "webhook" | "status" as kind:
+            made = providers.get(kind).destination({"url": f"{github.origin}/hook", "types": ["delivery.*"]})
+            channel = make_channel(ada, kind, dict(made.secrets), address=dict(made.address))
+            return f"/{'status-webhooks' if kind == 'status' else 'channels'}/{channel.id}"
         case kind:
             return f"/channels/{make_channel(ada, kind).id}"
 
