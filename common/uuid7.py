@@ -1,8 +1,13 @@
-"""Time-ordered UUIDs, made before the insert, so that a batch is written without reading it back."""
+"""Time-ordered UUIDs, made before the insert, so that a batch is written without reading it back.
 
+Those of what a slot or an event causes are derived from it: after a restore the same slot makes the same ids, so that
+receivers who have seen them drop the repeats.
+"""
+
+import hashlib
 import os
 import time
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 # A new one in SQL: in the order of their being written, also two of one transaction.
@@ -23,6 +28,26 @@ def uuid7() -> UUID:
     fraction = (nanoseconds << 12) // 1_000_000
     random = int.from_bytes(os.urandom(8), "big") >> 2
     return UUID(int=(milliseconds & 0xFFFF_FFFF_FFFF) << 80 | 0x7 << 76 | fraction << 64 | 0x2 << 62 | random)
+
+
+def of_slot(slot: datetime, schedule_id: UUID) -> UUID:
+    """The UUIDv7 of a slot (aware) of a schedule, always the same."""
+    hashed = int(hashlib.sha256(f"{schedule_id}/{slot.astimezone(UTC).isoformat()}".encode()).hexdigest()[:19], 16)
+    return UUID(int=first_of(slot).int | 0x7 << 76 | (hashed >> 62 & 0xFFF) << 64 | 0x2 << 62 | hashed & (1 << 62) - 1)
+
+
+def child(parent: UUID, key: object) -> UUID:
+    """What a UUIDv7 causes for `key`: always the same, with the time of its parent. A new one if it is no UUIDv7."""
+    if parent.version != 7:
+        return uuid7()
+    return UUID(f"{parent.hex[:16]}8{hashlib.sha256(f'{parent}/{key}'.encode()).hexdigest()[:15]}")
+
+
+def child_sql(parent: str, key: str) -> str:
+    """`child`, of two SQL expressions."""
+    hashed = f"encode(sha256(convert_to({parent}::text || '/' || {key}::text, 'UTF8')), 'hex')"
+    made = f"(left(replace({parent}::text, '-', ''), 16) || '8' || left({hashed}, 15))::uuid"
+    return f"CASE WHEN substring({parent}::text FROM 15 FOR 1) = '7' THEN {made} ELSE {SQL} END"
 
 
 def first_of(instant: datetime) -> UUID:

@@ -287,7 +287,7 @@ def deliver_first(notification: Notification, monkeypatch: pytest.MonkeyPatch, a
 
 def tried(notification: Notification) -> list[tuple[str, str]]:
     """(channel's label, state) of each delivery, in the order of their being recorded."""
-    return list(notification.deliveries.order_by("id").values_list("channel__label", "state"))
+    return list(notification.deliveries.order_by("created_at", "id").values_list("channel__label", "state"))
 
 
 def minutes_pass(notification: Notification, minutes: float) -> None:

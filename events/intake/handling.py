@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from common import fault_points
 from common.database.postgres import column, columns, execute, instance, query
 from common.parsing.budget import Budget
-from common.uuid7 import uuid7
+from common.uuid7 import child
 from events.intake import digests, usage
 from events.models import Effect, Rule
 from events.pure import matching, steps
@@ -75,7 +75,7 @@ def handle(event: EventClaim, rules: Sequence[Rule]) -> None:
             effect.outcome = Effect.Outcome.DIGESTED
             digested.append(effect)
         else:
-            effect.outcome, effect.notification_id = Effect.Outcome.NOTIFIED, uuid7()
+            effect.outcome, effect.notification_id = Effect.Outcome.NOTIFIED, child(event.id, rule.id)
             copy = copy or copy_of(event)
             notifications.append(_notification(event, rule, decided, effect.notification_id, copy))
             if rule.series:

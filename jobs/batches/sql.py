@@ -3,6 +3,7 @@
 # ruff: noqa: S608 - constants only
 
 from common import uuid7
+from common.uuid7 import child_sql
 from notifications.deliveries.outbox import insert_deliveries
 from notifications.messages import text
 from notifications.models.channel import USABLE_SQL
@@ -64,7 +65,7 @@ SAY = f"""{_PEOPLE}, usable AS MATERIALIZED (
 ), recorded AS (
     INSERT INTO notifications_notification (id, batch_id, correlation_id, hops, user_id, origin, origin_id, slot,
                                             subject, body, urgent, category, data)
-    SELECT {uuid7.SQL}, held.id, held.correlation_id, %(hops)s, r.user_id, held.origin,
+    SELECT {child_sql("held.id", "r.user_id")}, held.id, held.correlation_id, %(hops)s, r.user_id, held.origin,
            coalesce(r.own_id, held.origin_id), r.slot,
            coalesce(nullif(left(replace(r.subject, %(marker)s, r.name), {text.MAX_SUBJECT}), ''), 'Message'),
            left(replace(r.body, %(marker)s, r.name), {text.MAX_BODY}), %(urgent)s, %(category)s, %(data)s::jsonb
@@ -72,7 +73,7 @@ SAY = f"""{_PEOPLE}, usable AS MATERIALIZED (
     ON CONFLICT (batch_id, user_id) DO NOTHING
     RETURNING id, user_id, slot
 ), new AS (
-    SELECT {uuid7.SQL} AS id, recorded.id AS notification_id, channel_id, provider,
+    SELECT {child_sql("recorded.id", "channel_id")} AS id, recorded.id AS notification_id, channel_id, provider,
            coalesce(recorded.slot, now()) AS available_at,
            recorded.slot + (SELECT stale_after FROM held) * interval '1 second' AS expires_at
       FROM recorded JOIN chosen USING (user_id)

@@ -17,7 +17,7 @@ from django.db import transaction
 from common import fault_points
 from common.database.postgres import query
 from common.database.rows import Json, Rows
-from common.uuid7 import uuid7
+from common.uuid7 import child
 from notifications.deliveries import outbox
 from notifications.models import Delivery
 from notifications.models.channel import USABLE_SQL
@@ -90,7 +90,7 @@ _STEPS = Rows(
     "step",
     notification_id=(UUID, lambda one: one[0].notification_id),
     next_at=(datetime, lambda one: one[1].next_at),
-    id=(UUID, lambda one: uuid7() if one[1].go else None),
+    id=(UUID, lambda one: child(one[0].notification_id, one[0].next_id) if one[1].go else None),
     channel_id=(UUID, lambda one: one[0].next_id),
     provider=(str, lambda one: one[0].next_provider),
     expires_at=(datetime, lambda one: one[0].expires_at),

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -12,7 +12,7 @@ from django.db import transaction
 
 from common.database.postgres import column, execute, query
 from common.database.rows import Json, Rows, insert
-from common.uuid7 import uuid7
+from common.uuid7 import child, uuid7
 from notifications import providers
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
 from notifications.models import Channel, Notification
@@ -23,6 +23,7 @@ from work.broker.wakes import Wake, publish_after_commit
 from work.reasons import Reason
 
 DELIVER = "notifications.deliver"
+_FROM_BATCH = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,8 @@ class NewNotification(SendOptions):
     """A notification to record, with the channels (id, provider) that it goes to. Instants are aware.
 
     Deliveries that would disturb the person wait for the end of `quiet_hours`.
-    `correlation_id`: that of its chain of causes, None where the batch is the chain.
+    `correlation_id`: that of its chain of causes, None where the batch is the chain. `id`: by default derived from the
+    batch and the person, so that a restored copy of the database makes the same one again.
     """
 
     user_id: int
@@ -69,7 +71,11 @@ class NewNotification(SendOptions):
     available_at: datetime | None = None
     expires_at: datetime | None = None
     quiet_hours: quiet.Wait | None = None
-    id: UUID = field(default_factory=uuid7)
+    id: UUID = _FROM_BATCH
+
+    def __post_init__(self) -> None:
+        if self.id == _FROM_BATCH:
+            object.__setattr__(self, "id", child(self.batch_id, self.user_id))
 
 
 def insert_deliveries(*columns: str) -> str:
@@ -151,7 +157,7 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
     if not new:
         return []
     deliveries = (
-        _NewDelivery(uuid7(), one.id, channel_id, provider, *_wait(one, provider))
+        _NewDelivery(child(one.id, channel_id), one.id, channel_id, provider, *_wait(one, provider))
         for one in new
         for channel_id, provider in (one.channels[:1] if one.in_order else one.channels)
     )

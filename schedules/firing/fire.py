@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from common import fault_points, zones
 from common.database.postgres import blames_no_row, change, query
 from common.database.rows import Rows
-from common.uuid7 import uuid7
+from common.uuid7 import of_slot
 from notifications.channels.owner_notices import Notice
 from schedules.firing import due, holidays, quarantine, sending
 from schedules.firing.due import Due
@@ -251,7 +251,9 @@ def _up_to(count: int, decisions: Sequence[Decision]) -> list[Decision]:
 
 def _record(plans: Sequence[Plan]) -> list[tuple[UUID, Plan, Decision]]:
     """Write the occurrences and the next slots. Returns what fired; a slot that was recorded before does not."""
-    occurrences = [(uuid7(), plan, decision) for plan in plans for decision in plan.decisions]
+    occurrences = [
+        (of_slot(decision.slot, plan.schedule.id), plan, decision) for plan in plans for decision in plan.decisions
+    ]
     new = _insert_occurrences(occurrences)
     change(_ADVANCE, _NEXT.values(plans))
     mirror.disable([task for plan in plans if plan.next_fire_at is None and (task := plan.schedule.periodic_task_id)])
