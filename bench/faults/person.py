@@ -86,12 +86,12 @@ class PersonWorkload(Workload):
 
 
 def misuse(scene: Scene) -> None:
-    """Everything at once by one person; meanwhile another one opens pages."""
+    """Everything at once by one person; meanwhile others open pages."""
     cluster, half = scene.cluster, scene.seconds / 2
     began: datetime = Schedule.objects.aggregate(at=Min("next_fire_at"))["at"]
     middle = began + timedelta(seconds=half)
     person = User.objects.latest("pk")
-    prober = Prober(User.objects.earliest("pk"), cluster.web_port)
+    prober = Prober(list(User.objects.order_by("pk")[: len(_PAGES)]), cluster.web_port)
     with _source() as source_port, prober.running("alone"):
         act = Misuse(person, cluster.web_port, source_port)
         act.prepare(middle, half, scene.rng)
@@ -152,10 +152,14 @@ def _exists(person: User) -> bool:
 
 
 class Prober:
-    """Opens each page once a second, as somebody who has signed in. `times` by phase: seconds, and the page."""
+    """Opens each page once a second, each as another one who has signed in, since two pages of one wait for each other.
 
-    def __init__(self, user: User, port: int) -> None:
-        self.cookie, self.port, self.phase = signed_in(user), port, ""
+    `times` by phase: seconds, and the page.
+    """
+
+    def __init__(self, users: list[User], port: int) -> None:
+        self.port, self.phase = port, ""
+        self.cookies = dict(zip(_PAGES, map(signed_in, users), strict=True))
         self.times: dict[str, list[tuple[float, str]]] = defaultdict(list)
         self.refused: list[str] = []
         self._ended = threading.Event()
@@ -176,7 +180,7 @@ class Prober:
     def _probe(self, page: str) -> None:
         while not self._ended.wait(1.0):
             phase, start = self.phase, time.monotonic()
-            status = call(self.port, "GET", page, headers={"Cookie": self.cookie})
+            status = call(self.port, "GET", page, headers={"Cookie": self.cookies[page]})
             self.times[phase].append((time.monotonic() - start, page))
             if status != 200:
                 self.refused.append(f"{page} answered {status or 'nothing'} ({phase})")
