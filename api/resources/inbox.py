@@ -31,6 +31,7 @@ class InboxMessage(BaseModel):
     answerable: bool = Field(description="Whether `acknowledge` and `snooze` of the notification take it.")
     arrived_at: Instant = Field(description="When it was delivered.")
     read_at: Instant | None = Field(description="When it was marked as read; null: unread.")
+    archived_at: Instant | None = Field(description="When it was taken out of the list; null: it is in it.")
     acknowledged_at: Instant | None = Field(description="When it was acknowledged or snoozed.")
     snooze_ends_at: Instant | None = Field(description="When it comes again.")
 
@@ -43,15 +44,19 @@ class MarkedRead(BaseModel):
 def list_inbox(
     request: ApiRequest,
     unread: bool | None = None,
+    archived: bool = False,
     search: Search | None = None,
     *,
     page: Query[paging.PageParameters],
 ) -> HttpResponse:
-    """By arrival, newest first. With `search`, in the title, a page may be short and have a `next`."""
+    """By arrival, newest first; with `archived`, those that were taken out of the list.
+
+    With `search`, in the title, a page may be short and have a `next`.
+    """
     inboxes = list(Channel.objects.filter(user=request.auth.user, provider="inbox").values_list("id", flat=True))
     # Of one channel: so that an index has them in the order of the page.
     chosen = {"channel": inboxes[0]} if len(inboxes) == 1 else {"channel__in": inboxes}
-    among = _own(request).filter(**chosen)
+    among = _own(request).filter(**chosen, archived_at__isnull=not archived)
     if unread is not None:
         among = among.filter(read_at__isnull=unread)
     rows = among.filter(notification__subject__icontains=search) if search else among
@@ -77,6 +82,20 @@ def mark_message_read(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
     return read_message(request, delivery_id)
 
 
+@router.post("/{uuid:delivery_id}/archive", response=InboxMessage, summary="Archive a message")
+def archive_message(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
+    """Takes it out of the list, as read. Does nothing if it is archived already."""
+    Delivery.objects.inbox(request.auth.user).filter(id=delivery_id).archive(timezone.now())
+    return read_message(request, delivery_id)
+
+
+@router.post("/{uuid:delivery_id}/unarchive", response=InboxMessage, summary="Put an archived message back")
+def unarchive_message(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
+    """It stays read. Does nothing if it is not archived."""
+    Delivery.objects.inbox(request.auth.user).filter(id=delivery_id).put_back()
+    return read_message(request, delivery_id)
+
+
 def document(message: Delivery) -> dict[str, Any]:
     notification = message.notification
     return fields_of(
@@ -88,6 +107,7 @@ def document(message: Delivery) -> dict[str, Any]:
         answerable=notification.is_answerable and notification.acknowledged_at is None,
         arrived_at=message.settled_at,
         read_at=message.read_at,
+        archived_at=message.archived_at,
         snooze_ends_at=notification.snoozed_until,
     )
 

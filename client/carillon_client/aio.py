@@ -366,9 +366,11 @@ class Inbound(Resource):
 
 
 class Inbox(Resource):
-    def list(self, *, unread: bool | None = None, search: str | None = None) -> AsyncIterator[InboxMessage]:
-        """By arrival, newest first."""
-        return self._connection.pages("/inbox", unread=unread, search=search)
+    def list(
+        self, *, unread: bool | None = None, archived: bool = False, search: str | None = None
+    ) -> AsyncIterator[InboxMessage]:
+        """By arrival, newest first; `archived`: those that were taken out of the list."""
+        return self._connection.pages("/inbox", unread=unread, archived=archived or None, search=search)
 
     async def read(self, message_id: str) -> InboxMessage:
         """Does not mark it as read."""
@@ -376,6 +378,13 @@ class Inbox(Resource):
 
     async def mark_read(self, message_id: str) -> InboxMessage:
         return cast(InboxMessage, await self._connection.post(f"/inbox/{message_id}/read"))
+
+    async def archive(self, message_id: str) -> InboxMessage:
+        """Take it out of the list, as read."""
+        return cast(InboxMessage, await self._connection.post(f"/inbox/{message_id}/archive"))
+
+    async def unarchive(self, message_id: str) -> InboxMessage:
+        return cast(InboxMessage, await self._connection.post(f"/inbox/{message_id}/unarchive"))
 
     async def mark_all_read(self) -> int:
         """Return how many were unread."""

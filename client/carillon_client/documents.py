@@ -847,6 +847,7 @@ class InboxMessage(TypedDict):
     answerable: bool
     arrived_at: str
     read_at: str | None
+    archived_at: str | None
     acknowledged_at: str | None
     snooze_ends_at: str | None
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import pgtrigger
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database.triggers import update_of
@@ -29,17 +30,26 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(notification__user=user)
 
     def inbox(self, user: User) -> DeliveryQuerySet:
-        """The messages of a person's inbox: a delivered delivery on the inbox channel *is* the message."""
+        """The messages of a person's inbox: a delivered delivery on the inbox channel *is* the message. Archived ones
+        too."""
         return self.filter(channel__user=user, provider="inbox", state=Delivery.State.DELIVERED)
 
     def mark_read(self, at: datetime) -> int:
         """The person has seen these inbox messages; a mark, not a change of state."""
         return self.filter(read_at=None).update(read_at=at)
 
+    def archive(self, at: datetime) -> int:
+        """Take these inbox messages out of the list, as read."""
+        return self.filter(archived_at=None).update(archived_at=at, read_at=Coalesce("read_at", at))
+
+    def put_back(self) -> int:
+        """Undo `archive`; they stay read."""
+        return self.exclude(archived_at=None).update(archived_at=None)
+
 
 class Delivery(work.Work):
-    """One notification to one channel. This row is the outbox, and its id the idempotency key. `read_at` is for the
-    inbox."""
+    """One notification to one channel. This row is the outbox, and its id the idempotency key. `read_at` and
+    `archived_at` are for the inbox."""
 
     words = WORDS
     locks = ("notification",)
@@ -65,6 +75,7 @@ class Delivery(work.Work):
     because_code = models.CharField(max_length=32, db_default="", blank=True, editable=False)
     because_params = models.JSONField(default=dict, db_default={}, blank=True, editable=False)
     read_at = models.DateTimeField(null=True, blank=True)
+    archived_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager[Delivery]] = DeliveryQuerySet.as_manager()
 
@@ -93,8 +104,13 @@ class Delivery(work.Work):
             # the inbox page and its unread count
             models.Index(
                 fields=["channel", "-settled_at", "-id"],
-                condition=Q(provider="inbox", state="delivered"),
-                name="delivery_inbox",
+                condition=Q(provider="inbox", state="delivered", archived_at=None),
+                name="delivery_inbox_listed",
+            ),
+            models.Index(
+                fields=["channel", "-settled_at", "-id"],
+                condition=Q(provider="inbox", state="delivered", archived_at__isnull=False),
+                name="delivery_inbox_archived",
             ),
             models.Index(
                 fields=["channel", "-settled_at", "-id"],
@@ -119,7 +135,7 @@ class Delivery(work.Work):
             *WORDS.constraints(),
         ]
         triggers = [
-            *WORDS.triggers("read_at", json=["because_params"]),
+            *WORDS.triggers("read_at", "archived_at", json=["because_params"]),
             # Marks a notification whose newest delivery has failed, in the statement that ends it. Where it names no
             # order of channels, this is one look at a primary key. See `deliveries.fallback`.
             pgtrigger.Trigger(

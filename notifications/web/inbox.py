@@ -7,7 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from common.web import paging
@@ -20,10 +20,12 @@ from people.access.requests import PersonRequest
 @require_safe
 def inbox(request: PersonRequest) -> HttpResponse:
     search, unread_only = request.GET.get("q", "").strip()[:200].replace("\0", ""), "unread" in request.GET
+    is_archive = "archived" in request.GET
     # The messages of a person's inbox, by its id: so that an index has them in the order of the page.
     inboxes = list(Channel.objects.filter(user=request.user, provider="inbox").values_list("id", flat=True))
     chosen = {"channel": inboxes[0]} if len(inboxes) == 1 else {"channel__in": inboxes}
-    among = Delivery.objects.inbox(request.user).filter(**chosen).select_related("notification")
+    among = Delivery.objects.inbox(request.user).filter(**chosen, archived_at__isnull=not is_archive)
+    among = among.select_related("notification")
     if unread_only:
         among = among.filter(read_at=None)
     rows = among.filter(notification__subject__icontains=search) if search else among
@@ -32,7 +34,10 @@ def inbox(request: PersonRequest) -> HttpResponse:
         "page": paging.page(rows, request.GET, by="settled_at", among=among if search else None),
         "search": search,
         "unread_only": unread_only,
-        "narrowed": bool(search or unread_only),
+        "is_archive": is_archive,
+        # So that the filter is there though the list is empty; asked by the template only then.
+        "has_archived": Delivery.objects.inbox(request.user).filter(**chosen).exclude(archived_at=None).exists,
+        "narrowed": bool(search or unread_only or is_archive),
     }
     return render(request, "notifications/inbox.html", context)
 
@@ -49,6 +54,22 @@ def message(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     )
     leave = LEAVE.token(subscription_id) if subscription_id else ""
     return render(request, "notifications/message.html", {"delivery": delivery, "leave": leave})
+
+
+@login_required
+@require_POST
+def archive(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
+    """Take a message out of the list, or with `back` put it there again."""
+    chosen = Delivery.objects.inbox(request.user).filter(id=delivery_id)
+    delivery = get_object_or_404(chosen.select_related("notification"))
+    title = {"title": delivery.notification.subject}
+    if "back" in request.POST:
+        chosen.put_back()
+        messages.success(request, _("“%(title)s” is in your inbox again.") % title)
+        return redirect("notifications:inbox")
+    chosen.archive(timezone.now())
+    messages.success(request, _("“%(title)s” is archived. You find it under “Archived”.") % title)
+    return redirect("notifications:inbox")
 
 
 @login_required

@@ -41,6 +41,7 @@ SELECT (SELECT count(*) FROM unread) AS unread,
        (SELECT max(newest.settled_at)
           FROM inbox, LATERAL (SELECT settled_at FROM notifications_delivery
                                 WHERE channel_id = inbox.id AND provider = 'inbox' AND state = 'delivered'
+                                  AND archived_at IS NULL
                                 ORDER BY settled_at DESC, id DESC LIMIT 1) newest) AS newest,
        (SELECT sha256(convert_to(string_agg(recent::text, ',' ORDER BY id), 'UTF8')) FROM recent) AS mark,
        (SELECT extract(epoch FROM now() - max(greatest(acknowledged_at, created_at, settled_at)))::float

@@ -30,6 +30,7 @@ urlpatterns = [
     path("inbox/state/", live.state, name="state"),
     path("inbox/read/", inbox.read_all, name="inbox-read"),
     path("inbox/<uuid:delivery_id>/", inbox.message, name="message"),
+    path("inbox/<uuid:delivery_id>/archive/", inbox.archive, name="message-archive"),
     path("service-worker.js", live.service_worker, name="service-worker"),
     path("offline/", live.offline, name="offline"),
     # No sign-in: the signature in the link is the permission.

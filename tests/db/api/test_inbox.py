@@ -161,3 +161,17 @@ def test_listing_takes_three_statements_however_many_there_are(api: Api, inbox: 
     with at_most(3):
         assert len(listed(api)) == 20
     assert Notification.objects.count() == 20
+
+
+def test_a_message_is_archived_as_read_and_put_back(api: Api, inbox: Channel) -> None:
+    gone, there = arrived(inbox, 5), arrived(inbox, 1)
+    for _ in range(2):
+        answer = api.post(f"/inbox/{gone.id}/archive")
+        assert answer.status_code == 200
+        assert answer.json()["archived_at"] == answer.json()["read_at"] is not None
+    assert (listed(api), listed(api, "?archived=true")) == ([str(there.id)], [str(gone.id)])
+    for _ in range(2):
+        back = api.post(f"/inbox/{gone.id}/unarchive").json()
+        assert (back["archived_at"], back["read_at"]) == (None, answer.json()["read_at"])
+    assert listed(api) == [str(gone.id), str(there.id)]
+    assert api.post(f"/inbox/{arrived(make_channel(make_user())).id}/archive").status_code == 404

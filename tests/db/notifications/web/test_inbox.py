@@ -148,3 +148,22 @@ def test_5000_unread_cost_no_more_than_a_few(
         browser.post("/inbox/read/")
     assert unread(browser) == 0
     assert not Delivery.objects.filter(read_at=None).exists()
+
+
+def test_an_archived_message_leaves_the_list_and_can_be_put_back(browser: Client, ada: User) -> None:
+    message = arrived(ada, subject="Pay <rent>")
+    page = browser.post(f"/inbox/{message.id}/archive/", follow=True)
+    assert "“Pay &lt;rent&gt;” is archived. You find it under “Archived”." in page.content.decode()
+    assert (page.context["page"].rows, unread(browser)) == ([], 0)
+    assert 'name="archived"' in page.content.decode()  # the way to it, though nothing else is there
+    assert [row.id for row in browser.get("/inbox/?archived=1").context["page"].rows] == [message.id]
+    assert "Move back to the inbox" in browser.get(f"/inbox/{message.id}/").content.decode()
+    back = browser.post(f"/inbox/{message.id}/archive/", {"back": ""}, follow=True)
+    assert [row.id for row in back.context["page"].rows] == [message.id]
+
+
+def test_nobody_archives_the_messages_of_others(browser: Client) -> None:
+    message = arrived(make_user())
+    assert browser.post(f"/inbox/{message.id}/archive/").status_code == 404
+    message.refresh_from_db()
+    assert message.archived_at is None
