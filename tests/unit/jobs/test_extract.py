@@ -73,7 +73,7 @@ def test_an_expression_finds_a_value(how: str, expression: str, page: str, found
     [
         *(("html", bad) for bad in ("", "a[", "li:unknown", "::text", "p:nth-child(x)", "p:nth-of-type(x)")),
         *(("html", bad) for bad in ("a:hover", "a::attr(x), b", "x" * 501, "(" * 400, ":not(" * 100)),
-        *(("json", bad) for bad in ("", "a[", "to_string(@)", "x" * 501)),
+        *(("json", bad) for bad in ("", "a[", "to_text(@)", "x" * 501)),
         *(("text", bad) for bad in ("(", "(?R)?a", r"(a)\1", "(?=x)y", "a{100000000}", "(a)(b)", "x" * 501)),
         *(("text", bad) for bad in ("(((a{0,100}){0,100}){0,100})", "(?:a?b?){300}(x)", r"\pL{100}")),
     ],
