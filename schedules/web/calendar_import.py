@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
@@ -138,11 +138,19 @@ def imported(request: PersonRequest, at: int) -> HttpResponse:
     return render(request, "schedules/imported.html", {"made": made, "at": at})
 
 
-def _first_values(user: User, content: str) -> dict[str, Any]:
+def _first_values(user: User, content: str) -> QueryDict:
     """As the preview's form would be sent with its initial values."""
     form = ImportForm(None, user)
     names = ("minutes", "alarms", "all_day_at", "channels", "urgent", "one_by_one")
-    return {name: form.get_initial_for_field(form.fields[name], name) for name in names} | {"content": content}
+    data = QueryDict(mutable=True)
+    data["content"] = content
+    for name in names:
+        value = form.get_initial_for_field(form.fields[name], name)
+        if isinstance(value, list | tuple | set):
+            data.setlist(name, [str(one) for one in value])
+        elif value not in (None, False):
+            data[name] = "on" if value is True else str(value)
+    return data
 
 
 def _ask(request: PersonRequest, problem: str = "") -> HttpResponse:
