@@ -5,7 +5,7 @@ from celery import shared_task
 from events.kinds import inside
 from events.kinds.digest import DIGEST
 from events.kinds.event import EVENT
-from work.retention import Ended
+from work.retention import Retention
 from work.tasks import task_of
 
 handle = task_of(EVENT)
@@ -21,8 +21,8 @@ def record_changes() -> None:
 _NEEDED = """SELECT FROM events_effect f JOIN events_digest g ON g.id = f.digest_id
               WHERE f.event_id = d.id AND g.state NOT IN ('sent', 'cancelled', 'expired')"""
 _EFFECTS = ", effects AS (DELETE FROM events_effect f USING old WHERE f.event_id = old.id)"
-EVENTS = Ended.work(EVENT, "events", "EVENTS_KEPT_DAYS", _NEEDED, _EFFECTS)
-DIGESTS = Ended.work(DIGEST, "digests", "EVENTS_KEPT_DAYS", "SELECT FROM events_effect f WHERE f.digest_id = d.id")
+EVENTS = Retention.work(EVENT, "events", "EVENTS_KEPT_DAYS", _NEEDED, _EFFECTS)
+DIGESTS = Retention.work(DIGEST, "digests", "EVENTS_KEPT_DAYS", "SELECT FROM events_effect f WHERE f.digest_id = d.id")
 
 
 @shared_task(name="events.prune")

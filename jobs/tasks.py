@@ -10,7 +10,7 @@ from jobs.batches.kind import BATCH
 from jobs.checks.kind import JOB
 from jobs.kinds.base import LONGEST_FRESH
 from jobs.models import Result
-from work.retention import Ended
+from work.retention import Retention
 from work.tasks import task_of
 
 check = task_of(JOB)
@@ -29,8 +29,8 @@ _NEWEST = """SELECT WHERE d.origin_id IS NOT NULL AND NOT EXISTS (
                  SELECT FROM jobs_job later WHERE later.origin_id = d.origin_id AND later.id > d.id)"""
 _OPEN = "SELECT WHERE d.ended_at IS NULL OR d.ended_at >= %(since)s"
 _PARTS = ", parts AS (DELETE FROM jobs_part p USING old WHERE p.batch_id = old.id)"
-CHECKS = Ended.work(JOB, "checks", "JOBS_KEPT_DAYS", _NEWEST)
-BATCHES = Ended.work(BATCH, "batches", "JOBS_KEPT_DAYS", _OPEN, _PARTS)
+CHECKS = Retention.work(JOB, "checks", "JOBS_KEPT_DAYS", _NEWEST)
+BATCHES = Retention.work(BATCH, "batches", "JOBS_KEPT_DAYS", _OPEN, _PARTS)
 
 
 @shared_task(name="jobs.prune", ignore_result=True)

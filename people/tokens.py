@@ -29,7 +29,7 @@ SCOPES = {
     "events": gettext_lazy("Publish events, and make rules and topics"),
     "settings": gettext_lazy("Change your name, time zone, language and quiet hours"),
     "tokens": gettext_lazy("Revoke tokens"),
-    "make-tokens": gettext_lazy("Make tokens with some of its own rights, but not with this one"),
+    "make-tokens": gettext_lazy("Make other tokens, with fewer rights, which cannot make any"),
 }
 """Scopes of a token, with the words for people. A token that has only `read` changes nothing."""
 MAKE = "make-tokens"

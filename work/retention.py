@@ -36,7 +36,7 @@ _ATTEMPTS = ", attempts AS (DELETE FROM $attempt a USING old WHERE a.$key = old.
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class Retention:
     """Rows `d` of `table`, with UUIDv7 as `id`, for which the SQL `where` holds `%(since)s`.
 
     `also` has CTEs that delete what belongs to the rows `old`. `setting` names the days for which they are kept, 0 for
@@ -48,13 +48,13 @@ class Ended:
     table: str
     where: str
     also: str = ""
-    all: ClassVar[dict[str, "Ended"]] = {}
+    all: ClassVar[dict[str, "Retention"]] = {}
 
     def __post_init__(self) -> None:
         self.all[self.name] = self
 
     @classmethod
-    def work(cls, kind: Kind[Any], name: str, setting: str, needed: str, also: str = "") -> "Ended":
+    def work(cls, kind: Kind[Any], name: str, setting: str, needed: str, also: str = "") -> "Retention":
         """Settled work of a kind. Work `d` for which the SQL `needed` finds a row stays."""
         where = kind.sql(_ENDED.format(needed=needed))
         return cls(name, setting, kind.sql("$work"), where, kind.sql(_ATTEMPTS) + also)

@@ -5,6 +5,7 @@ from django.utils import timezone
 from ninja.security import HttpBearer
 
 from api.protocol.problems import Problem
+from common.redis.request_limiter import Verdict
 from people import tokens
 from people.models import ApiToken
 
@@ -15,6 +16,8 @@ class ApiRequest(HttpRequest):
     """A request after authentication."""
 
     auth: ApiToken
+    verdict: Verdict
+    takes_odd_numbers: bool
 
 
 class Bearer(HttpBearer):

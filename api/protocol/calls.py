@@ -15,6 +15,7 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from api.protocol import access, idempotency, words
+from api.protocol.access import ApiRequest
 from api.protocol.fields import CHOICES
 from api.protocol.problems import FieldError, Problem, damaged_row, invalid, not_found
 from common.database.postgres import is_locked, is_outage
@@ -66,7 +67,7 @@ def handle(
     """Wrap one operation of the API; `parameters` says which ones of the query it has, `deprecation` its headers."""
 
     @wraps(run)
-    def handled(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def handled(request: ApiRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
             refused = _admit(request, parameters(request))
             response = refused or _once(request, partial(run, request, *args, **kwargs))
@@ -84,26 +85,25 @@ def handle(
     return handled
 
 
-def _admit(request: HttpRequest, parameters: Container[str]) -> HttpResponse | None:
+def _admit(request: ApiRequest, parameters: Container[str]) -> HttpResponse | None:
     """Check the token and count the call. Returns the response to one that waits, or has waited in vain."""
-    request.auth = token = access.authenticate(request)  # type: ignore[attr-defined]
+    request.auth = token = access.authenticate(request)
     kind, refusal = (READ, too_many_at_once) if request.method in request_slots.SAFE else (CHANGE, busy)
     # A call that waits comes here again (config.asgi), and counts once.
     refused = request_slots.enter(request, kind, token.user_id, lambda: refusal().response(), f"token:{token.id}")
-    verdict: Verdict = request.verdict  # type: ignore[attr-defined]
-    if not verdict.allowed:
-        raise too_many(verdict, "This token")
+    if not request.verdict.allowed:
+        raise too_many(request.verdict, "This token")
     if unknown := [name for name in request.GET if name not in parameters]:
         raise invalid(*(FieldError(f"query.{name}", "There is no such parameter.") for name in unknown))
     return refused
 
 
-def _once(request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
+def _once(request: ApiRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
     match = request.resolver_match
     key = request.headers.get(idempotency.HEADER) if request.method == "POST" else None
     if key is None or (match and str(match.url_name) in idempotency.WITHOUT_KEY):
         return run()
-    return idempotency.once(request.auth, key, request, run)  # type: ignore[attr-defined]
+    return idempotency.once(request.auth, key, request, run)
 
 
 def too_many(verdict: Verdict, who: str) -> Problem:

@@ -43,7 +43,7 @@ SHARED = {
     "slot_at": "The instant for which the schedule was due.",
     "source": "What the event comes from, such as `shop`.",
     "starts_at": "A civil time in `time_zone`, such as `2026-12-01T09:00`: nothing fires before it.",
-    "text": "A sentence for people, in your language.",
+    "text": "A sentence for people, in English.",
     "time_zone": "An IANA name, such as `Europe/Berlin`.",
     "timing": "When it fires: exactly one kind of timing.",
     "title": "The subject of the message: one line.",

@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from api.protocol import parser
+from api.protocol.access import ApiRequest
 from api.protocol.fields import read_instant
 from api.protocol.problems import FieldError, invalid
 from common.parsing import strict_json
@@ -21,8 +22,8 @@ def taken(run: Run) -> Run:
     """Let an operation whose body is `EventsBody` take CloudEvents, too."""
 
     @wraps(run)
-    def view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        request.takes_odd_numbers = True  # type: ignore[attr-defined]
+    def view(request: ApiRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        request.takes_odd_numbers = True
         if (mode := _mode(request)) is not None:
             body = _body(request, mode)
             request._body = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()

@@ -98,7 +98,7 @@ def list_causes(request: ApiRequest) -> HttpResponse:
 
 @router.get("/{uuid:delivery_id}", response=DeliveryWithAttempts, summary="Read a dead letter")
 def read_dead_letter(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
-    """With each attempt. Also once it is no dead letter any more: `state` says what became of it."""
+    """With each attempt. Also when it is not a dead letter any more: `state` says what became of it."""
     mine = Delivery.objects.for_user(request.auth.user).select_related("channel").prefetch_related("history")
     return answer(delivery_document(get_object_or_404(mine, id=delivery_id), attempts=True))
 

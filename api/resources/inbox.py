@@ -14,7 +14,7 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Instant, Search
 from api.resources.notifications import Origin
-from notifications.models import Channel, Delivery
+from notifications.models import Delivery
 from notifications.models.delivery import DeliveryQuerySet
 
 router = Router(tags=["inbox"], auth=Bearer("notifications"))
@@ -53,12 +53,7 @@ def list_inbox(
 
     With `search`, in the title, a page may be short and have a `next`.
     """
-    inboxes = list(Channel.objects.filter(user=request.auth.user, provider="inbox").values_list("id", flat=True))
-    # Of one channel: so that an index has them in the order of the page.
-    chosen = {"channel": inboxes[0]} if len(inboxes) == 1 else {"channel__in": inboxes}
-    among = _own(request).filter(**chosen, archived_at__isnull=not archived)
-    if unread is not None:
-        among = among.filter(read_at__isnull=unread)
+    among = Delivery.objects.listed(request.auth.user, archived=archived, unread=unread)
     rows = among.filter(notification__subject__icontains=search) if search else among
     return paging.answer_search(rows, request, page, document, by="settled_at", among=among if search else None)
 

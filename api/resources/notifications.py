@@ -84,7 +84,7 @@ class Length(BaseModel):
     channel_id: UUID
     length: int = Field(description="As the service counts it.")
     limit: int | None = Field(description="The longest that it takes; null without a limit.")
-    unit: str = Field(description="What is counted, for people: characters or bytes, in your language.")
+    unit: str = Field(description="What is counted: characters or bytes.")
     cut: bool = Field(description="Whether the text does not fit, and is cut.")
 
 
@@ -345,7 +345,7 @@ def _announced(request: ApiRequest, notification_id: UUID) -> tuple[int, UUID]:
     """Who gets it, and what announces."""
     own = get_object_or_404(Notification.objects.for_user(request.auth.user), id=notification_id)
     if own.origin != Notification.Origin.ANNOUNCEMENT or own.origin_id is None:
-        raise conflict("This is no announcement.")
+        raise conflict("This is not an announcement.")
     return own.user_id, own.origin_id
 
 

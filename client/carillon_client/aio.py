@@ -84,7 +84,7 @@ class AsyncConnection:
 
     def __init__(self, url: str, token: str, *, timeout: float = 30.0, tries: int = _TRIES) -> None:
         if not (token and token.isascii() and token.isprintable()):
-            raise ValueError("This is no token. Copy the whole of it, without line breaks.")
+            raise ValueError("This is not a token. Copy the whole of it, without line breaks.")
         self.url = url.rstrip("/").removesuffix("/api/v1") + "/api/v1"
         self._tries = tries
         self._http = httpx.AsyncClient(timeout=timeout, headers={"Authorization": f"Bearer {token}"})
@@ -482,7 +482,7 @@ class DeadLetters(Resource):
         return self._connection.pages("/dead-letters", cause=cause, channel_id=channel_id)
 
     async def read(self, delivery_id: str) -> DeliveryWithAttempts:
-        """Also once it is no dead letter any more."""
+        """Also when it is not a dead letter any more."""
         return cast(DeliveryWithAttempts, await self._connection.get(f"/dead-letters/{delivery_id}"))
 
     async def causes(self) -> Sequence[DeadLetterGroup]:

@@ -40,7 +40,7 @@ class Connection:
 
     def __init__(self, url: str, token: str, *, timeout: float = 30.0, tries: int = _TRIES) -> None:
         if not (token and token.isascii() and token.isprintable()):
-            raise ValueError("This is no token. Copy the whole of it, without line breaks.")
+            raise ValueError("This is not a token. Copy the whole of it, without line breaks.")
         self.url = url.rstrip("/").removesuffix("/api/v1") + "/api/v1"
         self._tries = tries
         self._http = httpx.Client(timeout=timeout, headers={"Authorization": f"Bearer {token}"})

@@ -106,7 +106,7 @@ class DeadLetters(Resource):
         return self._connection.pages("/dead-letters", cause=cause, channel_id=channel_id)
 
     def read(self, delivery_id: str) -> DeliveryWithAttempts:
-        """Also once it is no dead letter any more."""
+        """Also when it is not a dead letter any more."""
         return cast(DeliveryWithAttempts, self._connection.get(f"/dead-letters/{delivery_id}"))
 
     def causes(self) -> Sequence[DeadLetterGroup]:

@@ -37,7 +37,7 @@ class Malformed(Refusal):
     """`problems`: each attribute that is not as the specification says, and what it has to be."""
 
     def __init__(self, problems: list[tuple[str, str]]) -> None:
-        super().__init__(_("This is no CloudEvent: correct “%(name)s”."), name=problems[0][0] or "(body)")
+        super().__init__(_("This is not a CloudEvent: correct “%(name)s”."), name=problems[0][0] or "(body)")
         self.problems = problems
 
 

@@ -3,7 +3,7 @@
 What is open, held or dead stays until a person has decided, and what its person has snoozed until it has come again.
 """
 
-from work.retention import Ended
+from work.retention import Retention
 
 _WHERE = """
 d.outcome <> 'open' AND d.advance_at IS NULL AND coalesce(d.snoozed_until, d.created_at) < %(since)s
@@ -27,4 +27,4 @@ _ALSO = """
     ON CONFLICT (user_id, day, provider, state) DO UPDATE SET count = total.count + excluded.count
 )
 """
-NOTIFICATIONS = Ended("notifications", "HISTORY_KEPT_DAYS", "notifications_notification", _WHERE, _ALSO)
+NOTIFICATIONS = Retention("notifications", "HISTORY_KEPT_DAYS", "notifications_notification", _WHERE, _ALSO)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pgtrigger
 from django.db import models
@@ -33,6 +33,14 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         """The messages of a person's inbox: a delivered delivery on the inbox channel *is* the message. Archived ones
         too."""
         return self.filter(channel__user=user, provider="inbox", state=Delivery.State.DELIVERED)
+
+    def listed(self, user: User, *, archived: bool = False, unread: bool | None = None) -> DeliveryQuerySet:
+        """The list of a person's inbox, or its archive; by the id of its channel, whose index has the order of
+        arrival."""
+        inboxes = list(Channel.objects.filter(user=user, provider="inbox").values_list("id", flat=True))
+        chosen: dict[str, Any] = {"channel": inboxes[0]} if len(inboxes) == 1 else {"channel__in": inboxes}
+        rows = self.inbox(user).filter(**chosen, archived_at__isnull=not archived).select_related("notification")
+        return rows if unread is None else rows.filter(read_at__isnull=unread)
 
     def mark_read(self, at: datetime) -> int:
         """The person has seen these inbox messages; a mark, not a change of state."""

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from common.web import paging
 from notifications.messages.links import LEAVE
-from notifications.models import Channel, Delivery, Notification
+from notifications.models import Delivery, Notification
 from people.access.requests import PersonRequest
 
 
@@ -21,13 +21,7 @@ from people.access.requests import PersonRequest
 def inbox(request: PersonRequest) -> HttpResponse:
     search, unread_only = request.GET.get("q", "").strip()[:200].replace("\0", ""), "unread" in request.GET
     is_archive = "archived" in request.GET
-    # The messages of a person's inbox, by its id: so that an index has them in the order of the page.
-    inboxes = list(Channel.objects.filter(user=request.user, provider="inbox").values_list("id", flat=True))
-    chosen = {"channel": inboxes[0]} if len(inboxes) == 1 else {"channel__in": inboxes}
-    among = Delivery.objects.inbox(request.user).filter(**chosen, archived_at__isnull=not is_archive)
-    among = among.select_related("notification")
-    if unread_only:
-        among = among.filter(read_at=None)
+    among = Delivery.objects.listed(request.user, archived=is_archive, unread=unread_only or None)
     rows = among.filter(notification__subject__icontains=search) if search else among
     context = {
         # by arrival, because a snoozed message arrives later than it was recorded
@@ -36,7 +30,7 @@ def inbox(request: PersonRequest) -> HttpResponse:
         "unread_only": unread_only,
         "is_archive": is_archive,
         # So that the filter is there though the list is empty; asked by the template only then.
-        "has_archived": Delivery.objects.inbox(request.user).filter(**chosen).exclude(archived_at=None).exists,
+        "has_archived": lambda: Delivery.objects.listed(request.user, archived=True).exists(),
         "narrowed": bool(search or unread_only or is_archive),
     }
     return render(request, "notifications/inbox.html", context)

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.cache import cache
 
 from common.database.postgres import change, persist, query
-from work.retention import Ended
+from work.retention import Retention
 
 _PRUNE = """
 DELETE FROM jobs_memory m USING schedules_schedule s
@@ -40,7 +40,7 @@ AND EXISTS (SELECT FROM schedules_occurrence later
              WHERE later.schedule_id = d.schedule_id AND later.scheduled_for > d.scheduled_for
                AND later.reason <> 'manual')
 """
-SLOTS = Ended("slots", "HISTORY_KEPT_DAYS", "schedules_occurrence", _SETTLED)
+SLOTS = Retention("slots", "HISTORY_KEPT_DAYS", "schedules_occurrence", _SETTLED)
 
 
 def prune() -> int:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
@@ -51,11 +51,14 @@ class ImportForm(ChannelsForm, CalendarForm):
         self.offer_channels(user, None, (), "schedules_schedule")
 
     def wishes(self) -> Wishes:
-        cleaned = self.cleaned_data
+        """Those of a valid form, or the first ones where nobody has sent it yet."""
+        fields = {name: self.fields[name] for name in ("minutes", "alarms", "all_day_at")}
+        first = {name: field.clean(field.initial) for name, field in fields.items()}
+        values = first | (self.cleaned_data if self.is_bound else {})
         return Wishes(
-            before=timedelta(minutes=cleaned["minutes"]),
-            uses_alarms=cleaned["alarms"],
-            all_day_at=cleaned["all_day_at"],
+            before=timedelta(minutes=values["minutes"]),
+            uses_alarms=values["alarms"],
+            all_day_at=values["all_day_at"],
         )
 
     def sent(self) -> dict[str, Any]:
@@ -73,9 +76,10 @@ def upload(request: PersonRequest) -> HttpResponse:
     try:
         raw = _content(request)
         events = calendar_import.read(request.user, raw, now)
-        typed = _first_values(request.user, raw.decode("utf-8-sig", "replace")) if is_first else request.POST
-        form = ImportForm(typed, request.user)
-        if not form.is_valid() and {"minutes", "all_day_at"} & form.errors.keys():
+        form = ImportForm(None if is_first else request.POST, request.user)
+        if is_first:
+            form.initial["content"] = raw.decode("utf-8-sig", "replace")
+        elif not form.is_valid() and {"minutes", "all_day_at"} & form.errors.keys():
             return _show(request, form, [], ())
         items = calendar_import.plan(request.user, events, form.wishes(), now)
     except ImportRefused as refusal:
@@ -136,21 +140,6 @@ def imported(request: PersonRequest, at: int) -> HttpResponse:
         return redirect("schedules:list")
     made = list(calendar_import.made_at(request.user, instant).order_by("next_fire_at", "id"))
     return render(request, "schedules/imported.html", {"made": made, "at": at})
-
-
-def _first_values(user: User, content: str) -> QueryDict:
-    """As the preview's form would be sent with its initial values."""
-    form = ImportForm(None, user)
-    names = ("minutes", "alarms", "all_day_at", "channels", "urgent", "one_by_one")
-    data = QueryDict(mutable=True)
-    data["content"] = content
-    for name in names:
-        value = form.get_initial_for_field(form.fields[name], name)
-        if isinstance(value, list | tuple | set):
-            data.setlist(name, [str(one) for one in value])
-        elif value not in (None, False):
-            data[name] = "on" if value is True else str(value)
-    return data
 
 
 def _ask(request: PersonRequest, problem: str = "") -> HttpResponse:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from carillon_client import Client
 
+from people import tokens
+from people.models import User
+from tests.make import make_user
 from tests.process.web import Web
 
 
@@ -13,3 +17,19 @@ from tests.process.web import Web
 def web(django_db_setup: None) -> Iterator[Web]:
     with Web(API_REQUESTS_PER_MINUTE="0", MOST_SCHEDULES="5000") as web:
         yield web
+
+
+@pytest.fixture
+def ada() -> User:
+    return make_user()
+
+
+@pytest.fixture
+def token(ada: User) -> str:
+    return tokens.create(ada, "Test", list(tokens.SCOPES), None)[1]
+
+
+@pytest.fixture
+def client(web: Web, token: str) -> Iterator[Client]:
+    with Client(f"http://127.0.0.1:{web.port}", token, tries=3) as client:
+        yield client

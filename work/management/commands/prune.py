@@ -5,29 +5,24 @@ from typing import Any
 from celery import current_app
 from django.core.management.base import BaseCommand, CommandParser
 
-from work.retention import Ended
+from work.retention import Retention
 
 
 class Command(BaseCommand):
-    help = (
-        "Deletes what is older than EVENTS_KEPT_DAYS, JOBS_KEPT_DAYS and HISTORY_KEPT_DAYS; open and dead work stays."
-    )
+    help = "Deletes what is older than EVENTS_, JOBS_ and HISTORY_KEPT_DAYS. Open and dead work stays."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="only count what would be deleted")
 
     def handle(self, *, dry_run: bool, **_: Any) -> None:
-        current_app.loader.import_default_modules()  # they say what there is
-        for ended in Ended.all.values():
-            self.stdout.write(f"{ended.name}: {self._does(ended, dry_run)} ({self._kept(ended)})")
+        current_app.loader.import_default_modules()  # each defines its retention
+        for retention in Retention.all.values():
+            result = f"{retention.count():,} would be deleted" if dry_run else f"{_prune(retention):,} deleted"
+            self.stdout.write(f"{retention.name}: {result} ({retention.setting}={retention.days})")
 
-    def _does(self, ended: Ended, dry_run: bool) -> str:
-        if dry_run:
-            return f"{ended.count():,} would be deleted"
-        total = 0
-        while deleted := ended.prune():
-            total += deleted
-        return f"{total:,} deleted"
 
-    def _kept(self, ended: Ended) -> str:
-        return f"{ended.setting}={ended.days}" + ("" if ended.days else ", kept for ever")
+def _prune(retention: Retention) -> int:
+    total = 0
+    while deleted := retention.prune():
+        total += deleted
+    return total
