@@ -87,7 +87,7 @@ def test_the_inbox_is_read_and_answered(client: Client, ada: User) -> None:
     assert client.notifications.snooze(sent, timezone.now() + timedelta(hours=1))["snooze_ends_at"] is not None
     with pytest.raises(Problem, match="answered before"):
         client.notifications.acknowledge(sent)
-    with pytest.raises(Problem, match="no announcement"):
+    with pytest.raises(Problem, match="not an announcement"):
         client.notifications.stop_announcements(sent)
     assert client.dead_letters.read(str(message.id))["state"] == "delivered"
 
