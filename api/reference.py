@@ -91,11 +91,9 @@ def _type(schema: dict[str, Any]) -> list[tuple[str, str]]:
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return [(_title(name), name)]
-    if options := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
-        words: list[tuple[str, str]] = []
-        for option in options:
-            words += ([("or", "")] if words else []) + _type(option)
-        return words
+    for choice in schema.keys() & {"anyOf", "oneOf", "allOf"}:
+        words = [word for option in schema[choice] for word in [("or", ""), *_type(option)]]
+        return words[1:]
     if "enum" in schema or "const" in schema:
         return [(" | ".join(map(str, schema.get("enum", [schema.get("const")]))), "")]
     if schema.get("type") == "array":

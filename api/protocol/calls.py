@@ -151,6 +151,16 @@ def problem_of(request: HttpRequest, error: Exception) -> Problem:
             return Problem(400, "bad-body", "This body could not be read.", "Send it again, whole.")
         case Busy():
             return busy()
+    if (problem := _of_database(error)) is not None:
+        return problem
+    log.exception("A call of the API failed: %s %s", request.method, request.path, exc_info=error)
+    if (found := damage.find(request, error)) is not None:
+        return damaged_row(found)
+    return Problem(500, "error", "This failed for a reason of ours.", "It is in the server's log.")
+
+
+def _of_database(error: Exception) -> Problem | None:
+    """The problem if the database is away, or another transaction holds what the call needs."""
     if is_outage(error):
         return Problem(
             503, "unavailable", "The database cannot be reached.", "Try again.", headers={"Retry-After": "10"}
@@ -158,10 +168,7 @@ def problem_of(request: HttpRequest, error: Exception) -> Problem:
     if is_locked(error):
         detail = "Nothing was changed. Try again."
         return Problem(503, "locked", "Something else is being changed.", detail, headers={"Retry-After": "1"})
-    log.exception("A call of the API failed: %s %s", request.method, request.path, exc_info=error)
-    if (found := damage.find(request, error)) is not None:
-        return damaged_row(found)
-    return Problem(500, "error", "This failed for a reason of ours.", "It is in the server's log.")
+    return None
 
 
 def _path(location: tuple[str | int, ...]) -> str:

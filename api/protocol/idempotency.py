@@ -7,6 +7,7 @@ success. An answer with a secret is kept encrypted.
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -23,7 +24,7 @@ HEADER = "Idempotency-Key"
 # asks another server, which takes too long for a transaction.
 WITHOUT_KEY = frozenset({"pull_messages", "settle_messages", "check_connection", "check_job", "check_schedule"})
 
-_LONGEST = 255
+_KEY = re.compile("[ -~]{1,255}")
 _KEPT_HEADERS = ("Content-Type", "Location", "ETag")
 
 _BEGIN = postgres.impatient("""
@@ -46,7 +47,7 @@ _FORGET = "DELETE FROM api_storedanswer WHERE created_at < now() - interval '24 
 
 def once(token: ApiToken, key: str, request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
     """Run the operation and keep its answer, or return the kept one. Raises problems 400, 409 and 422."""
-    if not key or len(key) > _LONGEST or not key.isascii() or not key.isprintable():
+    if not _KEY.fullmatch(key):
         raise Problem(400, "bad-key", "This Idempotency-Key is not valid.", "Send 1 to 255 printable ASCII characters.")
     # With the scopes, which `run` checks: a token of fewer gets no answer of another one's.
     asked = f"{request.method} {request.get_full_path()} {request.headers.get('If-Match')!r} {sorted(token.scopes)}\n"

@@ -1,5 +1,6 @@
 """Links of the OpenAPI document: which operations take an id that an answer has."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -48,11 +49,11 @@ def _links(paths: Mapping[str, Any], template: str, operation: Mapping[str, Any]
     if name.startswith(("list_", "create_", "add_", "send_message")) and "{" not in template:
         place = _FIRST if name.startswith("list_") else _BODY
         for other, methods in paths.items():
-            if other.startswith(f"{template}/{{") and other.count("{") == 1:
-                parameter = other.partition("{")[2].partition("}")[0]
-                value = place + ("slug" if parameter == "slug" else "id")
-                names = [one["operationId"] for one in methods.values()]
-                yield from (_link(one, {parameter: value}) for one in names if not one.startswith("restore_"))
+            if match := re.fullmatch(rf"{template}/\{{(\w+)\}}[^{{]*", other):
+                value = place + ("slug" if match[1] == "slug" else "id")
+                for one in methods.values():
+                    if not one["operationId"].startswith("restore_"):
+                        yield _link(one["operationId"], {match[1]: value})
     yield from (_link(*link) for link in _MORE.get(name, ()))
 
 

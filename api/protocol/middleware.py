@@ -31,6 +31,8 @@ class Problems(MiddlewareMixin):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if request.path.startswith("/api/"):
             response = _complete(request, response)
+            if response.status_code < 500 and "RateLimit-Limit" not in response:
+                response = _count_by_address(request, response)
             cors.allow(request, response)
         return response
 
@@ -45,9 +47,7 @@ def _complete(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     elif request.method == "GET" and _is_known(request, response):
         response.status_code, response.content = 304, b""
         del response["Content-Length"], response["Content-Type"]
-    if response.status_code >= 500 or "RateLimit-Limit" in response:
-        return response
-    return _count_by_address(request, response)
+    return response
 
 
 def _count_by_address(request: HttpRequest, response: HttpResponse) -> HttpResponse:

@@ -185,7 +185,7 @@ def _add_examples(schemas: dict[str, Any]) -> None:
         schemas[name]["examples"] = [_example(schemas, schemas[name], given) for given in examples]
     for name, schema in schemas.items():
         if name.startswith("Page_"):
-            items = schemas[schema["properties"]["items"]["items"]["$ref"].rpartition("/")[2]]
+            items = _resolved(schemas, schema["properties"]["items"]["items"])
             schema["examples"] = [{"items": items.get("examples", []), "next": None}]
 
 
@@ -202,12 +202,17 @@ def _show_examples(schemas: dict[str, Any], paths: dict[str, Any]) -> Iterator[t
                     yield name, {"value": examples[0]}
 
 
+def _resolved(schemas: dict[str, Any], schema: dict[str, Any], *, may_be_null: bool = True) -> dict[str, Any]:
+    """The schema itself, or the one that it refers to; for a value that is not null also where null is allowed."""
+    if not may_be_null:
+        schema = next((one for one in schema.get("anyOf", ()) if "$ref" in one), schema)
+    found: dict[str, Any] = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    return found
+
+
 def _example(schemas: dict[str, Any], schema: dict[str, Any], given: Any) -> Any:
     """In the order of the schema. A required field that is not given has nothing in it."""
-    if given is not None:  # a field that may be null is an object of this schema, or a plain value
-        schema = next((one for one in schema.get("anyOf", ()) if "$ref" in one), schema)
-    if "$ref" in schema:
-        schema = schemas[schema["$ref"].rpartition("/")[2]]
+    schema = _resolved(schemas, schema, may_be_null=given is None)
     if isinstance(given, list):
         return [_example(schemas, schema.get("items", {}), one) for one in given]
     if "properties" not in schema:
@@ -216,7 +221,7 @@ def _example(schemas: dict[str, Any], schema: dict[str, Any], given: Any) -> Any
     return {
         name: _example(schemas, of, given.get(name))
         for name, of in schema["properties"].items()
-        if name in given or name in schema.get("required", ())
+        if name in {*given, *schema.get("required", ())}
     }
 
 
@@ -224,25 +229,11 @@ def _complete(operation: dict[str, Any], method: str, *, is_one: bool, can_be_re
     """`is_one`: of one row; `can_be_read`: each row has an address of its own."""
     for parameter in operation["parameters"]:
         _leave_out_null(parameter["schema"])
-    statuses = {"401", "403", "429"}
-    if operation["parameters"]:
-        statuses.add("422")
-    if "requestBody" in operation:
-        statuses |= {"400", "413", "415", "422"}
-    if is_one:
-        statuses.add("404")
-    if method != "get":
-        statuses |= {"409", "503"}
-    if method == "post":
-        statuses |= {"400", "422"}
-        if operation["operationId"] not in WITHOUT_KEY:
-            operation["parameters"].append(_KEY)
-    is_versioned = _WITH_VERSION & set(operation["tags"]) and operation["operationId"] not in _WITHOUT_VERSION
-    if is_one and method != "get" and is_versioned:
-        operation["parameters"].append(_MATCH)
+    statuses = set(_refusals(operation, method, is_one))
+    operation["parameters"] += _request_headers(operation, method, is_one)
+    if _MATCH in operation["parameters"]:
         statuses |= {"400", "412"}
-    if method == "get" and any(_shown(one) in _VERSIONED for one in operation["responses"].values()):
-        operation["parameters"].append(_NONE_MATCH)
+    if _NONE_MATCH in operation["parameters"]:
         operation["responses"]["304"] = {"description": "You have this version"}
     content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for status, response in operation["responses"].items():
@@ -250,6 +241,33 @@ def _complete(operation: dict[str, Any], method: str, *, is_one: bool, can_be_re
     for status in sorted(statuses):
         headers = _headers(*(("Retry-After",) if status in ("409", "429", "503") else ()))
         operation["responses"][status] = {"description": _REASONS[status], "headers": headers, "content": content}
+
+
+def _refusals(operation: dict[str, Any], method: str, is_one: bool) -> Iterator[str]:
+    """The statuses that follow from the method, the address and the body."""
+    yield from ("401", "403", "429")
+    if operation["parameters"]:
+        yield "422"
+    if "requestBody" in operation:
+        yield from ("400", "413", "415", "422")
+    if is_one:
+        yield "404"
+    if method != "get":
+        yield from ("409", "503")
+    if method == "post":
+        yield from ("400", "422")
+
+
+def _request_headers(operation: dict[str, Any], method: str, is_one: bool) -> Iterator[dict[str, Any]]:
+    name = operation["operationId"]
+    if method == "get":
+        if any(_shown(one) in _VERSIONED for one in operation["responses"].values()):
+            yield _NONE_MATCH
+        return
+    if method == "post" and name not in WITHOUT_KEY:
+        yield _KEY
+    if is_one and _WITH_VERSION.intersection(operation["tags"]) and name not in _WITHOUT_VERSION:
+        yield _MATCH
 
 
 def _leave_out_null(schema: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """Pages of a list: an opaque, signed cursor, and a `Link` header."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -44,34 +45,24 @@ def answer_page(
     page: PageParameters,
     show: Callable[[Row], Any],
     key: str = "pk",
-    beside: Callable[[Sequence[Row]], object] | None = None,
+    beside: Callable[[Sequence[Row]], object] = bool,
 ) -> HttpResponse:
     """The readable rows after its cursor, the greatest `key` first, which is unique among them; with the `Link` header.
 
-    They are read in chunks; `beside` reads what `show` needs beside the rows of one. No further one is read once the
-    page has `_LONG_PAGE` characters: an item can have 128 KiB.
+    `beside` reads what `show` needs beside the rows of a chunk.
     """
-    last = read(page.cursor, request) if page.cursor else None
-    items: list[str] = []
-    more = True
-    while more and len(items) < page.limit and sum(map(len, items)) < _LONG_PAGE:
-        behind = rows if last is None else rows.filter(**{f"{key}__lt": last})
-        chunk = min(SIZE, page.limit - len(items))
-        found, damaged = readable(behind.order_by(f"-{key}")[: chunk + 1])
-        more = bool(found) and len(found) + len(damaged) > chunk
-        if beside is not None:
-            beside(found[:chunk])
-        items += [to_json(show(row)) for row in found[:chunk]]
-        last = getattr(found[:chunk][-1], key) if found else None
-    following = None
-    if more:
-        following = make(request, last.isoformat() if isinstance(last, datetime) else str(last))
-    return _page(items, request, following)
 
+    def read_chunk(last: str, size: int) -> _Chunk[Row]:
+        behind = rows.filter(**{f"{key}__lt": last}) if last else rows
+        found, damaged = readable(behind.order_by(f"-{key}")[: size + 1])
+        shown = found[:size]
+        beside(shown)
+        if not shown or len(found) + len(damaged) <= size:
+            return _Chunk(shown, "")
+        value = getattr(shown[-1], key)
+        return _Chunk(shown, value.isoformat() if isinstance(value, datetime) else str(value))
 
-def _page(items: Sequence[str], request: HttpRequest, following: str | None) -> HttpResponse:
-    document = f'{{"items": [{", ".join(items)}], "next": {to_json(following)}}}'
-    return link(HttpResponse(document, content_type="application/json"), request, following)
+    return _answer_chunks(read_chunk, request, page, show)
 
 
 def answer_search(
@@ -84,15 +75,41 @@ def answer_search(
     among: QuerySet[Row] | None = None,
 ) -> HttpResponse:
     """As `answer_page`, in the order of `by`; for `among` see `common.web.paging`: a page may be short, with a next."""
+
+    def read_chunk(last: str, size: int) -> _Chunk[Row]:
+        found = windows.page(rows, QueryDict(f"before={quote(last)}"), size, by, among)
+        return _Chunk(found.rows, QueryDict(found.older.removeprefix("?")).get("before", ""), found.is_cut)
+
+    return _answer_chunks(read_chunk, request, page, show)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk(Generic[Row]):
+    """`last` is the key that the next chunk follows, "" at the end; `is_cut`: the search goes on in another page."""
+
+    rows: Sequence[Row]
+    last: str
+    is_cut: bool = False
+
+
+def _answer_chunks(
+    read_chunk: Callable[[str, int], _Chunk[Row]],
+    request: HttpRequest,
+    page: PageParameters,
+    show: Callable[[Row], Any],
+) -> HttpResponse:
+    """No further chunk is read once the page has `_LONG_PAGE` characters: an item can have 128 KiB."""
     items: list[str] = []
-    key = read(page.cursor, request) if page.cursor else ""
+    last = read(page.cursor, request) if page.cursor else ""
     while True:
-        chunk = min(SIZE, page.limit - len(items))
-        found = windows.page(rows, QueryDict(f"before={quote(key)}"), chunk, by, among)
-        items += [to_json(show(row)) for row in found.rows]
-        key = QueryDict(found.older.removeprefix("?")).get("before", "")
-        if not key or found.is_cut or len(items) >= page.limit or sum(map(len, items)) >= _LONG_PAGE:
-            return _page(items, request, make(request, key) if key else None)
+        chunk = read_chunk(last, min(SIZE, page.limit - len(items)))
+        items += [to_json(show(row)) for row in chunk.rows]
+        last = chunk.last
+        if not last or chunk.is_cut or len(items) >= page.limit or sum(map(len, items)) >= _LONG_PAGE:
+            break
+    following = make(request, last) if last else None
+    document = f'{{"items": [{", ".join(items)}], "next": {to_json(following)}}}'
+    return link(HttpResponse(document, content_type="application/json"), request, following)
 
 
 def answer_all(items: Iterable[Any]) -> HttpResponse:

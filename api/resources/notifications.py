@@ -262,34 +262,40 @@ def list_notifications(
     """
     period = Period(since, until)
     among = period.of(Notification.objects.for_user(request.auth.user))
-    without = [] if origin is not None or channel_id is not None else [Notification.Origin.STATUS]
-    if tests is False:
-        without += Notification.OF_CHANNELS
-    found = among.exclude(origin__in=without)
-    if tests:
-        found = found.filter(origin__in=Notification.OF_CHANNELS)
-    if outcome is not None:
-        found = found.filter(outcome=outcome)
-    if schedule_id is not None:
-        found = found.filter(origin_id=schedule_id)
-    if origin is not None:
-        found = found.filter(origin=origin)
-    if search:
-        found = found.filter(subject__icontains=search)
-    is_search = origin is not None or bool(search)
+    without = _left_out(origin, channel_id, tests)
+    conditions: dict[str, Any] = {
+        "origin": origin,
+        "outcome": outcome,
+        "origin_id": schedule_id,
+        "origin__in": Notification.OF_CHANNELS if tests else (),
+        "subject__icontains": search,
+    }
+    given = {name: value for name, value in conditions.items() if value}
+    found = among.exclude(origin__in=without).filter(**given)
     if state is not None or channel_id is not None:
-        mine = Channel.objects.filter(user=request.auth.user)
-        channels = list((mine.filter(id=channel_id) if channel_id else mine).values_list("id", flat=True))
-        states = Delivery.State.values if state is None else [state]
-        if tests or outcome is not None or schedule_id is not None or is_search:
+        channels = _channel_ids(request.auth.user, channel_id)
+        states = [state] if state else Delivery.State.values
+        if given:
             found = with_delivery(found, channels, states)
         else:
             below = UUID(paging.read(page.cursor, request)) if page.cursor else LAST_ID
             span = Span(page.limit + 1, below=below)
             found = found.filter(id__in=candidates(channels, states, period, span, without))
-    if is_search:
+    if given.keys() & {"origin", "subject__icontains"}:
         return paging.answer_search(with_deliveries(found), request, page, document, among=among)
     return paging.answer_page(with_deliveries(found), request, page, document)
+
+
+def _channel_ids(user: User, channel_id: UUID | None) -> list[UUID]:
+    """The person's channels, removed or not; only this one if it is given."""
+    mine = Channel.objects.filter(user=user)
+    return list((mine.filter(id=channel_id) if channel_id else mine).values_list("id", flat=True))
+
+
+def _left_out(origin: str | None, channel_id: UUID | None, tests: bool | None) -> list[str]:
+    """Origins that the list leaves out."""
+    status = [Notification.Origin.STATUS] if origin is None and channel_id is None else []
+    return [*status, *Notification.OF_CHANNELS] if tests is False else [*status]
 
 
 @router.get("/{uuid:notification_id}", response=NotificationWithAttempts, summary="Read a notification")

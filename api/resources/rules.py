@@ -157,20 +157,24 @@ def described(
     What a patch does not give stays. `place` stands before the names of fields in errors; channels in `also` may be
     used before they are confirmed.
     """
-    is_patch = isinstance(body, RulePatch)
-    given = body.model_fields_set if is_patch else RuleBody.model_fields.keys()
-    fields: dict[str, Any] = {"version": rule.version} if rule else {}
-    if rule and is_patch:
-        fields |= {name: getattr(rule, name) for name in PLAIN} | {"conditions": conditions(rule)}
+    fields: dict[str, Any] = {} if rule is None else _stored(rule)
+    given = body.model_fields_set if isinstance(body, RulePatch) else RuleBody.model_fields.keys()
     fields |= body.model_dump(include={*PLAIN} & given)
-    fields |= {"channels": body.channel_ids} if "channel_ids" in given else {}
-    in_order = body.in_order if "in_order" in given else bool(rule and rule.channel_order)
-    fields |= {"one_by_one": IN_ORDER} if in_order else {}
+    if "channel_ids" in given:
+        fields["channels"] = body.channel_ids
+    if "in_order" in given:
+        fields["one_by_one"] = IN_ORDER if body.in_order else ""
     form = RuleForm(fields, user=user, rule=rule, also=also)
     fields.setdefault("channels", form.initial["channels"])  # the form has read those that stay
     if not form.is_valid():
         raise invalid(*_errors(form, place))
     return form.as_rule(), form.ordered()
+
+
+def _stored(rule: Rule) -> dict[str, Any]:
+    """The fields of its form, except for its channels."""
+    plain = {name: getattr(rule, name) for name in (*PLAIN, "version")}
+    return plain | {"conditions": conditions(rule), "one_by_one": IN_ORDER if rule.channel_order else ""}
 
 
 def _errors(form: RuleForm, place: str) -> list[FieldError]:

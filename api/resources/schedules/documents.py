@@ -23,7 +23,7 @@ from people.models import User
 from schedules.inputs.audience_form import audience_of
 from schedules.inputs.reminder_form import PLAIN, ReminderForm
 from schedules.models import Schedule
-from schedules.rules import KINDS, InvalidRule, civil
+from schedules.rules import KINDS, InvalidRule, Rule
 
 
 class AudienceDocument(BaseModel):
@@ -108,20 +108,25 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None, *, in_w
 
 def _timing(schedule: Schedule) -> dict[str, Any]:
     """The fields that need a readable rule."""
-    try:
-        rule = schedule.timetable().rule
-    except InvalidRule:
-        return {"timing": None, "cron_expression": None, "starts_at": None, "ends_at": None}
-
-    def civil(moment: datetime | None) -> str | None:
-        return None if moment is None else local(rule.zone, moment).isoformat()
-
+    rule = _readable_rule(schedule)
+    shown: dict[str, Any] = {name: _civil(rule, getattr(schedule, name)) for name in ("starts_at", "ends_at")}
     return {
-        "timing": timing.document(rule),
+        "timing": rule and timing.document(rule),
         "cron_expression": getattr(rule, "expression", None),
-        "starts_at": civil(schedule.starts_at),
-        "ends_at": civil(schedule.ends_at),
+        **{name: moment and moment.isoformat() for name, moment in shown.items()},
     }
+
+
+def _readable_rule(schedule: Schedule) -> Rule | None:
+    try:
+        return schedule.timetable().rule
+    except InvalidRule:
+        return None
+
+
+def _civil(rule: Rule | None, instant: datetime | None) -> datetime | None:
+    """The civil time on the rule's clock; None without either."""
+    return None if rule is None or instant is None else local(rule.zone, instant)
 
 
 def may_not_announce() -> Problem:
@@ -194,7 +199,7 @@ def described(
     What a patch does not give stays. Channels in `also` may be used before they are confirmed.
     """
     kept = ScheduleBody.model_fields.keys() - body.model_fields_set if isinstance(body, SchedulePatch) else set()
-    typed, stored = _stored(schedule, body, kept) if schedule is not None and kept else (None, {})
+    typed, stored = (None, {}) if schedule is None else _stored(schedule, body, kept)
     fields = stored | _fields(body, kept)
     if fields.get("audience") and not audiences.may_announce(user):
         raise may_not_announce()
@@ -202,7 +207,6 @@ def described(
         fields["time_zone"] = user.time_zone
     typed = typed or timing.read(body.timing, fields["time_zone"])
     fields |= {"kind": typed.kind, "anchor": typed.parameters.get("anchor")}
-    fields |= {} if schedule is None else {"version": schedule.version}
     fields |= {} if "job" in kept else job.fields(body.job)
     form = ReminderForm(fields, user=user, now=now, schedule=schedule, parameters=typed.parameters, also=also)
     fields.setdefault("channels", form.initial["channels"])  # the form has read those that stay
@@ -214,29 +218,27 @@ def described(
 
 
 def _stored(schedule: Schedule, patch: ScheduleBody, kept: Collection[str]) -> tuple[Typed | None, dict[str, Any]]:
-    """The timing, if the patch keeps it, and the fields of the form.
+    """The timing, if the patch keeps it, and the fields of the form, except for the channels.
 
     On another clock a schedule keeps its civil times, else its instants: one of a repeated hour is not always the
     first.
     """
-    values = {name: getattr(schedule, name) for name in (*PLAIN, "local_time", "starts_at", "ends_at")}
+    values = {name: getattr(schedule, name) for name in (*PLAIN, "version", "local_time", "starts_at", "ends_at")}
     values |= {
         "time_zone": None if schedule.local_time else schedule.time_zone,
         "audience": audience_of(schedule),
         "one_by_one": IN_ORDER if schedule.channel_order else "",
     }
-    try:
-        rule = schedule.timetable().rule
-    except InvalidRule:
-        rule = None
-    if rule is None and "timing" in kept:
-        raise refused("The stored timing cannot be read any more. Give a new one.", "timing")
+    rule = _readable_rule(schedule)
     elsewhere = "time_zone" not in kept and patch.time_zone != schedule.time_zone
     moves = elsewhere or not {"audience", "local_time"}.issubset(kept)
-    for name in ("starts_at", "ends_at"):
-        if moves and values[name] is not None:
-            values[name] = None if rule is None else civil.local(rule.zone, values[name])
-    return timing.stored(rule, moves) if rule and "timing" in kept else None, values
+    if moves:
+        values |= {name: _civil(rule, values[name]) for name in ("starts_at", "ends_at")}
+    if "timing" not in kept:
+        return None, values
+    if rule is None:
+        raise refused("The stored timing cannot be read any more. Give a new one.", "timing")
+    return timing.stored(rule, moves), values
 
 
 def typed_schedule(body: CheckBody, user: User, now: datetime) -> Schedule:
