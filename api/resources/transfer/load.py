@@ -6,18 +6,21 @@ An entry's new id follows from the person and its id in the file, so that a file
 import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid5
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from pydantic import BaseModel
 
 from api.protocol.problems import FieldError, Problem, errors, invalid
 from api.resources import me
-from api.resources.schedules.holidays import HolidayBody
+from api.resources.rules import RuleBody
+from api.resources.schedules.documents import ScheduleBody
 from api.resources.transfer import export
-from api.resources.transfer.sections import SECTIONS, Entry, Taker, read
+from api.resources.transfer.sections import SECTIONS, ChannelEntry, Entry, SubscriptionEntry, Taker, read
 from common.parsing.budget import Budget, OverBudget
 from common.texts.numbers import grouped
 from jobs.changes import connections as connection_changes
@@ -127,17 +130,17 @@ class _Loading:
             if not isinstance(entry, dict):
                 raise invalid(FieldError("", _("This must be an object."), "dict_type"))
             entry = {_RENAMED.get(name, name): value for name, value in entry.items()}
-            name = str(entry.get("title") or entry.get("label") or entry.get("name") or "")[:80]
+            name = str(next(filter(None, map(entry.get, ("title", "label", "name"))), ""))[:80]
             added = self._in_turn(section, entry)
             (self.outcome.added if added else self.outcome.known)[section] += 1
+            return
         except Problem as problem:
             found = problem.errors or [FieldError("", problem.detail or problem.title)]
-            self.outcome.troubles += [Trouble(section, name, one.field, one.detail) for one in found[:5]]
         except Busy:
-            said = _("You were changing something elsewhere. Import the file again.")
-            self.outcome.troubles.append(Trouble(section, name, "", said))
+            found = [FieldError("", _("You were changing something elsewhere. Import the file again."))]
         except _REFUSALS as refusal:
-            self.outcome.troubles.append(Trouble(section, name, "", str(refusal)))
+            found = [FieldError("", str(refusal))]
+        self.outcome.troubles += [Trouble(section, name, one.field, one.detail) for one in found[:5]]
 
     def _in_turn(self, section: str, entry: Entry) -> bool:
         """Raises Busy once all waits are used up."""
@@ -170,14 +173,16 @@ class _Loading:
         kind, id_in_file, deleted = SECTIONS[section], str(entry.get("id")), self._own_ids(section)
         key = uuid5(_NAMESPACE, f"{self.user.pk}:{entry.get('id') or _canonical(entry)}")
         existing = next((one for one in (id_in_file, str(key)) if one in deleted), None)
+        is_new = False
         if existing is None:
-            entry = self._with_own_ids(section, entry)
-            existing = self._own_contents(section).get(_compared(section, entry))
-        if is_new := existing is None:
-            existing = str(kind.add(self.taker, entry, key))
-            if kind.restore is None:
-                self._same.pop(section)
-        elif kind.restore is not None and deleted.get(existing):
+            body = read(kind.body, entry)
+            self._use_own_ids(body)
+            existing = self._own_contents(section).get(_compared(section, body))
+            if is_new := existing is None:
+                existing = str(kind.add(self.taker, body, key))
+                if kind.restore is None:
+                    self._same.pop(section)
+        elif kind.restore is not None and deleted[existing]:
             kind.lock(self.user)
             kind.restore(self.taker, UUID(existing))
             is_new = True
@@ -198,36 +203,39 @@ class _Loading:
     def _own_contents(self, section: str) -> dict[str, str]:
         """The ids of the person's rows, by what makes two entries the same."""
         if section not in self._same:
-            shown = SECTIONS[section].documents(SECTIONS[section].rows(self.user).order_by("id"))
-            self._same[section] = {_compared(section, one): one["id"] for one in shown}
+            kind, found = SECTIONS[section], dict[str, str]()
+            for one in kind.documents(kind.rows(self.user).order_by("id")):
+                with suppress(Problem):  # a damaged row is like no entry
+                    found[_compared(section, read(kind.body, one))] = one["id"]
+            self._same[section] = found
         return self._same[section]
 
-    def _with_own_ids(self, section: str, entry: Entry) -> Entry:
-        """The entry with ids of this person in place of those of the file. Raises a problem if no channel is left."""
-        if section == "holidays":
-            return read(HolidayBody, entry).model_dump()
-        if section == "subscriptions":
-            entry = entry | {"topic_id": self.ids["topics"].get(str(entry.get("topic_id")), entry.get("topic_id"))}
-        if isinstance(job := entry.get("job"), dict) and job.get("connection_id"):
-            entry = entry | {"job": job | {"connection_id": self.ids["connections"].get(str(job["connection_id"]))}}
-        if "channel_ids" not in SECTIONS[section].body.model_fields:
-            return entry
-        named = entry.get("channel_ids") or []
-        if not isinstance(named, list):
-            raise invalid(FieldError("channel_ids", _("This must be a list."), "list_type"))
-        found = [self.ids["channels"][str(key)] for key in named if str(key) in self.ids["channels"]]
+    def _use_own_ids(self, body: BaseModel) -> None:
+        """Put ids of this person in place of those of the file. Raises a problem if no channel is left."""
+        if isinstance(body, SubscriptionEntry):
+            body.topic_id = UUID(self.ids["topics"].get(str(body.topic_id), str(body.topic_id)))
+            body.channel_ids = self._own_channels(body.channel_ids)
+        elif isinstance(body, RuleBody | ScheduleBody):
+            body.channel_ids = self._own_channels(body.channel_ids)
+            if len(body.channel_ids) < 2:  # a single channel that is left has no order
+                body.in_order, body.escalate_after = False, None
+        if isinstance(body, ScheduleBody) and body.job is not None:
+            body.job.connection_id = self.ids["connections"].get(body.job.connection_id or "")
+
+    def _own_channels(self, named: list[str]) -> list[str]:
+        found = [self.ids["channels"][key] for key in named if key in self.ids["channels"]]
         if named and not found:
             said = _("None of its channels could be imported. Add one of the same name and address, and import again.")
             raise invalid(FieldError("channel_ids", said, "channels_missing"))
-        return entry | {"channel_ids": found}
+        return found
 
 
-def _compared(section: str, entry: Mapping[str, Any]) -> str:
+def _compared(section: str, body: BaseModel) -> str:
     """Return the values that make two entries the same; nobody has a second inbox."""
-    if section == "channels" and entry.get("kind") == "inbox":
+    if isinstance(body, ChannelEntry) and body.kind == "inbox":
         return "inbox"
-    said = {name: entry.get(name) for name in SECTIONS[section].same}
-    return _canonical(said | ({"channel_ids": sorted(entry["channel_ids"])} if "channel_ids" in said else {}))
+    said = body.model_dump(include={*SECTIONS[section].same})
+    return _canonical(said | ({"channel_ids": sorted(said["channel_ids"])} if "channel_ids" in said else {}))
 
 
 def _canonical(value: Any) -> str:

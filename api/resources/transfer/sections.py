@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -37,7 +37,6 @@ from jobs.changes import connections as connection_changes
 from jobs.models import Connection
 from notifications.channels import changes
 from notifications.channels.forms import ChannelForm, LabelForm
-from notifications.deliveries.outbox import NOT_IN_ORDER
 from notifications.messages.message import Destination
 from notifications.models import Channel
 from notifications.models.channel import sort_channels
@@ -56,7 +55,6 @@ _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 Entry = dict[str, Any]
 Documents = Iterable[Mapping[str, Any]]
 Body = TypeVar("Body", bound=BaseModel)
-BodyOfChannels = TypeVar("BodyOfChannels", bound=RuleBody | ScheduleBody)
 
 
 @dataclass(slots=True)
@@ -72,7 +70,7 @@ class Taker:
 class Section:
     """A list of the file. An entry has an id and the fields of `body`; those in `same` recognise it.
 
-    `add` adds an entry whose ids are the person's, and returns the id of its row: the key, where it can be restored.
+    `add` adds a body whose ids are the person's, and returns the id of its row: the key, where it can be restored.
     `refusal` says why there is no room for one more.
     """
 
@@ -81,7 +79,7 @@ class Section:
     same: Iterable[str]
     rows: Callable[[User], QuerySet[Any]]
     documents: Callable[[QuerySet[Any]], Documents]
-    add: Callable[[Taker, Entry, UUID], UUID]
+    add: Callable[[Taker, Any, UUID], UUID]
     restore: Callable[[Taker, UUID], object] | None = None
     refusal: Callable[[User], str] = lambda user: ""
 
@@ -96,7 +94,7 @@ class Section:
             raise invalid(FieldError("", said))
 
 
-class _Address(BaseModel):
+class AddressEntry(BaseModel):
     """A connection, without the fields that hold secrets."""
 
     model_config = ConfigDict(strict=True)
@@ -106,28 +104,28 @@ class _Address(BaseModel):
     fields: dict[str, Any] = {}
 
 
-class _Channel(_Address):
+class ChannelEntry(AddressEntry):
     use_for_new: bool = False
     on_unknown: str = ""
     give_up_after: int | None = None
 
 
-class _Subscription(SubscriptionBody):
+class SubscriptionEntry(SubscriptionBody):
     topic_id: UUID = Field(strict=False)
     name: str = ""
 
 
-class _Rule(RuleBody):
+class RuleEntry(RuleBody):
     enabled: bool = True
 
 
-class _Reminder(ScheduleBody):
+class ReminderEntry(ScheduleBody):
     state: str = Schedule.State.ACTIVE
     fired_count: int = 0
     snooze_ends_at: Instant | None = None
 
 
-def read(model: type[Body], entry: Entry) -> Body:
+def read(model: type[Body], entry: Mapping[str, Any]) -> Body:
     """The fields of the entry that the model has. Raises a 422 problem."""
     try:
         return model.model_validate({name: entry[name] for name in model.model_fields if name in entry})
@@ -162,8 +160,7 @@ def _reminders(rows: QuerySet[Schedule]) -> Documents:
             yield schedules.document(one, order, in_words=False)
 
 
-def _add_channel(taker: Taker, entry: Entry, key: UUID) -> UUID:
-    given = read(_Channel, entry)
+def _add_channel(taker: Taker, given: ChannelEntry, key: UUID) -> UUID:
     provider = channels.provider_of(given.kind)
     if provider.from_browser:
         raise invalid(FieldError("kind", _("Add this channel again in the browser that it is for.")))
@@ -178,8 +175,7 @@ def _add_channel(taker: Taker, entry: Entry, key: UUID) -> UUID:
     return channel.id
 
 
-def _add_connection(taker: Taker, entry: Entry, key: UUID) -> UUID:
-    given = read(_Address, entry)
+def _add_connection(taker: Taker, given: AddressEntry, key: UUID) -> UUID:
     if (kind := connection_kinds.find(given.kind)) is None:
         raise invalid(FieldError("kind", _("This installation has no such kind of connection.")))
     destination, _is_whole = _destination(taker.user, kind, given)
@@ -188,14 +184,11 @@ def _add_connection(taker: Taker, entry: Entry, key: UUID) -> UUID:
     return connection.id
 
 
-def _destination(user: User, kind: HasForm, given: _Address) -> tuple[Destination, bool]:
+def _destination(user: User, kind: HasForm, given: AddressEntry) -> tuple[Destination, bool]:
     """Return the destination of the fields, without secrets that the file lacks, and whether none is missing."""
     form, label_form = kind.form(given.fields), LabelForm({"label": given.label})
     address_checks.are_valid(user.pk, form, label_form, visits=False)
-    missing = [
-        name for name, found in form.errors.as_data().items()
-        if name not in given.fields and all(one.code == "required" for one in found)
-    ]  # fmt: skip
+    missing = [name for name in form.errors if name not in given.fields and form.has_error(name, "required")]
     if wrong := [one for one in errors(form, "fields") if one.field.removeprefix("fields.") not in missing]:
         raise invalid(*wrong)
     require_valid(label_form)
@@ -206,8 +199,7 @@ def _destination(user: User, kind: HasForm, given: _Address) -> tuple[Destinatio
     return Destination(found.address, {name: one for name, one in found.secrets.items() if one}), not missing
 
 
-def _add_subscription(taker: Taker, entry: Entry, key: UUID) -> UUID:
-    given = read(_Subscription, entry)
+def _add_subscription(taker: Taker, given: SubscriptionEntry, key: UUID) -> UUID:
     if (topic := Topic.objects.to_join(taker.user).filter(id=given.topic_id).first()) is None:
         raise invalid(FieldError("topic_id", _("There is no such topic here that you may subscribe to.")))
     form = ChannelsForm({"channels": given.channel_ids}, taker.user)
@@ -215,17 +207,15 @@ def _add_subscription(taker: Taker, entry: Entry, key: UUID) -> UUID:
     return subscriptions.join(taker.user, topic, form.chosen).id
 
 
-def _add_inbound(taker: Taker, entry: Entry, key: UUID) -> UUID:
+def _add_inbound(taker: Taker, body: InboundBody, key: UUID) -> UUID:
     """Its address is a new one. Where requests are signed, it takes none before the secret is entered again."""
-    body = read(InboundBody, entry)
     address = inbound.make(taker.user, body, InboundAddress(label=body.label, scheme=body.scheme))
     if body.scheme != "none":
         taker.to_confirm.append(body.label)
     return address.id
 
 
-def _add_rule(taker: Taker, entry: Entry, key: UUID) -> UUID:
-    body = _in_order(read(_Rule, entry))
+def _add_rule(taker: Taker, body: RuleEntry, key: UUID) -> UUID:
     rule, chosen = rules.described(body, taker.user, also=map(UUID, body.channel_ids))
     SECTIONS["rules"].lock(taker.user)
     rule.id = key
@@ -235,53 +225,53 @@ def _add_rule(taker: Taker, entry: Entry, key: UUID) -> UUID:
     return rule.id
 
 
-def _add_holiday(taker: Taker, entry: Entry, key: UUID) -> UUID:
+def _add_holiday(taker: Taker, body: HolidayBody, key: UUID) -> UUID:
     lock_in_transaction(taker.user)
-    return holidays.make(taker.user, read(HolidayBody, entry)).id
+    return holidays.make(taker.user, body).id
 
 
-def _add_reminder(taker: Taker, entry: Entry, key: UUID) -> UUID:
-    body, state = _in_order(read(_Reminder, entry)), Schedule.State
+def _add_reminder(taker: Taker, body: ReminderEntry, key: UUID) -> UUID:
+    state = Schedule.State
     if body.audience is not None:
         said = _("Announcements are not imported, because they would be sent to others. Make it again.")
         raise invalid(FieldError("audience", said))
     if body.max_count is not None and body.state != state.FINISHED:
         body.max_count = max(1, body.max_count - max(0, body.fired_count))  # it rings as often as is left
-    finished = body.state in (state.FINISHED, state.ARCHIVED)
-    since = _LONG_AGO if finished else taker.now
+    since = _LONG_AGO if body.state in (state.FINISHED, state.ARCHIVED) else taker.now
     made, chosen = schedules.described(body, taker.user, since, also=map(UUID, body.channel_ids))
     SECTIONS["reminders"].lock(taker.user)
     made.id = key
     editing.create(made, chosen, taker.now)
-    if body.state == state.ARCHIVED:
-        editing.archive(made.id, taker.now, taker.user)
-    elif body.state == state.PAUSED or (finished and made.state == state.ACTIVE):
-        editing.pause(made.id, taker.now, taker.user)
-    elif body.snooze_ends_at is not None and body.snooze_ends_at > taker.now and made.next_fire_at:
-        editing.snooze(made.id, body.snooze_ends_at, taker.now, taker.user)
+    _stop(made, body, taker)
     return made.id
 
 
-def _in_order(body: BodyOfChannels) -> BodyOfChannels:
-    """A single channel that is left has no order."""
-    return body if len(body.channel_ids) > 1 else cast(BodyOfChannels, body.model_copy(update=NOT_IN_ORDER))
+def _stop(made: Schedule, body: ReminderEntry, taker: Taker) -> None:
+    """Archive, pause or snooze the reminder as it was; one that was finished fires no more."""
+    state = Schedule.State
+    if body.state == state.ARCHIVED:
+        editing.archive(made.id, taker.now, taker.user)
+    elif body.state == state.PAUSED or (body.state == state.FINISHED and made.state == state.ACTIVE):
+        editing.pause(made.id, taker.now, taker.user)
+    elif body.snooze_ends_at is not None and body.snooze_ends_at > taker.now and made.next_fire_at:
+        editing.snooze(made.id, body.snooze_ends_at, taker.now, taker.user)
 
 
 SECTIONS = {
     "channels": Section(
-        gettext_lazy("Channels"), _Channel, _Address.model_fields,
+        gettext_lazy("Channels"), ChannelEntry, AddressEntry.model_fields,
         Channel.objects.for_user, partial(map, channels.document), _add_channel,
     ),
     "connections": Section(
-        gettext_lazy("Connections"), _Address, _Address.model_fields,
+        gettext_lazy("Connections"), AddressEntry, AddressEntry.model_fields,
         Connection.objects.for_user, partial(map, connections.document), _add_connection,
     ),
     "topics": Section(
         gettext_lazy("Topics"), TopicBody, ("slug",), Topic.objects.for_user, partial(map, _topic),
-        lambda taker, entry, key: topics.make(taker.user, read(TopicBody, entry)).id,
+        lambda taker, body, key: topics.make(taker.user, body).id,
     ),
     "subscriptions": Section(
-        gettext_lazy("Subscriptions"), _Subscription, ("topic_id",),
+        gettext_lazy("Subscriptions"), SubscriptionEntry, ("topic_id",),
         lambda user: Subscription.objects.for_user(user).current().select_related("topic"), partial(map, _subscription),
         _add_subscription,
     ),
@@ -290,13 +280,13 @@ SECTIONS = {
         InboundAddress.objects.for_user, partial(map, inbound.document), _add_inbound,
     ),
     "rules": Section(
-        gettext_lazy("Rules"), _Rule, RuleBody.model_fields,
+        gettext_lazy("Rules"), RuleEntry, RuleBody.model_fields,
         lambda user: Rule.objects.for_user(user).prefetch_related("channels"), partial(map, rules.document), _add_rule,
         restore=lambda taker, key: rule_changes.restore(key),
         refusal=lambda user: rule_words.limit_reached() if rule_changes.limit_reached(user) else "",
     ),
     "reminders": Section(
-        gettext_lazy("Reminders"), _Reminder, ScheduleBody.model_fields,
+        gettext_lazy("Reminders"), ReminderEntry, ScheduleBody.model_fields,
         Schedule.objects.for_user, _reminders, _add_reminder,
         restore=lambda taker, key: editing.restore(key, taker.now, taker.user),
         refusal=lambda user: schedule_words.limit_reached() if editing.limit_reached(user) else "",
