@@ -1,7 +1,7 @@
 """The Celery application, which every process imports: manage.py, web, workers and beats.
 
-Workers: `celery -A config worker -Q deliveries,events,jobs,bulk,maintenance`, with threads, or with `--pool prefork`.
-Clock: `celery -A config beat`.
+Workers: `celery -A config --quiet worker -Q deliveries,events,jobs,bulk,maintenance`, with threads or `--pool prefork`.
+Clock: `celery -A config --quiet beat`.
 """
 
 import gc
@@ -17,6 +17,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db.utils import OperationalError
 
+from common import probe
 from config.watchdog import Watchdog
 from work.broker import transport
 
@@ -56,9 +57,10 @@ def configure_logging(loglevel: int, **_: Any) -> None:
 
 
 @signals.celeryd_init.connect
-def import_fewer_urls(**_: Any) -> None:
+def begin_worker(**_: Any) -> None:
     """Import neither the admin's pages nor the API in a worker, which only writes links: a fifth of its start."""
     settings.ROOT_URLCONF = "config.page_urls"
+    probe.note("worker", waits_for="its start")
 
 
 @signals.celeryd_after_setup.connect

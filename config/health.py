@@ -34,11 +34,11 @@ def clock(request: HttpRequest) -> HttpResponse:
 
 
 def queues(request: HttpRequest) -> HttpResponse:
-    """200 if workers serve all queues; 503 if nobody served one for a minute, or if Redis does not answer."""
+    """200 if workers serve all queues; 503 if nobody served one for a minute, or if Redis takes nothing."""
     if missing := served_queues.unserved():
         return _plain(served_queues.warning(missing), 503)
-    if not cache.answers():  # type: ignore[attr-defined]  # common.redis.cache.Cache
-        return _plain("Redis does not answer.", 503)
+    if problem := cache.problem():  # type: ignore[attr-defined]  # common.redis.cache.Cache
+        return _plain(problem, 503)
     return _plain("All queues are served.")
 
 

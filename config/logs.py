@@ -107,8 +107,11 @@ def settings(level: str, as_json: bool) -> dict[str, Any]:
         "disable_existing_loggers": False,
         "formatters": {"line": line},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-        # uvicorn adds its own handlers, which would not redact.
-        "loggers": {name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.access")}
+        # uvicorn adds its own handlers, which would not redact, and its own level.
+        "loggers": {
+            name: {"handlers": [], "propagate": True, "level": level}
+            for name in ("uvicorn", "uvicorn.access", "uvicorn.error")
+        }
         # Celery logs two lines a task at INFO. Attempts and task results record the same.
         | {name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace")},
         "root": {"handlers": ["stderr"], "level": level},

@@ -27,6 +27,8 @@ def check() -> None:
     except Exception as error:
         address = f"{where.hostname}:{where.port}" if where.port else where.hostname or where.path
         why = (str(error) or type(error).__name__).strip().splitlines()[0]
+        if why.startswith("MISCONF"):
+            raise ImproperlyConfigured(f"Redis at {address} cannot save to its disk: make room on it.") from None
         raise ImproperlyConfigured(f"Redis at {address} does not answer ({why}). Check REDIS_URL.") from None
 
 

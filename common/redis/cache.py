@@ -58,10 +58,15 @@ class Cache(RedisCache):
         return self._ask(ask, lambda: [None] * len(keys))
 
     def answers(self) -> bool:
+        return not self.problem()
+
+    def problem(self) -> str:
+        """Why Redis takes nothing, for operators; empty if it does."""
         try:
-            return bool(self._cache.get_client().ping())
-        except RedisError:
-            return False
+            self._cache.get_client().ping()
+        except RedisError as error:
+            return client.problem(error)
+        return ""
 
     def clear(self) -> None:
         """Refuse: Django's way empties the whole database, including the broker."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
+from django.utils.translation import gettext as _
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.commands.core import Script
@@ -39,6 +40,21 @@ def script(url: str, text: str) -> Script:
     return client(url).register_script(text)
 
 
+def cannot_save(error: BaseException) -> bool:
+    """Whether Redis refuses what is written, and PING, since its disk is full or read-only."""
+    return str(error).startswith("MISCONF")
+
+
+def problem(error: RedisError) -> str:
+    """The problem and its remedy, for operators."""
+    if cannot_save(error):
+        return _(
+            "Redis cannot save to its disk (MISCONF), so it takes no messages. Nothing is lost, but messages are late. "
+            "Make room on its disk, or let it write there; its log has more."
+        )
+    return _("Redis does not answer. Nothing is lost, but messages are late.")
+
+
 def ask(url: str, question: Callable[[], T], otherwise: Callable[[], T]) -> T:
     """Return what Redis answers to `question`; while it does not answer, return `otherwise()` without asking again."""
     if time.monotonic() < _ask_again_at.get(url, 0.0):
@@ -48,8 +64,9 @@ def ask(url: str, question: Callable[[], T], otherwise: Callable[[], T]) -> T:
     except RedisError as error:
         if url not in _ask_again_at:
             log.warning(
-                "Redis does not answer (%s): until it does, limits are off, each process counts tries to sign in alone,"
+                "%s (%s): until it does, limits are off, each process counts tries to sign in alone,"
                 " and programs that pull poll by themselves",
+                "Redis cannot save to its disk" if cannot_save(error) else "Redis does not answer",
                 type(error).__name__,
             )
         _ask_again_at[url] = time.monotonic() + _PAUSE

@@ -11,6 +11,8 @@ from django.conf import settings
 from django.core.cache import cache
 from django.utils.translation import gettext as _
 
+from common import probe
+
 EVERY = 10.0  # seconds
 # A queue that no worker has named for so long is not served.
 SILENT = 60  # seconds
@@ -70,6 +72,7 @@ class Announcement(bootsteps.StartStopStep):
         self._timer = consumer.timer.call_repeatedly(EVERY, _announce_queues_of, (consumer,))
 
     def stop(self, consumer: Any) -> None:
+        probe.note("worker", waits_for="Redis")
         if self._timer:
             self._timer.cancel()
 
@@ -77,6 +80,7 @@ class Announcement(bootsteps.StartStopStep):
 
 
 def _announce_queues_of(consumer: Any) -> None:
+    probe.note("worker")
     announce(queue.name for queue in consumer.task_consumer.queues)
 
 

@@ -124,8 +124,8 @@ def _problems(has_beat: bool, seen: dict[str, float | None], waiting: dict[str, 
     """Return the problems that need somebody, worst first: a sentence, a link and its text."""
     if not has_beat:
         yield _("No beat is running, so no reminder is sent. Start one."), reverse("outages"), _("Outages")
-    if not seen:
-        yield _("Redis does not answer. Nothing is lost, but messages are late."), "", ""
+    if not seen and (problem := cache.problem()):  # type: ignore[attr-defined]  # common.redis.cache.Cache
+        yield problem, "", ""
     if missing := [queue for queue, ago in seen.items() if not served_queues.is_served(ago)]:
         yield served_queues.warning(missing), "", ""
     for problem in periodic_runs.problems():

@@ -20,6 +20,7 @@ from django_celery_beat.schedulers import DatabaseScheduler
 from kombu.exceptions import OperationalError
 from redis.exceptions import ResponseError
 
+from common import probe
 from common.database.postgres import blames_no_row
 from schedules.beat import stock_entries, zone_updates
 from schedules.beat.beat_log import BeatLog
@@ -109,6 +110,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Fire what is due; returns the seconds until the next poll, at most `LONGEST_SLEEP`."""
+        probe.note("beat")
         try:
             if not self._is_set_up:
                 self._set_up()

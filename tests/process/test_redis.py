@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,6 +16,7 @@ import pytest
 import redis
 from celery import current_app
 from django.conf import settings
+from django.test import Client, override_settings
 from kombu import Connection
 
 from common.redis import client as redis_client
@@ -76,7 +79,7 @@ def test_broker_and_counts_verify_the_certificate_of_redis(broker: redis.Redis, 
 
 
 @contextmanager
-def server(folder: Path) -> Iterator[redis.Redis]:
+def server(folder: Path, save: str = "") -> Iterator[redis.Redis]:
     """A Redis of its own on a port."""
     port = free_port()
     folder.mkdir()
@@ -88,7 +91,7 @@ def server(folder: Path) -> Iterator[redis.Redis]:
         "--dir",
         str(folder),
         "--save",
-        "",
+        save,
         "--repl-diskless-sync-delay",
         "0",
     ]
@@ -150,3 +153,62 @@ def test_a_worker_outlives_a_failover_and_works_on_with_the_new_primary(tmp_path
         finally:
             worker.stop(10.0)
             line.cut()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_redis_that_cannot_save_is_named_and_ends_no_worker(tmp_path: Path, client: Client) -> None:
+    with server(tmp_path / "redis", save="3600 1") as broken:
+        url = f"redis://127.0.0.1:{_port(broken)}/0"
+        lines: list[str] = []
+        surroundings = {**environment(), "REDIS_URL": url, "CARILLON_VAR": str(tmp_path / "var")}
+        workers = [
+            Child(name, command("threads", 1), environment=surroundings, on_line=lambda text, _: lines.append(text))
+            for name in ("before", "while")
+        ]
+        probed = [sys.executable, "-m", "common.probe", "worker"]
+
+        def is_well() -> bool:
+            done = subprocess.run(probed, env=os.environ | surroundings, cwd=settings.BASE_DIR, check=False)
+            return done.returncode == 0
+
+        try:
+            workers[0].start()
+            wait_until(lambda: broken.keys("*served-queue:maintenance"))
+            assert is_well()
+            (tmp_path / "redis" / "dump.rdb").mkdir()  # a file cannot take its place
+            broken.bgsave()
+            wait_until(lambda: broken.info("persistence")["rdb_last_bgsave_status"] == "err")
+            broken.client_kill_filter(_type="normal")
+            workers[1].start()
+            wait_until(lambda: sum("MISCONF" in text for text in lines) >= 3)
+            with caches_of(url):
+                answer = client.get("/healthz/queues")
+                assert answer.status_code == 503
+                assert answer.content.startswith(b"Redis cannot save to its disk (MISCONF)")
+            done = subprocess.run(
+                [sys.executable, "-m", "config.preflight"],
+                env=os.environ | surroundings,
+                cwd=settings.BASE_DIR,
+                capture_output=True,
+                check=False,
+            )
+            assert done.returncode == 1
+            assert b"cannot save to its disk: make room on it" in done.stderr
+            assert is_well()
+            assert [worker.exit_status() for worker in workers] == [None, None]
+            (tmp_path / "redis" / "dump.rdb").rmdir()
+            broken.bgsave()
+            wait_until(lambda: broken.info("persistence")["rdb_last_bgsave_status"] == "ok")
+            broken.delete(*broken.keys("*served-queue:*"))
+            wait_until(lambda: broken.keys("*served-queue:maintenance"))
+            assert [worker.exit_status() for worker in workers] == [None, None]
+        finally:
+            for worker in workers:
+                worker.stop(10.0)
+
+
+@contextmanager
+def caches_of(url: str) -> Iterator[None]:
+    """Use the Redis of this URL as Django's cache."""
+    with override_settings(CACHES={"default": {**settings.CACHES["default"], "LOCATION": url}}):
+        yield

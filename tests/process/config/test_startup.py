@@ -53,6 +53,18 @@ def test_no_process_starts_with_a_key_that_reads_nothing(command: list[str]) -> 
     assert line.startswith("Carillon cannot start: ENCRYPTION_KEYS cannot read the secrets that are stored here")
 
 
+def test_the_log_level_holds_for_uvicorn_too() -> None:
+    code = (
+        "import logging, uvicorn; uvicorn.Config('config.asgi:application'); import django; django.setup()\n"
+        "for name in ('uvicorn.error', 'uvicorn.access'): logging.getLogger(name).info('a line that is not wanted')\n"
+        "logging.getLogger('uvicorn.error').warning('a warning')"
+    )
+    _, line = start([sys.executable, "-c", code])
+    assert line.endswith("WARNING uvicorn.error: a warning")
+    _, line = start([sys.executable, "-c", code.rpartition("\n")[0]])
+    assert line == ""
+
+
 @pytest.mark.parametrize(
     ("name", "value"), [("BASE_URL", "https://example.org/carillon"), ("MAIL_RETURN_PATH", "Nobody <nobody>")]
 )

@@ -78,7 +78,7 @@ def test_a_worker_holds_no_more_connections_than_fit_its_pool(
 def test_a_worker_as_the_documentation_starts_it_writes_a_line_for_each_try() -> None:
     delivery, lines = make_delivery(make_channel(make_user())), list[str]()
     page = (settings.BASE_DIR / "docs/configuration.md").read_text()
-    [documented] = re.findall(r"^(celery -A config worker .*?)\s+#", page, re.MULTILINE)
+    [documented] = re.findall(r"^(celery -A config --quiet worker .*?)\s+#", page, re.MULTILINE)
     worker = Child(
         "worker",
         [sys.executable, "-m", *shlex.split(documented)],
