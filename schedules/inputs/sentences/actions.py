@@ -1,4 +1,4 @@
-"""The actions of the grammar: each makes the value of a piece, or gives nothing where the rule does not fit there."""
+"""The actions of the grammar: each returns the value of a piece, or None where the rule does not fit."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -43,10 +43,10 @@ def _step(number: float, unit: str, scale: float = 1, plus: float = 0) -> Step |
 
 
 def _day(of: Day | None = None, **fields: Any) -> Day:
-    """The day `of`, or a new one, with the fields that are said. Raises ValueError if it is not in the calendar."""
+    """The day `of`, or a new one, with these fields. Raises ValueError if it is not in the calendar."""
     if fields.get("nth", 1) not in (1, 2, 3, 4, -1):
         raise NotUnderstood("every")
-    day = replace(of or Day(), **{name: value for name, value in fields.items() if value is not None})
+    day = replace(of or Day(), **fields)
     if fields.get("day") == 0 or day.day > 31:
         raise ValueError
     if day.month and day.day > 0:
@@ -54,13 +54,13 @@ def _day(of: Day | None = None, **fields: Any) -> Day:
     return day
 
 
-def _feast(text: str, year: int | None = None) -> Day:
+def _feast(text: str, year: int = 0) -> Day:
     """ "12-25", "11-4-3" (the fourth Thursday, 3, in November), "05--1-0" (the last Monday in May), or movable."""
     if not text[0].isdigit() or "<" in text:
-        return Day(movable=text, year=year or 0)
+        return Day(movable=text, year=year)
     nth, dash, weekday = text[3:].rpartition("-")
     day = Day(nth=int(nth), weekday=int(weekday), is_of=True) if dash else Day(day=int(weekday))
-    return replace(day, month=int(text[:2]), year=year or 0)
+    return replace(day, month=int(text[:2]), year=year)
 
 
 def _span(first: int, last: Day | int, **fields: Any) -> Day | None:
@@ -69,7 +69,7 @@ def _span(first: int, last: Day | int, **fields: Any) -> Day | None:
 
 
 def _days_span(first: Day, last: Day) -> Day | None:
-    has_dates = all(one.exact or one.day or (len(one.weekdays) == 1 and not one.repeats) for one in (first, last))
+    has_dates = all(one.exact or one.day or one.is_one_weekday for one in (first, last))
     return replace(first, year=first.year or last.year, until=last) if has_dates and not first.until else None
 
 
@@ -126,22 +126,18 @@ def _next_unit(unit: str, today: date) -> Day | None:
 
 def _shifted(lengths: list[Step], since: Day, sign: int, today: date) -> Day | None:
     """Days, weeks … after or before a day."""
-    has_one = since.exact or since.month or since.movable or (len(since.weekdays) == 1 and not since.repeats)
     # A year after Christmas may be after the one before.
     units = ("days", "weeks", "months", "workdays", *(["years"] if since.exact else []))
-    is_long = all(unit in units for _, unit in lengths)
-    if not has_one or not is_long or since.every or since.until or since.shift:
+    if not since.can_shift or any(unit not in units for _, unit in lengths):
         return None
     if since.weekdays:
         since = _coming(1, since.weekdays[0], today)
     return replace(since, shift=tuple((number * sign, unit) for number, unit in lengths))
 
 
-def _every(value: Day, number: int | None = None) -> Day | None:
+def _every(value: Day, number: int = 1) -> Day:
     """A repetition of the day, as in "every Friday" or "every 2nd Tuesday of the month"."""
-    number = 1 if number is None else number
-    is_once = value.exact or value.year or value.movable or value.until or value.shift or value.said is not None
-    if is_once or number < 1 or (number > 1 and not value.weekdays):
+    if value.is_once or number < 1 or (number > 1 and not value.weekdays):
         raise NotUnderstood("every")
     if value.nth in (2, 3, 4) and not value.is_of:
         raise NotUnderstood("which", n=value.nth, nth=words.ordinal(value.nth), day=words.weekday(value.weekday))
@@ -198,7 +194,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "steps": lambda pieces: [piece.kinds["step"] for piece in pieces if "step" in piece.kinds],
     # Days of a month or year.
     "feast_in": lambda text, today, ahead: _feast(text, today.year + ahead),
-    "quarter": lambda number, year=None: _day(day=1, month=3 * number - 2, year=year),
+    "quarter": lambda number, year=0: _day(day=1, month=3 * number - 2, year=year),
     # Weekdays, and days from today.
     "weekdays_of": lambda day: day.weekdays or None,
     "weekend": lambda: Day(weekdays=(5,), weekday=5),
@@ -211,10 +207,10 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     "next_month": lambda month, today: Day(month=month) if month <= today.month else None,
     "this_month": lambda month, today: Day(month=month, year=today.year) if month > today.month else None,
     "months_span": lambda first, last, year=0: Day(month=first, year=year, until=Day(day=-1, month=last, year=year)),
-    "thousands": lambda thousand, rest=None: 2000 + (rest or 0) if thousand == 2 and (rest or 0) < 100 else None,
+    "thousands": lambda thousand, rest=0: 2000 + rest if thousand == 2 and rest < 100 else None,
     "before_year": lambda year: Day(exact=date(year - 1, 12, 31)),
-    "each_part": lambda part, number: Day(every=(1 if number is None else number, "days"), part=part, repeats=True),
+    "each_part": lambda part, number=1: Day(every=(number, "days"), part=part, repeats=True),
     # Times of day.
-    "named": lambda times, number: times if number in (None, 12) else None,
+    "named": lambda times, number=12: times if number == 12 else None,
     "first": lambda times: times[0],
 }

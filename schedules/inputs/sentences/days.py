@@ -1,4 +1,4 @@
-"""The values of pieces: days as they are said, the dates that they mean, times of day; and what a line means."""
+"""The values of pieces: days as they are written, the dates that they mean, times of day; and what a line means."""
 
 from __future__ import annotations
 
@@ -52,6 +52,11 @@ class Clock:
         """In the first or second half of the day."""
         return replace(self, hour=self.hour % 12 + 12 * is_second, is_open=False, has_half=True)
 
+    def shown(self, is_second: bool) -> str:
+        """In that half of the day, if it has none yet."""
+        hour = self.in_half(is_second).hour if self.is_open else self.hour
+        return f"{hour:02}:{self.minute:02}"
+
     def within(self, part: str) -> Clock | None:
         """The time of day in that part; its hour is 24 or more on the next day."""
         if self.is_open and self.hour == 12 and part == "morning":
@@ -82,7 +87,7 @@ class Day:
 
     `month` and `year` narrow it; `movable` is as in data/*.toml; `shift` counts from the day. `every` is a repetition
     that is part of it, as in "the 15th of every month". `part` is a part of the day, as in "tonight"; `until` is the
-    end of a span, and `said` the weekday that was named beside a date.
+    end of a span, and `named_weekday` is one beside a date.
     """
 
     exact: date | None = None
@@ -99,7 +104,31 @@ class Day:
     repeats: bool = False
     is_of: bool = False
     until: Day | None = None
-    said: int | None = None
+    named_weekday: int | None = None
+
+    @property
+    def is_dated(self) -> bool:
+        return self.exact is not None or self.year > 0
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether its date is computed from another."""
+        return bool(self.movable or self.shift)
+
+    @property
+    def is_once(self) -> bool:
+        """Whether it cannot repeat."""
+        return self.is_dated or self.is_counted or self.until is not None or self.named_weekday is not None
+
+    @property
+    def is_one_weekday(self) -> bool:
+        return len(self.weekdays) == 1 and not self.repeats
+
+    @property
+    def can_shift(self) -> bool:
+        """Whether other days can be counted from it."""
+        is_one = self.exact or self.month or self.movable or self.is_one_weekday
+        return bool(is_one) and not (self.every or self.until or self.shift)
 
     @property
     def is_month(self) -> bool:
@@ -115,7 +144,7 @@ class Day:
         return Repetition(FREQUENCIES[unit], number, at, self.weekdays, self.nth, self.weekday, day=day, month=month)
 
     def next(self, since: datetime, at: time = LAST_MINUTE) -> date:
-        """The next such day, today included until `at`; the one of its year, if that is said."""
+        """The next such day, today included until `at`; with a year, the one of that year."""
         if self.shift:
             first = replace(self, shift=()).next(since, at)
             return later(datetime.combine(first, at), self.shift).date()
@@ -128,6 +157,11 @@ class Day:
             since = datetime(self.year, 1, 1)  # noqa: DTZ001 - civil
         repetition = replace(self, weekdays=self.weekdays[:1]).repetition(self.unit, 1, at)
         return replace(repetition, short="skip").first(since + TICK).date()
+
+    def ends_before(self, start: datetime, now: datetime) -> bool:
+        """Whether the span that begins at `start` would end before it."""
+        since = start if self.exact and not self.shift else now
+        return self.until is not None and self.until.next(since) < start.date()
 
 
 def _movable(text: str, year: int) -> date:

@@ -16,45 +16,57 @@ _NAMED = re.compile(r"(?:([a-z]):)?([a-z]+(?:/[a-z]+)*)")
 
 @dataclass(frozen=True)
 class Rule:
-    """`names` has the kinds of each named value; a rule without `action` has the first of these."""
+    """`names` has the kinds of each named value; a rule without `action` has the first of these.
+
+    `arguments` and `keywords` are names, or keys of `constants`.
+    """
 
     kind: str
     pattern: str
     names: dict[str, list[str]]
     action: str
-    arguments: list[tuple[str, str]]
+    arguments: list[str]
+    keywords: dict[str, str]
+    constants: dict[str, Any]
 
-    def value(self, found: re.Match[str], pieces: list[Piece], line: str, today: date) -> Any:
+    def value(self, match: re.Match[str], pieces: list[Piece], line: str, today: date) -> Any:
         """The value of the pieces that the rule matches; None if it does not fit."""
-        begin, end = found.span()
-        known: dict[str, Any] = {"pieces": pieces[begin:end], "before": pieces[begin - 1], "today": today}
-        for name, kinds in self.names.items():
-            of = pieces[found.start(name)].kinds if found[name] else {}
-            known[name] = next((of[kind] for kind in kinds if kind in of), None)
+        begin, end = match.span()
+        values = self._named(match, pieces)
         if not self.action:
-            return next((known[name] for name in self.names), True)
-        values = [(name, known[one] if one in known else value(one)) for name, one in self.arguments]
+            return next(iter(values.values()), True)
+        values |= {"pieces": pieces[begin:end], "before": pieces[begin - 1], "today": today, **self.constants}
         text = line[pieces[begin].start : pieces[end - 1].end]
         try:
             return ACTIONS[self.action](
-                *(of for name, of in values if not name), **{name: of for name, of in values if name}
+                *(values[one] for one in self.arguments if one in values),
+                **{name: values[one] for name, one in self.keywords.items() if one in values},
             )
         except NotUnderstood as error:
             raise NotUnderstood(error.code, text, (), **error.named) from None
         except (ValueError, OverflowError):
             raise NotUnderstood("date", text) from None
 
+    def _named(self, match: re.Match[str], pieces: list[Piece]) -> dict[str, Any]:
+        """The values of the names that the match has."""
+        found = {name: pieces[match.start(name)].kinds for name in self.names if match[name]}
+        return {name: next(of[kind] for kind in self.names[name] if kind in of) for name, of in found.items()}
+
 
 @cache
 def rules() -> list[Rule]:
-    found = []
-    for kind, rest in definitions("grammar"):
-        pattern, _, action = rest.partition(" -> ")
-        names = {name: kinds.split("/") for name, kinds in _NAMED.findall(pattern) if name}
-        name, *arguments = action.split() or [""]
-        split = [(of, text) for of, _, text in (one.rpartition("=") for one in arguments)]
-        found.append(Rule(kind, pattern, names, name, split))
-    return found
+    return [_rule(kind, text) for kind, text in definitions("grammar")]
+
+
+def _rule(kind: str, text: str) -> Rule:
+    pattern, _, action = text.partition(" -> ")
+    names = {name: kinds.split("/") for name, kinds in _NAMED.findall(pattern) if name}
+    name, *words = action.split() or [""]
+    arguments = [word for word in words if "=" not in word]
+    keywords = dict(word.split("=") for word in words if "=" in word)
+    given = {"pieces", "before", "today", *names}
+    constants = {one: value(one) for one in [*arguments, *keywords.values()] if one not in given}
+    return Rule(kind, pattern, names, name, arguments, keywords, constants)
 
 
 class Grammar:
@@ -66,28 +78,29 @@ class Grammar:
         self._rules = [(rule, self._compiled(rule.pattern)) for rule in rules()]
 
     def _compiled(self, pattern: str) -> re.Pattern[str]:
-        def one(found: re.Match[str]) -> str:
-            kinds = set(found[2].split("/"))
+        def one(match: re.Match[str]) -> str:
+            kinds = set(match[2].split("/"))
             # A kind that no word of the language has matches nothing.
             characters = "".join(sign for of, sign in self._characters.items() if of & kinds) or "\uf8ff"
-            return f"(?P<{found[1]}>[{characters}])" if found[1] else f"[{characters}]"
+            return f"(?P<{match[1]}>[{characters}])" if match[1] else f"[{characters}]"
 
         return re.compile(_NAMED.sub(one, pattern).replace(" ", ""))
 
     def reduced(self, pieces: list[Piece], line: str, today: date) -> tuple[list[Piece], list[Piece]]:
         """The pieces, with the larger ones in place of what they are made of; and the zones, which stand anywhere."""
-        signs, zones = self._signs(pieces), []
+        signs, zones = self._signs(pieces), list[Piece]()
         for rule, pattern in self._rules:
             at = 0
-            while found := pattern.search(signs, at):
-                begin, end = found.span()
-                if (of := rule.value(found, pieces, line, today)) is None:
+            while match := pattern.search(signs, at):
+                begin, end = match.span()
+                if (of := rule.value(match, pieces, line, today)) is None:
                     at = begin + 1
                     continue
                 start, stop = pieces[begin].start, pieces[end - 1].end
                 made = [Piece({rule.kind: of}, start, stop, line[start:stop])]
-                zones += made if rule.kind == "zone" else []
-                pieces = [*pieces[:begin], *([] if rule.kind == "zone" else made), *pieces[end:]]
+                if rule.kind == "zone":
+                    zones, made = [*zones, *made], []
+                pieces = [*pieces[:begin], *made, *pieces[end:]]
                 signs = self._signs(pieces)
                 at = begin + (rule.kind not in ("day", "zone"))
         return pieces, zones

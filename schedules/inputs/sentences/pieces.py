@@ -4,7 +4,7 @@ import itertools
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, time
@@ -20,8 +20,8 @@ DATA = Path(__file__).with_name("data")
 _LONGEST = 6
 _FARTHEST = 14 * 60
 _YEARS = range(1900, 2200)
-# Kinds of words that tell of a time in whatever language the rest is.
-_TELLING = {"weekday", "plural", "every", "adverb", "workdays"}
+# Kinds of words that mean a time in whatever language the rest is.
+_FOREIGN = {"weekday", "plural", "every", "adverb", "workdays"}
 # From here on, a year of two digits may be of the last century.
 _NEXT_CENTURY = 40
 _FRACTIONS = {"1/2": 0.5, "1/4": 0.25, "3/4": 0.75}
@@ -58,24 +58,40 @@ def languages() -> list[str]:
 
 @cache
 def lexicon(language: str) -> Lexicon:
-    phrases: dict[tuple[str, ...], dict[str, Any]] = {}
     spoken = [name for name in dict.fromkeys(("en", language)) if name in languages()]
-    data = {name: tomllib.loads((DATA / f"{name}.toml").read_text(encoding="utf-8")) for name in languages()}
+    data = [_data(name) for name in spoken]
+    phrases = _phrases(spoken)
+    return Lexicon(
+        phrases,
+        tuple(preamble for of in data for preamble in of["preambles"]),
+        frozenset(fold(" ".join(of["ordinary"] for of in data)).split()),
+        frozenset().union(*(_foreign(name) for name in languages() if name not in spoken)),
+        _token(r"\s?" if "am" in phrases["am",] else "", data[-1]),
+    )
+
+
+@cache
+def _data(language: str) -> Mapping[str, Any]:
+    return tomllib.loads((DATA / f"{language}.toml").read_text(encoding="utf-8"))
+
+
+def _phrases(spoken: Iterable[str]) -> Mapping[tuple[str, ...], Mapping[str, Any]]:
+    """The kinds of each phrase of these languages, with their values; those of the last go before."""
+    phrases: dict[tuple[str, ...], dict[str, Any]] = {}
     for name in spoken:
         own: dict[tuple[str, ...], dict[str, Any]] = {}
-        for kind, value, phrase in _entries(data[name]):
+        for kind, value, phrase in _entries(_data(name)):
             own.setdefault(tuple(fold(phrase).split("_")), {}).update(_kinds(kind, value, phrase))
         for key, kinds in own.items():
             # "am" of German is not that of "9 am".
-            phrases[key] = kinds | {kind: of for kind, of in phrases.get(key, {}).items() if kind != "am"}
-    foreign = (entry for name in data if name not in spoken for entry in _entries(data[name]))
-    return Lexicon(
-        phrases,
-        tuple(preamble for name in spoken for preamble in data[name]["preambles"]),
-        frozenset(fold(" ".join(data[name]["ordinary"] for name in spoken)).split()),
-        frozenset(fold(phrase) for kind, _, phrase in foreign if kind in _TELLING and len(phrase) > 3),
-        _token(r"\s?" if "am" in phrases["am",] else "", data[spoken[-1]]),
-    )
+            phrases[key] = kinds if key == ("am",) else phrases.get(key, {}) | kinds
+    return phrases
+
+
+def _foreign(language: str) -> Iterator[str]:
+    """The words that stand for a time, also in a line of another language."""
+    entries = _entries(_data(language))
+    return (fold(phrase) for kind, _, phrase in entries if kind in _FOREIGN and len(phrase) > 3)
 
 
 def _token(gap: str, data: Mapping[str, Any]) -> re.Pattern[str]:
@@ -102,16 +118,25 @@ def definitions(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _entries(data: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
+    """Kind, value and phrase of all words."""
     tables: dict[str, dict[str, str]] = {kind: {"": words} for kind, words in data["words"].items()}
     tables |= {kind: of for kind, of in data.items() if isinstance(of, dict) and kind not in ("words", "joined")}
     for kind, table in tables.items():
         for key, words in table.items():
-            for word in words.split():
-                endings = data["endings"].split() if word[1:].endswith("~") else ["~"]
-                yield from ((kind, value(key), word[:-1] + end if end != "~" else word) for end in endings)
-    # The numbers over twenty that are made of two words.
+            of = value(key)
+            yield from ((kind, of, form) for word in words.split() for form in _forms(word, data))
+    yield from _compounds(data["compounds"].split(), tables)
+
+
+def _forms(word: str, data: Mapping[str, Any]) -> list[str]:
+    """A word with "~" at its end has each of the language's endings."""
+    return [word[:-1] + end for end in data["endings"].split()] if word[1:].endswith("~") else [word]
+
+
+def _compounds(patterns: list[str], tables: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, Any, str]]:
+    """The numbers over twenty that are made of two words."""
     numbers, ordinals = ({int(key): words.split() for key, words in tables[kind].items()} for kind in ("num", "ord"))
-    for pattern, ten, unit in itertools.product(data["compounds"].split(), range(20, 100, 10), range(1, 10)):
+    for pattern, ten, unit in itertools.product(patterns, range(20, 100, 10), range(1, 10)):
         for tens in numbers.get(ten, [])[:1]:
             yield from (("num", ten + unit, pattern.format(ten=tens, unit=one)) for one in numbers.get(unit, []))
             if pattern.startswith("{ten}") and unit in ordinals:
@@ -119,11 +144,11 @@ def _entries(data: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
 
 
 def value(key: str) -> Any:
-    """What a key of a table or an argument of a rule says: "3", "1.5", "2 weeks" or a name."""
-    if not (found := re.fullmatch(r"(-?\d+)(\.\d+)?(?: (\w+))?", key)):
+    """The value of a key of a table or an argument of a rule: "3", "1.5", "2 weeks" or a name."""
+    if not (match := re.fullmatch(r"(-?\d+)(\.\d+)?(?: (\w+))?", key)):
         return key or True
-    number = float(found[1] + found[2]) if found[2] else int(found[1])
-    return (number, found[3]) if found[3] else number
+    number = float(match[1] + match[2]) if match[2] else int(match[1])
+    return (number, match[3]) if match[3] else number
 
 
 def _kinds(kind: str, value: Any, phrase: str) -> Mapping[str, Any]:
@@ -136,13 +161,13 @@ def _kinds(kind: str, value: Any, phrase: str) -> Mapping[str, Any]:
 
 
 def _number(number: int, written: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"num": number, written: number}
-    found |= {"dom": number} if 1 <= number <= 31 else {}
-    found |= {"late": number} if 13 <= number <= 31 else {}
-    found |= {"mins": number} if 10 <= number < 60 else {}
-    found |= {"hod": (Clock(number, is_open=1 <= number <= 12),)} if number < 24 else {}
-    return found | (
-        {f"spelt{kind}": found[kind] for kind in found.keys() & {"hod", "mins"}} if written == "spelt" else {}
+    kinds: dict[str, Any] = {"num": number, written: number}
+    kinds |= {"dom": number} if 1 <= number <= 31 else {}
+    kinds |= {"late": number} if 13 <= number <= 31 else {}
+    kinds |= {"mins": number} if 10 <= number < 60 else {}
+    kinds |= {"hod": (Clock(number, is_open=1 <= number <= 12),)} if number < 24 else {}
+    return kinds | (
+        {f"spelt{kind}": kinds[kind] for kind in kinds.keys() & {"hod", "mins"}} if written == "spelt" else {}
     )
 
 
@@ -150,25 +175,35 @@ def pieces(line: str, language: str) -> list[Piece]:
     """What is in the line, the longest phrases first."""
     known = lexicon(language)
     tokens = list(known.token.finditer(line))
-    folded = [fold(token[0]) for token in tokens]
-    found: list[Piece] = []
+    folded = tuple(fold(token[0]) for token in tokens)
+    made: list[Piece] = []
     at = 0
     while at < len(tokens):
-        lengths = range(min(_LONGEST, len(tokens) - at), 0, -1)
-        length = next((one for one in lengths if tuple(folded[at : at + one]) in known.phrases), 1)
-        kinds = known.phrases.get(tuple(folded[at : at + length]))
+        length = _longest(folded[at : at + _LONGEST], known)
         token, end = tokens[at], tokens[at + length - 1].end()
+        kinds = known.phrases.get(folded[at : at + length])
         if kinds is None or (length == 1 and token.lastgroup not in ("word", "symbol")):
             kinds = _of_token(token)
+        start = token.start()
+        if made and length == 1 and token.lastgroup == "word" and made[-1].end == start and "num" in made[-1].kinds:
+            start, kinds = _joined(made, start, kinds)
+        made.append(Piece(kinds, start, end, line[start:end]))
         at += length
-        start, touches = token.start(), bool(found) and found[-1].end == token.start() and "num" in found[-1].kinds
-        if touches and length == 1 and token.lastgroup == "word":
-            if unit := kinds.get("short"):
-                kinds = {"unit": unit, unit: unit}
-            elif not kinds.keys() & {"unit", "oclock", "month", "hmark"}:
-                start, kinds = found.pop().start, {}  # Both are one word, such as "4k".
-        found.append(Piece(kinds, start, end, line[start:end]))
-    return found
+    return made
+
+
+def _longest(words: tuple[str, ...], known: Lexicon) -> int:
+    """The number of words of the longest phrase that begins here."""
+    return next((count for count in range(len(words), 0, -1) if words[:count] in known.phrases), 1)
+
+
+def _joined(made: list[Piece], start: int, kinds: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
+    """Start and kinds of a word right after a number: a unit, or both are one word, such as "4k"."""
+    if unit := kinds.get("short"):
+        return start, {"unit": unit, unit: unit}
+    if kinds.keys() & {"unit", "oclock", "month", "hmark"}:
+        return start, kinds
+    return made.pop().start, {}
 
 
 def _of_token(token: re.Match[str]) -> Mapping[str, Any]:
@@ -228,13 +263,12 @@ def _slashed(text: str) -> Mapping[str, Any]:
         return {"ymd": Day(month=month, year=year)} if 1 <= month <= 12 else {"slashed": []}
     if first > 31:
         return _ymd(first, second, *rest) if rest else {"slashed": []}
-    found = []
+    days = []
     for month, day in ((first, second), (second, first)):
         with suppress(ValueError):
-            found.append(_ymd(sum(rest), month, day))
-    if found and found[0] == found[-1] and not _NEXT_CENTURY <= sum(rest) < 100:
-        return found[0]
-    days = [one["ymd"] for one in found]
+            days.append(_ymd(sum(rest), month, day)["ymd"])
+    if len(set(days)) == 1 and not _NEXT_CENTURY <= sum(rest) < 100:
+        return {"ymd": days[0]}
     return {"slashed": days} | ({"fraction": _FRACTIONS[text]} if text in _FRACTIONS else {})
 
 

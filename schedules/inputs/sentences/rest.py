@@ -3,39 +3,38 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from schedules.inputs.sentences.days import Clock, Piece
+from schedules.inputs.sentences.days import Clock, Piece, Times
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.pieces import Lexicon, definitions, fold
 from schedules.rules import words
 
 if TYPE_CHECKING:
-    from schedules.inputs.sentences.reader import Said
+    from schedules.inputs.sentences.sentence import Sentence
 
 _QUOTES = ('"', "“", "„", "«")
 _SKIPPED = {"the", "of", "at", "las", "on", "in", "a"}
 _MARKS = {"stop", "and", "dash", "open", "close", "slash", "plus", "near"}
+_SHORT = {"am", "weakday", "weakmonth"}
+_SHARES = ("1/2", "1/3", "2/3", "1/4", "3/4")
 _FUZZY = {"weekday", "month", "rel", "part", "plural", "tonight", "over", "weakmonth"}
 _LONG = 6
 _SHORTEST = 5
 _NOTHING = Piece({}, 0, 0)
 
 
-def check(said: Said, known: Lexicon) -> None:
+def check(sentence: Sentence, known: Lexicon) -> None:
     """Raises NotUnderstood where a piece that is not used may be a part of the time."""
-    for at, piece in enumerate(said.pieces):
+    for at, piece in enumerate(sentence.pieces):
         if piece.is_used or piece.text.startswith(_QUOTES):
             continue
-        if (code := _code(at, said)) != "title":
-            last = said.pieces[at : at + 2][-1] if piece.kinds.keys() & {"every", "near"} else piece
-            dates = sorted({day.next(said.now) for day in piece.kinds["slashed"]}) if code == "slashes" else []
-            choices = [(words.day(one), one) for one in dates if one >= said.now.date()]
-            text = said.line[piece.start : last.end]
-            raise said.which(code, replace(piece, end=last.end, text=text), choices)
+        if (code := _code(at, sentence)) != "title":
+            raise _refusal(code, at, sentence)
         word = "" if piece.kinds else fold(piece.text)
         if word in known.foreign:
             raise NotUnderstood("rest", piece.text)
@@ -43,64 +42,95 @@ def check(said: Said, known: Lexicon) -> None:
             raise NotUnderstood("typo", piece.text, day=meant)
 
 
+def _refusal(code: str, at: int, sentence: Sentence) -> NotUnderstood:
+    """With both dates as choices, where the order of day and month is not known."""
+    piece, *after = sentence.pieces[at : at + 2]
+    last = after[0] if after and piece.kinds.keys() & {"every", "near"} else piece
+    dates = sorted({day.next(sentence.now) for day in piece.kinds["slashed"]}) if code == "slashes" else []
+    choices = [(words.day(one), one) for one in dates if one >= sentence.now.date()]
+    text = sentence.line[piece.start : last.end]
+    return sentence.which(code, replace(piece, end=last.end, text=text), choices)
+
+
+Rule = list[tuple[str, set[str]]]
+
+
 @cache
-def _rules() -> list[tuple[str, list[tuple[str, set[str]]]]]:
+def _rules() -> list[tuple[str, Rule]]:
     """The lines of left.txt: a code, with the kinds at each place."""
-    found = ((code, re.findall(r"(<|>>?|) ?([a-z/]+)", text)) for code, text in definitions("left"))
-    return [(code, [(place, set(kinds.split("/"))) for place, kinds in places]) for code, places in found]
+    lines = ((code, re.findall(r"(<|>>?|) ?([a-z/]+)", text)) for code, text in definitions("left"))
+    return [(code, [(place, set(kinds.split("/"))) for place, kinds in places]) for code, places in lines]
 
 
-def _code(at: int, said: Said) -> str:
+def _code(at: int, sentence: Sentence) -> str:
     """The code of a hint for a piece that is not used, or "title"."""
-    before, piece, *after = [_NOTHING, *said.pieces, _NOTHING][at:]
+    before, piece, *after = [_NOTHING, *sentence.pieces, _NOTHING][at:]
     skipped = _SKIPPED | _MARKS if piece.kinds.keys() & {"weakday", "weakmonth"} else _SKIPPED
     ahead = (one for one in after if one.is_used or not one.kinds.keys() & skipped)
     places = {"": piece, "<": before, ">": after[0], ">>": next(ahead, _NOTHING)}
-    kinds = {place: _kinds(one, said) for place, one in places.items()}
+    kinds = {place: _kinds(one, sentence) for place, one in places.items()}
     if piece.text[0].isupper() and any("zoneword" in one.kinds for one in after[:2]):
         kinds[""].add("city")
-    return next((code for code, rule in _rules() if all(kinds[place] & of for place, of in rule)), "title")
+    return next((code for code, rule in _rules() if _fits(rule, kinds)), "title")
 
 
-def _kinds(piece: Piece, said: Said) -> set[str]:
+def _fits(rule: Rule, kinds: Mapping[str, set[str]]) -> bool:
+    return all(kinds[place] & of for place, of in rule)
+
+
+def _kinds(piece: Piece, sentence: Sentence) -> set[str]:
     """The kinds of left.txt."""
-    kinds, text = set(piece.kinds), piece.text
+    kinds = set(piece.kinds)
     if piece.is_used:
-        return {"used", "usedtime" if kinds & {"time", "clocks"} else "usedother", "repeated" if said.every else ""}
-    day = said.day
-    flags = {
-        "plain": not kinds,
-        "end": not text,
-        "mixed": not kinds and text[:1].isdigit() and text[-1:].isalpha(),
-        "ordinary": not kinds - {"label"} and len(text) > 2 and text.isalpha(),
-        "share": said.every and text.replace(" ", "") in ("1/2", "1/3", "2/3", "1/4", "3/4"),
-        "fit": said.times and "part" in kinds and all(_is_in(one, piece.kinds["part"]) for one in said.times),
-        "untimed": "loose" in kinds and not (said.times or said.every),
-        "movedspan": "moved" in kinds and said.body[:1].isalpha(),
-        "exact": day and day.exact and kinds & {"am", "weakday", "weakmonth"},
-    }
-    return kinds | {flag for flag, is_so in flags.items() if is_so}
+        return {"used", "usedtime" if kinds & {"time", "clocks"} else "usedother", "repeated" if sentence.every else ""}
+    others = _BESIDE if kinds else _UNKNOWN
+    return kinds | {kind for kind, is_so in others.items() if is_so(piece, sentence)}
+
+
+# The kinds of left.txt that are not those of the grammar: of a word that is in no list, and of others.
+_UNKNOWN: Mapping[str, Callable[[Piece, Sentence], object]] = {
+    "plain": lambda piece, sentence: True,
+    "end": lambda piece, sentence: not piece.text,
+    "mixed": lambda piece, sentence: piece.text[:1].isdigit() and piece.text[-1:].isalpha(),
+    "ordinary": lambda piece, sentence: len(piece.text) > 2 and piece.text.isalpha(),
+}
+_BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
+    "ordinary": lambda piece, sentence: (
+        piece.kinds.keys() == {"label"} and len(piece.text) > 2 and piece.text.isalpha()
+    ),
+    "share": lambda piece, sentence: sentence.every and piece.text.replace(" ", "") in _SHARES,
+    "fit": lambda piece, sentence: "part" in piece.kinds and _are_in(sentence.times, piece.kinds["part"]),
+    "untimed": lambda piece, sentence: "loose" in piece.kinds and not (sentence.times or sentence.every),
+    "movedspan": lambda piece, sentence: "moved" in piece.kinds and sentence.body[:1].isalpha(),
+    "exact": lambda piece, sentence: sentence.day and sentence.day.exact and piece.kinds.keys() & _SHORT,
+}
+
+
+def _are_in(times: Times, part: str) -> bool:
+    return bool(times) and all(_is_in(one, part) for one in times)
 
 
 def _is_in(clock: Clock, part: str) -> bool:
     """Whether it is read as one in that part of the day, or asked about."""
-    found = clock.within(part)
-    return found is not None and (clock.is_unclear or found.time == clock.time)
+    inside = clock.within(part)
+    return inside is not None and (clock.is_unclear or inside.time == clock.time)
 
 
 def _misspelt(word: str, known: Lexicon) -> str:
     """The word of time that is one letter from this one, or that this one is made of, as "afternoonish"."""
     if len(word) < _SHORTEST or not word.isalpha() or word in known.ordinary:
         return ""
-    for (one, *more), kinds in known.phrases.items():
-        if more or not kinds.keys() & _FUZZY or one == word:
-            continue
-        is_near = len(one) >= _SHORTEST and _is_close(word, one)
-        is_near = is_near or (bool(kinds.keys() & {"weekday", "month", "rel"}) and _is_alike(word, one))
-        is_long = len(one) >= _LONG and kinds.keys() & {"weekday", "month", "part"}
-        if is_near or (is_long and (word.startswith(one) or word.endswith(one))):
-            return one
-    return ""
+    fuzzy = ((one, kinds) for (one, *more), kinds in known.phrases.items() if not more and kinds.keys() & _FUZZY)
+    return next((one for one, kinds in fuzzy if one != word and _may_mean(word, one, kinds)), "")
+
+
+def _may_mean(word: str, one: str, kinds: Mapping[str, object]) -> bool:
+    if len(one) >= _SHORTEST and _is_close(word, one):
+        return True
+    if kinds.keys() & {"weekday", "month", "rel"} and _is_alike(word, one):
+        return True
+    is_long = len(one) >= _LONG and bool(kinds.keys() & {"weekday", "month", "part"})
+    return is_long and (word.startswith(one) or word.endswith(one))
 
 
 def _is_close(one: str, other: str) -> bool:

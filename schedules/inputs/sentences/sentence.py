@@ -1,4 +1,4 @@
-"""What a line says about time. Each word of it is used, or is a word of the title."""
+"""What a line states about time. Each word of it is used, or is a word of the title."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,7 +11,7 @@ from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.pieces import lexicon, pieces
 
 ELAPSED = ("seconds", "minutes", "hours")
-# What may be said once: the field of a kind, and the hint for a second value.
+# What a line may have once: the field of a kind, and the hint for a second value.
 _ONCE = {
     "shorthand": ("shorthand", "two-repeats"),
     "rep": ("every", "two-repeats"),
@@ -27,11 +27,11 @@ _ONCE = {
 }
 
 
-class Said:
-    """What a line says. `wait` are the parts of "in 1 hour 30 minutes"; `hours` a span of the day.
+class Sentence:
+    """`wait` are the parts of "in 1 hour 30 minutes"; `hours` is a span of the day.
 
     `within` is the month of a repetition; `offset` that of a zone in minutes; `body` are the words of a span; `spans`
-    has the piece of each kind, for choices between several.
+    has the piece of each field, for choices between several.
     """
 
     every: Step | None = None
@@ -54,24 +54,35 @@ class Said:
     def __init__(self, line: str, now: datetime, language: str) -> None:
         self.line, self.now, known = line, now, lexicon(language)
         self.spans: dict[str, Piece] = {}
-        self.pieces, zones = grammar(language).reduced(pieces(line, language), line, now.date())
-        for zone in (piece.kinds["zone"] or "UTC" for piece in zones):
-            if (self.zone or self.offset) not in (None, zone):
-                raise NotUnderstood("zone", zones[-1].text)
-            self.zone, self.offset = (zone, None) if isinstance(zone, str) else ("", zone)
+        self.pieces, self._zones = grammar(language).reduced(pieces(line, language), line, now.date())
+        self._take_zones()
         for piece in self.pieces:
             if kind := next((kind for kind in piece.kinds if kind in _ONCE), ""):
                 self._take(kind, piece)
-        self._keep_repetition()
-        used = [*(piece for piece in self.pieces if piece.is_used), *zones]
-        self.timing = " ".join(piece.text for piece in sorted(used, key=lambda piece: piece.start))
+        self._resolve_step()
+        if self.every or self.shorthand:
+            self._take_limits()
+        else:
+            self._begin_once()
         rest.check(self, known)
         self.title = rest.title([piece for piece in self.pieces if not piece.is_used], known)
+
+    @property
+    def timing(self) -> str:
+        """The words that are used."""
+        used = [*(piece for piece in self.pieces if piece.is_used), *self._zones]
+        return " ".join(piece.text for piece in sorted(used, key=lambda piece: piece.start))
 
     def which(self, code: str, piece: Piece, choices: Iterable[tuple[str, object]]) -> NotUnderstood:
         """Asks which text is meant in place of the piece; each choice has a name in front."""
         lines = [(name, f"{self.line[: piece.start]}{text}{self.line[piece.end :]}") for name, text in choices]
         return NotUnderstood(code, piece.text, lines)
+
+    def _take_zones(self) -> None:
+        for zone in (piece.kinds["zone"] or "UTC" for piece in self._zones):
+            if (self.zone or self.offset) not in (None, zone):
+                raise NotUnderstood("zone", self._zones[-1].text)
+            self.zone, self.offset = (zone, None) if isinstance(zone, str) else ("", zone)
 
     def _take(self, kind: str, piece: Piece) -> None:
         (name, code), value = _ONCE[kind], piece.kinds[kind]
@@ -84,65 +95,81 @@ class Said:
         else:
             setattr(self, name, value)
         piece.is_used = True
-        self.spans.setdefault("ends" if kind == "endsat" else kind, piece)
+        self.spans.setdefault(name, piece)
 
     def _take_day(self, piece: Piece, day: Day) -> None:
-        if self.day and day.is_month and not (day.year or self.day.month):
-            self.within = day
-            return
         if self.day or self.wait:
-            raise NotUnderstood("two-days", f"{self.spans['day'].text} {piece.text}" if self.day else piece.text)
+            self._narrow(piece, day)
+            return
         if day.every and not day.is_of and self.every not in (None, day.every):
             raise NotUnderstood("two-repeats", piece.text)
         self.every, self.part = self.every or day.every, day.part or self.part
         self.day = None if day == Day(every=day.every, part=day.part, repeats=True) else day
 
-    # What counts only in a repetition, or only once.
+    def _narrow(self, piece: Piece, month: Day) -> None:
+        """A second day can only be the month of the first one."""
+        if self.day is None:
+            raise NotUnderstood("two-days", piece.text)
+        if not month.is_month or month.year or self.day.month:
+            raise NotUnderstood("two-days", f"{self.spans['day'].text} {piece.text}")
+        self.within = month
 
-    def _keep_repetition(self) -> None:
+    def _resolve_step(self) -> None:
+        """A day that repeats has its own step; else an adverb says one, such as "monthly"."""
         adverb = next((piece for piece in self.pieces if "adverb" in piece.kinds), None)
         if self.every is None and self.day and self.day.repeats:
             self.every = (1, self.day.unit)
         elif adverb and not (self.every or self.wait or self._is_once(adverb.kinds["adverb"])):
             self.every, adverb.is_used = adverb.kinds["adverb"], True
-        if not (self.every or self.shorthand):
-            self._keep_start()
-            return
-        for before, piece in zip([None, *self.pieces], self.pieces, strict=False):
-            follows = piece.text.startswith("for ") or (before is not None and before.is_used)
-            length = piece.kinds.get("length", ())
-            if "endsat" in piece.kinds:
-                raise NotUnderstood("until", piece.text)
-            if "count" in piece.kinds and self.count is None and follows:
-                self.count, piece.is_used = piece.kinds["count"], True
-            elif len(length) == 1 and length[0][1] not in ELAPSED:
-                self.lasts, piece.is_used = length[0], True
-        if self.day and self.day.until:
-            self.starts, self.ends, self.day = replace(self.day, until=None), self.day.until, None
 
     def _is_once(self, step: Step) -> bool:
         """Whether the day is one that `step` does not go with, as in "monthly report on Friday"."""
         day = self.day or Day()
-        return day.exact is not None or day.year > 0 or (bool(day.weekdays) and step[1] != "weeks")
+        return day.is_dated or (bool(day.weekdays) and step[1] != "weeks")
 
-    def _keep_start(self) -> None:
-        """A span begins once; its words become the body."""
-        first, last = self.spans.get("begins") or self.spans.get("day"), self.spans.get("ends")
+    def _take_limits(self) -> None:
+        """How often and how long it repeats."""
         if self.day and self.day.until:
-            self.body = self.spans["day"].text
+            self.starts, self.ends, self.day = replace(self.day, until=None), self.day.until, None
+        follows = False
+        for piece in self.pieces:
+            length = piece.kinds.get("length", ())
+            if "endsat" in piece.kinds:
+                raise NotUnderstood("until", piece.text)
+            if "count" in piece.kinds and self.count is None and (follows or piece.text.startswith("for ")):
+                self.count, piece.is_used = piece.kinds["count"], True
+            elif len(length) == 1 and length[0][1] not in ELAPSED:
+                self.lasts, piece.is_used = length[0], True
+            follows = piece.is_used
+
+    def _begin_once(self) -> None:
+        """A span fires once, at its start; its words become the body."""
+        self.body = self._span()
         if self.hours:
-            self.times, self.body = (*self.times, self.hours[0]), self.spans["clocks"].text
-            self.spans["time"] = self.spans["clocks"]
+            self.times, self.spans["times"] = (*self.times, self.hours[0]), self.spans["hours"]
+        self._use_start()
+        if self.starts or not (self.day or "starts" in self.spans):
+            return
+        if self.day and isinstance(self.ends, Day):
+            self.day = replace(self.day, until=self.ends)
+        self.ends = None
+
+    def _use_start(self) -> None:
+        """Where no time or day is named, "from …" names it."""
         if isinstance(self.starts, Clock) and not self.times:
-            self.times, self.spans["time"] = (self.starts,), self.spans["begins"]
+            self.times, self.spans["times"] = (self.starts,), self.spans["starts"]
         elif isinstance(self.starts, Day) and not self.day:
             year = self.ends.year if isinstance(self.ends, Day) else 0
-            self.day, self.spans["day"] = replace(self.starts, year=self.starts.year or year), self.spans["begins"]
-        elif self.starts or not self.day:
+            self.day, self.spans["day"] = replace(self.starts, year=self.starts.year or year), self.spans["starts"]
+        else:
             return
-        if isinstance(self.ends, Day) and self.day:
-            self.day = replace(self.day, until=self.ends)
+        self.starts = None
+
+    def _span(self) -> str:
+        first, last = self.spans.get("starts", self.spans.get("day")), self.spans.get("ends")
         if first and last:
             between = (piece for piece in self.pieces if piece.is_used and first.start <= piece.start <= last.start)
-            self.body = " ".join(piece.text for piece in between)
-        self.starts = self.ends = None
+            return " ".join(piece.text for piece in between)
+        if self.hours:
+            return self.spans["hours"].text
+        return self.spans["day"].text if self.day and self.day.until else ""
