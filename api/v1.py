@@ -34,7 +34,7 @@ api = Api(
         f"“Authorization: Bearer …”. A token may make {settings.API_REQUESTS_PER_MINUTE or 'any number of'} requests a "
         f"minute; each answer says in RateLimit-* how many are left. Bodies are JSON of at most {LARGEST // 1024} KiB, "
         f"lists have pages of at most {paging.LARGEST} items. Instants are RFC 3339; answers have them in UTC. "
-        "docs/api.md of the source code shows each task with curl."
+        f"docs/api.md of the source code shows each task with curl. This is Carillon {settings.VERSION}."
     ),
     urls_namespace="api",
     parser=StrictParser(),

@@ -43,7 +43,7 @@ else:
     DATABASES["default"]["CONN_MAX_AGE"] = None
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 
 # --- Addresses -------------------------------------------------------------------------------------------------------
 DEBUG = env.flag("DEBUG", False)

@@ -3,5 +3,5 @@
 from carillon_client.client import Client
 from carillon_client.connection import CarillonError, Problem, Unreachable
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = ["CarillonError", "Client", "Problem", "Unreachable"]
