@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -81,17 +81,15 @@ def receive(address: InboundAddress, headers: Mapping[str, str], raw: bytes, now
     """Record what came in, and its events. The same delivery again answers the same and has no further effect."""
     request = schemes.Request({name.lower(): value for name, value in headers.items()}, raw, now)
     identity, refusal = _verify(address, request)
-    text: str | Bad
     try:
         text = body.text_of(request.headers, raw)
     except Bad as error:
-        text = error
+        text, refusal = raw.decode("utf-8", "replace"), refusal or _unreadable(error)
     answer, envelopes = (refusal, []) if refusal else _understand(address, request.headers, text, identity)
     if cause := chain.read(request.headers.get(chain.HEADER.lower(), "")):
         # One of our own messages caused it: a rule, a message and its webhook would go round for ever.
         envelopes = [replace(one, correlation_id=cause[0], hops=cause[1]) for one in envelopes]
-    written = raw.decode("utf-8", "replace") if isinstance(text, Bad) else text
-    return _store(address, request.headers, written, answer, envelopes)
+    return _store(address, request.headers, text, answer, envelopes)
 
 
 def replay(address: InboundAddress, request: InboundRequest) -> InboundAnswer:
@@ -115,36 +113,50 @@ def _verify(address: InboundAddress, request: schemes.Request) -> tuple[str, Inb
         return "", InboundAnswer(401, reason=refused.reason)
 
 
+def _unreadable(error: Bad) -> InboundAnswer:
+    return InboundAnswer(400, reason=Reason(EventCode.UNREADABLE_BODY, problem=str(error)))
+
+
 def _understand(
-    address: InboundAddress, headers: Mapping[str, str], text: str | Bad, identity: str
+    address: InboundAddress, headers: Mapping[str, str], text: str, identity: str
 ) -> tuple[InboundAnswer, list[Envelope]]:
     """The events of a request that is genuine. `identity`: see `schemes.verify`."""
     malformed = NO_REASON
     try:
-        if isinstance(text, str) and not address.fields and (sent := _cloud_events(headers, text)):
-            made = [_of_cloud_event(address, one, identity) for one in sent]
-            reason = next((too_large for _, too_large in made if too_large), NO_REASON)
-            return InboundAnswer(202, [one.key for one, _ in made], reason), [one for one, _ in made]
+        if not address.fields and (sent := _cloud_events(headers, text)):
+            return _accepted(_of_cloud_event(address, one, identity) for one in sent)
     except ValueError as error:
         malformed = Reason(EventCode.MALFORMED, problem=str(error))
     try:
-        if isinstance(text, Bad):
-            raise text
         given = body.read(headers, text)
     except Bad as error:
-        return InboundAnswer(400, reason=Reason(EventCode.UNREADABLE_BODY, problem=str(error))), []
-    if address.fields or not alerts.are_alerts(given):
-        envelope, reason = event_of(address, headers, given, identity)
-        return InboundAnswer(202, [envelope.key], reason if reason.code else malformed), [envelope]
-    reason, envelopes = NO_REASON, []
+        return _unreadable(error), []
+    if not address.fields and alerts.are_alerts(given):
+        return _of_alerts(address, given, identity)
+    envelope, reason = event_of(address, headers, given, identity)
+    return _accepted([(envelope, reason if reason.code else malformed)])
+
+
+def _accepted(made: Iterable[tuple[Envelope, Reason | None]]) -> tuple[InboundAnswer, list[Envelope]]:
+    """The answer names all events, and the last reason that one has."""
+    envelopes, reason = [], NO_REASON
+    for envelope, why in made:
+        envelopes.append(envelope)
+        reason = why or reason
+    return InboundAnswer(202, [one.key for one in envelopes], reason), envelopes
+
+
+def _of_alerts(address: InboundAddress, given: Any, identity: str) -> tuple[InboundAnswer, list[Envelope]]:
+    """An event for each alert of Alertmanager or Grafana."""
+    made = []
     for type, one, whole in alerts.read(given, MOST_ALERTS):
         data, too_large = _fitting(whole)
-        reason = too_large or reason
         key, time = _key(address, one + identity), _alert_time(whole)
-        envelopes.append(Envelope(type=type, data=data, source=address.label, key=key, occurred_at=time))
+        made.append((Envelope(type=type, data=data, source=address.label, key=key, occurred_at=time), too_large))
+    answer, envelopes = _accepted(made)
     if (left_out := len(given["alerts"]) - len(envelopes)) > 0:
-        reason = Reason(EventCode.TOO_MANY_ALERTS, left_out=left_out, most=MOST_ALERTS)
-    return InboundAnswer(202, [one.key for one in envelopes], reason), envelopes
+        answer = replace(answer, reason=Reason(EventCode.TOO_MANY_ALERTS, left_out=left_out, most=MOST_ALERTS))
+    return answer, envelopes
 
 
 def _alert_time(data: Mapping[str, str]) -> datetime | None:

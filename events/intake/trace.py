@@ -77,22 +77,25 @@ def trace(correlation_id: UUID, user: User | None) -> Trace:
     events = stored[:MOST]
     names = {effect.notified_in: effect.rule.name for event in events for effect in event.effects.all()}
     names.pop(None, None)
-    batches = [correlation_id]
-    if user is not None:  # what topics tell all others is only counted
-        batches += [ledger.batch_of(event.id, event.topic_id) for event in events if event.topic_id]
-    notifications = Notification.objects.filter(own, Q(id__in=list(names)) | Q(batch_id__in=batches))
-    sent = list(
-        Delivery.objects.filter(notification__in=notifications)
-        .select_related("notification", "channel")
-        .prefetch_related("history")
-        .order_by("id")[: MOST + 1]
-    )
+    sent = _sent(own, [correlation_id, *_batches_of_topics(events, user)], list(names))
     deliveries = sent[:MOST]
     if (began := min((one.created_at for one in (*events, *deliveries)), default=None)) is None:
         return Trace(correlation_id)
     rows = [_event(one, began) for one in events] + [_delivery(one, began, names) for one in deliveries]
     has_more = len(stored) > MOST or len(sent) > MOST
     return Trace(correlation_id, sorted(rows, key=lambda row: row.at), has_more)
+
+
+def _batches_of_topics(events: Sequence[Event], user: User | None) -> list[UUID]:
+    """For one person; what topics tell all others is only counted."""
+    return [ledger.batch_of(event.id, event.topic_id) for event in events if event.topic_id and user is not None]
+
+
+def _sent(own: Q, batches: Sequence[UUID], notification_ids: Sequence[UUID | None]) -> list[Delivery]:
+    """Deliveries of these batches and notifications, the oldest first, and one more than are shown."""
+    notifications = Notification.objects.filter(own, Q(id__in=notification_ids) | Q(batch_id__in=batches))
+    found = Delivery.objects.filter(notification__in=notifications).select_related("notification", "channel")
+    return list(found.prefetch_related("history").order_by("id")[: MOST + 1])
 
 
 def _event(event: Event, began: datetime) -> Row:

@@ -77,11 +77,7 @@ def read(event: Any) -> dict[str, Any]:
     data = _data(attributes)
     given_type = attributes.pop("type")
     fields: dict[str, Any] = {name: attributes.pop(name) for name in ("id", "source", "time") if name in attributes}
-    with suppress(ValueError, AttributeError):  # another text, or no text, stays an attribute
-        fields["correlation_id"] = str(UUID(attributes.get("correlationid", "")))
-        del attributes["correlationid"]
-    if re.fullmatch("[0-9]{1,4}", str(attributes.get("hops"))):
-        fields["hops"] = int(attributes.pop("hops"))
+    fields |= _chain(attributes)
     fields["type"] = _type(given_type)
     if fields["type"] != given_type:
         attributes["type"] = given_type
@@ -89,6 +85,15 @@ def read(event: Any) -> dict[str, Any]:
     if _is_json(attributes.get("datacontenttype", "")):
         attributes.pop("datacontenttype", None)
     return fields | {"data": {OTHERS: attributes} | data if attributes else data}
+
+
+def _chain(attributes: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Take the correlation id and the hops from the attributes; what is neither stays an attribute."""
+    with suppress(ValueError, AttributeError):  # another text, or no text
+        yield "correlation_id", str(UUID(attributes.get("correlationid", "")))
+        del attributes["correlationid"]
+    if re.fullmatch("[0-9]{1,4}", str(attributes.get("hops"))):
+        yield "hops", int(attributes.pop("hops"))
 
 
 def key(source: str, id: str) -> str:
@@ -112,13 +117,18 @@ def _problem(name: str, value: Any) -> str:
     if not _NAME.fullmatch(name):
         return "Write names of attributes in small letters and digits only."
     if name not in _SHAPES:
-        if not isinstance(value, bool | int | str) or (type(value) is int and abs(value) > _LARGEST_INTEGER):
-            return "Write a text, true, false, or a whole number of 32 bits."
-        return "This contains a control character. Remove it." if _CONTROL.search(str(value)) else ""
+        return _problem_of_extension(value)
     shape, problem, longest = _SHAPES[name]
     if not isinstance(value, str) or not shape.fullmatch(value) or _CONTROL.search(value):
         return problem
     return f"Write at most {longest} characters." if len(value) > longest else ""
+
+
+def _problem_of_extension(value: Any) -> str:
+    """The same for an attribute that the specification does not have."""
+    if not isinstance(value, bool | int | str) or (type(value) is int and abs(value) > _LARGEST_INTEGER):
+        return "Write a text, true, false, or a whole number of 32 bits."
+    return "This contains a control character. Remove it." if _CONTROL.search(str(value)) else ""
 
 
 _ANY = re.compile(r".+", re.DOTALL)

@@ -131,7 +131,7 @@ def _tell(batch: BatchClaim, statement: str, values: dict[str, Any]) -> Defer | 
         if not rows:
             return _more(0, 0)  # another worker has taken over, or it was cancelled
         [row] = rows
-        wake_pullers_after_commit(set(row.pulled or ()))
+        wake_pullers_after_commit(set(row.pulled))
         if row.work:
             wakes.publish(Wake(task, UUID(key), wait, user, queue=queue) for key, user, wait in json.loads(row.work))
         if row.passed < PART:

@@ -80,7 +80,7 @@ SAY = f"""{_PEOPLE}, usable AS MATERIALIZED (
 ), made AS ({insert_deliveries()}){_MOVED}
        CASE WHEN NOT %(is_bulk)s THEN (SELECT jsonb_agg(jsonb_build_array(made.id, user_id, made.wait))
               FROM made JOIN recorded ON recorded.id = notification_id WHERE NOT is_pulled) END AS work,
-       (SELECT array_agg(DISTINCT channel_id) FROM made WHERE is_pulled) AS pulled
+       ARRAY(SELECT DISTINCT channel_id FROM made WHERE is_pulled) AS pulled
   FROM moved
 """
 CHECK = f"""{_PEOPLE}, recorded AS (
@@ -101,7 +101,7 @@ CHECK = f"""{_PEOPLE}, recorded AS (
     RETURNING id, user_id, extract(epoch FROM available_at - now())::float AS wait
 ), made AS (SELECT * FROM recorded){_MOVED}
        CASE WHEN NOT %(is_bulk)s THEN (SELECT jsonb_agg(jsonb_build_array(id, user_id, wait)) FROM made) END AS work,
-       NULL::uuid[] AS pulled
+       '{{}}'::uuid[] AS pulled
   FROM moved
 """
 # Workers keep the plans of their statements. Those made for a nearly empty table read all of it, which a large audience

@@ -66,17 +66,22 @@ def _decide(claim: JobClaim, decision: Say | Nothing, changes: bool) -> None:
         wakes += _say(claim, decision)
     if memory is not KEEP or claim.failures:
         _remember(claim, memory, failures=0, since=None, told_at=None)
+    wakes += owner_notices.record(_notices(claim, decision), claim.claimed_at)
+    if not claim.connection_works:
+        _connection(claim).note_success()
+    publish_after_commit(wakes)
+    fault_points.reach("recorded")
+
+
+def _notices(claim: JobClaim, decision: Say | Nothing) -> list[Notice]:
+    """What the owner hears of the source: that it works again, and that it has long brought nothing."""
     notices = []
     if claim.told_at is not None:
         texts = words.works_again(claim.send_as.title, _page(claim))
         notices.append(_notice(claim, f"works again {claim.failing_since}", texts))
     if (since := getattr(decision, "silent_since", None)) and _hears(claim):
         notices.append(_notice(claim, f"silent {since}", words.silent(claim.send_as.title, since, _page(claim))))
-    wakes += owner_notices.record(notices, claim.claimed_at)
-    if not claim.connection_works:
-        _connection(claim).note_success()
-    publish_after_commit(wakes)
-    fault_points.reach("recorded")
+    return notices
 
 
 def failed(claim: JobClaim, reason: Reason, *, disconnect: bool = False) -> Done | Failed:

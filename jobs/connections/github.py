@@ -125,16 +125,26 @@ def _limited(response: Response, document: Mapping[str, Any]) -> Later | None:
 
     See "Rate limits and query limits for the GraphQL API".
     """
-    errors, headers = _errors(document), response.headers
-    messages = " ".join(str(part.get("message", "")) for part in (document, *errors)).lower()
+    headers = response.headers
     after = retry.parse_retry_after(headers.get("Retry-After"), datetime.now(UTC))
     used_up = headers.get("X-RateLimit-Remaining") == "0"
-    is_typed = any(error.get("type") == "RATE_LIMITED" for error in errors)
-    named = is_typed or "rate limit" in messages or "abuse" in messages
-    is_limit = named if response.status == 200 else named or used_up or after is not None
-    if response.status not in (200, 403, 429) or not (is_limit or response.status == 429):
+    match response.status:
+        case 200:
+            is_limit = _names_limit(document)
+        case 403:
+            is_limit = used_up or after is not None or _names_limit(document)
+        case status:
+            is_limit = status == 429
+    if not is_limit:
         return None
     return Later(Reason(GitHubCode.LIMITED), _pause(headers, used_up) if after is None else after)
+
+
+def _names_limit(document: Mapping[str, Any]) -> bool:
+    errors = _errors(document)
+    messages = " ".join(str(part.get("message", "")) for part in (document, *errors)).lower()
+    is_typed = any(error.get("type") == "RATE_LIMITED" for error in errors)
+    return is_typed or "rate limit" in messages or "abuse" in messages
 
 
 def _pause(headers: Mapping[str, str], used_up: bool) -> float:

@@ -81,7 +81,7 @@ class Feed(AddressKind):
         words = {
             "count": str(len(new)),
             "feed": value["title"] or host,
-            "title": new[0]["title"] or _("Untitled"),
+            "title": _title(new[0]),
             "link": new[0]["link"],
             "entries": _listed(new),
         }
@@ -98,10 +98,12 @@ def _evidence(value: Any, code: FeedCode, **params: Any) -> Reason:
     return reason.then(left_out)
 
 
+def _title(entry: Mapping[str, str]) -> str:
+    return entry["title"] or _("Untitled")
+
+
 def _listed(entries: list[Mapping[str, str]]) -> str:
-    listed = [
-        "\n".join(filter(None, (entry["title"] or _("Untitled"), entry["link"]))) for entry in entries[:_MOST_LISTED]
-    ]
+    listed = ["\n".join(filter(None, (_title(entry), entry["link"]))) for entry in entries[:_MOST_LISTED]]
     if len(entries) > _MOST_LISTED:
         listed.append(_("… and %(count)s more") % {"count": len(entries) - _MOST_LISTED})
     return "\n\n".join(listed)

@@ -126,7 +126,7 @@ class GitHubStreak(JobKind):
 
     def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
         login = ask.payload.get("login", "")
-        if not isinstance(login, str) or (login and not _LOGIN.fullmatch(login)):
+        if not isinstance(login, str) or not re.fullmatch(f"({_LOGIN.pattern})?", login):
             return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("the account is not a name on GitHub")))
         if ask.source is None:
             return Refused(Reason(JobCode.NO_CONNECTION))

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from contextlib import suppress
 
 import charset_normalizer
 
@@ -32,19 +33,8 @@ def decode(body: bytes, content_type: str) -> str:
     for mark, charset in _BOMS:
         if body.startswith(mark):
             return storable(body[len(mark) :].decode(charset, "replace"))
-    if charset := _wide(body[:200]):
+    if charset := _wide(body[:200]) or _declared(body[:1024], content_type):
         return storable(body.decode(charset, "replace"))
-    declared = [found[1] for found in [_IN_HEADER.search(content_type)] if found]
-    declared += [found[1].decode() for found in [_IN_TEXT.search(body[:1024])] if found]
-    for name in declared:
-        try:
-            charset = codecs.lookup(name).name
-        except (LookupError, ValueError):
-            continue
-        if charset == "utf-8":
-            break
-        if _CHARSETS.fullmatch(charset):
-            return storable(body.decode("cp1252" if charset == "iso8859-1" else charset, "replace"))
     try:
         return storable(body.decode())
     except UnicodeDecodeError:
@@ -52,6 +42,20 @@ def decode(body: bytes, content_type: str) -> str:
     wrong = text.count("\N{REPLACEMENT CHARACTER}")
     is_damaged = b"\0" in body or wrong * 2 < len(text) - len(text.encode("ascii", "ignore"))
     return storable(text if is_damaged else body.decode(_guessed(body), "replace"))
+
+
+def _declared(head: bytes, content_type: str) -> str:
+    """The first charset known here that the header or the text names; "" for UTF-8, and where there is none."""
+    names = [match[1] for match in [_IN_HEADER.search(content_type)] if match]
+    names += [match[1].decode() for match in [_IN_TEXT.search(head)] if match]
+    for name in names:
+        with suppress(LookupError, ValueError):
+            charset = codecs.lookup(name).name
+            if charset == "utf-8":
+                return ""
+            if _CHARSETS.fullmatch(charset):
+                return "cp1252" if charset == "iso8859-1" else charset
+    return ""
 
 
 def _wide(head: bytes) -> str:

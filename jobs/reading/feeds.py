@@ -216,18 +216,21 @@ def _json_item(item: Mapping[str, Any]) -> _Item:
     said = next((name for name in texts if isinstance(item.get(name), str) and item[name]), "")
     identity = str(item["id"]) if isinstance(item.get("id"), str | int) else ""
     link = item.get("url") or item.get("external_url") or _address(identity)
-    try:
-        date = datetime.fromisoformat(str(item.get("date_published") or item.get("date_modified") or ""))
-        dated = f"{(date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
-    except (ValueError, OverflowError):
-        dated = ""
     return _Item(
         identity,
         link.strip() if isinstance(link, str) else "",
         _line(item.get("title")),
         _excerpt(item.get(said, ""), said == "content_text"),
-        dated,
+        _json_date(item),
     )
+
+
+def _json_date(item: Mapping[str, Any]) -> str:
+    """In UTC, also where no zone is said; "" for none that is in the calendar."""
+    with suppress(ValueError, OverflowError):
+        date = datetime.fromisoformat(str(item.get("date_published") or item.get("date_modified") or ""))
+        return f"{(date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
+    return ""
 
 
 def _line(value: Any) -> str:

@@ -61,23 +61,19 @@ class Fetch:
     def get(self, url: str, headers: Mapping[str, str] | None = None, *, service: str = _SOURCE) -> Response:
         """Get a page, through at most five redirects. `headers` go to its own origin only: they may hold a secret."""
         known = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
-        asked = {name: value for name, value in known.items() if value} | dict(headers or {})
-        is_conditional = bool(self.etag or self.modified)
+        conditions = {name: value for name, value in known.items() if value}
+        asked = conditions | dict(headers or {})
         self.etag = self.modified = ""  # a failure is not what they name
         first = origin(url)
         for _hop in range(MOST_REDIRECTS + 1):
             response = self._request("GET", url, asked if origin(url) == first else {}, b"", service)
-            if response.status == 304 and is_conditional:
+            if response.status == 304 and conditions:
                 raise NotModified
-            if response.status not in _REDIRECTS or not response.headers.get("Location"):
+            if not (url := _moved_to(url, response, service)):
                 if 200 <= response.status < 300:
                     self.etag = _name(response, "ETag", 500)
                     self.modified = _name(response, "Last-Modified", 100)
                 return response
-            try:
-                url = urljoin(url, response.headers["Location"])
-            except ValueError:
-                raise Unfit(Refused(Reason(JobCode.MOVED_NOWHERE, service=service))) from None
         raise Unfit(Refused(Reason(JobCode.MOVED_TOO_OFTEN, service=service, most=MOST_REDIRECTS)))
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, service: str = _SOURCE) -> Response:
@@ -95,6 +91,17 @@ class Fetch:
         if response.body and encoding not in ("", "identity"):
             return replace(response, body=_unpacked(response.body, encoding, service))
         return response
+
+
+def _moved_to(url: str, response: Response, service: str) -> str:
+    """The address to which it redirects; "" for an answer that does not."""
+    location = response.headers.get("Location")
+    if response.status not in _REDIRECTS or not location:
+        return ""
+    try:
+        return urljoin(url, location)
+    except ValueError:
+        raise Unfit(Refused(Reason(JobCode.MOVED_NOWHERE, service=service))) from None
 
 
 _GZIP = b"\x1f\x8b"

@@ -214,20 +214,32 @@ def _joined(match: re.Match[str]) -> str:
 
 def _decimal(found: re.Match[str], mark: str) -> Decimal | None:
     """None if the digits are not grouped as a number's are."""
-    digits = _SPACES.sub("", found["digits"])
-    if not mark:
-        marks = re.findall("[.,]", digits)
-        mark = marks[-1] if marks and (len(marks) == 1 or marks[-1] != marks[0]) else ""
-    whole, point, fraction = digits.rpartition(mark) if mark and mark in digits else (digits, "", "")
-    if re.search("[.,]", whole):
-        group = {".": ",", ",": "."}.get(mark) or ("," if "," in whole else ".")
-        least = 2 if group == "," else 3  # India's groups
-        if not re.fullmatch(rf"[0-9]{{1,3}}([{group}][0-9]{{{least},3}})*[{group}][0-9]{{3}}", whole):
-            return None
-        whole = whole.replace(group, "")
-    if point and not fraction.isdigit():
+    parts, digits = found.groupdict(""), _SPACES.sub("", found["digits"])
+    mark = mark or _own_mark(digits)
+    grouped, _point, fraction = digits.rpartition(mark) if mark and mark in digits else (digits, "", "")
+    if (whole := _ungrouped(grouped, mark)) is None or not re.fullmatch("[0-9]*", fraction):
         return None
-    value = Decimal(f"{'-' if found['minus'] else ''}{whole or '0'}.{fraction or '0'}{found['exponent'] or ''}")
-    if times := (found["times"] or "").strip().lower():
-        value = value.scaleb(next(power for name, power in _TIMES.items() if times.startswith(name)))
-    return value
+    value = Decimal(f"{'-' if parts['minus'] else ''}{whole or '0'}.{fraction or '0'}{parts['exponent']}")
+    times = parts["times"].strip().lower()
+    return value.scaleb(_power(times)) if times else value
+
+
+def _own_mark(digits: str) -> str:
+    """The last mark, where it occurs once or behind other ones; "" if all marks only group digits."""
+    marks = re.findall("[.,]", digits)
+    return marks[-1] if marks and (len(marks) == 1 or marks[-1] != marks[0]) else ""
+
+
+def _ungrouped(digits: str, mark: str) -> str | None:
+    """The digits before the decimal mark without the marks between groups; None for groups of other lengths."""
+    if not re.search("[.,]", digits):
+        return digits
+    group = {".": ",", ",": "."}.get(mark) or ("," if "," in digits else ".")
+    least = 2 if group == "," else 3  # India's groups
+    is_grouped = re.fullmatch(rf"[0-9]{{1,3}}([{group}][0-9]{{{least},3}})*[{group}][0-9]{{3}}", digits)
+    return digits.replace(group, "") if is_grouped else None
+
+
+def _power(times: str) -> int:
+    """The power of ten that a word or a letter stands for."""
+    return next(power for name, power in _TIMES.items() if times.startswith(name))

@@ -57,35 +57,60 @@ def tree(html: str) -> Any:
 
 def of_element(element: Any, *, links: bool = False, raised: bool = False) -> str:
     """`raised`: what stands raised behind digits is their fraction."""
-    parts: list[str] = [""]
-
-    def border(tag: str) -> None:
-        if tag not in _INLINE and (tag == "p" or parts[-1] != "\n"):
-            parts.append("\n")
-
+    text = _Text(element, links, "sup" if raised else "")
     walk = etree.iterwalk(element, events=("start", "end"))
-    began: list[int] = []
     for event, one in walk:
-        is_shown = one is element or one.tag not in _HIDDEN
-        if event == "start":
-            border(one.tag)
-            if raised and one.tag == "sup":
-                parts.append(_SUP)
-            began.append(len(parts))
-            if not is_shown:
-                walk.skip_subtree()
-            elif one.text:
-                parts.append(one.text)
-            continue
-        start = began.pop()
-        if links and one.tag == "a" and (href := (one.get("href") or "").strip()).startswith(_LINKED):
-            said = "".join(parts[start:]).strip()
-            parts.append("" if said == href else f" ({href})" if said else href)
-        if raised and one.tag == "sup":
-            parts.append(_SUP_END)
-        border(one.tag)
-        if one is not element and one.tail:
-            parts.append(one.tail)
-    text = _RAISED.sub(lambda match: f"{match[1]}{',' if '.' in match[1] else '.'}{match[2]}", "".join(parts))
-    lines = (" ".join(line.split()) for line in text.replace(_SUP, "").replace(_SUP_END, "").splitlines())
+        if event == "end":
+            text.end(one)
+        elif not text.begin(one):
+            walk.skip_subtree()
+    marked = "".join(text.parts)
+    joined = _RAISED.sub(lambda match: f"{match[1]}{',' if '.' in match[1] else '.'}{match[2]}", marked)
+    lines = (" ".join(line.split()) for line in joined.replace(_SUP, "").replace(_SUP_END, "").splitlines())
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+class _Text:
+    """The text of an element, in parts that follow from where elements begin and end."""
+
+    def __init__(self, element: Any, links: bool, raised: str) -> None:
+        self.parts = [""]
+        self._element, self._links, self._raised = element, links, raised
+        self._begun: list[int] = []
+
+    def begin(self, one: Any) -> bool:
+        """Whether what is in it is shown."""
+        self._border(one.tag)
+        if one.tag == self._raised:
+            self._add(_SUP)
+        self._begun.append(len(self.parts))
+        if one is not self._element and one.tag in _HIDDEN:
+            return False
+        self._add(one.text)
+        return True
+
+    def end(self, one: Any) -> None:
+        start = self._begun.pop()
+        if self._links and one.tag == "a":
+            self._add(_link((one.get("href") or "").strip(), "".join(self.parts[start:]).strip()))
+        if one.tag == self._raised:
+            self._add(_SUP_END)
+        self._border(one.tag)
+        if one is not self._element:
+            self._add(one.tail)
+
+    def _add(self, text: str | None) -> None:
+        if text:
+            self.parts.append(text)
+
+    def _border(self, tag: str) -> None:
+        """Blocks stand on lines of their own, paragraphs with an empty one between."""
+        if tag not in _INLINE and (tag == "p" or self.parts[-1] != "\n"):
+            self.parts.append("\n")
+
+
+def _link(href: str, words: str) -> str:
+    """The address behind the words of a link; "" where it says nothing more."""
+    if words == href or not href.startswith(_LINKED):
+        return ""
+    return f" ({href})" if words else href
