@@ -6,6 +6,7 @@ from secrets import compare_digest
 from django.conf import settings
 from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -15,6 +16,7 @@ from common.redis import served_queues
 from schedules.beat import heartbeat, periodic_runs
 from schedules.firing import fire
 from work import health
+from work.backup import newest
 from work.models import Total
 
 _LARGEST = 20
@@ -42,7 +44,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 class Numbers(Collector):
-    """Asked at each scrape, in eight statements that read indexes and at most 100,000 rows of a kind of work."""
+    """Asked at each scrape, in nine statements that read indexes and at most 100,000 rows of a kind of work."""
 
     def describe(self) -> list[Metric]:
         return []  # else they are asked for once more
@@ -88,6 +90,9 @@ class Numbers(Collector):
         if (seen := heartbeat.beat_last_seen()) is not None:
             age = (fire.read_clock().now - seen).total_seconds()
             yield GaugeMetricFamily("carillon_beat_age_seconds", "Since any beat was seen.", value=max(0.0, age))
+        if (taken := newest.last()) is not None:
+            age = (timezone.now() - taken).total_seconds()
+            yield GaugeMetricFamily("carillon_backup_age_seconds", "Since the data of the newest backup.", value=age)
         problems = len(periodic_runs.problems())
         yield GaugeMetricFamily("carillon_periodic_task_problems", "What /healthz/clock says of them.", value=problems)
         unserved = len(served_queues.unserved())

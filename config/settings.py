@@ -23,6 +23,7 @@ VAR_DIR = embedded.var_dir()
 _given_database, _given_redis = env.secret("DATABASE_URL", ""), env.secret("REDIS_URL", "")
 _database_url, _redis_url = embedded.urls(_given_database, _given_redis)
 _embedded_database = not _given_database
+POSTGRES_PROGRAMS = "" if _given_database else embedded.postgres_programs()  # a folder; empty: those of the PATH
 REDIS_URL = engine_urls.redis(_redis_url)
 
 DATABASES = {"default": engine_urls.database(_database_url)}
@@ -281,6 +282,14 @@ EVENTS_KEPT_DAYS = env.days("EVENTS_KEPT_DAYS", 7, CHANGES_KEPT_DAYS)
 JOBS_KEPT_DAYS = env.days("JOBS_KEPT_DAYS", 90)
 HISTORY_KEPT_DAYS = env.days("HISTORY_KEPT_DAYS", 365, 0)  # 0: for ever
 
+# --- Backups ---------------------------------------------------------------------------------------------------------
+BACKUP_KEY = env.secret("BACKUP_KEY", "")
+BACKUP_TO = env.text("BACKUP_TO", "")  # a folder, or s3://bucket/prefix; empty: none but by `manage.py backup`
+if BACKUP_TO and not BACKUP_KEY:
+    raise env.Misconfigured("BACKUP_KEY", "is not set, but BACKUP_TO is", "AGE-SECRET-KEY-1…")
+BACKUP_EVERY_HOURS = max(1, env.integer("BACKUP_EVERY_HOURS", 24))
+BACKUP_KEEP = max(0, env.integer("BACKUP_KEEP", 14))  # 0: all
+
 # --- Time and language -----------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"
 # Each by its own name, for those who do not read the page's.
@@ -358,6 +367,7 @@ CELERY_BEAT_SCHEDULE = {
     "send-changes": _every(2.0, "notifications.send_changes", expires=10),
     "record-changes": _every(2.0, "events.record_changes", expires=10),
     "prune-events": _every(3600.0, "events.prune", expires=3600),
+    "back-up": _every(900.0, "work.back_up", expires=900),
     "count-batches": _every(2.0, "jobs.count", expires=10),
     "prune-jobs": _every(3600.0, "jobs.prune", expires=3600),
     "prune-memories": _every(3600.0, "schedules.prune", expires=3600),

@@ -1,4 +1,4 @@
-"""The operators' daily email about dead letters that wait for them, and queues that no worker serves."""
+"""The operators' daily email: dead letters that wait for them, queues that no worker serves, and old backups."""
 
 import logging
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from common.texts import languages
 from common.texts.mail import Mail
 from common.texts.numbers import grouped
 from people.models import User
+from work.backup import newest
 from work.dead_letters import Group, Which, groups
 from work.kinds import KINDS
 from work.models import Summary
@@ -26,7 +27,7 @@ _MOST_CAUSES = 20
 
 
 def send(now: datetime) -> int:
-    """Email each member of staff the dead letters that wait, how many are of the last 24 hours, and unserved queues.
+    """Email each member of staff the dead letters that wait (and how many are new), unserved queues, an old backup.
 
     Returns how many got one; nobody does when nothing waits. Each gets one email a day (UTC), however often this is
     called. An email that may have gone is not sent again: tomorrow's lists everything that still waits. Raises OSError
@@ -34,7 +35,7 @@ def send(now: datetime) -> int:
     """
     waiting = [group for kind in KINDS.values() for group in groups(Which(kind))]
     unserved = served_queues.unserved()
-    if not waiting and not unserved:
+    if not waiting and not unserved and not newest.problem():
         return 0
     new = sum(Which(kind, since=now - timedelta(days=1)).rows().count() for kind in KINDS.values())
     written, refused = 0, None
@@ -91,6 +92,8 @@ def _words(groups: Sequence[Group], unserved: list[str], new: int) -> tuple[str,
         "count": grouped(waiting),
         "new": grouped(new),
     }
+    if problem := newest.problem():
+        subject, lines = _("[Carillon] The newest backup is old"), [problem, *lines]
     if unserved:
         subject, lines = _("[Carillon] Messages wait for a worker"), [served_queues.warning(unserved), *lines]
     return subject, "\n\n".join(lines)

@@ -10,6 +10,7 @@ from celery.exceptions import Retry
 from django.utils import timezone
 
 from work import operator_summary, totals
+from work.backup import newest
 from work.broker import wakes
 from work.engine import rescue as rescuing, runner
 from work.engine.runner import TryAgain
@@ -54,6 +55,11 @@ def rescue() -> dict[str, int]:
 @shared_task(name="work.count_tries", ignore_result=True)
 def count_tries() -> int:
     return totals.count()
+
+
+@shared_task(name="work.back_up", ignore_result=True)
+def back_up() -> None:
+    newest.start_if_due()
 
 
 @shared_task(

@@ -16,6 +16,7 @@ from schedules.beat import heartbeat, outages, periodic_runs
 from schedules.models import Heartbeat
 from work import health
 from work.admin.health import may_see
+from work.backup import newest
 from work.kinds import KINDS
 from work.reasons import Reason
 
@@ -130,6 +131,8 @@ def _problems(has_beat: bool, seen: dict[str, float | None], waiting: dict[str, 
         yield served_queues.warning(missing), "", ""
     for problem in periodic_runs.problems():
         yield problem, reverse("admin:django_celery_beat_periodictask_changelist"), _("Periodic tasks")
+    if problem := newest.problem():
+        yield problem, "", ""
     if missed := outages.waiting(now).schedules:
         text = ngettext(
             "%(count)d reminder waits with a missed time.", "%(count)d reminders wait with missed times.", missed

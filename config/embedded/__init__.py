@@ -23,7 +23,16 @@ from config.embedded.postgres import Postgres
 from config.embedded.redis import Redis
 from config.embedded.var import CHECKOUT, close_var, kept_fernet_key, kept_secret, say, var_dir
 
-__all__ = ["EngineFailed", "kept_fernet_key", "kept_secret", "leave", "look_after", "urls", "var_dir"]
+__all__ = [
+    "EngineFailed",
+    "kept_fernet_key",
+    "kept_secret",
+    "leave",
+    "look_after",
+    "postgres_programs",
+    "urls",
+    "var_dir",
+]
 
 _READY_WITHIN = 120.0  # seconds: crash recovery of a large database is slow
 _used: dict[Path, tuple[Engine, int]] = {}  # by `home`, with the descriptors that hold the locks `users`
@@ -54,6 +63,11 @@ def urls(database_url: str = "", redis_url: str = "") -> tuple[str, str]:
             "start Carillon as the user who started it here first, or set CARILLON_VAR to your own directory"
         ) from error
     return database_url or ready["postgres"], redis_url or ready["redis"]
+
+
+def postgres_programs() -> str:
+    """The folder with pg_dump and pg_restore of the embedded PostgreSQL."""
+    return str(Postgres(var_dir()).locate().parent)
 
 
 def look_after() -> None:

@@ -1,5 +1,6 @@
-"""The abstract rows of work and of its attempts, what people did to dead letters, and which daily emails were sent."""
+"""The abstract rows of work and of its attempts, what people did to dead letters, daily emails, and backups."""
 
+from work.models.backup import Backup
 from work.models.intervention import Intervention, InterventionItem, Summary
 from work.models.rows import DEAD_LETTERS, Attempt, Words, Work
 from work.models.total import CountedAttempts, Total
@@ -7,6 +8,7 @@ from work.models.total import CountedAttempts, Total
 __all__ = [
     "DEAD_LETTERS",
     "Attempt",
+    "Backup",
     "CountedAttempts",
     "Intervention",
     "InterventionItem",

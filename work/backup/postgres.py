@@ -1,0 +1,89 @@
+"""PostgreSQL's own programs: pg_dump and pg_restore, of the embedded engine or of the PATH."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.db import connection
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier
+
+from work.backup import BackupError
+
+_DJANGOS = ("context", "cursor_factory", "prepare_threshold", "pool")  # parameters of Django, not of PostgreSQL
+_PLAIN = ("--no-owner", "--no-privileges")  # another role may own what is restored
+
+
+def connect(database: str = "", as_superuser: bool = False) -> psycopg.Connection[Any]:
+    return psycopg.connect(**_parameters(database, as_superuser), autocommit=True)
+
+
+def _parameters(database: str, as_superuser: bool) -> dict[str, Any]:
+    """Of `database`, or Carillon's own. The superuser is that of the embedded engine; elsewhere it is our role."""
+    given = {name: value for name, value in connection.get_connection_params().items() if name not in _DJANGOS}
+    if database:
+        given["dbname"] = database
+    if as_superuser and settings.POSTGRES_PROGRAMS:
+        given["user"] = "postgres"
+    return given
+
+
+def rows(of: psycopg.Connection[Any]) -> dict[str, int]:
+    """The number of rows of each table."""
+    tables = of.execute(
+        "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY relname"
+    ).fetchall()
+    counts = {}
+    for (table,) in tables:
+        [(counts[table],)] = of.execute(SQL("SELECT count(*) FROM {}").format(Identifier(table))).fetchall()
+    return counts
+
+
+def version(program: str) -> int:
+    """The major version of a program. Raises BackupError if there is none."""
+    said = subprocess.run([_path(program), "--version"], capture_output=True, text=True, check=False).stdout
+    if (found := re.search(r"\) (\d+)", said)) is None:
+        raise BackupError(f"{program} does not say its version")
+    return int(found[1])
+
+
+@contextmanager
+def program(
+    name: str, *options: str, database: str = "", as_superuser: bool = False, **streams: Any
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A running program. Raises BackupError if it fails; it is ended if the body raises."""
+    parameters = _parameters(database, as_superuser)
+    environment = os.environ | {"PGPASSWORD": str(parameters.pop("password", None) or "")}
+    command = [_path(name), *_PLAIN, *options, f"--dbname={make_conninfo(**parameters)}"]
+    process = subprocess.Popen(command, env=environment, **streams)
+    ended_early = False
+    try:
+        yield process
+    except BrokenPipeError:
+        ended_early = True
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                with suppress(BrokenPipeError):
+                    stream.close()
+        status = process.wait()
+    if status or ended_early:
+        raise BackupError(f"{name} failed (status {status}); it has written why")
+
+
+def _path(program: str) -> str:
+    if settings.POSTGRES_PROGRAMS:
+        return str(Path(settings.POSTGRES_PROGRAMS) / program)
+    if (path := shutil.which(program)) is None:
+        raise BackupError(f"{program} is not installed: install PostgreSQL's client programs")
+    return path
