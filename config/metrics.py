@@ -78,13 +78,15 @@ class Numbers(Collector):
             "carillon_work_waiting", "Work that waits for its time or a worker.", labels=["kind"]
         )
         late = GaugeMetricFamily("carillon_work_late", "Of that, due for more than a minute.", labels=["kind"])
+        oldest = GaugeMetricFamily("carillon_work_oldest_seconds", "Since the oldest was due.", labels=["kind"])
         for row in health.waiting():
             waiting.add_metric([row.kind], row.count)
             late.add_metric([row.kind], row.late)
+            oldest.add_metric([row.kind], row.oldest or 0)
         dead = GaugeMetricFamily("carillon_dead_letters", "Dead letters that wait for a decision.", labels=["kind"])
         for row in health.dead():
             dead.add_metric([row.kind], row.count)
-        yield from (waiting, late, dead)
+        yield from (waiting, late, oldest, dead)
 
     def _clock(self) -> Iterator[Metric]:
         if (seen := heartbeat.beat_last_seen()) is not None:

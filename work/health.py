@@ -48,7 +48,8 @@ SELECT ago, count(*) FILTER (WHERE is_done) AS done, count(*) FILTER (WHERE NOT 
 """
 _WAITING = """
 SELECT '$name' AS kind, count(*) AS count,
-       count(*) FILTER (WHERE available_at < now() - %(late)s * interval '1 second') AS late FROM (
+       count(*) FILTER (WHERE available_at < now() - %(late)s * interval '1 second') AS late,
+       greatest(0, extract(epoch FROM now() - min(available_at))) AS oldest FROM (
        SELECT d.available_at FROM $work d WHERE d.state = 'pending' AND d.wake_at IS NOT NULL LIMIT %(most)s
 ) AS waiting
 """
@@ -79,7 +80,7 @@ def hours(kind: Kind[Any]) -> list[Any]:
 
 
 def waiting() -> list[Any]:
-    """For each kind, how many wait for a worker, and how many of them are `late`."""
+    """For each kind, how many wait for a worker, how many of them are `late`, and the `oldest`'s seconds since due."""
     return query(_of_all(_WAITING), {"late": LATE, "most": MOST})
 
 
