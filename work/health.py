@@ -49,7 +49,7 @@ SELECT ago, count(*) FILTER (WHERE is_done) AS done, count(*) FILTER (WHERE NOT 
 _WAITING = """
 SELECT '$name' AS kind, count(*) AS count,
        count(*) FILTER (WHERE available_at < now() - %(late)s * interval '1 second') AS late,
-       greatest(0, extract(epoch FROM now() - min(available_at))) AS oldest FROM (
+       greatest(0, extract(epoch FROM now() - min(available_at)))::float8 AS oldest FROM (
        SELECT d.available_at FROM $work d WHERE d.state = 'pending' AND d.wake_at IS NOT NULL LIMIT %(most)s
 ) AS waiting
 """

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import pytest
 import yaml
 from compose_spec import ComposeSpecification
@@ -58,6 +59,41 @@ def test_compose_and_systemd_run_the_documented_commands() -> None:
     }
     as_unit = {WORKER: WORKER.replace("worker1@", "worker%i@"), WEB: re.sub(r"--host \S+", "--host 127.0.0.1", WEB)}
     assert units == {as_unit.get(command, command) for command in COMMANDS}
+
+
+def test_kubernetes_runs_the_documented_commands_and_takes_its_objects() -> None:
+    objects = yaml.safe_load((CHECKOUT / "deploy" / "kubernetes" / "carillon.yaml").read_text())["items"]
+    for one in objects:
+        kubernetes_validate.validate(one, "1.33", strict=True)
+    pods = [one["spec"]["template"]["spec"] for one in objects if "template" in one.get("spec", ())]
+    containers = [container for pod in pods for container in pod["containers"]]
+    commands = {" ".join(one["command"]) for one in containers if "command" in one}  # that of web is the image's
+    assert commands | {WEB} == {command.replace("worker1@", "worker@") for command in COMMANDS}
+    assert all(one["securityContext"]["readOnlyRootFilesystem"] for one in containers)
+
+
+def test_dashboard_and_alerts_ask_for_numbers_that_exist() -> None:
+    numbers = (CHECKOUT / "config" / "metrics.py").read_text()
+    existing = set(re.findall(r'"(carillon_\w+)"', numbers))
+    dashboard = json.loads((CHECKOUT / "deploy" / "grafana" / "carillon.json").read_text())
+    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    rules = yaml.safe_load((CHECKOUT / "deploy" / "prometheus" / "carillon.yml").read_text())["groups"][0]["rules"]
+    expressions += [rule["expr"] for rule in rules]
+    for expression in expressions:
+        named = {name.removesuffix("_total") for name in re.findall(r"carillon_\w+", expression)}
+        assert named <= existing, expression
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="Prometheus is not installed")
+def test_prometheus_reads_the_rules_and_the_dashboard(tmp_path: Path) -> None:
+    dashboard = json.loads((CHECKOUT / "deploy" / "grafana" / "carillon.json").read_text())
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    recorded = [{"record": f"panel{number}", "expr": expression} for number, expression in enumerate(asked)]
+    file = tmp_path / "dashboard.yml"
+    file.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": recorded}]}))
+    for one in (file, CHECKOUT / "deploy" / "prometheus" / "carillon.yml"):
+        done = subprocess.run(["promtool", "check", "rules", one], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
