@@ -127,12 +127,12 @@ def _slots(raw: bytes, begin: datetime) -> tuple[list[datetime], list[str]]:
     from common.parsing.budget import Budget
     from schedules import rules
     from schedules.job_kinds import calendar_file
-    from schedules.job_kinds.calendar_events import Wishes, wanted
+    from schedules.job_kinds.calendar_events import ReminderTimes, wanted
 
     file = calendar_file.read(raw, "", begin)
-    wishes = Wishes(before=timedelta(0), uses_alarms=False, all_day_at=time())
+    times = ReminderTimes(before=timedelta(0), uses_alarms=False, all_day_at=time())
     events = [event for event in file.events if not event.later]
-    result = wanted(events, wishes, UTC_ZONE, begin, Budget(seconds=10))
+    result = wanted(events, times, UTC_ZONE, begin, Budget(seconds=10))
     found = []
     for entry in result.entries:
         rule, slot = rules.parse(entry.kind, entry.rule, entry.time_zone), begin

@@ -33,7 +33,7 @@ _PROBLEMS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class ReminderTimes:
     """The lead time of reminders before events; events of a whole day are told at a time of that day."""
 
     before: timedelta
@@ -94,12 +94,12 @@ class _Unfit(Exception):
     """No reminder can follow this event; the text says why."""
 
 
-def wanted(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: datetime, budget: Budget) -> Wanted:
+def wanted(events: Sequence[FileEvent], times: ReminderTimes, zone: ZoneInfo, now: datetime, budget: Budget) -> Wanted:
     """`zone` is that of times without one. Raises OverBudget."""
     entries: dict[str, Entry] = {}
     over: set[str] = set()
     unfit = []
-    for one in follow(events, wishes, zone, now, budget):
+    for one in follow(events, times, zone, now, budget):
         if one.problem:
             unfit.append((one.event.title or _("an event"), one.problem))
         elif one.entry is not None:
@@ -111,13 +111,13 @@ def wanted(events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: dat
 
 
 def follow(
-    events: Sequence[FileEvent], wishes: Wishes, zone: ZoneInfo, now: datetime, budget: Budget
+    events: Sequence[FileEvent], times: ReminderTimes, zone: ZoneInfo, now: datetime, budget: Budget
 ) -> Iterator[Followed]:
     """The reminders of each event, in order: one for each of its alarms. `zone` is that of times without one.
 
     Raises OverBudget when `budget` has no seconds left.
     """
-    series = Series(events, wishes.all_day_at, zone)
+    series = Series(events, times.all_day_at, zone)
     left = _WORK
     for event in events:
         budget.clock()
@@ -128,103 +128,105 @@ def follow(
         work = Work(min(left, BUDGET))
         left -= work.left
         try:
-            found = list(_entries(event, key, wishes, series, now, work))
+            made = list(_Reminders(event, times, series, now, work).entries(key))
         except (_Unfit, InvalidRule, OverBudget) as refused:
             yield Followed(event, key, problem=str(refused).removesuffix(str(RRULE)).strip())
         except (ValueError, OverflowError):
             yield Followed(event, key, problem=str(_PROBLEMS["no-date"]))
         else:
-            yield from (Followed(event, own, entry) for own, entry in found)
-            if wishes.uses_alarms and any(entry for _own, entry in found):
+            yield from (Followed(event, own, entry) for own, entry in made)
+            if times.uses_alarms and any(entry for _own, entry in made):
                 yield from [Followed(event, key, problem=str(_PROBLEMS["more-alarms"]))] * event.more_alarms
         finally:
             left += max(0, work.left)
 
 
-def _entries(
-    event: FileEvent, key: str, wishes: Wishes, series: Series, now: datetime, work: Work
-) -> Iterator[tuple[str, Entry | None]]:
-    """The key of each reminder, with None for one that is over. Raises _Unfit, InvalidRule, ValueError, OverBudget."""
-    if event.problem:
-        raise _Unfit(str(_PROBLEMS[event.problem]))
-    assert event.start is not None  # noqa: S101 - else it has a problem
-    if event.start.zone is None:
-        raise _Unfit(_("Its time zone is not known."))
-    own_lead: Lead = (0, 0) if event.start.is_date else (wishes.before.days, wishes.before.seconds)
-    leads: list[Lead | str] = [own_lead]
-    if wishes.uses_alarms and event.alarms:
-        # The earliest has the key that the event's only one would have.
-        leads = sorted(
-            event.alarms, key=lambda lead: (isinstance(lead, str), lead if isinstance(lead, str) else -_total(lead))
+class _Reminders:
+    """Of one event. Raises _Unfit."""
+
+    def __init__(self, event: FileEvent, times: ReminderTimes, series: Series, now: datetime, work: Work) -> None:
+        if event.problem:
+            raise _Unfit(str(_PROBLEMS[event.problem]))
+        assert event.start is not None  # noqa: S101 - else it has a problem
+        if event.start.zone is None:
+            raise _Unfit(_("Its time zone is not known."))
+        self._event, self._start, self._where = event, event.start, series.where(event.start)
+        self._series, self._now, self._work = series, now, work
+        self._alarms = event.alarms if times.uses_alarms else []
+        self._lead: Lead = (0, 0) if event.start.is_date else (times.before.days, times.before.seconds)
+
+    def entries(self, key: str) -> Iterator[tuple[str, Entry | None]]:
+        """The key of each reminder, with None for one that is over. Raises InvalidRule, ValueError, OverBudget."""
+        for number, lead in enumerate(self._leads()):
+            own = _short([*self._event.key, lead if isinstance(lead, str) else _total(lead)]) if number else key
+            if isinstance(lead, str):
+                yield own, self._single(own, self._alarm_at(lead))
+            elif self._series.has(self._event):
+                yield own, self._repeating(own, lead)
+            else:
+                start = self._series.civil(self._start, self._where, self._day_at) - timedelta(days=lead[0])
+                before = civil_time.first_instant(self._where, start) - timedelta(seconds=lead[1])
+                yield own, self._single(own, before)
+
+    def _leads(self) -> Sequence[Lead | str]:
+        """The earliest alarm comes first: it has the key that the event's only reminder would have."""
+        if not self._alarms:
+            return [self._lead]
+        times = sorted(one for one in self._alarms if isinstance(one, str))
+        leads = sorted((one for one in self._alarms if not isinstance(one, str)), key=_total, reverse=True)
+        # An alarm at one instant is none of each date.
+        return [*leads, *times, *([self._lead] if not leads and self._series.has(self._event) else [])]
+
+    @property
+    def _day_at(self) -> time | None:
+        """An event's own alarm counts from the midnight of a day."""
+        return time() if self._alarms else None
+
+    def _alarm_at(self, written: str) -> datetime:
+        at, _space, is_local = written.partition(" ")
+        where = self._where if is_local else ZoneInfo("UTC")
+        return civil_time.first_instant(where, datetime.fromisoformat(at))
+
+    def _single(self, key: str, at: datetime) -> Entry | None:
+        if at <= self._now:
+            return None
+        rule = {"at": civil_time.local(self._where, at).isoformat(timespec="seconds")}
+        rules.parse("once", rule, self._where.key)
+        return self._entry(key, "once", rule, at)
+
+    def _repeating(self, key: str, lead: Lead) -> Entry | None:
+        rule, canonical, where = self._series.read(self._event, lead, self._work, self._day_at)
+        following = RRule(where.key, canonical, rule).next_after(self._now, self._work)
+        return None if following is None else self._entry(key, "rrule", {"rule": canonical}, following)
+
+    def _entry(self, key: str, kind: str, rule: dict[str, Any], at: datetime) -> Entry:
+        title = " ".join(_plain(self._event.title).split()) or _("Event")
+        return Entry(
+            key=key,
+            title=text.fit(title, text.MAX_SUBJECT).text,
+            body=self._body(),
+            kind=kind,
+            rule=rule,
+            time_zone=self._where.key,
+            next_slot=at,
+            repeats=kind == "rrule",
         )
-        if series.has(event) and all(isinstance(lead, str) for lead in leads):
-            # An alarm at one instant is none of each date.
-            leads.append(own_lead)
-    # Its own alarm counts from the midnight of a day.
-    day_at = time() if wishes.uses_alarms and event.alarms else None
-    for number, lead in enumerate(leads):
-        own = _short([*event.key, lead if isinstance(lead, str) else _total(lead)]) if number else key
-        if isinstance(lead, str):
-            at, _space, is_local = lead.partition(" ")
-            where = series.where(event.start) if is_local else ZoneInfo("UTC")
-            instant = civil_time.first_instant(where, datetime.fromisoformat(at))
-            yield own, _single(event, own, instant, series, now)
-        elif series.has(event):
-            yield own, _repeating(event, own, lead, series, now, work, day_at)
-        else:
-            where = series.where(event.start)
-            start = series.civil(event.start, where, day_at) - timedelta(days=lead[0])
-            at_once = civil_time.first_instant(where, start) - timedelta(seconds=lead[1])
-            yield own, _single(event, own, at_once, series, now)
 
-
-def _single(event: FileEvent, key: str, at: datetime, series: Series, now: datetime) -> Entry | None:
-    if at <= now:
-        return None
-    assert event.start is not None  # noqa: S101 - it was checked
-    where = series.where(event.start)
-    rule = {"at": civil_time.local(where, at).isoformat(timespec="seconds")}
-    rules.parse("once", rule, where.key)
-    return _entry(event, key, series, "once", rule, at)
-
-
-def _repeating(
-    event: FileEvent, key: str, lead: Lead, series: Series, now: datetime, work: Work, day_at: time | None
-) -> Entry | None:
-    rule, canonical, where = series.read(event, lead, work, day_at)
-    if (following := RRule(where.key, canonical, rule).next_after(now, work)) is None:
-        return None
-    return _entry(event, key, series, "rrule", {"rule": canonical}, following)
+    def _body(self) -> str:
+        """When and where it is, and its own text."""
+        event, start = self._event, self._series.civil(self._start, self._where)
+        begins = "" if self._start.is_date else _("At %(start)s") % {"start": f"{start:%H:%M}"}
+        head = ", ".join(filter(None, (begins, " ".join(event.place.split()))))
+        return text.fit(_plain("\n\n".join(filter(None, (head, event.text, event.url)))), text.MAX_BODY).text
 
 
 def _total(lead: Lead) -> int:
     return lead[0] * 86_400 + lead[1]
 
 
-def _entry(event: FileEvent, key: str, series: Series, kind: str, rule: dict[str, Any], at: datetime) -> Entry:
-    assert event.start is not None  # noqa: S101 - it was checked
-    return Entry(
-        key=key,
-        title=text.fit(" ".join(_plain(event.title).split()) or _("Event"), text.MAX_SUBJECT).text,
-        body=_body(event, series.civil(event.start, series.where(event.start))),
-        kind=kind,
-        rule=rule,
-        time_zone=series.where(event.start).key,
-        next_slot=at,
-        repeats=kind == "rrule",
-    )
-
-
-def _body(event: FileEvent, start: datetime) -> str:
-    """When and where it is, and its own text."""
-    begins = "" if event.start is None or event.start.is_date else _("At %(start)s") % {"start": f"{start:%H:%M}"}
-    head = ", ".join(filter(None, (begins, " ".join(event.place.split()))))
-    return text.fit(_plain("\n\n".join(filter(None, (head, event.text, event.url)))), text.MAX_BODY).text
-
-
-def _plain(said: str) -> str:
-    """Words in braces are no placeholders here."""
-    return text.PLACEHOLDER.sub(lambda match: f"{{ {match[1]} }}", said)
+def _plain(written: str) -> str:
+    """Words in braces are not placeholders here."""
+    return text.PLACEHOLDER.sub(lambda match: f"{{ {match[1]} }}", written)
 
 
 def _short(value: Any) -> str:

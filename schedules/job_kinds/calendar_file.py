@@ -67,25 +67,34 @@ def read(raw: bytes, content_type: str, now: datetime) -> File:
     """Raises NotACalendar, and OverBudget for a file that costs too much. `now`: which years matter."""
     whole = calendar_lines.read(raw, content_type)
     shared = _definitions([*whole.walk()])
-    calendars = [one for one in whole.inside if one.kind == "VCALENDAR"]
-    calendars.append(Component(inside=[one for one in whole.inside if one.kind != "VCALENDAR"]))
     dates, readers = Budget(seconds=4, items=_MOST_DATES), dict[str, _Reader]()
-    found: list[tuple[FileEvent, Component]] = []
+    read: list[tuple[FileEvent, Component]] = []
     count = 0
-    for calendar in calendars:
+    for calendar in _calendars(whole):
         parts = [*calendar.walk()]
         zone, method, own = calendar.value("X-WR-TIMEZONE"), calendar.value("METHOD").upper(), _definitions(parts)
         head = repr((zone, method, own))
         if head not in readers:
             readers[head] = _Reader(zone, method == "CANCEL", {**shared, **own}, now, dates)
         events = [one for one in parts if one.kind == "VEVENT" or _is_due(one)]
-        found += [(readers[head].event(one), one) for one in events[: MOST - len(found)]]
+        read += [(readers[head].event(one), one) for one in events[: MOST - len(read)]]
         count += len(events)
-    uids = {event.uid for event, one in found if one.kind == "VEVENT"}
-    for event, one in found:
-        if one.kind == "VTODO" and event.uid in uids:  # a task is no version of an event
+    _name_tasks(read)
+    return File(calendar_versions.current(read), count - len(read))
+
+
+def _calendars(whole: Component) -> list[Component]:
+    """Each calendar of the file; what stands in none of them is another one."""
+    calendars = [one for one in whole.inside if one.kind == "VCALENDAR"]
+    return [*calendars, Component(inside=[one for one in whole.inside if one.kind != "VCALENDAR"])]
+
+
+def _name_tasks(read: Iterable[tuple[FileEvent, Component]]) -> None:
+    """A task is not a version of an event with the same UID."""
+    uids = {event.uid for event, one in read if one.kind == "VEVENT"}
+    for event, one in read:
+        if one.kind == "VTODO" and event.uid in uids:
             event.uid = event.key[0] = f"{event.uid} (task)"
-    return File(calendar_versions.current(found), count - len(found))
 
 
 def _definitions(parts: Iterable[Component]) -> dict[str, Component]:
@@ -163,27 +172,29 @@ class _Reader:
     def _repeat(self, event: FileEvent, component: Component) -> None:
         start = event.start
         assert start is not None  # noqa: S101 - it has raised
-        year = start.civil.year
-        rules = [value for _, value in component.properties.get("RRULE", ()) if value.strip(" ;")]
-        if not rules and _start_of(component)[1].strip().startswith(("--", "0000", "1604")):
-            rules = ["FREQ=YEARLY"]
         event.left_out, event.dates = self._many(component, "EXDATE"), self._many(component, "RDATE")
         if "EXRULE" in component.properties:
             event.problem = "exrule"
-        if not rules:
+        if not (rules := _rules(component)):
             return
-        if year < _EARLIEST and not any("COUNT" in rule.upper() for rule in rules):
+        if (year := start.civil.year) < _EARLIEST and not any("COUNT" in rule.upper() for rule in rules):
             start.at = f"{year + _ERA * -((year - _EARLIEST) // _ERA):04}{start.at[4:]}"
-        where = ZoneInfo(self._zone) if self._zone not in ("", None, CONVERTED) else None
-        if start.zone == "UTC" and where and calendar_rules.is_local(rules, start.utc.astimezone(where), start.utc):
-            # As Google means it: what repeats does so on the calendar's own clock.
-            start.at, start.zone = f"{start.utc.astimezone(where):%Y%m%dT%H%M%S}", self._zone
+        where = self._clock(start, rules)
         written = self._moment(*_start_of(component))
         if written.zone not in ("", None, "UTC", CONVERTED):
             where = ZoneInfo(written.zone)
         event.rules, to_expand = calendar_rules.plain(rules, start.civil, is_date=start.is_date, where=where)
         if start.zone == CONVERTED or to_expand:
             self._expand(event, component, to_expand)
+
+    def _clock(self, start: Moment, rules: list[str]) -> ZoneInfo | None:
+        """The calendar's own zone. As Google means it, what repeats in UTC does so on its clock, and starts on it."""
+        if self._zone in ("", None, CONVERTED):
+            return None
+        where = ZoneInfo(self._zone)
+        if start.zone == "UTC" and calendar_rules.is_local(rules, start.utc.astimezone(where), start.utc):
+            start.at, start.zone = f"{start.utc.astimezone(where):%Y%m%dT%H%M%S}", self._zone
+        return where
 
     def _expand(self, event: FileEvent, component: Component, rules: list[str]) -> None:
         """Write out the dates of rules that a reminder's rule cannot say."""
@@ -238,29 +249,35 @@ class _Reader:
 
     def _alarms(self, event: FileEvent, component: Component, start: Moment, end: str) -> list[Lead | str]:
         """Before the start, or times. `end` names the property of its end."""
-        found: list[Lead | str] = []
+        found = list[Lead | str | None]()
         for parameters, value in _triggers(component):
-            if (after := _duration(value)) is not None:
-                days, seconds = after
-                if "RELATED=END" in parameters.upper():
-                    until = self._one(component, end)
-                    length = _length(component) or (_DAY if start.is_date else 0)
-                    length = _seconds(start, until) if until else length
-                    days, seconds = (days + length // _DAY, seconds) if start.is_date else (days, seconds + length)
-                found.append((-days, -seconds))
-                continue
-            try:
-                moment = self._moment(parameters, value)
-            except ValueError:
-                continue
-            if moment.zone == "" and start.zone:
-                zone = "UTC" if start.zone == "UTC" else _zone_of(_start_of(component)[0])
-                moment = self._placed(moment.at, zone, moment.civil)
-            if not moment.is_date and moment.zone is not None and moment.at != _NO_TIME:
-                found.append(f"{moment.utc:%Y%m%dT%H%M%S}" if moment.zone else f"{moment.at} {LOCAL}")
-        alarms = list(dict.fromkeys(found))
+            if (after := _duration(value)) is None:
+                found.append(self._alarm_at(parameters, value, component, start))
+            elif "RELATED=END" in parameters.upper():
+                found.append(self._after_end(after, component, start, end))
+            else:
+                found.append((-after[0], -after[1]))
+        alarms = [one for one in dict.fromkeys(found) if one is not None]
         event.more_alarms = len(alarms[_MOST_ALARMS:])
         return alarms[:_MOST_ALARMS]
+
+    def _after_end(self, after: Lead, component: Component, start: Moment, end: str) -> Lead:
+        until, (days, seconds) = self._one(component, end), after
+        length = _seconds(start, until) if until else _length(component) or (_DAY if start.is_date else 0)
+        return (-days - length // _DAY, -seconds) if start.is_date else (-days, -seconds - length)
+
+    def _alarm_at(self, parameters: str, value: str, component: Component, start: Moment) -> str | None:
+        """A time; None for what is not one. Without a zone, it has that of the start."""
+        try:
+            moment = self._moment(parameters, value)
+        except ValueError:
+            return None
+        if moment.zone == "" and start.zone:
+            zone = "UTC" if start.zone == "UTC" else _zone_of(_start_of(component)[0])
+            moment = self._placed(moment.at, zone, moment.civil)
+        if moment.is_date or moment.zone is None or moment.at == _NO_TIME:
+            return None
+        return f"{moment.utc:%Y%m%dT%H%M%S}" if moment.zone else f"{moment.at} {LOCAL}"
 
 
 def _triggers(component: Component) -> Iterator[tuple[str, str]]:
@@ -288,13 +305,22 @@ def _day(component: Component, start: Moment, end: Moment | None) -> str:
     if not start.at.endswith("T000000"):
         # The midnight of a zone in UTC.
         return f"{start.civil + timedelta(hours=12):%Y%m%d}" if is_marked and start.zone == "UTC" else ""
-    if is_marked or (end and end.at.endswith(("T235959", "T235900"))):
-        return start.at[:8]
-    # On the clock: a day on which it changes has 23 hours, or 25.
+    is_day = _are_days(component, start, end) and not marks & {"FALSE", "0"}
+    return start.at[:8] if is_marked or is_day or (end and end.at.endswith(("T235959", "T235900"))) else ""
+
+
+def _are_days(component: Component, start: Moment, end: Moment | None) -> bool:
+    """Whether it takes whole days on the clock: a day on which that changes has 23 hours, or 25."""
     length = (end.civil - start.civil).total_seconds() if end else _length(component)
     days, rest = divmod(length, _DAY)
-    is_long = (end is None or end.at.endswith("T000000")) and days > 0 and rest in (0, 3_600, 82_800)
-    return start.at[:8] if is_long and not marks & {"FALSE", "0"} else ""
+    return (end is None or end.at.endswith("T000000")) and days > 0 and rest in (0, 3_600, 82_800)
+
+
+def _rules(component: Component) -> list[str]:
+    """A birthday without a year repeats by itself."""
+    rules = [value for _, value in component.properties.get("RRULE", ()) if value.strip(" ;")]
+    is_birthday = _start_of(component)[1].strip().startswith(("--", "0000", "1604"))
+    return rules or (["FREQ=YEARLY"] if is_birthday else [])
 
 
 def _start_of(component: Component) -> tuple[str, str]:

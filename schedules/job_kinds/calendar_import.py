@@ -19,7 +19,7 @@ from people.models import User
 from people.user_lock import Busy, lock_user
 from schedules.changes import bulk, editing, state
 from schedules.job_kinds import calendar_events, calendar_file
-from schedules.job_kinds.calendar_events import Entry, Wishes
+from schedules.job_kinds.calendar_events import Entry, Followed, ReminderTimes
 from schedules.job_kinds.calendar_file import FileEvent
 from schedules.models import Schedule, ScheduleEvent
 
@@ -80,33 +80,35 @@ def read(user: User, raw: bytes, now: datetime) -> list[FileEvent]:
     return events
 
 
-def plan(user: User, events: Sequence[FileEvent], wishes: Wishes, now: datetime) -> list[Item]:
+def plan(user: User, events: Sequence[FileEvent], times: ReminderTimes, now: datetime) -> list[Item]:
     """Return the result for each event: new reminders first, the soonest of them first. Raises ImportRefused."""
     try:
-        followed = list(calendar_events.follow(events, wishes, user.zone, now, Budget()))
+        followed = list(calendar_events.follow(events, times, user.zone, now, Budget()))
     except OverBudget as limit:
         raise ImportRefused("too-much", str(limit)) from None
     ids = [_id(user, one.key) for one in followed]
     known = set(Schedule.objects.for_user(user).filter(id__in=ids).values_list("id", flat=True))
-    seen: set[str] = set()
+    first = {one.key: one for one in reversed(followed)}
     items = []
     for one in followed:
-        if one.event.is_cancelled:
-            fate = Fate.CANCELLED
-        elif one.is_over:
-            fate = Fate.OVER
-        elif one.entry is None:
-            fate = Fate.UNFIT
-        elif one.key in seen:
-            fate = Fate.TWICE
-        else:
-            fate = Fate.KNOWN if _id(user, one.key) in known else Fate.NEW
-        seen.add(one.key)
+        fate = _fate(one, is_first=first[one.key] is one, is_known=_id(user, one.key) in known)
         items.append(Item(one.event.title, one.key, fate, one.entry if fate is Fate.NEW else None, one.problem))
     new = sorted((item for item in items if item.entry), key=lambda item: (item.entry.next_slot, item.key))  # type: ignore[union-attr]
     room = max(0, editing.room(user))
     full = [replace(item, fate=Fate.FULL, entry=None) for item in new[room:]]
     return [*new[:room], *full, *(item for item in items if item.fate is not Fate.NEW)]
+
+
+def _fate(one: Followed, *, is_first: bool, is_known: bool) -> Fate:
+    if one.event.is_cancelled:
+        return Fate.CANCELLED
+    if one.is_over:
+        return Fate.OVER
+    if one.entry is None:
+        return Fate.UNFIT
+    if not is_first:
+        return Fate.TWICE
+    return Fate.KNOWN if is_known else Fate.NEW
 
 
 def load(

@@ -60,7 +60,7 @@ def read(raw: bytes, content_type: str) -> Component:
     file that costs too much.
     """
     whole = Component()
-    begun, ended, budget = [whole], set(), Budget(seconds=4, items=500_000)
+    begun, ended, budget = [whole], set[str](), Budget(seconds=4, items=500_000)
     for line in _END.split(_unfolded(raw, content_type)):
         budget.items()
         if (match := _NAME.match(line)) is None:
@@ -70,20 +70,27 @@ def read(raw: bytes, content_type: str) -> Component:
             begun[-1].inside.append(one)
             begun.append(one)
         elif name == "END":
-            kind = line.partition(":")[2].strip().upper()
-            if len(begun) > 1 and (begun[-1].kind == kind or any(one.kind == kind for one in begun[1:])):
-                ended.add(kind)
-                one = None
-                while one is None or one.kind != kind:  # what is inside ends with it
-                    one = begun.pop()
-                    one.is_whole = True
+            ended |= _end(line.partition(":")[2].strip().upper(), begun)
         elif found := (_TIME_LINE.fullmatch(line) if name in TIMES else None) or _LINE.fullmatch(line):
             begun[-1].properties.setdefault(name, []).append((found[1], found[2]))
-    still_open = {one.kind for one in begun[1:]}
-    is_whole = "VCALENDAR" in ended - still_open or (ended & {"VEVENT", "VTODO"} and not still_open)
-    if not is_whole:
+    if not _is_whole(ended, {one.kind for one in begun[1:]}):
         raise NotACalendar
     return whole
+
+
+def _is_whole(ended: set[str], still_open: set[str]) -> bool:
+    return "VCALENDAR" in ended - still_open or bool(ended & {"VEVENT", "VTODO"} and not still_open)
+
+
+def _end(kind: str, begun: list[Component]) -> set[str]:
+    """End the innermost component of this kind, and what is inside it. Returns the kind if there is one."""
+    at = next((at for at in range(len(begun) - 1, 0, -1) if begun[at].kind == kind), None)
+    if at is None:
+        return set()
+    for one in begun[at:]:
+        one.is_whole = True
+    del begun[at:]
+    return {kind}
 
 
 def _unfolded(raw: bytes, content_type: str) -> str:

@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
+from django.db.models import QuerySet
+
 from common.texts import languages
 from jobs.kinds.base import Ask
 from notifications.channels import owner_notices
@@ -46,17 +48,30 @@ def apply(ask: Ask, changes: Changes, memory: Mapping[str, Any]) -> dict[str, An
     if (calendar := found.select_related("user").prefetch_related("channels").first()) is None:
         return None
     now = lock_at_once(ask.user_id)
-    entries = {uuid5(calendar.id, entry.key): entry for entry in [*changes.new, *changes.changed]}
-    ended = {uuid5(calendar.id, key) for key in changes.ended}
     made = Schedule.objects.filter(made_by=calendar).prefetch_related("channels")
+    entries = {uuid5(calendar.id, entry.key): entry for entry in [*changes.new, *changes.changed]}
+    ended = _ended(calendar, changes, made)
     stored = made.in_bulk([*entries, *ended])
-    if changes.is_first:
-        known = {uuid5(calendar.id, key) for key in changes.known}
-        stored |= {one.id: one for one in made.filter(deleted_at=None) if one.id not in known}
-        ended |= stored.keys() - known
     for schedule_id in sorted(ended & stored.keys()):
         if stored[schedule_id].deleted_at is None:
             editing.delete(schedule_id, now)
+    if not (left_out := _write(calendar, entries, stored, now)):
+        return None
+    _note_left_out(ask, calendar, left_out, now)
+    return {**memory, "events": {key: value for key, value in memory["events"].items() if key not in left_out}}
+
+
+def _ended(calendar: Schedule, changes: Changes, made: QuerySet[Schedule]) -> set[UUID]:
+    if not changes.is_first:
+        return {uuid5(calendar.id, key) for key in changes.ended}
+    known = [uuid5(calendar.id, key) for key in changes.known]
+    return set(made.filter(deleted_at=None).exclude(id__in=known).values_list("id", flat=True))
+
+
+def _write(
+    calendar: Schedule, entries: Mapping[UUID, Entry], stored: Mapping[UUID, Schedule], now: datetime
+) -> list[str]:
+    """Returns the keys of those for which its person may have no more reminders."""
     room, left_out = editing.room(calendar.user), []
     for schedule_id, entry in entries.items():
         if (schedule := stored.get(schedule_id)) is not None:
@@ -66,10 +81,7 @@ def apply(ask: Ask, changes: Changes, memory: Mapping[str, Any]) -> dict[str, An
             room -= 1
         else:
             left_out.append(entry.key)
-    if not left_out:
-        return None
-    _note_left_out(ask, calendar, left_out, now)
-    return {**memory, "events": {key: value for key, value in memory["events"].items() if key not in left_out}}
+    return left_out
 
 
 def _follow(schedule: Schedule, entry: Entry, now: datetime) -> None:
@@ -95,5 +107,5 @@ def _note_left_out(ask: Ask, calendar: Schedule, left_out: Sequence[str], now: d
     """Tell its person once a day."""
     batch = uuid5(calendar.id, f"left out {now:%Y-%m-%d}")
     with languages.override(calendar.user.language):
-        said = words.calendar_left_out(calendar.title, len(left_out))
-    publish_after_commit(owner_notices.record([Notice(ask.user_id, batch, *said)], now))
+        texts = words.calendar_left_out(calendar.title, len(left_out))
+    publish_after_commit(owner_notices.record([Notice(ask.user_id, batch, *texts)], now))

@@ -52,43 +52,55 @@ def _in_words(rule: str, start: datetime) -> str:
     """A rule of vCalendar 1.0, such as "MP2 1+ MO #6", as RFC 5545 writes it; any other as it is."""
     if (match := _OLD_RULE.fullmatch(rule.strip().upper())) is None:
         return rule
-    kind, interval, values = match[1], match[2], match[3].split()
-    ends = [value for value in values if value[0] == "#" or _OLD_END.fullmatch(value)]
-    values = [value for value in values if value not in ends]
+    kind, interval, words = match[1], match[2], match[3].split()
+    ends = [word for word in words if word[0] == "#" or _OLD_END.fullmatch(word)]
+    values = [word for word in words if word not in ends]
     frequency, name, value = _OLD_RULES[kind]
     if not all(value.fullmatch(one) for one in values):
         return rule
-    signed = [f"-{one[:-1]}" if one[-1] == "-" else "-1" if one == "LD" else one.rstrip("+") for one in values]
-    if kind == "MP":
-        number, days = str((start.day + 6) // 7), signed or [_DAYS[start.weekday()]]
-        signed = []
-        for one in days:
-            if one in _DAYS:
-                signed.append(number + one)
-            else:
-                number = one
-    parts = [f"FREQ={frequency}", f"INTERVAL={interval}", *([f"{name}={','.join(signed)}"] if signed else [])]
-    # Where nothing is said of its end, it comes twice; "#0" is for ever.
-    parts += [f"COUNT={one[1:]}" if one[0] == "#" else f"UNTIL={one}" for one in ends or ["#2"] if one != "#0"]
-    return ";".join(parts)
+    signed = _numbered(values, start) if kind == "MP" else [_signed(one) for one in values]
+    by = [f"{name}={','.join(signed)}"] if signed else []
+    return ";".join([f"FREQ={frequency}", f"INTERVAL={interval}", *by, *_ended(ends)])
+
+
+def _ended(ends: list[str]) -> list[str]:
+    """Where it names no end, it comes twice; "#0" is for ever."""
+    return [f"COUNT={one[1:]}" if one[0] == "#" else f"UNTIL={one}" for one in ends or ["#2"] if one != "#0"]
+
+
+def _signed(value: str) -> str:
+    """ "2-" counts from the end, and "LD" is the last day."""
+    return f"-{value[:-1]}" if value[-1] == "-" else "-1" if value == "LD" else value.rstrip("+")
+
+
+def _numbered(values: list[str], start: datetime) -> list[str]:
+    """The weekdays, each with the number in front of it; by itself, that of the start."""
+    number, days = str((start.day + 6) // 7), []
+    for one in map(_signed, values or [_DAYS[start.weekday()]]):
+        if one in _DAYS:
+            days.append(number + one)
+        else:
+            number = one
+    return days
 
 
 def _parts(rule: str, is_date: bool, where: ZoneInfo | None) -> dict[str, str]:
     pairs = (part.partition("=") for part in rule.upper().replace(" ", "").split(";") if part)
-    parts = {name: value for name, _, value in pairs if not name.startswith("X-") and (value or name not in _ENDS)}
-    if parts.get("RSCALE") == "GREGORIAN":
-        del parts["RSCALE"]
-    if parts.get("COUNT", "").startswith("-") or (parts.get("COUNT", "").isdigit() and _is_endless(parts)):
-        del parts["COUNT"]
+    parts = {name: value for name, _, value in pairs if _is_meant(name, value, is_date)}
     if "UNTIL" in parts:
-        parts["UNTIL"] = _until(parts["UNTIL"])
-    if is_date:
-        parts = {name: value for name, value in parts.items() if name not in _OF_THE_DAY}
-        if "UNTIL" in parts:
-            parts["UNTIL"] = _day(parts["UNTIL"], where)
+        until = _until(parts["UNTIL"])
+        parts["UNTIL"] = _day(until, where) if is_date else until
+    if _is_endless(parts):
+        del parts["COUNT"]
     if parts.get("INTERVAL") == "0":
         parts["INTERVAL"] = "1"
     return parts
+
+
+def _is_meant(name: str, value: str, is_date: bool) -> bool:
+    if (name, value) == ("RSCALE", "GREGORIAN") or (is_date and name in _OF_THE_DAY):
+        return False
+    return not name.startswith("X-") and (bool(value) or name not in _ENDS)
 
 
 def _until(written: str) -> str:
@@ -128,31 +140,37 @@ def is_local(written: list[str], local: datetime, utc: datetime) -> bool:
 
 def _is_endless(parts: dict[str, str]) -> bool:
     """Some programs write "for ever" as a number."""
-    return int(parts["COUNT"][:9]) > _MOST_COUNTED and parts.get("FREQ") in ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
+    count = parts.get("COUNT", "")
+    is_large = count.isdigit() and int(count[:9]) > _MOST_COUNTED
+    return count.startswith("-") or (is_large and parts.get("FREQ") in ("DAILY", "WEEKLY", "MONTHLY", "YEARLY"))
 
 
 def _skip(parts: dict[str, str], start: datetime) -> None:
     """RFC 7529: what becomes of a day that a month does not have. By itself, it is left out."""
-    if (skip := parts.get("SKIP")) is None:
-        return
-    days = parts.get("BYMONTHDAY", str(start.day))
-    if skip == "OMIT" or parts.get("FREQ") not in ("MONTHLY", "YEARLY") or "BYDAY" in parts or _are_short(days):
-        del parts["SKIP"]
-    elif skip == "BACKWARD" and days.isdigit() and not parts.keys() & {"BYSETPOS", "BYYEARDAY", "BYWEEKNO"}:
-        # The latest of these days that the month has.
-        del parts["SKIP"]
-        parts["BYMONTHDAY"] = ",".join(str(day) for day in range(_SHORTEST, int(days) + 1))
-        parts["BYSETPOS"] = "-1"
-        if parts["FREQ"] == "YEARLY":
-            parts.setdefault("BYMONTH", str(start.month))
-    elif skip == "FORWARD" and parts["FREQ"] == "YEARLY" and (start.month, start.day, days) == (2, 29, "29"):
-        for name in ("SKIP", "BYMONTH", "BYMONTHDAY"):
-            parts.pop(name, None)
-        parts["BYYEARDAY"] = "60"  # 29 February, or 1 March
+    days, frequency = parts.get("BYMONTHDAY", str(start.day)), parts.get("FREQ")
+    match parts.get("SKIP"):
+        case None:
+            pass
+        case skip if skip == "OMIT" or not _may_lack(parts, days):
+            del parts["SKIP"]
+        case "BACKWARD" if days.isdigit() and not parts.keys() & {"BYSETPOS", "BYYEARDAY", "BYWEEKNO"}:
+            # The latest of these days that the month has.
+            del parts["SKIP"]
+            parts["BYMONTHDAY"] = ",".join(str(day) for day in range(_SHORTEST, int(days) + 1))
+            parts["BYSETPOS"] = "-1"
+            if frequency == "YEARLY":
+                parts.setdefault("BYMONTH", str(start.month))
+        case "FORWARD" if (frequency, start.month, start.day, days) == ("YEARLY", 2, 29, "29"):
+            for name in ("SKIP", "BYMONTH", "BYMONTHDAY"):
+                parts.pop(name, None)
+            parts["BYYEARDAY"] = "60"  # 29 February, or 1 March
 
 
-def _are_short(days: str) -> bool:
-    return all(day.lstrip("+-").isdigit() and abs(int(day)) <= _SHORTEST for day in days.split(","))
+def _may_lack(parts: dict[str, str], days: str) -> bool:
+    """Whether some month does not have one of these days."""
+    if parts.get("FREQ") not in ("MONTHLY", "YEARLY") or "BYDAY" in parts:
+        return False
+    return not all(day.lstrip("+-").isdigit() and abs(int(day)) <= _SHORTEST for day in days.split(","))
 
 
 def _seconds(parts: dict[str, str], start: datetime) -> None:

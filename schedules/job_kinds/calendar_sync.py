@@ -21,7 +21,7 @@ from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say
 from jobs.reading.fetch import Fetch, Later, Refused, problem
 from jobs.reasons import JobCode
 from schedules.job_kinds import calendar_file
-from schedules.job_kinds.calendar_events import Entry, Wishes, wanted
+from schedules.job_kinds.calendar_events import Entry, ReminderTimes, Wanted, wanted
 from schedules.job_kinds.calendar_file import FileEvent
 from schedules.job_kinds.calendar_reminders import Changes, apply
 from work.reasons import FORMATS, Codes, Reason
@@ -30,7 +30,7 @@ MOST = 500
 _LONGEST = 7 * 24 * 60
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 # What is over is removed after so long: its message may wait for the end of quiet hours.
-_KEPT = timedelta(days=7)
+_RETAINED = timedelta(days=7)
 _NAMED = 20
 
 FORMATS["events"] = lambda count: ngettext("%(count)s event", "%(count)s events", count) % {"count": count}
@@ -87,17 +87,62 @@ class CalendarForm(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """The memory of the last check: for each key its digest and when it is over (None: it repeats), what seemed gone,
-    and how long it has brought nothing."""
+class _Memory:
+    """Of the last check: for each key its digest and when it is over (None: it repeats), which keys seemed gone, and
+    how long it has brought nothing."""
 
     events: Mapping[str, list[Any]]
     gone: str = ""
     silence: Mapping[str, Any] | None = None
 
     @classmethod
-    def read(cls, memory: Any) -> _Known:
+    def read(cls, memory: Any) -> _Memory:
         return cls({}) if memory is None else cls(**memory)
+
+    def silence_before(self, has_events: bool) -> Mapping[str, Any] | None:
+        """A calendar that is empty from the start does not count as one that brings nothing."""
+        return self.silence or (silence.BROUGHT if has_events or self.events else None)
+
+    def ends(self) -> dict[str, datetime]:
+        """When each event is over that does not repeat."""
+        return {key: datetime.fromisoformat(at) for key, (_digest, at) in self.events.items() if at is not None}
+
+
+class _Comparison:
+    """The entries of a calendar beside those that are remembered, by keys where there are no entries."""
+
+    def __init__(self, before: _Memory, entries: Sequence[Entry], over: set[str], now: datetime) -> None:
+        ends, events = before.ends(), before.events
+        passed = {key for key, at in ends.items() if at <= now}
+        absent = events.keys() - {entry.key for entry in entries}
+        self.new = [entry for entry in entries if entry.key not in events]
+        self.differ = [entry for entry in entries if events.get(entry.key, [entry.digest])[0] != entry.digest]
+        # Of an event that repeats, and of whose dates each one has its turn, the next is not news.
+        self.changed = [entry for entry in self.differ if entry.key not in passed]
+        self.gone = sorted(absent - over - passed)
+        self._over = {key: min(ends.get(key, now), now) for key in sorted(absent & (over | passed))}
+        self._events, self._since = events, now - _RETAINED
+
+    @property
+    def old(self) -> list[str]:
+        return [key for key, at in self._over.items() if at < self._since]
+
+    @property
+    def retained(self) -> dict[str, list[Any]]:
+        """As they are remembered: what is over, but whose message may still wait for the end of quiet hours."""
+        return {key: [self._events[key][0], at.isoformat()] for key, at in self._over.items() if at >= self._since}
+
+    @property
+    def is_news(self) -> bool:
+        return bool(self.new or self.changed or self.gone)
+
+    def placeholders(self) -> dict[str, str]:
+        return {
+            "new": str(len(self.new)),
+            "changed": str(len(self.changed)),
+            "ended": str(len(self.gone)),
+            "events": _named(_("New: %(title)s"), self.new) + _named(_("Changed: %(title)s"), self.changed),
+        }
 
 
 class CalendarSync(JobKind):
@@ -122,7 +167,7 @@ class CalendarSync(JobKind):
         return 2  # whatever is wanted of them, the events are the same; the number is that of their form
 
     def check(self, ask: Ask, fetch: Fetch) -> Found | Later | Refused:
-        if _wishes(ask.payload) is None:
+        if _reminder_times(ask.payload) is None:
             return Refused(Reason(JobCode.UNREADABLE_PAYLOAD, problem=_("its minutes or its time are missing")))
         url = ask.source.secrets.get("url") if ask.source else None
         if not url:
@@ -139,69 +184,51 @@ class CalendarSync(JobKind):
         return Found({"events": [event.as_json() for event in file.events], "dropped": file.dropped})
 
     def decide(self, ask: Ask, value: Any) -> Say | Nothing:
-        wishes = _wishes(ask.payload)
-        assert wishes is not None  # noqa: S101 - the check has refused it
-        events = [FileEvent.from_json(event) for event in value["events"]]
-        found = wanted(events, wishes, ask.zone, ask.now, ask.budget)
-        entries = found.entries[:MOST]
-        keys = {entry.key for entry in entries}
-        known = _Known.read(ask.memory)
-        kept: dict[str, list[str | None]] = {}
-        gone, old, passed = [], [], set()
-        for key, (digest, over_at) in known.events.items():
-            over = ask.now if over_at is None else datetime.fromisoformat(over_at)
-            if over_at is not None and over <= ask.now:
-                passed.add(key)
-            if key in keys:
-                continue
-            if key not in found.over and key not in passed:
-                gone.append(key)
-            elif over < ask.now - _KEPT:
-                old.append(key)
-            else:
-                kept[key] = [digest, min(over, ask.now).isoformat()]
-        alive = len(known.events) - len(kept) - len(old)
-        lost = " ".join(sorted(gone))
-        if len(gone) * 2 > alive and known.gone != lost:
+        result = self._wanted(ask, value)
+        entries, before = result.entries[:MOST], _Memory.read(ask.memory)
+        compared = _Comparison(before, entries, result.over, ask.now)
+        alive = len(before.events) - len(compared.retained) - len(compared.old)
+        gone = " ".join(compared.gone)
+        if len(compared.gone) * 2 > alive and before.gone != gone:
             return Nothing(
-                Reason(CalendarCode.MANY_GONE, gone=len(gone), known=alive),
-                {"events": dict(known.events), "gone": lost, "silence": known.silence},
+                Reason(CalendarCode.MANY_GONE, gone=len(compared.gone), known=alive),
+                {"events": dict(before.events), "gone": gone, "silence": before.silence},
             )
-        new = [entry for entry in entries if entry.key not in known.events]
-        differ = [
-            entry for entry in entries if entry.key in known.events and known.events[entry.key][0] != entry.digest
-        ]
-        # Of an event that repeats, and of whose dates each one has its turn, the next is not news.
-        changed = [entry for entry in differ if entry.key not in passed]
-        # A calendar that is empty from the start is none that brings nothing.
-        silence_before = known.silence or (silence.BROUGHT if value["events"] or known.events else None)
+        silence_before = before.silence_before(bool(value["events"]))
+        remembered = {entry.key: [entry.digest, _over_at(entry)] for entry in entries}
         memory = {
-            "events": kept | {entry.key: [entry.digest, _over_at(entry)] for entry in entries},
+            "events": compared.retained | remembered,
             "silence": silence.follow(silence_before, ask.now, brings=bool(entries)),
         }
-        changes = Changes(new, differ, [*gone, *old], keys | kept.keys(), ask.memory is None)
-        reason = Reason(CalendarCode.CHECKED, count=len(entries), new=len(new), changed=len(changed), ended=len(gone))
-        if (rest := _not_taken(found.unfit, max(0, len(found.entries) - MOST) + value["dropped"])) is not None:
+        changes = Changes(
+            compared.new,
+            compared.differ,
+            [*compared.gone, *compared.old],
+            remembered.keys() | compared.retained.keys(),
+            ask.memory is None,
+        )
+        counts = {"new": len(compared.new), "changed": len(compared.changed), "ended": len(compared.gone)}
+        reason = Reason(CalendarCode.CHECKED, count=len(entries), **counts)
+        if (rest := _not_taken(result.unfit, max(0, len(result.entries) - MOST) + value["dropped"])) is not None:
             reason = reason.then(rest)
         effect = partial(apply, ask, changes, memory) if changes else None
-        if not ask.payload.get("tell") or not (new or changed or gone):
-            decision = Nothing(reason, memory, effect, changes_reminders=effect is not None)
-            return silence.told(decision, silence_before, memory["silence"])
-        words = {
-            "new": str(len(new)),
-            "changed": str(len(changed)),
-            "ended": str(len(gone)),
-            "events": _named(_("New: %(title)s"), new) + _named(_("Changed: %(title)s"), changed),
-        }
-        return Say(reason, words, memory, effect=effect, changes_reminders=effect is not None)
+        if ask.payload.get("tell") and compared.is_news:
+            return Say(reason, compared.placeholders(), memory, effect=effect, changes_reminders=effect is not None)
+        decision = Nothing(reason, memory, effect, changes_reminders=effect is not None)
+        return silence.told(decision, silence_before, memory["silence"])
+
+    def _wanted(self, ask: Ask, value: Any) -> Wanted:
+        times = _reminder_times(ask.payload)
+        assert times is not None  # noqa: S101 - the check has refused it
+        return wanted([FileEvent.from_json(one) for one in value["events"]], times, ask.zone, ask.now, ask.budget)
 
 
-def _wishes(payload: Mapping[str, Any]) -> Wishes | None:
+def _reminder_times(payload: Mapping[str, Any]) -> ReminderTimes | None:
     """None for a payload that no form made."""
     minutes, at = payload.get("minutes"), payload.get("all_day_at")
     if type(minutes) is not int or not 0 <= minutes <= _LONGEST or not isinstance(at, str) or not _TIME.fullmatch(at):
         return None
-    return Wishes(
+    return ReminderTimes(
         before=timedelta(minutes=minutes), uses_alarms=bool(payload.get("alarms")), all_day_at=time.fromisoformat(at)
     )
 

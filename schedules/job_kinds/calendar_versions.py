@@ -1,9 +1,14 @@
 """Which of the versions of an event in a calendar file count. Pure."""
 
+from __future__ import annotations
+
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from schedules.job_kinds.calendar_lines import Component
@@ -13,51 +18,74 @@ _SAME_EXPORT = timedelta(minutes=1)
 _NEVER = datetime(1, 1, 1)  # noqa: DTZ001 - stamps are compared as written
 
 
+@dataclass(frozen=True)
+class _Version:
+    """`at` is when it was written down."""
+
+    event: FileEvent
+    sequence: int
+    at: datetime
+
+    @classmethod
+    def of(cls, event: FileEvent, component: Component) -> _Version:
+        written = component.value("SEQUENCE")
+        return cls(event, int(written) if re.fullmatch(r"[0-9]{1,9}", written) else 0, _stamp(component))
+
+    @cached_property
+    def left_out(self) -> set[str | datetime]:
+        return {name for one in self.event.left_out for name in _names(one)}
+
+
 def current(found: Iterable[tuple[FileEvent, Component]]) -> list[FileEvent]:
-    """Of each event its latest version. Several of one UID that are no versions of each other are several events."""
-    alike: dict[Any, list[tuple[int, datetime, FileEvent]]] = defaultdict(list)
-    found = list(found)
-    days = {(event.uid, event.instance.at) for event, _ in found if event.instance and event.instance.is_date}
-    for event, component in found:
-        version = int(component.value("SEQUENCE")) if re.fullmatch(r"[0-9]{1,9}", component.value("SEQUENCE")) else 0
-        alike[_name(event, days) if event.uid else id(event)].append((version, _stamp(component), event))
-    current: list[FileEvent] = []
-    sequences: dict[int, int] = {}
-    for versions in alike.values():
-        sequence = max(version for version, _at, _event in versions)
-        stamp = max(at for version, at, _event in versions if version == sequence)
-        latest = [event for version, at, event in versions if version == sequence and stamp - at <= _SAME_EXPORT]
-        starts = [event.start.at if event.start else "" for event in latest]
-        if len(set(starts)) > 1 and latest[0].instance is None:
-            for event, start in zip(latest, starts, strict=True):
-                event.key.append(start)
-        sequences |= {id(event): sequence for event in latest}
-        current += latest
-    masters = {event.uid: event for event in current if event.uid and event.instance is None}
-    left_out = {uid: {name for one in master.left_out for name in _names(one)} for uid, master in masters.items()}
-    return [event for event in current if event.instance is None or _counts(event, masters, left_out, sequences)]
+    """Of each event its latest version. Several of one UID that are not versions of each other are several events."""
+    current = _latest_of_each([_Version.of(event, component) for event, component in found])
+    masters = {one.event.uid: one for one in current if one.event.uid and one.event.instance is None}
+    return [one.event for one in current if one.event.instance is None or _counts(one, masters.get(one.event.uid))]
 
 
-def _counts(
-    event: FileEvent,
-    masters: Mapping[str, FileEvent],
-    left_out: Mapping[str, set[str | datetime]],
-    sequences: Mapping[int, int],
-) -> bool:
+def _latest_of_each(versions: Sequence[_Version]) -> list[_Version]:
+    instances = [(one.event.uid, one.event.instance) for one in versions if one.event.instance]
+    days = {(uid, instance.at) for uid, instance in instances if instance.is_date}
+    alike: dict[Any, list[_Version]] = defaultdict(list)
+    for one in versions:
+        alike[_name(one.event, days) if one.event.uid else id(one)].append(one)
+    latest = [_latest(several) for several in alike.values()]
+    return list(chain.from_iterable(latest))
+
+
+def _latest(versions: Sequence[_Version]) -> list[_Version]:
+    """The latest one, and those of the same export. Where these start at other times, they are several events."""
+    sequence = max(one.sequence for one in versions)
+    at = max(one.at for one in versions if one.sequence == sequence)
+    latest = [one for one in versions if one.sequence == sequence and at - one.at <= _SAME_EXPORT]
+    _tell_apart([one.event for one in latest])
+    return latest
+
+
+def _tell_apart(events: Sequence[FileEvent]) -> None:
+    """Those that start at other times have it in their keys."""
+    starts = [event.start.at if event.start else "" for event in events]
+    if len(set(starts)) > 1 and events[0].instance is None:
+        for event, start in zip(events, starts, strict=True):
+            event.key.append(start)
+
+
+def _counts(version: _Version, master: _Version | None) -> bool:
     """Whether a change of one date counts: not where a series of the same version or a later one leaves it out.
 
     Its own rule counts where the file does not have the series, or where it is another from this date on.
     """
+    event = version.event
     assert event.instance is not None  # noqa: S101 - its callers ask
-    if (master := masters.get(event.uid)) is None:
+    if master is None:
         if event.rules or event.dates:
             event.instance, event.from_here = None, False
         return True
-    if not event.from_here or event.rules == master.rules:
+    if not event.from_here or event.rules == master.event.rules:
         event.rules, event.dates, event.left_out = [], [], []
     day = event.instance.at[:8]
     named = {day, f"of {day}"} if event.instance.is_date else {day, event.instance.utc}
-    return not named & left_out[event.uid] or sequences[id(event)] > sequences[id(master)]
+    return not named & master.left_out or version.sequence > master.sequence
 
 
 def _name(event: FileEvent, days: Collection[tuple[str, str]]) -> Any:

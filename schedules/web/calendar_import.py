@@ -16,7 +16,7 @@ from people.models import User
 from schedules import rules
 from schedules.firing import fire
 from schedules.job_kinds import calendar_import
-from schedules.job_kinds.calendar_events import Wishes
+from schedules.job_kinds.calendar_events import ReminderTimes
 from schedules.job_kinds.calendar_import import LARGEST, MOST, Fate, ImportRefused, Item
 from schedules.job_kinds.calendar_sync import CalendarForm, causes
 from schedules.models import Schedule
@@ -50,12 +50,12 @@ class ImportForm(ChannelsForm, CalendarForm):
         super().__init__(data)
         self.offer_channels(user, None, (), "schedules_schedule")
 
-    def wishes(self) -> Wishes:
+    def times(self) -> ReminderTimes:
         """Those of a valid form, or the first ones where nobody has sent it yet."""
         fields = {name: self.fields[name] for name in ("minutes", "alarms", "all_day_at")}
         first = {name: field.clean(field.initial) for name, field in fields.items()}
         values = first | (self.cleaned_data if self.is_bound else {})
-        return Wishes(
+        return ReminderTimes(
             before=timedelta(minutes=values["minutes"]),
             uses_alarms=values["alarms"],
             all_day_at=values["all_day_at"],
@@ -81,7 +81,7 @@ def upload(request: PersonRequest) -> HttpResponse:
             form.initial["content"] = raw.decode("utf-8-sig", "replace")
         elif not form.is_valid() and {"minutes", "all_day_at"} & form.errors.keys():
             return _show(request, form, [], ())
-        items = calendar_import.plan(request.user, events, form.wishes(), now)
+        items = calendar_import.plan(request.user, events, form.times(), now)
     except ImportRefused as refusal:
         return _ask(request, refusal.problem or str(_REFUSALS[refusal.code]))
     taken = {item.key for item in items} if is_first else set(request.POST.getlist("take"))

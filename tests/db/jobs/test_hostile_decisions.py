@@ -118,6 +118,6 @@ def test_when_a_series_ends_is_computed_once_for_all_that_change_it(monkeypatch:
     monkeypatch.setattr(calendar_series.Series, "_named", lambda self, *args: named(self, *args))
     _, value, _ = _calendar()
     events = [calendar_file.FileEvent.from_json(one | {"alarms": []}) for one in value["events"][:200]]
-    wishes = calendar_events.Wishes(before=timedelta(0), uses_alarms=True, all_day_at=time(9))
-    assert calendar_events.wanted(events, wishes, ZoneInfo("UTC"), NOW, Budget(seconds=10)).entries
+    times = calendar_events.ReminderTimes(before=timedelta(0), uses_alarms=True, all_day_at=time(9))
+    assert calendar_events.wanted(events, times, ZoneInfo("UTC"), NOW, Budget(seconds=10)).entries
     assert named.call_count < 4 * len(events)

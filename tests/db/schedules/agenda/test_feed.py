@@ -20,12 +20,12 @@ from people.models import CalendarFeed, User
 from schedules.agenda import feed
 from schedules.changes import editing
 from schedules.job_kinds import calendar_file
-from schedules.job_kinds.calendar_events import Wishes, wanted
+from schedules.job_kinds.calendar_events import ReminderTimes, wanted
 from schedules.job_kinds.calendar_file import FileEvent
 from schedules.models import Holiday, Schedule
 from tests.make import edit_schedule, make_channel, make_delivery, make_schedule, make_user
 
-WISHES = Wishes(before=timedelta(0), uses_alarms=False, all_day_at=datetime(2026, 1, 1, 9).time())  # noqa: DTZ001
+REMINDER_TIMES = ReminderTimes(before=timedelta(0), uses_alarms=False, all_day_at=datetime(2026, 1, 1, 9).time())  # noqa: DTZ001
 
 
 def path_of(user: User) -> str:
@@ -61,7 +61,7 @@ def test_our_own_reader_of_calendars_makes_the_same_reminders_of_it(ada: User) -
     make_schedule(make_user(), title="Not mine")
     answer = read(ada)
     assert (answer.status_code, answer["Content-Type"]) == (200, "text/calendar; charset=utf-8")
-    found = wanted(events_of(answer), WISHES, ZoneInfo("Europe/Berlin"), datetime.now(UTC), Budget(seconds=10))
+    found = wanted(events_of(answer), REMINDER_TIMES, ZoneInfo("Europe/Berlin"), datetime.now(UTC), Budget(seconds=10))
     assert found.unfit == []
     titles = [entry.title for entry in found.entries]
     assert 89 <= titles.count("Plants") <= 91

@@ -17,7 +17,7 @@ from jobs.checks.results import not_taken
 from jobs.kinds.base import Ask, Nothing, Say
 from jobs.reading import feeds
 from schedules.job_kinds import calendar_file
-from schedules.job_kinds.calendar_events import Wanted, Wishes, wanted
+from schedules.job_kinds.calendar_events import ReminderTimes, Wanted, wanted
 from schedules.job_kinds.calendar_file import FileEvent
 from schedules.job_kinds.calendar_sync import MOST, CalendarSync
 
@@ -42,8 +42,8 @@ def event(uid: str = "1", start: str = "DTSTART:20260105T090000Z", *more: str) -
 
 
 def found(*events: str, now: datetime = NOW, minutes: int = 10, alarms: bool = True) -> Wanted:
-    wishes = Wishes(before=timedelta(minutes=minutes), uses_alarms=alarms, all_day_at=time(9))
-    return wanted(read(file(*events)), wishes, BERLIN, now, Budget(seconds=10))
+    times = ReminderTimes(before=timedelta(minutes=minutes), uses_alarms=alarms, all_day_at=time(9))
+    return wanted(read(file(*events)), times, BERLIN, now, Budget(seconds=10))
 
 
 def slots(*events: str, **overrides: Any) -> list[str]:
@@ -343,7 +343,11 @@ def test_a_rule_that_never_matches_costs_its_own_event_alone() -> None:
     never = event("1", "DTSTART:20260105T090000Z", "RRULE:FREQ=YEARLY;BYWEEKNO=30;BYMONTH=1;BYDAY=MO")
     events = parsed(calendar_file.read, file(never, event("2")).encode(), "", NOW).events
     result = wanted(
-        events, Wishes(before=timedelta(0), uses_alarms=True, all_day_at=time(9)), BERLIN, NOW, Budget(seconds=10)
+        events,
+        ReminderTimes(before=timedelta(0), uses_alarms=True, all_day_at=time(9)),
+        BERLIN,
+        NOW,
+        Budget(seconds=10),
     )
     assert "2026-01-05 09:00" in [f"{entry.next_slot:%Y-%m-%d %H:%M}" for entry in result.entries]
     assert [one.uid for one in events] == ["1", "2"]

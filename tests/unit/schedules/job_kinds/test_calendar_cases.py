@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from common.parsing.budget import Budget
-from schedules.job_kinds.calendar_events import Entry, Wanted, Wishes, wanted
+from schedules.job_kinds.calendar_events import Entry, ReminderTimes, Wanted, wanted
 from schedules.job_kinds.calendar_file import NotACalendar
 from tests.unit.schedules.job_kinds.test_calendar import BERLIN, NOW, file, read, time
 from tests.unit.schedules.job_kinds.test_calendar_inputs import slots as slots_of
@@ -19,9 +19,9 @@ BERLIN_9 = "DTSTART;TZID=Europe/Berlin:20260105T090000"
 DAILY = "RRULE:FREQ=DAILY;COUNT=4"
 
 
-def found(text: str | bytes, **wishes: Any) -> Wanted:
-    asked = {"before": timedelta(0), "uses_alarms": True, "all_day_at": time(9)} | wishes
-    return wanted(read(text), Wishes(**asked), BERLIN, NOW, Budget(seconds=10))
+def found(text: str | bytes, **times: Any) -> Wanted:
+    asked = {"before": timedelta(0), "uses_alarms": True, "all_day_at": time(9)} | times
+    return wanted(read(text), ReminderTimes(**asked), BERLIN, NOW, Budget(seconds=10))
 
 
 def said(entries: list[Entry], most: int = 9) -> str:

@@ -15,7 +15,7 @@ import pytest
 from common.parsing.budget import Budget
 from schedules import rules
 from schedules.job_kinds import calendar_file
-from schedules.job_kinds.calendar_events import Entry, Wanted, Wishes, wanted
+from schedules.job_kinds.calendar_events import Entry, ReminderTimes, Wanted, wanted
 
 INPUTS = Path(__file__).with_name("inputs")
 CASES = json.loads((INPUTS / "cases.json").read_text())
@@ -32,12 +32,12 @@ def dated(raw: bytes, today: datetime) -> bytes:
 
 
 def found(raw: bytes, today: datetime, minutes: int = 0) -> Wanted:
-    wishes = Wishes(before=timedelta(minutes=minutes), uses_alarms=True, all_day_at=time(9))
+    times = ReminderTimes(before=timedelta(minutes=minutes), uses_alarms=True, all_day_at=time(9))
     now = today.astimezone(UTC)
     file = calendar_file.read(dated(raw, today), "", now)
     stored = json.loads(json.dumps([event.as_json() for event in file.events]))
     return wanted(
-        [calendar_file.FileEvent.from_json(event) for event in stored], wishes, BERLIN, now, Budget(seconds=10)
+        [calendar_file.FileEvent.from_json(event) for event in stored], times, BERLIN, now, Budget(seconds=10)
     )
 
 
