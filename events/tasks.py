@@ -5,6 +5,8 @@ from celery import shared_task
 from events.kinds import inside
 from events.kinds.digest import DIGEST
 from events.kinds.event import EVENT
+from notifications.changes import feed
+from work import periodic
 from work.retention import Retention
 from work.tasks import task_of
 
@@ -15,6 +17,9 @@ send_digest = task_of(DIGEST)
 @shared_task(name="events.record_changes", ignore_result=True)
 def record_changes() -> None:
     inside.record_changes()
+
+
+periodic.NEEDED["events.record_changes"] = lambda: feed.waiting("events")
 
 
 # What a digest needs stays.

@@ -10,6 +10,7 @@ from jobs.batches.kind import BATCH
 from jobs.checks.kind import JOB
 from jobs.kinds.base import LONGEST_FRESH
 from jobs.models import Result
+from work import periodic
 from work.retention import Retention
 from work.tasks import task_of
 
@@ -22,6 +23,9 @@ def count() -> None:
     """Keep the progress of batches, and cancel what is left of cancelled ones."""
     progress.cancel_parts()
     progress.count_open()
+
+
+periodic.NEEDED["jobs.count"] = lambda: "SELECT FROM jobs_batch WHERE ended_at IS NULL"
 
 
 # Each reminder's newest check stays, however seldom it checks.

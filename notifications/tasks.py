@@ -9,12 +9,13 @@ from notifications.changes import feed, status_webhooks
 from notifications.channels import owner_notices
 from notifications.deliveries import retention, shown
 from notifications.deliveries.kind import DELIVERY
+from work import periodic
 from work.tasks import task_of
 
 deliver = task_of(DELIVERY)
 
 
-@shared_task(name="notifications.tell_owners")
+@shared_task(name="notifications.tell_owners", ignore_result=True, store_errors_even_if_ignored=True)
 def tell_owners() -> int:
     return owner_notices.tell_owners(timezone.now())
 
@@ -27,6 +28,9 @@ def close_shown(notification_id: str) -> None:
 @shared_task(name="notifications.send_changes", ignore_result=True)
 def send_changes() -> None:
     status_webhooks.send_changes()
+
+
+periodic.NEEDED["notifications.send_changes"] = lambda: feed.waiting("status")
 
 
 @shared_task(name="notifications.prune_history", ignore_result=True)

@@ -6,7 +6,7 @@ from people.account import deletion
 from people.sign_in import security_log, sessions
 
 
-@shared_task(name="people.delete_accounts")
+@shared_task(name="people.delete_accounts", ignore_result=True, store_errors_even_if_ignored=True)
 def delete_accounts() -> int:
     """Returns how many accounts are gone."""
     return deletion.delete_requested()

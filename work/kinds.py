@@ -78,7 +78,10 @@ def from_json(text: str | None) -> Any:
 C = TypeVar("C", bound=Claim)
 
 # The attributes of a kind that statements take as they are written.
-_WRITTEN = ("on_unknown", "most_tries", "person", "language", "source", "queue_of", "joins", "follow", "cost")
+_WRITTEN = (
+    *("on_unknown", "most_tries", "person", "language", "source"),
+    *("queue_of", "joins", "follow", "cost", "rescues"),
+)
 
 
 class Kind(Generic[C]):
@@ -92,8 +95,8 @@ class Kind(Generic[C]):
     that of how many usual pieces of work it is like, for the fair queue; `language` that of the language that they
     read; `source` that of what it comes from, for operators.
     `follow` is the SQL of what else a settlement writes, as CTEs that see `settled` and read `follow_rows`;
-    `follow_locks` are the foreign keys to the rows that it writes to, which are locked first. `retries` and `repeats`:
-    see `policy` and `may_repeat`.
+    `follow_locks` are the foreign keys to the rows that it writes to, which are locked first. `rescues` is the SQL of
+    rows for which `rescue` has something to do. `retries` and `repeats`: see `policy` and `may_repeat`.
     """
 
     task: ClassVar[str]
@@ -114,6 +117,7 @@ class Kind(Generic[C]):
     follow: ClassVar[str] = ""
     follow_locks: ClassVar[tuple[str, ...]] = ()
     follow_rows: ClassVar[Rows | None] = None
+    rescues: ClassVar[str] = "SELECT WHERE false"
     retries: ClassVar[Policy]
     repeats: ClassVar[bool] = False
 
@@ -206,7 +210,7 @@ class Kind(Generic[C]):
         """Act after a replay, in its transaction, for work that programs pull."""
 
     def rescue(self) -> int:
-        """Do this kind's own part of rescue, every few seconds. Returns how many rows."""
+        """Do this kind's own part of rescue, soon after `rescues` has rows. Returns how many rows."""
         return 0
 
     def sql(self, template: str) -> str:

@@ -9,7 +9,7 @@ from celery import Task, shared_task
 from celery.exceptions import Retry
 from django.utils import timezone
 
-from work import operator_summary, totals
+from work import operator_summary, periodic, totals
 from work.backup import newest
 from work.broker import wakes
 from work.engine import rescue as rescuing, runner
@@ -47,9 +47,12 @@ def task_of(kind: Kind[Any]) -> Any:
     return run
 
 
-@shared_task(name="work.rescue")
+@shared_task(name="work.rescue", ignore_result=True, store_errors_even_if_ignored=True)
 def rescue() -> dict[str, int]:
     return rescuing.rescue()
+
+
+periodic.NEEDED["work.rescue"] = rescuing.needed
 
 
 @shared_task(name="work.count_tries", ignore_result=True)

@@ -34,31 +34,39 @@ def context(request: HttpRequest) -> dict[str, Any]:
     if (counted := cache.get(_KEY)) is None:
         counted = _count()
         cache.set(_KEY, counted, _FRESH)
-    hours, now = counted["hours"], timezone.now()
+    return {"dashboard": _counts(counted["hours"], counted["waiting"][DELIVERY.name]) | _state(counted)}
+
+
+def _counts(hours: list[tuple[int, int]], waiting: dict[str, Any]) -> dict[str, Any]:
+    done, failed = zip(*hours, strict=True)
+    return {
+        "done": {"hour": _shown(done[0]), "day": _shown(sum(done))},
+        "failed": {"hour": _shown(failed[0]), "day": _shown(sum(failed))},
+        "has_failed": failed[0] > 0,
+        "waiting": _shown(waiting["count"], health.MOST),
+        "late": _shown(waiting["late"], health.MOST),
+        "is_late": waiting["late"] > 0,
+        "most": _shown(health.MOST),
+        "chart": _chart(hours) if any(map(sum, hours)) else None,
+    }
+
+
+def _state(counted: dict[str, Any]) -> dict[str, Any]:
+    now = timezone.now()
     beats = list(Heartbeat.objects.all()[:_CAUSES])
     running = [beat for beat in beats if (now - beat.last_seen_at).total_seconds() < heartbeat.STOPPED]
     seen = served_queues.last_seen()
     return {
-        "dashboard": {
-            "at": datetime.fromisoformat(counted["at"]),
-            "done": {"hour": _shown(hours[0][0]), "day": _shown(sum(done for done, _failed in hours))},
-            "failed": {"hour": _shown(hours[0][1]), "day": _shown(sum(failed for _done, failed in hours))},
-            "has_failed": hours[0][1] > 0,
-            "waiting": _shown(counted["waiting"][DELIVERY.name]["count"], health.MOST),
-            "late": _shown(counted["waiting"][DELIVERY.name]["late"], health.MOST),
-            "is_late": counted["waiting"][DELIVERY.name]["late"] > 0,
-            "most": _shown(health.MOST),
-            "is_capped": counted["is_capped"],
-            "chart": _chart(hours) if any(map(sum, hours)) else None,
-            "beats": running or beats[:1],
-            "has_beat": bool(running),
-            "queues": [
-                (queue, None if ago is None else timedelta(seconds=round(ago)), served_queues.is_served(ago))
-                for queue, ago in seen.items()
-            ],
-            "causes": [cause | _cause_words(cause) for cause in counted["causes"]],
-            "problems": [*_problems(bool(running), seen, counted["waiting"], now)],
-        }
+        "at": datetime.fromisoformat(counted["at"]),
+        "is_capped": counted["is_capped"],
+        "beats": running or beats[:1],
+        "has_beat": bool(running),
+        "queues": [
+            (queue, None if ago is None else timedelta(seconds=round(ago)), served_queues.is_served(ago))
+            for queue, ago in seen.items()
+        ],
+        "causes": [cause | _cause_words(cause) for cause in counted["causes"]],
+        "problems": [*_problems(bool(running), seen, counted["waiting"], now)],
     }
 
 

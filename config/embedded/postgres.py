@@ -127,6 +127,11 @@ class Postgres(Engine):
             "unix_socket_permissions": "0700",
             "max_connections": "100",
             "shared_buffers": "128MB",
+            # For one small machine: no processes that wait for nothing, and few copies of whole pages in the WAL.
+            "io_method": "sync",
+            "max_logical_replication_workers": "0",
+            "checkpoint_timeout": "30min",
+            "wal_compression": "on",
             "timezone": "UTC",
             "log_timezone": "UTC",
             # The client gets the error. The log must not keep statements and rows, which hold what people wrote.

@@ -30,23 +30,22 @@ DATABASE_TIMEOUTS = {
 _NOT_FOR_US = {"user", "password", "dbname", "service", "client_encoding", "replication", "sslkeylogfile"}
 
 
+_DATABASE = "postgresql://carillon:password@127.0.0.1:5432/carillon"
+
+
 def database(value: str) -> dict[str, Any]:
     """A value of DATABASE_URL as an entry of Django's DATABASES.
 
     `?host=/dir` names the directory of a Unix socket. Other options go to libpq and override `DATABASE_TIMEOUTS`, and
     `sslmode`: the certificate of a server on another host is verified by default.
     """
-    example = "postgresql://carillon:password@127.0.0.1:5432/carillon"
-    parts = split_url("DATABASE_URL", value, example)
+    parts = split_url("DATABASE_URL", value, _DATABASE)
     if parts.scheme not in {"postgres", "postgresql"}:
-        raise Misconfigured("DATABASE_URL", "does not start with postgresql:// (Carillon needs PostgreSQL)", example)
+        raise Misconfigured("DATABASE_URL", "does not start with postgresql:// (Carillon needs PostgreSQL)", _DATABASE)
     if not (name := unquote(parts.path[1:])) or "/" in name:
-        raise Misconfigured("DATABASE_URL", "does not end with the name of a database", example)
-    given = _options("DATABASE_URL", parts, example)
-    options = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - _NOT_FOR_US
-    if unknown := sorted(given.keys() - options):
-        problem = f"has the option {unknown[0]}, which is not one of libpq's for a connection"
-        raise Misconfigured("DATABASE_URL", problem, f"{example}?application_name=carillon")
+        raise Misconfigured("DATABASE_URL", "does not end with the name of a database", _DATABASE)
+    given = _options("DATABASE_URL", parts, _DATABASE)
+    _refuse_unknown(given)
     host = given.pop("host", "") or unquote(parts.hostname or "")
     return {
         "ENGINE": "django.db.backends.postgresql",
@@ -57,6 +56,13 @@ def database(value: str) -> dict[str, Any]:
         "PORT": given.pop("port", "") or str(parts.port or ""),
         "OPTIONS": DATABASE_TIMEOUTS | _encryption(host, given) | given,
     }
+
+
+def _refuse_unknown(given: dict[str, str]) -> None:
+    options = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - _NOT_FOR_US
+    if unknown := sorted(given.keys() - options):
+        problem = f"has the option {unknown[0]}, which is not one of libpq's for a connection"
+        raise Misconfigured("DATABASE_URL", problem, f"{_DATABASE}?application_name=carillon")
 
 
 def _encryption(host: str, given: dict[str, str]) -> dict[str, str]:
@@ -81,16 +87,12 @@ def redis(value: str) -> str:
     example = "redis://:password@127.0.0.1:6379/0"
     parts = split_url("REDIS_URL", value, example)
     given = _options("REDIS_URL", parts, example)
-    if "sentinel" in parts.scheme:
-        problem = "names Sentinels, which are not supported: name the primary by a host or proxy that follows it"
-        raise Misconfigured("REDIS_URL", problem, "redis://:password@redis-primary.internal:6379/0")
-    if parts.scheme == "unix" and parts.path and not parts.hostname:
+    _check_server(parts, example)
+    if parts.scheme == "unix":
         number, tls = given.pop("db", "0"), {}
         example = "unix://:password@/run/redis.sock?db=0"
-    elif parts.scheme in {"redis", "rediss"} and parts.hostname:
-        number, tls = parts.path.strip("/") or "0", _tls(given) if parts.scheme == "rediss" else {}
     else:
-        raise Misconfigured("REDIS_URL", "does not start with redis:// or rediss:// and a host", example)
+        number, tls = parts.path.strip("/") or "0", _tls(given) if parts.scheme == "rediss" else {}
     if not number.isdecimal():
         raise Misconfigured("REDIS_URL", "does not end with the number of a database", example)
     if given:
@@ -101,6 +103,15 @@ def redis(value: str) -> str:
     if parts.scheme == "unix":
         return f"unix://{parts.netloc}{parts.path}?db={number}"
     return parts._replace(path=f"/{number}", query=urlencode(tls, safe="/")).geturl()
+
+
+def _check_server(parts: SplitResult, example: str) -> None:
+    if "sentinel" in parts.scheme:
+        problem = "names Sentinels, which are not supported: name the primary by a host or proxy that follows it"
+        raise Misconfigured("REDIS_URL", problem, "redis://:password@redis-primary.internal:6379/0")
+    is_socket = parts.scheme == "unix" and parts.path and not parts.hostname
+    if not is_socket and not (parts.scheme in {"redis", "rediss"} and parts.hostname):
+        raise Misconfigured("REDIS_URL", "does not start with redis:// or rediss:// and a host", example)
 
 
 def _tls(given: dict[str, str]) -> dict[str, str]:

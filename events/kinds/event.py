@@ -37,6 +37,7 @@ class EventKind(Kind[EventClaim]):
     language = "p.language"
     source = "d.source"
     cost = COST
+    rescues = "SELECT FROM events_subscription WHERE asked_at IS NOT NULL"
     claim = EventClaim
     joins = "JOIN people_user p ON p.id = d.user_id"
     retries = POLICY

@@ -28,12 +28,9 @@ MOST = 100
 """So many at once; the others follow."""
 
 # Nothing older is news. What was never tried has not failed.
-_MISSED = """
-SELECT id FROM jobs_job
+MISSED = """SELECT id FROM jobs_job
  WHERE (state IN ('dead', 'unknown') OR (state = 'expired' AND tries > 0)) AND failures_noted <= replays
-   AND settled_at > now() - interval '1 day' AND preview IS NULL
- ORDER BY settled_at LIMIT %s
-"""
+   AND settled_at > now() - interval '1 day' AND preview IS NULL"""
 _READ = """
 SELECT $claim, d.state, coalesce(a.reason_code, d.reason_code) AS reason_code,
        coalesce(a.reason_params, d.reason_params)::text AS reason_params
@@ -49,7 +46,7 @@ SELECT $claim, d.state, coalesce(a.reason_code, d.reason_code) AS reason_code,
 
 def note_missed(kind: Kind[Any]) -> int:
     """Note what no worker has noted. Returns how many."""
-    return sum(_note(kind, row.id) for row in query(_MISSED, [MOST]))
+    return sum(_note(kind, row.id) for row in query(f"{MISSED} ORDER BY settled_at LIMIT %s", [MOST]))
 
 
 def _note(kind: Kind[Any], job_id: UUID) -> bool:

@@ -41,6 +41,7 @@ class CheckKind(Kind[JobClaim]):
     queue_of = "nullif(d.queue, 'jobs')"
     most_tries = "CASE WHEN d.preview IS NOT NULL THEN 1 END"
     repeats = True  # a check changes nothing, and what it decides commits with the settlement, or not at all
+    rescues = failures.MISSED
     claim = JobClaim
     columns = f"d.connection_id, {postgres.columns(Connection, 'c')}"
     joins = """

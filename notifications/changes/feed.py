@@ -92,6 +92,15 @@ def read(user_id: int, after: Position, limit: int, types: Sequence[str] | None 
     return Page(changes, max(after, Position(horizon, _FIRST_ID)), more=False)
 
 
+def waiting(reader: str) -> str:
+    """The SQL of changes that may be new to a reader of `process`."""
+    position = f"SELECT xact, change_id FROM notifications_feedposition WHERE reader = '{reader}'"  # noqa: S608
+    return (
+        f"SELECT FROM notifications_change c WHERE (c.xact, c.id) > ({position})"
+        f" UNION ALL SELECT WHERE NOT EXISTS ({position})"
+    )
+
+
 CHUNK = 500  # changes that a task processes in a transaction
 
 _BEGIN = "INSERT INTO notifications_feedposition (reader, xact, change_id) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"

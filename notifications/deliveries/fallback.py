@@ -61,6 +61,7 @@ class Step:
     next_at: datetime | None = None
 
 
+WAITING = "SELECT FROM notifications_notification WHERE advance_at <= now()"
 _TAKE = f"""
 SELECT n.id AS notification_id, n.escalate_after, now() AS now, n.user_id AS person_id, newest.label,
        newest.state, newest.reason_code, newest.reason_params,

@@ -98,6 +98,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
                         WHEN jsonb_typeof(address->'tries') = 'number'
                         THEN greatest(0, least((address->'tries')::numeric, 100))::int END
               FROM notifications_channel WHERE id = d.channel_id) END"""
+    rescues = fallback.WAITING
     claim = DeliveryClaim
     columns = f"""
        n.subject, n.body, n.slot, n.category, n.data, coalesce(n.correlation_id, n.batch_id) AS correlation_id, n.hops,

@@ -8,7 +8,7 @@ import gc
 import sys
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from celery.beat import SchedulingError
@@ -22,7 +22,7 @@ from redis.exceptions import ResponseError
 
 from common import probe
 from common.database.postgres import blames_no_row
-from schedules.beat import stock_entries, zone_updates
+from schedules.beat import idle_tasks, stock_entries, zone_updates
 from schedules.beat.beat_log import BeatLog
 from schedules.beat.heartbeat import HeartbeatWriter
 from schedules.firing import fire
@@ -36,6 +36,10 @@ LONGEST_SLEEP = 1.0
 WHILE_LOCKED = 0.01
 # Seconds before the broker is tried again. Connecting to one that does not answer takes seconds by itself.
 BROKER_RETRY = 5.0
+# Seconds of each tick for entries of the stock loop.
+_STOCK = 0.1
+# Seconds by which one may be late, so that those of nearly the same time share a tick.
+_APART = 0.25
 _BROKER_AWAY = (OperationalError, OSError, ResponseError)
 
 
@@ -43,11 +47,14 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
     """`celery beat --scheduler schedules.beat.scheduler:Scheduler`."""
 
     Entry = stock_entries.Entry
+    _last_timestamp: datetime | None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._heartbeat = HeartbeatWriter()
         self._log = BeatLog(log)
         self._broker_retry_at = 0.0
+        self._entries_changed: datetime | None = None
+        self._idle = idle_tasks.IdleTasks()
         self._zone_updates = zone_updates.recompute_changed()
         self._is_set_up = False
         log.info("Zones are read from %s", zone_updates.source())
@@ -64,7 +71,9 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             self._database_away(error)
 
     def _set_up(self) -> None:
-        stock_entries.Clock.set(fire.read_clock().now)
+        clock = fire.read_clock()
+        stock_entries.Clock.set(clock.now)
+        self._entries_changed = clock.entries_changed
         super().setup_schedule()
         self._is_set_up = True
 
@@ -138,6 +147,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
     def _fire_due(self) -> float:
         """One batch, so that the stock entries are not starved; 0 when there may be more."""
         clock = fire.read_clock()
+        self._entries_changed = clock.entries_changed
         if stock_entries.Clock.set(clock.now):
             self._reload()
         if (left := clock.seconds_to_next) is None or left > 0:
@@ -158,9 +168,11 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         """Run the stock loop. If the broker is away, its entries wait; schedules fire on."""
         if time.monotonic() < self._broker_retry_at:
             return LONGEST_SLEEP
+        ends = time.monotonic() + _STOCK
         try:
-            wait: float = super().tick(*args, **kwargs)
-            return wait
+            while not (wait := float(super().tick(*args, **kwargs))) and time.monotonic() < ends:
+                pass
+            return wait and max(wait, _APART)
         except Error:
             raise
         except Exception as error:
@@ -173,6 +185,11 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             if (connection := self.__dict__.pop("connection", None)) is not None:
                 connection.release()
             return LONGEST_SLEEP
+
+    def schedule_changed(self) -> bool:
+        """As the last poll has read it. The stock method asks for each entry, and checks the connection first."""
+        before, self._last_timestamp = self._last_timestamp, self._entries_changed
+        return bool(before and self._last_timestamp and self._last_timestamp > before)
 
     def reserve(self, entry: Any) -> Any:
         """The entry after this run. The stock method also saves the run minutes later, even if nothing was sent."""
@@ -188,6 +205,8 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
         Raises SchedulingError if the broker did not take it: the entry is due again. If no broker would take it, it is
         disabled.
         """
+        if self._idle.rests(entry):
+            return
         try:
             self._claim_and_send(entry, producer)
         except SchedulingError as error:

@@ -43,10 +43,12 @@ _ALONE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The database's time, and the next slot of any schedule (None: nothing is scheduled); aware UTC."""
+    """The database's time, the next slot of any schedule (None: nothing is scheduled), and when a periodic task was
+    changed last (None: never); aware UTC."""
 
     now: datetime
     next_slot: datetime | None
+    entries_changed: datetime | None = None
 
     @property
     def seconds_to_next(self) -> float | None:
@@ -77,7 +79,9 @@ def read_clock() -> Clock:
     statement = (
         "SELECT clock_timestamp() AS now,"
         " (SELECT greatest(next_fire_at, '1970-01-01Z') FROM schedules_schedule WHERE next_fire_at < '9999-01-01Z'"
-        "   ORDER BY next_fire_at LIMIT 1) AS next_slot"  # no instant that Python cannot read: every beat would stop
+        "   ORDER BY next_fire_at LIMIT 1) AS next_slot,"  # no instant that Python cannot read: every beat would stop
+        " (SELECT last_update FROM django_celery_beat_periodictasks WHERE isfinite(last_update) LIMIT 1)"
+        " AS entries_changed"
     )
     [clock] = query(statement, [], Clock)
     return clock

@@ -101,14 +101,12 @@ def take_due(kind: Kind[Any], limit: int, is_bulk: bool = False) -> list[Wake]:
     return [Wake(kind.task, *row) for row in sorted(rows, key=attrgetter("wait", "id"))]
 
 
-_COUNT_DUE = """
-SELECT count(*) AS amount FROM (
-    SELECT FROM $work
+DUE = """SELECT FROM $work
      WHERE state = 'pending' AND is_bulk = ANY('{f,t}') AND wake_at <= now() + interval '6 minutes'
-       AND available_at <= now() + interval '10 seconds'
-     LIMIT %s
-) due
-"""
+       AND available_at <= now() + interval '10 seconds'"""
+"""The pending work that should have a message."""
+
+_COUNT_DUE = f"SELECT count(*) AS amount FROM ({DUE} LIMIT %s) due"  # noqa: S608 - constants only
 
 
 def count_due(kind: Kind[Any], most: int) -> int:

@@ -39,6 +39,19 @@ def rescue() -> dict[str, int]:
     return {name: done[name] for name in ("expired", "again", "held", "dead", "followed", "published")}
 
 
+# Each part by the index that serves it in `rescue`.
+_NEEDED = f"""
+SELECT FROM $work WHERE state = 'pending' AND expires_at <= now()
+ UNION ALL SELECT FROM $work WHERE state = '$working' AND lease_until <= now()
+ UNION ALL {wakes.DUE} UNION ALL SELECT FROM ($rescues) own
+"""  # noqa: S608 - constants only
+
+
+def needed() -> str:
+    """The SQL of rows for which `rescue` has something to do."""
+    return " UNION ALL ".join(kind.sql(_NEEDED) for kind in KINDS.values())
+
+
 def _publish_due() -> int:
     if (broker := backlog.read({fair_queue.QUEUE}.union(*map(_queues, KINDS.values())))) is None:
         return 0  # the rows stay due, and are published as soon as the broker is back

@@ -1,0 +1,144 @@
+"""`script/bench home [--seconds N] [--json]`: what an idle `script/server` costs, in an installation of its own.
+
+Memory is the sum of Pss over all processes, engines included. CPU, commits and WAL are those of N seconds (120 by
+default), which begin with a checkpoint, a minute after everything has started and the first page was read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import psycopg
+
+from bench.environment import arguments, report
+from config.embedded.postgres import Postgres, as_superuser
+from config.embedded.var import CHECKOUT
+
+_WARM_UP = 60.0  # seconds
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Process(NamedTuple):
+    name: str
+    parent: int
+    seconds: float
+    """Of CPU, with those of its children that have ended."""
+
+
+def main() -> None:
+    parser = arguments("home")
+    parser.add_argument("--seconds", type=float, default=120.0)
+    options = parser.parse_args()
+    with installation() as (server, database):
+        time.sleep(_WARM_UP)
+        settle(database)
+        before, count, began = tree(server), database_counts(database), time.monotonic()
+        time.sleep(options.seconds)
+        lasted, after = time.monotonic() - began, tree(server)
+        commits, wal = (late - early for late, early in zip(database_counts(database), count, strict=True))
+        rows = {}
+        for pid, one in after.items():
+            spent = one.seconds - (before[pid].seconds if pid in before else 0.0)
+            used = {"memory MiB": round(memory(pid) / 1024, 1), "CPU %": round(spent / lasted * 100, 2)}
+            rows[f"{one.name} {pid}"] = used
+    total = {column: round(sum(row[column] for row in rows.values()), 2) for column in ("memory MiB", "CPU %")}
+    total |= {"commits/s": round(commits / lasted, 2), "WAL MB/day": round(wal / lasted * 86_400 / 1e6, 1)}
+    report("home", 0, total, rows, {})
+
+
+@contextmanager
+def installation() -> Iterator[tuple[int, str]]:
+    """A new installation; yields the id of its supervisor and the URL of its database."""
+    var = Path(tempfile.mkdtemp(prefix="home-", dir=CHECKOUT / "var"))
+    port = "8017"
+    environment = os.environ | {"CARILLON_VAR": str(var), "PORT": port}
+    with (var / "server.log").open("wb") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "config.processes.server"], cwd=CHECKOUT, env=environment, stdout=log, stderr=log
+        )
+    try:
+        while b"Carillon is ready" not in (var / "server.log").read_bytes():
+            if server.poll() is not None:
+                raise SystemExit((var / "server.log").read_text())
+            time.sleep(0.5)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as page:
+            page.read()
+        yield server.pid, as_superuser(Postgres(var).url() or "")
+    finally:
+        server.terminate()
+        server.wait(90)
+        shutil.rmtree(var)
+
+
+def tree(top: int) -> dict[int, Process]:
+    """The processes below `top`, with it."""
+    every = {int(entry.name): entry for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
+    read = {pid: found for pid, entry in every.items() if (found := process(entry))}
+    inside = {top}
+    while more := {pid for pid, one in read.items() if one.parent in inside} - inside:
+        inside |= more
+    return {pid: one for pid, one in sorted(read.items()) if pid in inside}
+
+
+def process(entry: Path) -> Process | None:
+    try:
+        words = (entry / "cmdline").read_text().replace("\0", " ").split()
+        values = (entry / "stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    line = " ".join(words)
+    name = next((one for one in _NAMES if re.search(_NAMES[one], line)), line[:30])
+    return Process(name, int(values[1]), sum(map(int, values[11:15])) / _TICKS)
+
+
+_NAMES = {
+    "PostgreSQL": r"^postgres: |bin/postgres ",
+    "Redis": r"valkey-server|redis-server",
+    "supervisor": r"config\.processes\.server",
+    "keeper": r"embedded\.keeper",
+    "web": "uvicorn",
+    "worker": " worker ",
+    "beat": " beat ",
+}
+
+
+def memory(pid: int) -> int:
+    """KiB that the process has, and its share of what it has with others; 0 if it has ended."""
+    try:
+        return next(int(line.split()[1]) for line in open(f"/proc/{pid}/smaps_rollup") if line.startswith("Pss:"))
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def settle(url: str) -> None:
+    """What the new tables cost once is not the cost of being idle."""
+    for database in ("carillon", "postgres", "template1"):
+        with psycopg.connect(url.replace("/carillon?", f"/{database}?"), autocommit=True) as connection:
+            connection.execute("VACUUM (ANALYZE)")
+            connection.execute("CHECKPOINT")
+
+
+def database_counts(url: str) -> tuple[int, int]:
+    """The commits of its sessions, and the bytes of WAL, since its start."""
+    with psycopg.connect(url) as connection:
+        row = connection.execute(
+            "SELECT (SELECT sum(xact_commit) FROM pg_stat_database)::bigint,"
+            " pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint"
+        ).fetchone()
+    assert row is not None
+    return row
+
+
+if __name__ == "__main__":
+    main()
