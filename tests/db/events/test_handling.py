@@ -88,7 +88,9 @@ def test_a_throttle_counts_within_its_time(ada: User) -> None:
     rule = make_rule(ada, throttle_count=2, throttle_seconds=3600)
     outcomes = [happen(ada).effects.get().outcome for _ in range(3)]
     assert outcomes == ["notified", "notified", "silent"]
-    Effect.objects.filter(rule=rule).update(at="2026-01-01T00:00:00Z")
+    Effect.objects.filter(rule=rule).update(at=timezone.now() - timedelta(seconds=3590))
+    assert happen(ada).effects.get().outcome == "silent"
+    Effect.objects.filter(rule=rule).update(at=timezone.now() - timedelta(seconds=3601))
     assert happen(ada).effects.get().outcome == "notified"
 
 

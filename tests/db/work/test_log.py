@@ -10,7 +10,21 @@ from uuid import uuid4
 import pytest
 
 from notifications.messages.message import Delivered, Rejected
-from tests.make import NOON, answers, happen, make_channel, make_delivery, make_user, noted, send_now, try_once
+from notifications.models import Delivery
+from schedules.firing import fire
+from tests.make import (
+    NINE,
+    NOON,
+    answers,
+    happen,
+    make_channel,
+    make_delivery,
+    make_schedule,
+    make_user,
+    noted,
+    send_now,
+    try_once,
+)
 from work.answers import Retryable
 
 pytestmark = pytest.mark.django_db
@@ -61,8 +75,16 @@ def test_each_try_of_a_delivery_is_one_line_that_says_whether_another_follows(
     [line] = lines(caplog)
     assert (line["action"], line["type"], line["id"]) == ("notifications.deliver", "inbox", str(delivery.id))
     assert (line["outcome"], line["will_retry"]) == (outcome, will_retry)
-    assert line["correlation_id"] == str(delivery.notification.batch_id)
+    assert (line["source"], line["correlation_id"]) == ("", str(delivery.notification.batch_id))
     assert "secret" not in caplog.text
+
+
+def test_the_source_of_a_reminders_delivery_is_its_schedule(caplog: pytest.LogCaptureFixture) -> None:
+    user = make_user()
+    schedule = make_schedule(user, [make_channel(user)])
+    fire.fire_due(NINE)
+    send_now(Delivery.objects.get().id)
+    assert [line["source"] for line in lines(caplog)] == [str(schedule.id)]
 
 
 def test_one_that_is_withdrawn_is_one_line_and_one_that_waits_none(caplog: pytest.LogCaptureFixture) -> None:

@@ -21,7 +21,7 @@ from events.pure.envelope import Envelope
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery, Notification
-from tests.make import NOON, make_channel, make_delivery, make_user
+from tests.make import NOON, make_channel, make_delivery, make_user, taken
 from work.broker import backlog as broker_module, fair_queue, wakes
 from work.engine import rescue
 
@@ -145,6 +145,12 @@ def test_what_a_broker_forgot_is_rung_again_at_once(broker: redis.Redis, channel
     later.refresh_from_db()
     assert later.wakes == 0
     assert rescue.rescue()["published"] == 0
+
+
+def test_only_pending_work_is_published_again(channel: Channel) -> None:
+    make_delivery(channel)
+    taken(make_delivery(channel).id)
+    assert wakes.wake_all(DELIVERY) == 1
 
 
 def test_a_broker_that_is_away_leaves_the_rows_due(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:

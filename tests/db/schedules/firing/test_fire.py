@@ -207,6 +207,21 @@ def test_a_schedule_that_the_database_refuses_is_quarantined_alone(monkeypatch: 
     assert outcomes(sound) == [(NINE, "fired", "")]
 
 
+def test_a_schedule_that_cannot_be_quarantined_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    damaged, sound = make_schedule(make_user(), title="damaged"), make_schedule(make_user())
+
+    def fail(*values: Any, **named: Any) -> Any:
+        if values[0] in ("damaged", damaged.id):
+            raise ValueError
+        return compose(*values, **named)
+
+    compose = sending.text.compose
+    monkeypatch.setattr(sending.text, "compose", fail)
+    monkeypatch.setattr(fire.quarantine, "quarantine", fail)
+    assert fire.fire_due(NINE) == 1
+    assert outcomes(sound) == [(NINE, "fired", "")]
+
+
 def test_an_unreadable_instant_of_an_occurrence_does_not_stop_its_schedule(schedule: Schedule) -> None:
     editing.run_now(schedule.id, NOON)
     with without_triggers(), connection.cursor() as cursor:
