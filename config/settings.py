@@ -396,3 +396,7 @@ UNFOLD = {
 }
 _log_level = env.choice("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL"))
 LOGGING = logs.settings(_log_level, as_json=env.choice("LOG_FORMAT", ("text", "json")) == "json")
+if _sentry := env.secret("SENTRY_DSN", ""):
+    from config import error_reports  # half a second, for those who want it
+
+    error_reports.start(_sentry, VERSION)
