@@ -9,6 +9,8 @@ from django.db import connection
 
 from common.database import schema
 from config import startup
+from schedules.firing import fire
+from tests.make import NINE, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -44,6 +46,21 @@ def test_migrations_that_are_not_applied_are_no_foreign_schema() -> None:
         cursor.execute("ALTER TABLE schedules_schedule RENAME COLUMN title TO name")
         cursor.execute("DELETE FROM django_migrations WHERE app = 'schedules' AND name NOT LIKE '0001%'")
     schema.refuse_foreign()
+
+
+def test_a_rollback_is_no_foreign_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a newer release may have added: a migration, a table, and a column that may be empty."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ALTER TABLE schedules_schedule ADD COLUMN newer text")
+        cursor.execute("CREATE TABLE schedules_newer (id bigint)")
+        cursor.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('schedules', '9999_newer', now())")
+    call_command("migrate", verbosity=0)
+    monkeypatch.setattr(startup, "_check_pooler", lambda: None)
+    monkeypatch.setattr(startup.connection, "close", lambda: None)
+    startup.check()
+    make_schedule(make_user())
+    assert fire.fire_due(NINE) == 1
 
 
 def test_an_empty_database_is_not_refused() -> None:
