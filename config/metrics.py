@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from common.database.postgres import query
 from common.redis import served_queues
-from schedules.beat import heartbeat, periodic_runs
+from schedules.beat import canary, heartbeat, periodic_runs
 from schedules.firing import fire
 from work import health
 from work.backup import newest
@@ -95,6 +95,10 @@ class Numbers(Collector):
         if (taken := newest.last()) is not None:
             age = (timezone.now() - taken).total_seconds()
             yield GaugeMetricFamily("carillon_backup_age_seconds", "Since the data of the newest backup.", value=age)
+        if settings.CANARY and (ago := canary.age()) is not None:
+            yield GaugeMetricFamily(
+                "carillon_canary_age_seconds", "Since the slot of the last canary that arrived.", value=ago
+            )
         problems = len(periodic_runs.problems())
         yield GaugeMetricFamily("carillon_periodic_task_problems", "What /healthz/clock says of them.", value=problems)
         unserved = len(served_queues.unserved())

@@ -261,6 +261,10 @@ ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env.flag("BEHIND_PROXY", False) else 0
 # --- Numbers for operators -------------------------------------------------------------------------------------------
 METRICS_TOKEN = env.secret("METRICS_TOKEN", "")  # empty: no /metrics
 
+# A reminder of Carillon's own shows that the whole path works; the address elsewhere is requested while it arrives.
+CANARY_PING_URL = env.secret_url("CANARY_PING_URL")
+CANARY = env.flag("CANARY", bool(CANARY_PING_URL))
+
 # --- Limits for each person ------------------------------------------------------------------------------------------
 MOST_CHANNELS = env.integer("MOST_CHANNELS", 50)
 MOST_CONNECTIONS = env.integer("MOST_CONNECTIONS", 50)
@@ -380,7 +384,7 @@ CELERY_BEAT_SCHEDULE = {
     "prune-people": _every(3600.0, "people.prune", expires=3600),
     # For the stock scheduler; with our own it finds nothing to do.
     "sweep": _every(5.0, "schedules.sweep", expires=30),
-}
+} | ({"canary": _every(60.0, "schedules.canary", expires=60)} if CANARY else {})
 
 # --- Admin and logs --------------------------------------------------------------------------------------------------
 UNFOLD = {

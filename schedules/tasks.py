@@ -1,10 +1,10 @@
-"""Tasks: two fire schedules under the stock scheduler and find nothing to do beside our own beat; two prune."""
+"""Tasks: two fire schedules under the stock scheduler, with nothing left by our own beat; two prune; the canary."""
 
 from uuid import UUID
 
 from celery import shared_task, signals
 
-from schedules.beat import periodic_runs
+from schedules.beat import canary, periodic_runs
 from schedules.changes import retention
 from schedules.firing import fire
 from schedules.parts import mirror
@@ -38,3 +38,8 @@ def prune_slots() -> int:
 @shared_task(name="schedules.prune", ignore_result=True)
 def prune() -> int:
     return retention.prune()
+
+
+@shared_task(name="schedules.canary", ignore_result=True)
+def run_canary() -> None:
+    canary.run()

@@ -144,6 +144,12 @@ def url(name: str, default: str) -> str:
     return _web_address(name, text(name, default))
 
 
+def secret_url(name: str) -> str:
+    """A web address that is itself a secret, so perhaps in a file; empty: none."""
+    value = secret(name, "")
+    return _web_address(name, value) if value else ""
+
+
 def origin(name: str, default: str) -> str:
     """A web address of a host alone, without a final slash: pages are served from its root."""
     return _origin(name, text(name, default), "because pages are served from its root")

@@ -38,6 +38,7 @@ def test_a_list_is_separated_by_commas_and_forgives_blanks(monkeypatch: pytest.M
     ("read", "name", "value"),
     [
         (lambda: env.flag("DEBUG", False), "DEBUG", "perhaps"),
+        (lambda: env.secret_url("CANARY_PING_URL"), "CANARY_PING_URL", "hc-ping.com/x"),
         (lambda: env.choice("LOG_FORMAT", ("text", "json")), "LOG_FORMAT", "xml"),
         (lambda: env.integer("PORT", 8000), "PORT", "8000x"),
         (lambda: env.url("BASE_URL", ""), "BASE_URL", "carillon.example.org"),
