@@ -10,7 +10,6 @@ from itertools import chain
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from common.times.civil_time import begin_of
 from common.zones import FIRST_ZONE
 from people.models import User
 from schedules import rules
@@ -66,30 +65,33 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
     has_maximum = any(schedule.max_count is not None for schedule in schedules)
     silent = Holidays.of(user, now) if has_maximum else holidays.NONE
     clocks = {False: days, True: replace(days, zone=ZoneInfo(FIRST_ZONE))}
-    begins = {local_time: [begin_of(day, of_clock.zone) for day in days] for local_time, of_clock in clocks.items()}
+    edges = {local_time: of_clock.edges() for local_time, of_clock in clocks.items()}
     by_day: list[list[_Candidate]] = [[] for _ in days]
     reminders, left = 0, budget
     for number, schedule in enumerate(schedules):
-        of_clock, edges = clocks[schedule.local_time], begins[schedule.local_time]
         # One rule may not use up what all have.
         work = Work(min(left, budget // 4))
         left -= work.left
-        times = _times(schedule, of_clock, now, silent, taken[schedule.id], work)
+        times = _times(schedule, clocks[schedule.local_time], now, silent, taken[schedule.id], work)
         left += max(0, work.left)
         if work.left < 0:
             continue
         reminders += 1
         for first, several in chain(times, ((slot, None) for slot in skipped[schedule.id])):
-            if edges[0] <= first < of_clock.end:
-                by_day[bisect(edges, first) - 1].append((several is not None, first, number, several))
+            day = bisect(edges[schedule.local_time], first) - 1
+            if 0 <= day < len(by_day):
+                by_day[day].append((several is not None, first, number, several))
     entries = []
     for _, first, number, several in chain.from_iterable(nsmallest(shown, of_day) for of_day in by_day):
         schedule = schedules[number]
         schedule.user = user
-        last, count, has_more = (first, 1, False) if several is None else several
         state = "skipped" if first in skipped[schedule.id] else ""
-        zone = clocks[schedule.local_time].zone
-        entries.append(Entry(schedule.name, first, last, zone, count, has_more, state, schedule, schedule.id))
+        span = several or (first, 1, False)
+        entries.append(
+            Entry(
+                schedule.name, first, span[0], clocks[schedule.local_time].zone, *span[1:], state, schedule, schedule.id
+            )
+        )
     more = {day: len(of_day) - shown for day, of_day in zip(days, by_day, strict=True) if len(of_day) > shown}
     return Coming(entries, more, reminders, reminders < len(read))
 

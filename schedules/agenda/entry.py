@@ -33,6 +33,10 @@ class Days:
         """The instant after the last one."""
         return begin_of(self.last + _DAY, self.zone)
 
+    def edges(self) -> list[datetime]:
+        """When each day begins, and the end."""
+        return [begin_of(day, self.zone) for day in self] + [self.end]
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:

@@ -1,12 +1,12 @@
 """A person's sent reminders on the days of a span, by outcome, and their skipped times."""
 
 from collections import defaultdict
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from itertools import pairwise
 from uuid import UUID
 
 from common.database.postgres import column, query
-from common.times.civil_time import begin_of, local
+from common.times.civil_time import local
 from common.uuid7 import first_of
 from people.models import User
 from schedules.agenda.entry import Days, Entry
@@ -45,8 +45,7 @@ def sent(user: User, days: Days, now: datetime, shown: int) -> tuple[list[Entry]
 
     Of each day the first `shown`, of the last day the last ones; and how many more there are, where there are more.
     """
-    edges = [begin_of(day, days.zone) for day in [*days, days.last + timedelta(days=1)]]
-    spans = [(since, until) for since, until in pairwise(edges) if since <= now]
+    spans = [(since, until) for since, until in pairwise(days.edges()) if since <= now]
     values = {
         "days": column(range(len(spans))),
         "since": column(first_of(since) for since, _ in spans),
@@ -58,7 +57,8 @@ def sent(user: User, days: Days, now: datetime, shown: int) -> tuple[list[Entry]
     }
     entries, more, dates = [], {}, [*days]
     for row in query(_SENT, values):
-        more[dates[row.day]] = row.entries - shown
+        if row.entries > shown:
+            more[dates[row.day]] = row.entries - shown
         entries.append(
             Entry(
                 row.subject,
@@ -72,7 +72,7 @@ def sent(user: User, days: Days, now: datetime, shown: int) -> tuple[list[Entry]
                 notification_id=row.id,
             )
         )
-    return entries, {day: count for day, count in more.items() if count > 0}
+    return entries, more
 
 
 def skipped(user: User, days: Days, now: datetime) -> list[Entry]:

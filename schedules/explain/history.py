@@ -144,21 +144,17 @@ def _explain(
     if not rows:
         return {}
     outages = heartbeat.outages(min(row.scheduled_for for row in rows) - _OUTAGES_BEFORE, now)
-    fired_ids = [row.id for row in rows if row.outcome == Occurrence.Outcome.FIRED]
-    checked = results.of_batches(schedule.user_id, fired_ids)
-    silent = _holidays(schedule, rows)
-    by_hand = _by_hand(schedule) if any(row.reason in _BY_HAND for row in rows) else {}
+    checked = results.of_batches(schedule.user_id, [row.id for row in rows if row.outcome == Occurrence.Outcome.FIRED])
+    silent, by_hand = _holidays(schedule, rows), _by_hand(schedule, rows)
     stories = {}
     for row in rows:
-        slot, fired = row.scheduled_for, row.outcome == Occurrence.Outcome.FIRED
-        late = max(row.fired_at - slot, timedelta(0))
+        slot, is_fired = row.scheduled_for, row.outcome == Occurrence.Outcome.FIRED
+        late = max(row.fired_at - slot, timedelta(0)) if is_fired else None
         why = _causes(schedule, row, silent, by_hand)
-        if row.reason == _Reason.MISFIRE or (fired and late >= PUNCTUAL):
+        if row.reason == _Reason.MISFIRE or (late is not None and late >= PUNCTUAL):
             why.append(causes.of_lateness(slot, row.fired_at, outages))
-        note = "" if row.reason == _Reason.MANUAL else _note(schedule, slot, work)
-        stories[slot] = ExplainedSlot(
-            slot, row.outcome, why, late if fired else None, note, row.id, checked.get(row.id)
-        )
+        note = _note(schedule, row, work)
+        stories[slot] = ExplainedSlot(slot, row.outcome, why, late, note, row.id, checked.get(row.id))
     return stories
 
 
@@ -177,8 +173,10 @@ def _holidays(schedule: Schedule, rows: Sequence[Occurrence]) -> Holidays:
     return Holidays.of(schedule.user, min(silenced)) if silenced else holidays.NONE
 
 
-def _by_hand(schedule: Schedule) -> dict[str, str]:
+def _by_hand(schedule: Schedule, rows: Sequence[Occurrence]) -> dict[str, str]:
     """Return who skipped or ran each slot (ISO 8601)."""
+    if not any(row.reason in _BY_HAND for row in rows):
+        return {}
     events = schedule.events.filter(what__in=[ScheduleEvent.What.SKIPPED, ScheduleEvent.What.RUN])
     return {
         event.detail.get("slot", event.at.isoformat()): "" if event.by is None else event.by.get_short_name()
@@ -186,8 +184,11 @@ def _by_hand(schedule: Schedule) -> dict[str, str]:
     }
 
 
-def _note(schedule: Schedule, slot: datetime, work: Work) -> str:
+def _note(schedule: Schedule, row: Occurrence, work: Work) -> str:
     """Only for slots of the present rule: earlier rules may have treated the clock change differently."""
+    if row.reason == _Reason.MANUAL:
+        return ""
+    slot = row.scheduled_for
     try:
         timetable = schedule.timetable()
         is_slot = timetable.next_after(slot - civil.TICK, work) == slot

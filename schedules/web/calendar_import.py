@@ -80,13 +80,15 @@ def upload(request: PersonRequest) -> HttpResponse:
         if is_first:
             form.initial["content"] = raw.decode("utf-8-sig", "replace")
         elif not form.is_valid() and {"minutes", "all_day_at"} & form.errors.keys():
-            return _show(request, form, [], ())
+            return _show(request, form, [])
         items = calendar_import.plan(request.user, events, form.times(), now)
     except ImportRefused as refusal:
         return _ask(request, refusal.problem or str(_REFUSALS[refusal.code]))
-    taken = {item.key for item in items} if is_first else set(request.POST.getlist("take"))
-    if is_first or "again" in request.POST:
-        form.errors.clear()  # a first look, whose form nobody has sent
+    if is_first:
+        return _show(request, form, items)
+    taken = set(request.POST.getlist("take"))
+    if "again" in request.POST:
+        form.errors.clear()  # of the channels, which are chosen later
         return _show(request, form, items, taken)
     return _import(request, form, items, taken, now)
 
@@ -147,8 +149,9 @@ def _ask(request: PersonRequest, problem: str = "") -> HttpResponse:
     return render(request, "schedules/import.html", context, status=422 if problem else 200)
 
 
-def _show(request: PersonRequest, form: ImportForm, items: list[Item], taken: Any) -> HttpResponse:
-    new = [_row(item, item.key in taken) for item in items if item.fate is Fate.NEW]
+def _show(request: PersonRequest, form: ImportForm, items: list[Item], taken: set[str] | None = None) -> HttpResponse:
+    """At first, all new ones are taken."""
+    new = [_row(item, taken is None or item.key in taken) for item in items if item.fate is Fate.NEW]
     others = [_row(item, False) for item in items if item.fate is not Fate.NEW]
     listed = causes([(row["item"].title or _("Without a title"), row["said"]) for row in others])
     context = {"form": form, "new": new, "others": others, "count": len(new), "causes": FORMATS["causes"](listed)}
