@@ -53,6 +53,30 @@ SELECT '$name' AS kind, count(*) AS count,
        SELECT d.available_at FROM $work d WHERE d.state = 'pending' AND d.wake_at IS NOT NULL LIMIT %(most)s
 ) AS waiting
 """
+# What took one try, from when it was due to its end; the past hour, and the same hour a day before.
+_SPEED = """
+SELECT '$name' AS kind, ago, count(*) AS count,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS median,
+       percentile_cont(0.95) WITHIN GROUP (ORDER BY seconds) AS most FROM (
+      (SELECT 0 AS ago, extract(epoch FROM d.settled_at - d.available_at)::float8 AS seconds FROM $work d
+        WHERE d.id >= %(hour)s AND d.state = '$done' AND d.tries = 1 ORDER BY d.id DESC LIMIT %(most)s)
+        UNION ALL
+      (SELECT 1, extract(epoch FROM d.settled_at - d.available_at)::float8 FROM $work d
+        WHERE d.id >= %(before)s AND d.id < %(day)s AND d.state = '$done' AND d.tries = 1
+        ORDER BY d.id DESC LIMIT %(most)s)
+) AS took GROUP BY ago
+"""
+_GROWTH = """
+SELECT '$name' AS kind, (SELECT count(*) FROM (
+           SELECT FROM $work d WHERE d.id >= %(day)s ORDER BY d.id DESC LIMIT %(most)s) AS newest) AS count,
+       pg_total_relation_size('$work') + pg_total_relation_size('$attempt') AS bytes,
+       (SELECT greatest(reltuples, 0)::float8 FROM pg_class WHERE oid = '$work'::regclass) AS rows
+"""
+_PEOPLE = """
+SELECT '$name' AS kind, person, count(*) AS count FROM (
+       SELECT $person AS person FROM $work d $joins WHERE d.id >= %(day)s ORDER BY d.id DESC LIMIT %(most)s
+) newest WHERE person IS NOT NULL GROUP BY person ORDER BY 3 DESC, person LIMIT %(lines)s
+"""
 _DEAD_NOW = """
 SELECT '$name' AS kind, count(*) AS count FROM (
        SELECT FROM $work d WHERE d.state IN ('dead', 'unknown') LIMIT %(most)s) AS dead
@@ -82,6 +106,30 @@ def hours(kind: Kind[Any]) -> list[Any]:
 def waiting() -> list[Any]:
     """For each kind, how many wait for a worker, how many of them are `late`, and the `oldest`'s seconds since due."""
     return query(_of_all(_WAITING), {"late": LATE, "most": MOST})
+
+
+def speed() -> dict[tuple[str, int], Any]:
+    """By kind, and 0 for the past hour or 1 for the same hour yesterday: seconds from due to done, `median` and 95 %.
+
+    Of what was recorded in that hour and needed one try.
+    """
+    now = timezone.now()
+    hour, day = now - timedelta(hours=1), now - timedelta(days=1)
+    since = {"hour": first_of(hour), "day": first_of(day), "before": first_of(day - timedelta(hours=1))}
+    return {(row.kind, row.ago): row for row in query(_of_all(_SPEED), since | {"most": MOST})}
+
+
+def growth() -> dict[str, Any]:
+    """By kind: the `count` of the past 24 hours, and the `bytes` of all `rows` (an estimate) with their tries."""
+    rows = query(_of_all(_GROWTH), {"day": first_of(timezone.now() - timedelta(days=1)), "most": MOST})
+    return {row.kind: row for row in rows}
+
+
+def people(lines: int) -> list[Any]:
+    """The people for whom most was recorded in the past 24 hours, by kind: `person` is their key."""
+    day = first_of(timezone.now() - timedelta(days=1))
+    rows = query(_of_all(_PEOPLE), {"day": day, "most": MOST, "lines": lines})
+    return sorted(rows, key=lambda row: (-row.count, row.kind, row.person))[:lines]
 
 
 def dead() -> list[Any]:

@@ -5,14 +5,20 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.template.defaultfilters import filesizeformat
 from django.template.response import TemplateResponse
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from common.admin import columns, rights
 from common.texts.numbers import grouped
+from people.models import User
 from work import health
 from work.kinds import KINDS, Kind
+
+_LINES = 10
+_FEW = 1_000  # rows, of which a size says nothing
 
 may_see = rights.may_see("work.intervention")
 
@@ -23,10 +29,61 @@ def screen(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     context = admin.site.each_context(request) | {
         "title": _("Health"),
+        "overview": _overview(),
+        "people": _people(),
         "kinds": [(kind.model._meta.verbose_name_plural, kind.queue, _tables(kind)) for kind in KINDS.values()],
         "most": grouped(health.MOST),
     }
     return TemplateResponse(request, "admin/work/health.html", context)
+
+
+def _overview() -> dict[str, Any]:
+    """How quickly each kind is done, beside the same hour yesterday, and how large its tables become."""
+    speed, growth, rows = health.speed(), health.growth(), []
+    for name, kind in KINDS.items():
+        grown = growth[name]
+        each = grown.bytes / grown.rows if grown.rows else 0
+        rows.append(
+            [
+                kind.model._meta.verbose_name_plural.capitalize(),  # type: ignore[union-attr]
+                *(_seconds(speed.get((name, ago))) for ago in (0, 1)),
+                grouped(grown.count),
+                filesizeformat(grown.bytes),
+                filesizeformat(grown.count * 365 * each) if grown.rows >= _FEW else "–",
+            ]
+        )
+    headers = [
+        _("Kind"),
+        _("Past hour, due to done"),
+        _("Same hour yesterday"),
+        _("Recorded in 24 hours"),
+        _("On disk"),
+        _("More in a year like that"),
+    ]
+    return {"headers": headers, "rows": rows}
+
+
+def _seconds(took: Any) -> str:
+    if took is None:
+        return "–"
+    return _("{median} s, 95 % within {most} s").format(
+        median=number_format(took.median, 1), most=number_format(took.most, 1)
+    )
+
+
+def _people() -> dict[str, Any]:
+    counts = health.people(_LINES)
+    emails = User.objects.in_bulk({row.person for row in counts})
+    rows = [
+        [
+            columns.to_row("people_user", row.person, emails[row.person]),
+            KINDS[row.kind].model._meta.verbose_name_plural,
+            grouped(row.count),
+        ]
+        for row in counts
+        if row.person in emails
+    ]
+    return {"headers": [_("Person"), _("Kind"), _("Recorded in 24 hours")], "rows": rows}
 
 
 def _tables(kind: Kind[Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -11,9 +12,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from common.uuid7 import of_slot
 from events.kinds.event import EVENT
 from events.models import Event
 from notifications.deliveries.kind import DELIVERY
+from notifications.models import Delivery
 from tests.make import happen, make_channel, make_delivery, make_user, signed_in
 from work import health
 from work.kinds import KINDS
@@ -81,10 +84,27 @@ def test_the_page_shows_every_kind_in_few_statements_to_those_who_may_see_it(ope
     operator.get("/admin/health/")
     with CaptureQueriesContext(connection) as captured:
         page = operator.get("/admin/health/").content.decode()
-    assert len(captured) == 2 + 3 * len(KINDS)
+    assert len(captured) == 6 + 3 * len(KINDS)
     assert f"/admin/events/deadletter/causes/{dead.cause}/" in page and "queue: deliveries" in page
     assert 'href="/admin/health/"' in operator.get("/admin/").content.decode()
     staff = make_user(is_staff=True)
     assert signed_in(staff).get("/admin/health/").status_code == 403
     staff.user_permissions.add(Permission.objects.get(codename="view_intervention"))
     assert signed_in(staff).get("/admin/health/").status_code == 200
+
+
+def test_speed_beside_yesterday_growth_and_who_uses_most() -> None:
+    now, inboxes = timezone.now(), [make_channel(make_user()) for _ in range(2)]
+    for hours, seconds in ((0, 2), (24, 1)):
+        due = now - timedelta(hours=hours, minutes=30)
+        done = due + timedelta(seconds=seconds)
+        sent = make_delivery(inboxes[0], id=of_slot(due, uuid4()), state="delivered", tries=1, settled_at=done)
+        Delivery.objects.filter(pk=sent.pk).update(available_at=due)
+    make_delivery(inboxes[0])
+    make_delivery(inboxes[1])
+    took = health.speed()
+    assert [took["delivery", ago].median for ago in (0, 1)] == [2, 1]
+    assert health.growth()["delivery"].count == 3
+    first, second = (inbox.user_id for inbox in inboxes)
+    assert [(row.person, row.count) for row in health.people(5)] == [(first, 2), (second, 1)]
+    assert len(health.people(1)) == 1
