@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from common.redis import served_queues
 from schedules.beat import heartbeat, periodic_runs
 from schedules.firing import fire
+from work.engine import hold
 
 
 def health(request: HttpRequest) -> HttpResponse:
@@ -21,9 +22,11 @@ def health(request: HttpRequest) -> HttpResponse:
 
 
 def clock(request: HttpRequest) -> HttpResponse:
-    """200 with "beat last seen 2 s ago"; 503 if no beat was seen for a minute, or periodic tasks do not run."""
+    """200 with "beat last seen 2 s ago"; 503 if no beat was seen for a minute, tasks do not run, or it is on hold."""
     try:
         seen, now, problems = heartbeat.beat_last_seen(), fire.read_clock().now, periodic_runs.problems()
+        if hold.is_on():
+            return _plain("Carillon is on hold: release it on the page “Outages” of the admin.", 503)
     except Error:
         return _database_away()
     if seen is None:

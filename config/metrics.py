@@ -17,6 +17,7 @@ from schedules.beat import canary, heartbeat, periodic_runs
 from schedules.firing import fire
 from work import health
 from work.backup import newest
+from work.engine import hold
 from work.models import Total
 
 _LARGEST = 20
@@ -44,7 +45,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 class Numbers(Collector):
-    """Asked at each scrape, in nine statements that read indexes and at most 100,000 rows of a kind of work."""
+    """Asked at each scrape, in ten statements that read indexes and at most 100,000 rows of a kind of work."""
 
     def describe(self) -> list[Metric]:
         return []  # else they are asked for once more
@@ -92,6 +93,7 @@ class Numbers(Collector):
         if (seen := heartbeat.beat_last_seen()) is not None:
             age = (fire.read_clock().now - seen).total_seconds()
             yield GaugeMetricFamily("carillon_beat_age_seconds", "Since any beat was seen.", value=max(0.0, age))
+        yield GaugeMetricFamily("carillon_on_hold", "Nothing is done until it is released.", value=hold.is_on())
         if (taken := newest.last()) is not None:
             age = (timezone.now() - taken).total_seconds()
             yield GaugeMetricFamily("carillon_backup_age_seconds", "Since the data of the newest backup.", value=age)

@@ -33,7 +33,7 @@ if (_given := configured.DATABASES["default"])["USER"] == "carillon":
             _engine.execute(f"ALTER SYSTEM SET {_setting} = off")
         _engine.execute("SELECT pg_reload_conf()")
 
-_MADE_BY_MIGRATIONS = ["django_migrations", "django_content_type", "auth_permission"]
+_MADE_BY_MIGRATIONS = ["django_migrations", "django_content_type", "auth_permission", "work_hold"]
 
 
 def delete_rows(_: TransactionTestCase) -> None:

@@ -53,6 +53,8 @@ class WorkCode(Codes):
     OVERTAKEN = "overtaken", _("Something else changed what it had read, so it begins again.")
     LOCKED = "locked", _("Something else was changing what it needs, so it begins again.")
     DATABASE_AWAY = "database-away", _("The database went away while this try was being opened.")
+    SKIPPED = "skipped", _("An operator skipped it after a restore or a hold.")
+    RESTORED = "restored", _("It was open at a restore or a hold, and may have been sent already.")
     STALE = "stale", _("It was stale before it could be done.")
     DISCARDED = "discarded", _("Discarded: {said}")
     FIXED = "fixed", _("Dealt with otherwise: {said}")

@@ -131,6 +131,9 @@ def _chart(hours: list[tuple[int, int]]) -> dict[str, Any]:
 
 def _problems(has_beat: bool, seen: dict[str, float | None], waiting: dict[str, Any], now: datetime) -> Any:
     """Return the problems that need somebody, worst first: a sentence, a link and its text."""
+    waits = outages.waiting(now)
+    if waits.is_on_hold:
+        yield _("Carillon is on hold: nothing is sent until you release it."), reverse("outages"), _("Outages")
     if not has_beat:
         yield _("No beat is running, so no reminder is sent. Start one."), reverse("outages"), _("Outages")
     if not seen and (problem := cache.problem()):  # type: ignore[attr-defined]  # common.redis.cache.Cache
@@ -141,7 +144,7 @@ def _problems(has_beat: bool, seen: dict[str, float | None], waiting: dict[str, 
         yield problem, reverse("admin:django_celery_beat_periodictask_changelist"), _("Periodic tasks")
     if problem := newest.problem():
         yield problem, "", ""
-    if missed := outages.waiting(now).schedules:
+    if missed := waits.schedules:
         text = ngettext(
             "%(count)d reminder waits with a missed time.", "%(count)d reminders wait with missed times.", missed
         )

@@ -15,6 +15,9 @@ from django.views.decorators.http import require_http_methods
 from schedules.beat import heartbeat, outages
 from schedules.firing import fire
 from schedules.models import Schedule
+from work.engine import hold
+from work.kinds import KINDS
+from work.models import Hold
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +35,17 @@ _MEANS = {
     Schedule.Misfire.ALL: gettext_lazy("Every missed slot is sent now, up to 100 for each schedule."),
     Schedule.Misfire.SKIP: gettext_lazy("Every missed slot is skipped, including one-time reminders."),
 }
+_RELEASE_MEANS = {
+    hold.Choice.SEND: gettext_lazy(
+        "Open work is done, under the same ids as before: receivers of webhooks that drop a repeated id have each "
+        "once, mailboxes may get a message twice. Missed slots follow their owners' settings, unless you decide first."
+    ),
+    hold.Choice.SKIP: gettext_lazy("Open work is cancelled. Missed slots follow their owners' settings."),
+    hold.Choice.KEEP: gettext_lazy(
+        "Open work becomes dead letters, to be replayed or discarded. Missed slots follow their owners' settings, "
+        "unless you send them first: then they become dead letters too."
+    ),
+}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -41,6 +55,12 @@ def screen(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     now = fire.read_clock().now
     waits = outages.waiting(now)
+    choice = request.POST.get("release") or request.GET.get("release")
+    if waits.is_on_hold and choice in hold.Choice.values:
+        chosen_end = hold.Choice(choice)
+        if request.method == "POST":
+            return _release(request, chosen_end)
+        return _page(request, "confirm", release=chosen_end, button=chosen_end.label, means=_RELEASE_MEANS[chosen_end])
     policy = request.POST.get("policy") or request.GET.get("policy")
     if policy in Schedule.Misfire.values and waits.schedules:
         chosen = Schedule.Misfire(policy)
@@ -60,6 +80,11 @@ def screen(request: HttpRequest) -> HttpResponse:
         "screen",
         waits=waits,
         buttons=_BUTTONS.items(),
+        hold=Hold.objects.first(),
+        choices=hold.Choice.choices,
+        open_work=[(_rows(name, count), count) for name, count in hold.open_work(hold.since()).items()]
+        if waits.is_on_hold
+        else [],
         shown=shown,
         older=max(0, len(past) - _SHOWN),
         days=heartbeat.RETAINED_DAYS,
@@ -77,6 +102,20 @@ def _settle(request: HttpRequest, policy: Schedule.Misfire) -> HttpResponse:
     if left := outages.waiting(now).schedules:
         messages.warning(request, _("%(count)s are still waiting. Repeat to continue.") % {"count": left})
     return redirect("outages")
+
+
+def _release(request: HttpRequest, choice: hold.Choice) -> HttpResponse:
+    if hold.release(choice, _LONGEST):
+        log.info("Person %s released the hold: %s", request.user.pk, choice)
+        messages.success(request, _("Released: “%(how)s”.") % {"how": choice.label})
+    else:
+        messages.warning(request, _("Some work is still open. Repeat to continue."))
+    return redirect("outages")
+
+
+def _rows(kind: str, count: int) -> str:
+    options = KINDS[kind].model._meta
+    return str(options.verbose_name if count == 1 else options.verbose_name_plural)
 
 
 def _page(request: HttpRequest, name: str, **context: Any) -> HttpResponse:

@@ -9,6 +9,7 @@ from common.database.postgres import query
 from schedules.beat.heartbeat import Outage
 from schedules.firing import fire
 from schedules.models import Schedule
+from work.models.hold import OFF
 
 # Beats catch up within this time after an outage.
 CAUGHT_UP = timedelta(hours=1)
@@ -16,10 +17,11 @@ CAUGHT_UP = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Schedules whose next slot is missed (past its grace) and not fired yet; since when (aware UTC)."""
+    """Schedules whose next slot is missed (past its grace) and not fired yet; since when (aware UTC). The hold."""
 
     schedules: int
     since: datetime | None
+    is_on_hold: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,14 @@ class Handled:
     skipped: int
 
 
+_WAITING = f"""
+SELECT count(*) AS schedules, min(next_fire_at) AS since, NOT {OFF} AS is_on_hold FROM schedules_schedule
+ WHERE next_fire_at < %(now)s AND next_fire_at < %(now)s - grace * interval '1 second'
+"""  # noqa: S608 - constants only
+
+
 def waiting(now: datetime) -> Waiting:
-    statement = (
-        "SELECT count(*) AS schedules, min(next_fire_at) AS since FROM schedules_schedule"
-        " WHERE next_fire_at < %(now)s AND next_fire_at < %(now)s - grace * interval '1 second'"
-    )
-    [row] = query(statement, {"now": now}, Waiting)
+    [row] = query(_WAITING, {"now": now}, Waiting)
     return row
 
 

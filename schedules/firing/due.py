@@ -15,6 +15,7 @@ from people.models import DISPLAY_NAME_SQL
 from schedules import rules
 from schedules.models import Schedule
 from schedules.parts.slots import Slots
+from work.models.hold import OFF
 
 
 class Due(NamedTuple):
@@ -110,15 +111,18 @@ _READ = f"""
 SELECT {", ".join(f"{_OTHERWISE.get(name, f's.{name}')} AS {name}" for name in Due._fields)}
   FROM schedules_schedule s JOIN people_user u ON u.id = s.user_id
  WHERE """  # noqa: S608 - a constant
-_TAKE = """s.next_fire_at <= %(now)s {only}
+_TAKE = """s.next_fire_at <= %(now)s {only} {unless_on_hold}
  ORDER BY s.next_fire_at LIMIT %(limit)s
    FOR NO KEY UPDATE OF s SKIP LOCKED
 """
 
 
-def take(now: datetime, only: Collection[UUID] | None, limit: int) -> list[Due]:
+def take(now: datetime, only: Collection[UUID] | None, limit: int, even_on_hold: bool = False) -> list[Due]:
     """Lock up to `limit` schedules that are due at `now` and not locked, oldest first; with `only`, of these."""
-    statement = _READ + _TAKE.format(only="" if only is None else "AND s.id = ANY(%(only)s::uuid[])")
+    statement = _READ + _TAKE.format(
+        only="" if only is None else "AND s.id = ANY(%(only)s::uuid[])",
+        unless_on_hold="" if even_on_hold else f"AND {OFF}",
+    )
     return query(statement, {"now": now, "only": column(only or ()), "limit": limit}, Due)
 
 

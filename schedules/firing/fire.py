@@ -29,6 +29,7 @@ from schedules.models import Occurrence, Schedule, speaks
 from schedules.parts import mirror, slots
 from schedules.rules import civil
 from work.broker.wakes import Wake, publish_after_commit
+from work.models.hold import OFF
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +44,8 @@ _ALONE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The database's time, the next slot of any schedule (None: nothing is scheduled), and when a periodic task was
-    changed last (None: never); aware UTC."""
+    """The database's time, the next slot of any schedule (None: nothing is scheduled, or on hold), and when a periodic
+    task was changed last (None: never); aware UTC."""
 
     now: datetime
     next_slot: datetime | None
@@ -75,15 +76,17 @@ class Plan:
         return Schedule.State.FINISHED if self.next_fire_at is None else Schedule.State.ACTIVE
 
 
+# No instant that Python cannot read: every beat would stop.
+_CLOCK = f"""
+SELECT clock_timestamp() AS now,
+       (SELECT greatest(next_fire_at, '1970-01-01Z') FROM schedules_schedule
+         WHERE next_fire_at < '9999-01-01Z' AND {OFF} ORDER BY next_fire_at LIMIT 1) AS next_slot,
+       (SELECT last_update FROM django_celery_beat_periodictasks WHERE isfinite(last_update) LIMIT 1) AS entries_changed
+"""  # noqa: S608 - constants only
+
+
 def read_clock() -> Clock:
-    statement = (
-        "SELECT clock_timestamp() AS now,"
-        " (SELECT greatest(next_fire_at, '1970-01-01Z') FROM schedules_schedule WHERE next_fire_at < '9999-01-01Z'"
-        "   ORDER BY next_fire_at LIMIT 1) AS next_slot,"  # no instant that Python cannot read: every beat would stop
-        " (SELECT last_update FROM django_celery_beat_periodictasks WHERE isfinite(last_update) LIMIT 1)"
-        " AS entries_changed"
-    )
-    [clock] = query(statement, [], Clock)
+    [clock] = query(_CLOCK, [], Clock)
     return clock
 
 
@@ -93,12 +96,12 @@ def fire_due(
     """Fire up to `limit` schedules whose next slot is at or before `now`, oldest first; returns how many.
 
     Any number of beats may call this at once: each takes rows that no other one has locked. `only` restricts it to
-    these schedules; `policy` replaces the schedules' own misfire policies. A schedule that is unreadable, or that the
-    database refuses, is quarantined alone.
+    these schedules. `policy`, which an operator chose, replaces the schedules' own misfire policies, and fires while
+    the hold is on, too. A schedule that is unreadable, or that the database refuses, is quarantined alone.
     """
     try:
         with transaction.atomic():
-            fired, wakes = _fire(due.take(now, only, limit), now, policy)
+            fired, wakes = _fire(due.take(now, only, limit, even_on_hold=policy is not None), now, policy)
             publish_after_commit(wakes)
             fault_points.reach("recorded")
             return fired

@@ -86,7 +86,7 @@ def _write(to: place.Place) -> Backup:
         name = taken_at.strftime(place.NAME)
         with to.writer(name) as file:
             counted = _Counted(file)
-            options = ("--format=custom", f"--snapshot={snapshot}")
+            options = ("--format=custom", f"--exclude-table-data={postgres.LEFT_OUT}", f"--snapshot={snapshot}")
             with postgres.program("pg_dump", *options, stdout=PIPE) as process:
                 archive.write(manifest, cast(BinaryIO, process.stdout), counted)
     return Backup(taken_at=taken_at, name=name, size=counted.size)

@@ -17,6 +17,7 @@ from work.broker.shared_connection import SharedConnection, has_threads
 from work.engine.decision import Decision, give_back
 from work.engine.settlement import settle, settlement, write
 from work.kinds import C, Kind, Lease
+from work.models.hold import OFF
 from work.reasons import Reason, WorkCode
 
 log = logging.getLogger(__name__)
@@ -24,7 +25,7 @@ log = logging.getLogger(__name__)
 # Longer than the longest deadline and Celery's hard time limit, so that a lease only expires under a dead worker.
 LEASE = 90.0  # seconds
 
-_CLAIM = """
+_CLAIM = f"""
 WITH new AS (
     SELECT * FROM unnest(%(ids)s::uuid[], %(tokens)s::uuid[]) AS new(id, token)
 ), claimed AS (
@@ -34,13 +35,14 @@ WITH new AS (
       FROM new
      WHERE d.id = new.id AND d.state = 'pending' AND d.available_at <= now()
        AND (d.expires_at IS NULL OR d.expires_at > now()) AND num_nulls(d.wake_at) = %(pulled)s
+       AND {OFF}
  RETURNING d.*
 ), opened AS (
     INSERT INTO $attempt ($key, replay, number, token, worker, started_at, outcome)
     SELECT id, replays, tries + released, lease_token, %(worker)s, now(), '' FROM claimed
 )
 SELECT $claim FROM claimed d $joins
-"""
+"""  # noqa: S608 - constants only
 # For threads together: rows that another transaction has locked are left out.
 _CLAIM_MANY = _CLAIM.replace(
     "), claimed AS (",

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from common.database.postgres import persist
 from work.broker import backlog, fair_queue, wakes
-from work.engine import recovery
+from work.engine import hold, recovery
 from work.kinds import KINDS, Kind
 
 log = logging.getLogger(__name__)
@@ -28,14 +28,15 @@ RESERVED = 2_000
 def rescue() -> dict[str, int]:
     """Settle, then publish; returns how many rows were expired, recovered (again, held, dead), followed, published.
 
-    Each part is its own statement, so that none holds up another.
+    Nothing while the hold is on. Each part is its own statement, so that none holds up another.
     """
     done: Counter[str] = Counter()
-    for kind in KINDS.values():
-        done["expired"] += persist(partial(recovery.expire, kind, BATCH))
-        done.update(persist(partial(recovery.recover, kind, BATCH)))
-        done["followed"] += persist(kind.rescue)
-    done["published"] = _publish_due()
+    if not persist(hold.is_on):
+        for kind in KINDS.values():
+            done["expired"] += persist(partial(recovery.expire, kind, BATCH))
+            done.update(persist(partial(recovery.recover, kind, BATCH)))
+            done["followed"] += persist(kind.rescue)
+        done["published"] = _publish_due()
     return {name: done[name] for name in ("expired", "again", "held", "dead", "followed", "published")}
 
 

@@ -32,9 +32,9 @@ def test_what_waits_is_past_its_grace() -> None:
     first = make_missed()
     make_missed(grace=10 * 24 * 3600)
     make_schedule(make_user(), now=now)
-    assert outages.waiting(now) == Waiting(1, first.next_fire_at)
+    assert outages.waiting(now) == Waiting(1, first.next_fire_at, False)
     fire.fire_due(now)
-    assert outages.waiting(now) == Waiting(0, None)
+    assert outages.waiting(now) == Waiting(0, None, False)
 
 
 def test_what_each_policy_did_is_counted() -> None:
