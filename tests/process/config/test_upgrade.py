@@ -1,9 +1,13 @@
-"""The database of the release before is upgraded, and what was due in it is sent. See `tests/released.py`."""
+"""The database of the release before is upgraded, and what was due in it is sent. See `tests/released.py`.
+
+The processes run as a role that cannot change the schema, made as docs/operating.md says.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -30,13 +34,19 @@ def upgraded(transactional_db: None) -> Iterator[str]:
     url = f"postgresql://postgres@/{NAME}?host={host}"
     with psycopg.connect(host=host, user="postgres", dbname="postgres", autocommit=True) as engine:
         engine.execute(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)")
+        engine.execute("DROP ROLE IF EXISTS carillon_run")
         engine.execute(f"CREATE DATABASE {NAME}")
         released.load(url)
         migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
         variables = environment(DATABASE_URL=url, **released.KEYS)
-        subprocess.run(migrate, cwd=settings.BASE_DIR, env=os.environ | variables, check=True)
-        yield url
+        with psycopg.connect(url, autocommit=True) as database:  # before `migrate`: what that makes is granted as well
+            documented = (settings.BASE_DIR / "docs" / "operating.md").read_text()
+            for statement in re.findall(r"```sql\n(CREATE ROLE.*?)```", documented, re.DOTALL)[0].splitlines():
+                database.execute(statement)
+            subprocess.run(migrate, cwd=settings.BASE_DIR, env=os.environ | variables, check=True)
+        yield url.replace("postgres@", "carillon_run@")
         engine.execute(f"DROP DATABASE {NAME} WITH (FORCE)")
+        engine.execute("DROP ROLE carillon_run")
 
 
 def test_what_was_due_is_sent_once_after_the_upgrade(upgraded: str, broker: object) -> None:
