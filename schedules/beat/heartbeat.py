@@ -49,14 +49,13 @@ class HeartbeatWriter:
         self._work += work
         if time.monotonic() < self._next:
             return
-        rows = query(_EXTEND, [self._work, self._work, self._row, GAP])
-        self._row = rows[0].id if rows else self._begin()
+        if not query(_EXTEND, [self._work, self._work, self._row, GAP]):
+            change(
+                "DELETE FROM schedules_heartbeat WHERE last_seen_at < now() - %s * interval '1 day'", [RETAINED_DAYS]
+            )
+            self._row = Heartbeat.objects.create(process=self.process, work=self._work, total=self._work).id
         self._work = 0
         self._next = time.monotonic() + EVERY
-
-    def _begin(self) -> int:
-        change("DELETE FROM schedules_heartbeat WHERE last_seen_at < now() - %s * interval '1 day'", [RETAINED_DAYS])
-        return Heartbeat.objects.create(process=self.process, work=self._work, total=self._work).id
 
 
 def beat_last_seen() -> datetime | None:

@@ -54,8 +54,11 @@ def archive(schedules: Sequence[Schedule], now: datetime, by: User | None) -> No
 def _stop(
     schedules: Sequence[Schedule], state: _State, code: DeliveryCode, what: What, now: datetime, by: User | None
 ) -> None:
-    before = {one.id: {"before": _before(one)} for one in schedules}
+    before: dict[UUID, dict[str, Any]] = {}
     for schedule in schedules:
+        until = schedule.snoozed_until
+        stored = {"state": str(schedule.state), "snoozed_until": None if until is None else until.isoformat()}
+        before[schedule.id] = {"before": stored}
         schedule.state, schedule.next_fire_at, schedule.snoozed_until = state, None, None
     _withdraw(schedules, code)
     _save(schedules, what, now, by, before)
@@ -144,11 +147,6 @@ def _set_next_slots(schedules: Sequence[Schedule], now: datetime) -> None:
     taken = slots.settled([one.id for one in schedules], now) if schedules else {}
     for schedule in schedules:
         set_next_slot_or_break(schedule, now, taken.get(schedule.id, ()))
-
-
-def _before(schedule: Schedule) -> dict[str, str | None]:
-    until = schedule.snoozed_until
-    return {"state": str(schedule.state), "snoozed_until": None if until is None else until.isoformat()}
 
 
 def _withdraw(schedules: Sequence[Schedule], code: DeliveryCode) -> None:

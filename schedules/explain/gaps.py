@@ -118,12 +118,9 @@ def _timetables(
 def timetable_of(timing: Mapping[str, Any]) -> Timetable | None:
     """The timetable that an edit replaced, from the detail of its event; None for one that is unreadable now."""
     try:
-        starts, ends = (_instant(timing[name]) for name in ("starts_at", "ends_at"))
+        edges = (timing["starts_at"], timing["ends_at"])
+        starts, ends = (datetime.fromisoformat(one) if isinstance(one, str) else one for one in edges)
         excluded = [date.fromisoformat(day) if isinstance(day, str) else day for day in timing.get("excluded", [])]
         return rules.stored(timing["kind"], timing["rule"], timing["time_zone"], starts, ends, excluded)
     except (rules.InvalidRule, KeyError, TypeError, ValueError):
         return None
-
-
-def _instant(written: str | datetime | None) -> datetime | None:
-    return datetime.fromisoformat(written) if isinstance(written, str) else written

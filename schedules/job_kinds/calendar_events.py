@@ -34,7 +34,7 @@ _PROBLEMS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReminderTimes:
-    """The lead time of reminders before events; events of a whole day are told at a time of that day."""
+    """The lead time of reminders before events; those of a whole day come at a time of that day."""
 
     before: timedelta
     uses_alarms: bool
@@ -69,7 +69,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The reminders, soonest first; the keys of events that are over; and (title, why) of those that cannot be told."""
+    """The reminders, soonest first; the keys of events that are over; and (title, why) of those without a reminder."""
 
     entries: list[Entry]
     over: set[str]

@@ -87,11 +87,11 @@ def plan(user: User, events: Sequence[FileEvent], times: ReminderTimes, now: dat
     except OverBudget as limit:
         raise ImportRefused("too-much", str(limit)) from None
     ids = [_id(user, one.key) for one in followed]
-    known = set(Schedule.objects.for_user(user).filter(id__in=ids).values_list("id", flat=True))
+    imported = set(Schedule.objects.for_user(user).filter(id__in=ids).values_list("id", flat=True))
     first = {one.key: one for one in reversed(followed)}
     items = []
     for one in followed:
-        fate = _fate(one, is_first=first[one.key] is one, is_known=_id(user, one.key) in known)
+        fate = _fate(one, is_first=first[one.key] is one, is_imported=_id(user, one.key) in imported)
         items.append(Item(one.event.title, one.key, fate, one.entry if fate is Fate.NEW else None, one.problem))
     new = sorted((item for item in items if item.entry), key=lambda item: (item.entry.next_slot, item.key))  # type: ignore[union-attr]
     room = max(0, editing.room(user))
@@ -99,7 +99,7 @@ def plan(user: User, events: Sequence[FileEvent], times: ReminderTimes, now: dat
     return [*new[:room], *full, *(item for item in items if item.fate is not Fate.NEW)]
 
 
-def _fate(one: Followed, *, is_first: bool, is_known: bool) -> Fate:
+def _fate(one: Followed, *, is_first: bool, is_imported: bool) -> Fate:
     if one.event.is_cancelled:
         return Fate.CANCELLED
     if one.is_over:
@@ -108,7 +108,7 @@ def _fate(one: Followed, *, is_first: bool, is_known: bool) -> Fate:
         return Fate.UNFIT
     if not is_first:
         return Fate.TWICE
-    return Fate.KNOWN if is_known else Fate.NEW
+    return Fate.KNOWN if is_imported else Fate.NEW
 
 
 def load(

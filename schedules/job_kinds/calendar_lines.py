@@ -60,20 +60,20 @@ def read(raw: bytes, content_type: str) -> Component:
     file that costs too much.
     """
     whole = Component()
-    begun, ended, budget = [whole], set[str](), Budget(seconds=4, items=500_000)
+    open_components, ended, budget = [whole], set[str](), Budget(seconds=4, items=500_000)
     for line in _END.split(_unfolded(raw, content_type)):
         budget.items()
         if (match := _NAME.match(line)) is None:
             continue
         if (name := match[0].upper()) == "BEGIN":
             one = Component(line.partition(":")[2].strip().upper())
-            begun[-1].inside.append(one)
-            begun.append(one)
+            open_components[-1].inside.append(one)
+            open_components.append(one)
         elif name == "END":
-            ended |= _end(line.partition(":")[2].strip().upper(), begun)
-        elif found := (_TIME_LINE.fullmatch(line) if name in TIMES else None) or _LINE.fullmatch(line):
-            begun[-1].properties.setdefault(name, []).append((found[1], found[2]))
-    if not _is_whole(ended, {one.kind for one in begun[1:]}):
+            ended |= _end(line.partition(":")[2].strip().upper(), open_components)
+        elif match := (_TIME_LINE.fullmatch(line) if name in TIMES else None) or _LINE.fullmatch(line):
+            open_components[-1].properties.setdefault(name, []).append((match[1], match[2]))
+    if not _is_whole(ended, {one.kind for one in open_components[1:]}):
         raise NotACalendar
     return whole
 
@@ -82,14 +82,14 @@ def _is_whole(ended: set[str], still_open: set[str]) -> bool:
     return "VCALENDAR" in ended - still_open or bool(ended & {"VEVENT", "VTODO"} and not still_open)
 
 
-def _end(kind: str, begun: list[Component]) -> set[str]:
+def _end(kind: str, open_components: list[Component]) -> set[str]:
     """End the innermost component of this kind, and what is inside it. Returns the kind if there is one."""
-    at = next((at for at in range(len(begun) - 1, 0, -1) if begun[at].kind == kind), None)
+    at = next((at for at in range(len(open_components) - 1, 0, -1) if open_components[at].kind == kind), None)
     if at is None:
         return set()
-    for one in begun[at:]:
+    for one in open_components[at:]:
         one.is_whole = True
-    del begun[at:]
+    del open_components[at:]
     return {kind}
 
 

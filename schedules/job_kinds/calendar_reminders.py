@@ -25,13 +25,13 @@ from work.broker.wakes import publish_after_commit
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Entries that are new and changed, and the keys that ended. `known` are all keys that stay; `is_first`: nothing is
-    remembered, so that reminders with other keys end too."""
+    """Entries that are new and changed, the keys that ended, and all keys that stay. `is_first`: nothing is remembered,
+    so that reminders with other keys end too."""
 
     new: Sequence[Entry]
     changed: Sequence[Entry]
     ended: Sequence[str]
-    known: set[str]
+    staying: set[str]
     is_first: bool
 
     def __bool__(self) -> bool:
@@ -64,20 +64,25 @@ def apply(ask: Ask, changes: Changes, memory: Mapping[str, Any]) -> dict[str, An
 def _ended(calendar: Schedule, changes: Changes, made: QuerySet[Schedule]) -> set[UUID]:
     if not changes.is_first:
         return {uuid5(calendar.id, key) for key in changes.ended}
-    known = [uuid5(calendar.id, key) for key in changes.known]
-    return set(made.filter(deleted_at=None).exclude(id__in=known).values_list("id", flat=True))
+    staying = [uuid5(calendar.id, key) for key in changes.staying]
+    return set(made.filter(deleted_at=None).exclude(id__in=staying).values_list("id", flat=True))
 
 
 def _write(
     calendar: Schedule, entries: Mapping[UUID, Entry], stored: Mapping[UUID, Schedule], now: datetime
 ) -> list[str]:
-    """Returns the keys of those for which its person may have no more reminders."""
+    """New ones are sent as the calendar's own reminder is.
+
+    Returns the keys of those for which its person may have no more reminders.
+    """
     room, left_out = editing.room(calendar.user), []
+    how = {name: getattr(calendar, name) for name in Schedule.SENT_BY}
     for schedule_id, entry in entries.items():
         if (schedule := stored.get(schedule_id)) is not None:
             _follow(schedule, entry, now)
         elif room > 0:
-            editing.create(_new(calendar, schedule_id, entry), calendar.ordered_channels(), now)
+            schedule = Schedule(id=schedule_id, user=calendar.user, made_by=calendar, **entry.values, **how)
+            editing.create(schedule, calendar.ordered_channels(), now)
             room -= 1
         else:
             left_out.append(entry.key)
@@ -95,12 +100,6 @@ def _follow(schedule: Schedule, entry: Entry, now: datetime) -> None:
         for name, value in entry.values.items():
             setattr(schedule, name, value)
         editing.reschedule(schedule, now)
-
-
-def _new(calendar: Schedule, schedule_id: UUID, entry: Entry) -> Schedule:
-    """Sent as the calendar's own reminder is."""
-    how = {name: getattr(calendar, name) for name in Schedule.SENT_BY}
-    return Schedule(id=schedule_id, user=calendar.user, made_by=calendar, **entry.values, **how)
 
 
 def _note_left_out(ask: Ask, calendar: Schedule, left_out: Sequence[str], now: datetime) -> None:

@@ -33,10 +33,10 @@ def plain(
 ) -> tuple[list[str], list[str]]:
     """The rules in the parts that `schedules.rules.rrule_text` knows, and those that must be expanded.
 
-    What remains in the first and is not known there is refused there, by name. Of a day's rule, times are dropped;
-    `where`: on whose clock its UNTIL is a day, if that is known.
+    Any other part in the first is refused there, by name. Of a day's rule, times are dropped;
+    `where`: on whose clock its UNTIL is a day, if the file names it.
     """
-    said: list[str] = []
+    plain_rules: list[str] = []
     to_expand: list[str] = []
     for rule in dict.fromkeys(_in_words(one, start) for one in written):
         parts = _parts(rule, is_date, where)
@@ -44,8 +44,8 @@ def plain(
         _seconds(parts, start)
         text = ";".join(f"{name}={value}" for name, value in parts.items())
         needs_help = parts.keys() & {"BYWEEKNO", "BYEASTER", "BYSECOND"} or {"COUNT", "UNTIL"} <= parts.keys()
-        (to_expand if needs_help and parts.get("FREQ") != "SECONDLY" else said).append(text)
-    return said, to_expand
+        (to_expand if needs_help and parts.get("FREQ") != "SECONDLY" else plain_rules).append(text)
+    return plain_rules, to_expand
 
 
 def _in_words(rule: str, start: datetime) -> str:
@@ -64,7 +64,7 @@ def _in_words(rule: str, start: datetime) -> str:
 
 
 def _ended(ends: list[str]) -> list[str]:
-    """Where it names no end, it comes twice; "#0" is for ever."""
+    """Without an end, it comes twice; "#0" is for ever."""
     return [f"COUNT={one[1:]}" if one[0] == "#" else f"UNTIL={one}" for one in ends or ["#2"] if one != "#0"]
 
 

@@ -41,16 +41,16 @@ class _Draft:
         """
         shift = ahead + early if not self.dates and self._can_shift(ahead, early) else timedelta(0)
 
-        def said(moment: date) -> str:
+        def written(moment: date) -> str:
             return f"{moment - shift:%Y%m%dT%H%M%S}" if isinstance(moment, datetime) else f"{moment:%Y%m%d}"
 
-        lines = [f"DTSTART:{said(self.start)}"]
+        lines = [f"DTSTART:{written(self.start)}"]
         for rule in self.rules:
-            until = _UNTIL.sub(lambda match: said(datetime.fromisoformat(match[0])), rule)
+            until = _UNTIL.sub(lambda match: written(datetime.fromisoformat(match[0])), rule)
             lines.append(f"RRULE:{until}")
         for name, moments in (("RDATE", self.dates), ("EXDATE", self.excluded)):
             if moments:
-                lines.append(f"{name}:" + ",".join(sorted({said(moment) for moment in moments})))
+                lines.append(f"{name}:" + ",".join(sorted({written(moment) for moment in moments})))
         if not shift:
             lines += rrule_text.triggers(ahead, early)
         return "\n".join(lines)
@@ -97,7 +97,7 @@ class Series:
         return zones.read(moment.zone) if moment.zone and moment.zone != CONVERTED else self._zone
 
     def civil(self, moment: Moment, where: ZoneInfo, at: time | None = None) -> datetime:
-        """On the clock of a zone. A day has the time `at`, or that at which one is told of days."""
+        """On the clock of a zone. A day has the time `at`, or that of reminders of days."""
         if moment.is_date:
             return datetime.combine(moment.civil, self._all_day_at if at is None else at)
         if not moment.zone or moment.zone == where.key:
@@ -108,7 +108,7 @@ class Series:
         """The rule, `lead` before its times, its text, and its zone; of a day, before `at`. Raises InvalidRule."""
         ahead, early = timedelta(days=lead[0]), timedelta(seconds=lead[1])
         master = self._master(event)
-        assert master.start is not None and event.start is not None  # noqa: S101 - has() has said so
+        assert master.start is not None and event.start is not None  # noqa: S101 - has() ensures it
         where = self.where(master.start)
         draft = self._draft(master, where, at)
         since = None if event.instance is None else self._named(event.instance, master, draft.start, where)
@@ -126,7 +126,7 @@ class Series:
         return rule, text, where
 
     def _draft(self, master: FileEvent, where: ZoneInfo, at: time | None) -> _Draft:
-        assert master.start is not None  # noqa: S101 - has() has said so
+        assert master.start is not None  # noqa: S101 - has() ensures it
         start = self.civil(master.start, where, at)
         without = master.left_out + self._moved[master.uid]
         self._budget.items(len(without) + len(master.dates))
@@ -148,7 +148,7 @@ class Series:
 
     def _named(self, moment: Moment, master: FileEvent, start: datetime, where: ZoneInfo) -> datetime:
         """The time of a series that a moment names. A day of it may be written as a midnight, and the other way."""
-        assert master.start is not None  # noqa: S101 - has() has said so
+        assert master.start is not None  # noqa: S101 - has() ensures it
         if not master.start.is_date and not moment.is_date:
             return self.civil(moment, where)
         is_midnight = moment.is_date or moment.at.endswith("T000000")

@@ -195,7 +195,9 @@ class CalendarSync(JobKind):
                 {"events": dict(before.events), "gone": gone, "silence": before.silence},
             )
         silence_before = before.silence_before(bool(value["events"]))
-        remembered = {entry.key: [entry.digest, _over_at(entry)] for entry in entries}
+        remembered = {
+            entry.key: [entry.digest, None if entry.repeats else entry.next_slot.isoformat()] for entry in entries
+        }
         memory = {
             "events": compared.retained | remembered,
             "silence": silence.follow(silence_before, ask.now, brings=bool(entries)),
@@ -251,10 +253,6 @@ def causes(unfit: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
     return [
         {"cause": why[:200], "count": count, "example": first[why][:60]} for why, count in counts.most_common(_NAMED)
     ]
-
-
-def _over_at(entry: Entry) -> str | None:
-    return None if entry.repeats else entry.next_slot.isoformat()
 
 
 def _named(line: str, entries: Sequence[Entry]) -> str:

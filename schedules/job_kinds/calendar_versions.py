@@ -1,4 +1,4 @@
-"""Which of the versions of an event in a calendar file count. Pure."""
+"""Choose the versions of events in a calendar file that count. Pure."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _counts(version: _Version, master: _Version | None) -> bool:
 
 
 def _name(event: FileEvent, days: Collection[tuple[str, str]]) -> Any:
-    """What versions of it share. A date of a series may be named in several zones, or by its day alone (`days`)."""
+    """The name that its versions share. A date of a series may have several zones, or be a day alone (`days`)."""
     if event.instance is None:
         return event.uid
     if (named := (event.uid, event.instance.at[:8])) in days:

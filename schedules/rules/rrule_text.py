@@ -140,8 +140,8 @@ def triggers(ahead: timedelta, early: timedelta) -> Iterator[str]:
     for length, is_passing in ((ahead, False), (early, True)):
         minutes, seconds = divmod(int(abs(length).total_seconds()), 60)
         if length:
-            said = f"{minutes}M{seconds}S" if is_passing else f"{60 * minutes + seconds}S"
-            yield f"TRIGGER:{'-' if length > timedelta(0) else ''}PT{said}"
+            written = f"{minutes}M{seconds}S" if is_passing else f"{60 * minutes + seconds}S"
+            yield f"TRIGGER:{'-' if length > timedelta(0) else ''}PT{written}"
 
 
 def _trigger(value: str) -> tuple[timedelta, timedelta]:

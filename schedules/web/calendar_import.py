@@ -153,7 +153,7 @@ def _show(request: PersonRequest, form: ImportForm, items: list[Item], taken: se
     """At first, all new ones are taken."""
     new = [_row(item, taken is None or item.key in taken) for item in items if item.fate is Fate.NEW]
     others = [_row(item, False) for item in items if item.fate is not Fate.NEW]
-    listed = causes([(row["item"].title or _("Without a title"), row["said"]) for row in others])
+    listed = causes([(row["item"].title or _("Without a title"), row["text"]) for row in others])
     context = {"form": form, "new": new, "others": others, "count": len(new), "causes": FORMATS["causes"](listed)}
     return render(request, "schedules/import_preview.html", context)
 
@@ -161,4 +161,4 @@ def _show(request: PersonRequest, form: ImportForm, items: list[Item], taken: se
 def _row(item: Item, is_taken: bool) -> dict[str, Any]:
     entry = item.entry
     when = rules.parse(entry.kind, entry.rule, entry.time_zone).describe() if entry else ""
-    return {"item": item, "taken": is_taken, "when": when, "said": str(_FATES.get(item.fate, "")) or item.note}
+    return {"item": item, "taken": is_taken, "when": when, "text": str(_FATES.get(item.fate, "")) or item.note}

@@ -56,10 +56,10 @@ def _preview(request: PersonRequest) -> HttpResponse:
         changes = None if schedule is None else _changes(schedule, form, silent)
     except InvalidRule as error:
         form.refuse(error)
-    notes = _notes(request, coming)
+    notes = _notes(request, form, coming)
     context = {
         "form": form,
-        "upcoming": [{"slot": slot, "note": _note(form, slot, notes)} for slot, _ in coming],
+        "upcoming": [{"slot": slot, "note": notes[slot]} for slot, _ in coming],
         "changes": changes,
         "people": form.people(),
         "fields": _errors_to_show(form),
@@ -68,11 +68,14 @@ def _preview(request: PersonRequest) -> HttpResponse:
     return render(request, "schedules/_preview.html", context)
 
 
-def _notes(request: PersonRequest, coming: list[Coming]) -> dict[datetime, str]:
-    """Return the effect of the person's holidays and quiet hours on each slot."""
+def _notes(request: PersonRequest, form: AudienceForm, coming: list[Coming]) -> dict[datetime, str]:
+    """Return the effect of clock changes, and of the person's holidays and quiet hours, on each slot."""
     notes = {slot: words.holiday(one.first, one.last) for slot, one in coming if one is not None}
     ringing = [slot for slot, holiday in coming if holiday is None]
-    return notes | QuietHours(request.user, "urgent" in request.POST, _chosen(request)).notes(ringing)
+    notes |= QuietHours(request.user, "urgent" in request.POST, _chosen(request)).notes(ringing)
+    timetable, work = form.timetable, form.work
+    clocks = {slot: words.clock_note(timetable, slot, work) for slot, _ in coming} if timetable is not None else {}
+    return {slot: words.notes(clocks.get(slot, ""), notes.get(slot, "")) for slot, _ in coming}
 
 
 def _reading(request: PersonRequest, form: AudienceForm, coming: list[Coming]) -> Reading | None:
@@ -98,11 +101,6 @@ def _chosen(request: PersonRequest) -> list[Channel]:
 def edited(request: PersonRequest) -> Schedule | None:
     """The reminder that `?of=<id>` names, if it is the reader's."""
     return Schedule.objects.for_user(request.user).written(request.GET.get("of", ""))
-
-
-def _note(form: AudienceForm, slot: datetime, notes: dict[datetime, str]) -> str:
-    clock = "" if form.timetable is None else words.clock_note(form.timetable, slot, form.work)
-    return words.notes(clock, notes.get(slot, ""))
 
 
 def _changes(schedule: Schedule, form: AudienceForm, silent: Silent) -> Changes | None:

@@ -58,7 +58,10 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
         "states": [(ATTENTION, _("needs attention")), *Schedule.State.choices],
         "finished": counts["finished"],
         "holidays": holidays,
-        "deleted": _just_deleted(request),
+        # With a button that restores it.
+        "deleted": Schedule.objects.filter(user=request.user, deleted_at__isnull=False).written(
+            request.GET.get("deleted", "")
+        ),
         **bulk.offered(request),
     }
     return render(request, "schedules/list.html", context)
@@ -120,9 +123,3 @@ def _audience(schedule: Schedule) -> dict[str, object]:
         "audience": audiences.name_of(schedule.user, schedule.audience, schedule.audience_key),
         "people": audiences.count(schedule.audience, schedule.audience_key, schedule.id),
     }
-
-
-def _just_deleted(request: PersonRequest) -> Schedule | None:
-    """The reminder that `?deleted=<id>` offers to restore."""
-    deleted = Schedule.objects.filter(user=request.user, deleted_at__isnull=False)
-    return deleted.written(request.GET.get("deleted", ""))

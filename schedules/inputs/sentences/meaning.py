@@ -1,4 +1,4 @@
-"""What a line means: a time, an interval, a repetition or a cron expression, within a window."""
+"""The meaning of a line: a time, an interval, a repetition or a cron expression, within a window."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
@@ -24,7 +24,7 @@ _EXCLUDED = {
 
 
 def read(line: str, instant: datetime, zone: str, language: str = "en") -> Understood:
-    """What `line` means at an aware `instant` for somebody in the IANA `zone`; beside English, in their `language`.
+    """The meaning of `line` at an aware `instant` for somebody in the IANA `zone`; beside English, in their `language`.
 
     Raises NotUnderstood, with choices where several meanings are sensible, or InvalidRule for a zone that there is not.
     """

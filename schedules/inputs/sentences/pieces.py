@@ -172,16 +172,16 @@ def _number(number: int, written: str) -> dict[str, Any]:
 
 
 def pieces(line: str, language: str) -> list[Piece]:
-    """What is in the line, the longest phrases first."""
-    known = lexicon(language)
-    tokens = list(known.token.finditer(line))
+    """The words, numbers and phrases of the line; the longest phrases first."""
+    words = lexicon(language)
+    tokens = list(words.token.finditer(line))
     folded = tuple(fold(token[0]) for token in tokens)
     made: list[Piece] = []
     at = 0
     while at < len(tokens):
-        length = _longest(folded[at : at + _LONGEST], known)
+        length = _longest(folded[at : at + _LONGEST], words.phrases)
         token, end = tokens[at], tokens[at + length - 1].end()
-        kinds = known.phrases.get(folded[at : at + length])
+        kinds = words.phrases.get(folded[at : at + length])
         if kinds is None or (length == 1 and token.lastgroup not in ("word", "symbol")):
             kinds = _of_token(token)
         start = token.start()
@@ -192,9 +192,9 @@ def pieces(line: str, language: str) -> list[Piece]:
     return made
 
 
-def _longest(words: tuple[str, ...], known: Lexicon) -> int:
+def _longest(words: tuple[str, ...], phrases: Mapping[tuple[str, ...], object]) -> int:
     """The number of words of the longest phrase that begins here."""
-    return next((count for count in range(len(words), 0, -1) if words[:count] in known.phrases), 1)
+    return next((count for count in range(len(words), 0, -1) if words[:count] in phrases), 1)
 
 
 def _joined(made: list[Piece], start: int, kinds: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""What is left of a line: the title, unless it may be a part of the time."""
+"""Read the rest of a line: it is the title, unless it may be a part of the time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHORTEST = 5
 _NOTHING = Piece({}, 0, 0)
 
 
-def check(sentence: Sentence, known: Lexicon) -> None:
+def check(sentence: Sentence, lexicon: Lexicon) -> None:
     """Raises NotUnderstood where a piece that is not used may be a part of the time."""
     for at, piece in enumerate(sentence.pieces):
         if piece.is_used or piece.text.startswith(_QUOTES):
@@ -36,14 +36,14 @@ def check(sentence: Sentence, known: Lexicon) -> None:
         if (code := _code(at, sentence)) != "title":
             raise _refusal(code, at, sentence)
         word = "" if piece.kinds else fold(piece.text)
-        if word in known.foreign:
+        if word in lexicon.foreign:
             raise NotUnderstood("rest", piece.text)
-        if meant := _misspelt(word, known):
+        if meant := _misspelt(word, lexicon):
             raise NotUnderstood("typo", piece.text, day=meant)
 
 
 def _refusal(code: str, at: int, sentence: Sentence) -> NotUnderstood:
-    """With both dates as choices, where the order of day and month is not known."""
+    """With both dates as choices, where day and month can be exchanged."""
     piece, *after = sentence.pieces[at : at + 2]
     last = after[0] if after and piece.kinds.keys() & {"every", "near"} else piece
     dates = sorted({day.next(sentence.now) for day in piece.kinds["slashed"]}) if code == "slashes" else []
@@ -116,11 +116,11 @@ def _is_in(clock: Clock, part: str) -> bool:
     return inside is not None and (clock.is_unclear or inside.time == clock.time)
 
 
-def _misspelt(word: str, known: Lexicon) -> str:
+def _misspelt(word: str, lexicon: Lexicon) -> str:
     """The word of time that is one letter from this one, or that this one is made of, as "afternoonish"."""
-    if len(word) < _SHORTEST or not word.isalpha() or word in known.ordinary:
+    if len(word) < _SHORTEST or not word.isalpha() or word in lexicon.ordinary:
         return ""
-    fuzzy = ((one, kinds) for (one, *more), kinds in known.phrases.items() if not more and kinds.keys() & _FUZZY)
+    fuzzy = ((one, kinds) for (one, *more), kinds in lexicon.phrases.items() if not more and kinds.keys() & _FUZZY)
     return next((one for one, kinds in fuzzy if one != word and _may_mean(word, one, kinds)), "")
 
 
@@ -153,14 +153,14 @@ def _is_alike(one: str, other: str) -> bool:
     )
 
 
-def title(pieces: list[Piece], known: Lexicon) -> str:
+def title(pieces: list[Piece], lexicon: Lexicon) -> str:
     """The words, without quotes and without punctuation at their ends."""
     text, last = "", 0
     for piece in pieces:
         is_quoted = len(piece.text) > 1 and piece.text.startswith(_QUOTES)
         text += " " * (piece.start > last) + (piece.text[1:-1] if is_quoted else piece.text)
         last = piece.end
-    found = " ".join(text.split()).strip(" ,;:–-").removesuffix(" .").removeprefix(". ")
-    found = re.sub(r" (?=[!?])|\( *\) ?", "", found)
-    preamble = next((one for one in known.preambles if fold(f"{found} ").startswith(f"{fold(one)} ")), "")
-    return found[len(preamble) :].strip() if re.search(r"\w", found) else ""
+    text = " ".join(text.split()).strip(" ,;:–-").removesuffix(" .").removeprefix(". ")
+    text = re.sub(r" (?=[!?])|\( *\) ?", "", text)
+    preamble = next((one for one in lexicon.preambles if fold(f"{text} ").startswith(f"{fold(one)} ")), "")
+    return text[len(preamble) :].strip() if re.search(r"\w", text) else ""

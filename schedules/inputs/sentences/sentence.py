@@ -1,4 +1,4 @@
-"""What a line states about time. Each word of it is used, or is a word of the title."""
+"""A line as the fields of a time, and a title. Each word of it is used, or is one of the title."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -52,7 +52,7 @@ class Sentence:
     body = ""
 
     def __init__(self, line: str, now: datetime, language: str) -> None:
-        self.line, self.now, known = line, now, lexicon(language)
+        self.line, self.now, words = line, now, lexicon(language)
         self.spans: dict[str, Piece] = {}
         self.pieces, self._zones = grammar(language).reduced(pieces(line, language), line, now.date())
         self._take_zones()
@@ -64,8 +64,8 @@ class Sentence:
             self._take_limits()
         else:
             self._begin_once()
-        rest.check(self, known)
-        self.title = rest.title([piece for piece in self.pieces if not piece.is_used], known)
+        rest.check(self, words)
+        self.title = rest.title([piece for piece in self.pieces if not piece.is_used], words)
 
     @property
     def timing(self) -> str:
@@ -155,7 +155,7 @@ class Sentence:
         self.ends = None
 
     def _use_start(self) -> None:
-        """Where no time or day is named, "from …" names it."""
+        """Take the time or day from "from …", if the line has no other."""
         if isinstance(self.starts, Clock) and not self.times:
             self.times, self.spans["times"] = (self.starts,), self.spans["starts"]
         elif isinstance(self.starts, Day) and not self.day:
