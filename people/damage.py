@@ -4,7 +4,7 @@ No column is read in Python. It costs one statement for each table of people's r
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -68,18 +68,27 @@ def _person_of(request: HttpRequest) -> int | None:
 
 
 def _damaged(person_id: int, named: list[UUID]) -> Iterator[Damage]:
-    for keys in (named, None) if named else (None,):
-        for model, chain in rows.tables().items():
-            if not (conditions := _conditions(model)) or (keys and not isinstance(model._meta.pk, models.UUIDField)):
-                continue
-            path = "__".join(key.name for key in chain) or "pk"
-            theirs = model._base_manager.filter(**{path: person_id})
-            among = keys or theirs.order_by("-pk").values("pk")[:_NEWEST]
-            column = Case(*(When(condition, then=Value(name)) for name, condition in conditions))
-            found = theirs.filter(pk__in=among).annotate(damaged_column=column).exclude(damaged_column=None)
-            for key, name in found.values_list("pk", "damaged_column")[:1]:
-                # The key of a session is its secret.
-                yield Damage(model._meta.db_table, name, key if isinstance(key, int | UUID) else "…")
+    for model, chain in rows.tables().items() if named else ():
+        if isinstance(model._meta.pk, models.UUIDField):
+            yield from _damaged_in(model, chain, person_id, named)
+    for model, chain in rows.tables().items():
+        yield from _damaged_in(model, chain, person_id)
+
+
+def _damaged_in(
+    model: type[models.Model], chain: Sequence[rows.Key], person_id: int, keys: list[UUID] | None = None
+) -> Iterator[Damage]:
+    """The first one in a table, among the rows of these keys; without them, among the newest."""
+    if not (conditions := _conditions(model)):
+        return
+    path = "__".join(key.name for key in chain) or "pk"
+    theirs = model._base_manager.filter(**{path: person_id})
+    among = keys or theirs.order_by("-pk").values("pk")[:_NEWEST]
+    column = Case(*(When(condition, then=Value(name)) for name, condition in conditions))
+    found = theirs.filter(pk__in=among).annotate(damaged_column=column).exclude(damaged_column=None)
+    for key, name in found.values_list("pk", "damaged_column")[:1]:
+        # The key of a session is its secret.
+        yield Damage(model._meta.db_table, name, key if isinstance(key, int | UUID) else "…")
 
 
 @cache

@@ -1,9 +1,10 @@
 """The operators' daily email: dead letters that wait for them, queues that no worker serves, and old backups."""
 
 import logging
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, timedelta
 from email.errors import MessageError
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -39,35 +40,33 @@ def send(now: datetime) -> int:
         return 0
     new = sum(Which(kind, since=now - timedelta(days=1)).rows().count() for kind in KINDS.values())
     written, refused = 0, None
-    post = mail.get_connection()
-    post.open()
-    try:
+    with mail.get_connection() as post:
         for reader in User.objects.filter(is_staff=True, is_active=True).exclude(email="").order_by("pk"):
-            summary, fresh = Summary.objects.get_or_create(day=now.date(), reader=reader)
-            if not fresh:
-                continue
-            with languages.override(reader.language):
-                subject, body = _words(waiting, unserved, new)
             try:
-                written += _send(post, reader, subject, body)
+                written += _send(post, reader, now.date(), partial(_words, waiting, unserved, new))
             except OSError as error:
                 refused = error
-                if not getattr(post, "in_doubt", True):
-                    summary.delete()
-    finally:
-        post.close()
     if refused is not None:
         raise refused
     return written
 
 
-def _send(post: Any, reader: User, subject: str, body: str) -> bool:
-    """False for an address that no header can hold: it stops nobody else's mail."""
+def _send(post: Any, reader: User, day: date, words: Callable[[], tuple[str, str]]) -> bool:
+    """False where it was sent already, and for an address that no header can hold: it stops nobody else's mail."""
+    summary, fresh = Summary.objects.get_or_create(day=day, reader=reader)
+    if not fresh:
+        return False
+    with languages.override(reader.language):
+        subject, body = words()
     try:
         post.send_messages([Mail(subject, body, reader.email)])
     except (ValueError, MessageError) as error:
         log.error("No summary to account %s: %s", reader.pk, type(error).__name__)
         return False
+    except OSError:
+        if not getattr(post, "in_doubt", True):
+            summary.delete()
+        raise
     return True
 
 

@@ -24,7 +24,6 @@ from people.models import ApiToken
 
 router = Router(tags=["me"], auth=Bearer("tokens"))
 _MAKER = Bearer(tokens.MAKE)
-_GIVEN = [scope for scope in tokens.SCOPES if scope != tokens.MAKE]
 
 
 class TokenDocument(BaseModel):
@@ -47,7 +46,8 @@ class TokenBody(Body):
 
     label: str = Field(description="What it is for.", json_schema_extra={"minLength": 1})
     scopes: Annotated[
-        Texts, Shown({"type": "array", "items": {"type": "string", "enum": _GIVEN}, "minItems": 1, "uniqueItems": True})
+        Texts,
+        Shown({"type": "array", "items": {"type": "string", "enum": tokens.GIVEN}, "minItems": 1, "uniqueItems": True}),
     ] = Field(description="Some of those of the token that makes it.")
     expires_at: Instant | None = Field(None, description="Not after the token that makes it; null: with it.")
 

@@ -13,10 +13,12 @@ from uuid import uuid4
 import httpx
 
 from carillon_client.connection import (
-    _LONGEST_WAIT,
     _TRIES,
+    LostError,
     Unreachable,
+    _is_deleted,
     _may_repeat,
+    _pause,
     _read,
     _text,
 )
@@ -121,32 +123,40 @@ class AsyncConnection:
         path: str,
         *,
         body: Any = None,
-        headers: Mapping[str, str] | None = None,
-        parameters: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] = {},
+        parameters: Mapping[str, Any] = {},
     ) -> Any:
-        given = {name: _text(value) for name, value in (parameters or {}).items() if value is not None}
-        repeatable = "If-Match" not in (headers or {})
+        repeatable = "If-Match" not in headers
         lost = False
         for number in range(1, self._tries + 1):
             last = number == self._tries
             wait = 0.25 * 2**number
             try:
-                response = await self._http.request(method, self.url + path, json=body, headers=headers, params=given)
-            except httpx.InvalidURL as error:
-                raise Unreachable(f"{self.url} is not an address ({error}).") from error
-            except httpx.RequestError as error:
+                response = await self._try(method, path, body, headers, parameters)
+            except LostError:
                 if last or not repeatable:
-                    raise Unreachable(f"{self.url} does not answer: {error or type(error).__name__}.") from error
+                    raise
                 lost = True
             else:
-                if method == "DELETE" and lost and (response.status_code == 404):
+                if lost and _is_deleted(method, response):
                     return None
                 if last or not _may_repeat(response):
                     return _read(response)
-                said = response.headers.get("Retry-After", "")
-                wait = min(float(said), _LONGEST_WAIT) if said.isdecimal() else wait
+                wait = _pause(response, wait)
             await asyncio.sleep(wait)
         raise AssertionError("unreachable")
+
+    async def _try(
+        self, method: str, path: str, body: Any, headers: Mapping[str, str], parameters: Mapping[str, Any]
+    ) -> httpx.Response:
+        """The answer, whatever it is. Raises Unreachable, and LostError where the request may have arrived."""
+        given = {name: _text(value) for name, value in parameters.items() if value is not None}
+        try:
+            return await self._http.request(method, self.url + path, json=body, headers=headers, params=given)
+        except httpx.InvalidURL as error:
+            raise Unreachable(f"{self.url} is not an address ({error}).") from error
+        except httpx.RequestError as error:
+            raise LostError(f"{self.url} does not answer: {error or type(error).__name__}.") from error
 
 
 class Resource:

@@ -19,6 +19,10 @@ class Unreachable(CarillonError):
     """The server did not answer, or something else answered in its place."""
 
 
+class LostError(Unreachable):
+    """The request may have arrived."""
+
+
 class Problem(CarillonError):
     """The server refused. `code` stays the same between versions; `errors` is a list of (field, detail)."""
 
@@ -76,33 +80,41 @@ class Connection:
         path: str,
         *,
         body: Any = None,
-        headers: Mapping[str, str] | None = None,
-        parameters: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] = {},
+        parameters: Mapping[str, Any] = {},
     ) -> Any:
-        given = {name: _text(value) for name, value in (parameters or {}).items() if value is not None}
         # The first try may have made the change, and with it the version that the second one would name.
-        repeatable = "If-Match" not in (headers or {})
+        repeatable = "If-Match" not in headers
         lost = False
         for number in range(1, self._tries + 1):
             last = number == self._tries
             wait = 0.25 * 2**number
             try:
-                response = self._http.request(method, self.url + path, json=body, headers=headers, params=given)
-            except httpx.InvalidURL as error:
-                raise Unreachable(f"{self.url} is not an address ({error}).") from error
-            except httpx.RequestError as error:
+                response = self._try(method, path, body, headers, parameters)
+            except LostError:
                 if last or not repeatable:
-                    raise Unreachable(f"{self.url} does not answer: {error or type(error).__name__}.") from error
+                    raise
                 lost = True
             else:
-                if method == "DELETE" and lost and response.status_code == 404:
-                    return None  # an earlier try deleted it
+                if lost and _is_deleted(method, response):
+                    return None  # by an earlier try
                 if last or not _may_repeat(response):
                     return _read(response)
-                said = response.headers.get("Retry-After", "")
-                wait = min(float(said), _LONGEST_WAIT) if said.isdecimal() else wait
+                wait = _pause(response, wait)
             time.sleep(wait)
         raise AssertionError("unreachable")
+
+    def _try(
+        self, method: str, path: str, body: Any, headers: Mapping[str, str], parameters: Mapping[str, Any]
+    ) -> httpx.Response:
+        """The answer, whatever it is. Raises Unreachable, and LostError where the request may have arrived."""
+        given = {name: _text(value) for name, value in parameters.items() if value is not None}
+        try:
+            return self._http.request(method, self.url + path, json=body, headers=headers, params=given)
+        except httpx.InvalidURL as error:
+            raise Unreachable(f"{self.url} is not an address ({error}).") from error
+        except httpx.RequestError as error:
+            raise LostError(f"{self.url} does not answer: {error or type(error).__name__}.") from error
 
 
 class Resource:
@@ -112,6 +124,16 @@ class Resource:
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _is_deleted(method: str, response: httpx.Response) -> bool:
+    return method == "DELETE" and response.status_code == 404
+
+
+def _pause(response: httpx.Response, wait: float) -> float:
+    """Seconds until the next try: as the answer says, else `wait`."""
+    said = response.headers.get("Retry-After", "")
+    return min(float(said), _LONGEST_WAIT) if said.isdecimal() else wait
 
 
 def _may_repeat(response: httpx.Response) -> bool:

@@ -70,13 +70,18 @@ def page(
         is_full = len(matches) + len(damaged) > size
         if edge is None or is_full:
             break
-    shown = matches[:size]
+    return _page(query, by, start, newer, matches[:size], edge, is_full)
+
+
+def _page(
+    query: QueryDict, by: str, start: _Key | None, newer: bool, shown: list[Row], edge: _Key | None, is_full: bool
+) -> Page[Row]:
+    """The rows in the order of the page, with its links: back to where it began, on from its last row or the edge."""
     is_cut = edge is not None and not is_full
     last = edge if is_cut else _key(shown[-1], by) if is_full and shown else None
-    if newer:
-        back = _key(shown[0], by) if shown else None
-        return Page(shown[::-1], _link(query, "after", last), _link(query, "before", back), is_cut)
     back = _key(shown[0], by) if shown and start is not None else None
+    if newer:
+        return Page(shown[::-1], _link(query, "after", last), _link(query, "before", back), is_cut)
     return Page(shown, _link(query, "after", back), _link(query, "before", last), is_cut)
 
 

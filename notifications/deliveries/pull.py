@@ -18,7 +18,7 @@ from django.db import transaction
 from common.database.postgres import column, query
 from notifications.deliveries import fallback
 from notifications.deliveries.kind import DELIVERY, DeliveryClaim
-from notifications.deliveries.pull_signal import LONGEST_WAIT, wake_pullers
+from notifications.deliveries.pull_signal import LONGEST_WAIT, wake_pullers_after_commit
 from notifications.models import Channel
 from notifications.providers.queue import Settings
 from notifications.reasons import DeliveryCode
@@ -194,10 +194,9 @@ def settle(channel: Channel, requested: Mapping[str, int | None]) -> dict[str, L
             rows.append(settlement(DELIVERY, lease, decision))
         if rows:
             write(DELIVERY, rows)
+            wake_pullers_after_commit({channel.id})  # some wait because others hold all that they may
     if LeaseResult.DEAD in results.values():
         fallback.advance()
-    if rows:
-        wake_pullers([channel.id])  # some wait because others hold all that they may
     if LeaseResult.NOT_FOUND in results.values():
         for row in query(_CLOSED, values):
             key = named[row.id, row.token]

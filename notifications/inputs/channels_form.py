@@ -36,7 +36,8 @@ def _name(channel: Channel) -> str:
 # As `Channel.objects.for_user(…).for_messages()`, those that are verified or attached to the origin already. And how
 # many rows of a table the person has: without a channel, no form is valid anyway.
 _OFFERED = f"""
-SELECT {postgres.columns(Channel, "c")}, link.id IS NOT NULL AS attached,
+SELECT {postgres.columns(Channel, "c")},
+       CASE WHEN %(origin)s::uuid IS NULL THEN c.use_for_new ELSE link.id IS NOT NULL END AS chosen,
        (SELECT count(*) FROM {{table}} WHERE user_id = %(user)s AND deleted_at IS NULL) AS rows
   FROM notifications_channel c
   LEFT JOIN {{table}}_channels link ON link.channel_id = c.id AND link.{{name}}_id = %(origin)s
@@ -133,8 +134,7 @@ class ChannelsForm(TypedForm):
         # The forms of a class may share their fields.
         self.fields["channels"] = field = copy(cast(ChannelsField, self.fields["channels"]))
         field.own = own
-        attached = {row.c_id for row in rows if row.attached}
-        chosen = (one for one in own if (one.use_for_new if origin is None else one.id in attached))
+        chosen = (one for one, row in zip(own, rows, strict=True) if row.chosen)
         self.initial["channels"] = [channel.id for channel in sort_channels(order, chosen)]
         if not self.is_typed:
             field.show()

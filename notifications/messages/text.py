@@ -198,10 +198,14 @@ def fit(
 
     # By characters first: a person's text may have thousands of clusters, and few of them are near its end.
     fits = max(0, bisect_right(range(limit), limit, key=lambda position: measure(cut(position))) - 1)
-    start = max(0, fits - _NEAR)
-    # A flag is two letters, so a row of flags is counted from its begin.
-    start -= next((count for count in range(start) if not "🇦" <= text[start - 1 - count] <= "🇿"), start) % 2
-    ends = [start, *(start + match.end() for match in regex.finditer(r"\X", text[start : min(limit, fits + _NEAR)]))]
+    ends = _cluster_ends(text, max(0, fits - _NEAR), min(limit, fits + _NEAR))
     # One very long cluster, such as a letter with thousands of accents: cut inside it rather than drop it.
     shortened = cut(fits if len(ends) == 2 else ends[bisect_right(ends, fits) - 1])
     return Fitted(shortened, measure(shortened), limit, cut=True)
+
+
+def _cluster_ends(text: str, start: int, end: int) -> list[int]:
+    """About `start`, and where each grapheme cluster behind it ends, up to `end`."""
+    # A flag is two letters, so a row of flags is counted from its begin.
+    start -= next((count for count in range(start) if not "🇦" <= text[start - 1 - count] <= "🇿"), start) % 2
+    return [start, *(start + match.end() for match in regex.finditer(r"\X", text[start:end]))]

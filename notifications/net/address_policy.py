@@ -63,7 +63,8 @@ _SERVICE_PORTS = frozenset((
 ))
 # fmt: on
 
-_PRIVATE_SUFFIXES = ("local", "localdomain", "internal", "intranet", "lan", "corp", "home", "home.arpa", "private")
+_PRIVATE = ("local", "localdomain", "internal", "intranet", "lan", "corp", "home", "home.arpa", "private")
+_PRIVATE_SUFFIXES = tuple(f".{name}" for name in _PRIVATE)
 
 
 class RefusedURL(ValueError):
@@ -168,12 +169,12 @@ def _refuse_private(host: str) -> None:
     name = host.removesuffix(".")
     if is_localhost(name):
         # One of the two that is allowed is enough: connecting leaves out the other.
-        reached = ["::1" if permitted("::1", networks) else "127.0.0.1"]
+        reached = "::1" if permitted("::1", networks) else "127.0.0.1"
     elif re.fullmatch(r"[0-9.]+", name) or ":" in name:
-        reached = [name]
-    else:
-        # A network that the operator allowed may have short names; connecting still checks their addresses.
-        private = not networks and ("." not in name or name.endswith(tuple(f".{end}" for end in _PRIVATE_SUFFIXES)))
-        reached = ["0.0.0.0"] if private else []  # noqa: S104 (a denied address, not one that we bind)
-    if not all(permitted(address, networks) for address in reached):
+        reached = name
+    elif not networks and ("." not in name or name.endswith(_PRIVATE_SUFFIXES)):
+        reached = "0.0.0.0"  # noqa: S104 (a denied address, not one that we bind)
+    else:  # a network that the operator allowed may have short names; connecting still checks their addresses
+        return
+    if not permitted(reached, networks):
         raise RefusedURL(str(Reason(DeliveryCode.PRIVATE)), DeliveryCode.PRIVATE)

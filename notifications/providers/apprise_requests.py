@@ -15,7 +15,7 @@ from functools import cache
 from importlib import import_module
 from inspect import isclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import requests
 from requests.structures import CaseInsensitiveDict
@@ -108,11 +108,7 @@ def _request(
     prepared = requests.Request(method, url, headers, files, data, params, auth, json=json).prepare()
     url, left = prepared.url or "", max(0.0, calls.expires - time.monotonic())
     if calls.probe_only:
-        try:
-            http.probe(url, left)
-        except http.NotSent as refusal:
-            calls.refusal = calls.refusal or remedy(refusal)
-        raise requests.ConnectionError("probe only")
+        _probe(calls, url, left)
     body = prepared.body or b""
     try:
         answer = http.request(
@@ -135,6 +131,15 @@ def _request(
     response.url = url
     response._content = answer.body
     return response
+
+
+def _probe(calls: Calls, url: str, left: float) -> NoReturn:
+    """Note why the address would be refused. For the service it is as if nobody answered."""
+    try:
+        http.probe(url, left)
+    except http.NotSent as refusal:
+        calls.refusal = calls.refusal or remedy(refusal)
+    raise requests.ConnectionError("probe only")
 
 
 def _method(name: str) -> Any:

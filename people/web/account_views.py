@@ -206,7 +206,7 @@ def create_token(request: PersonRequest) -> HttpResponse:
     if settings.SECOND_FACTOR_FOR_STAFF and request.user.is_staff and not second_factor.is_set_up(request.user):
         messages.info(request, _("Staff need a second factor. Set one up to make a token."))
         return redirect("mfa_index")
-    preset = [one for one in tokens.SCOPES if one != tokens.MAKE] if request.GET.get("preset") == "all" else ["read"]
+    preset = tokens.GIVEN if request.GET.get("preset") == "all" else ["read"]
     posted = request.POST if request.method == "POST" else None
     form = TokenForm(posted, initial={"scopes": preset, "made_as": uuid7()})
     if form.is_valid():

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from itertools import chain
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -82,7 +83,7 @@ def claim_pulled(kind: Kind[C], ids: Iterable[UUID], seconds: float, worker: str
         if blames_no_row(error):
             raise
         if len(requests) > 1:
-            return [row for work_id, _, _ in requests for row in claim_pulled(kind, [work_id], seconds, worker)]
+            return [*chain.from_iterable(claim_pulled(kind, [one], seconds, worker) for one, _, _ in requests)]
         _end_damaged(kind, Lease(id=requests[0][0], token=requests[0][1]), error)
         return []
     return [rows[work_id] for work_id, _, _ in requests if work_id in rows]

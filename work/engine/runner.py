@@ -124,13 +124,7 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
         decision = give_back(Reason(WorkCode.OVERTAKEN))
         settled = settle(kind, claimed, decision)
     except Exception as error:
-        if is_locked(error) and (getattr(answer, "effect", None) or getattr(answer, "before", None)):
-            _come_back(kind, claimed)
-            return
-        if isinstance(answer, OwnFault) or blames_no_row(error):
-            raise
-        # An effect that failed, or an answer that cannot be stored: nothing was written.
-        finish(kind, claimed, _fault(kind, claimed, error), jitter)
+        _finish_unsettled(kind, claimed, answer, error, jitter)
         return
     if not settled:
         log.warning("%s %s was taken over while it ran; this result is not recorded", kind.task, claimed.id)
@@ -139,6 +133,16 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
     if decision.wait is not None:
         raise TryAgain(decision.reason, decision.wait)
     kind.after(claimed, answer)
+
+
+def _finish_unsettled(kind: Kind[C], claimed: C, answer: Answer, error: Exception, jitter: float | None) -> None:
+    """An effect failed, or the answer cannot be stored: nothing was written. Raises the error if no row is to blame."""
+    if is_locked(error) and (getattr(answer, "effect", None) or getattr(answer, "before", None)):
+        _come_back(kind, claimed)
+    elif isinstance(answer, OwnFault) or blames_no_row(error):
+        raise error
+    else:
+        finish(kind, claimed, _fault(kind, claimed, error), jitter)
 
 
 # Seconds; with a random part, so that many do not meet again.

@@ -25,7 +25,7 @@ def find(client: Client, wanted: Sequence[str] | None) -> list[str]:
         raise ValueError(f"You have no inbox: choose a --channel. {_labels(there)}")
     ids = []
     for name in wanted:
-        found = [one["id"] for one in there if name == one["id"] or name.casefold() == one["label"].casefold()]
+        found = [one["id"] for one in there if name.casefold() in (one["id"], one["label"].casefold())]
         if len(found) != 1:
             raise ValueError(f"{len(found) or 'No'} channels have the label “{name}”. {_labels(there)}")
         ids += found
