@@ -1,9 +1,11 @@
 """`ETag` and `If-Match`: nobody overwrites a change that they have not seen."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
@@ -20,11 +22,15 @@ def etag(version: int | str) -> str:
     return f'"{version}"'
 
 
-def locked(request: HttpRequest, rows: QuerySet[Row], show: Callable[[Row], dict[str, Any]], **which: Any) -> Row:
-    """Lock the row, if it is at the version of `If-Match`. Raises Http404 and a 412 problem."""
-    found: Any = get_object_or_404(rows.select_for_update(no_key=True), **which)
-    require(request, found.version, lambda: show(found))
-    return found  # type: ignore[no-any-return]
+@contextmanager
+def locked(
+    request: HttpRequest, rows: QuerySet[Row], show: Callable[[Row], dict[str, Any]], **which: Any
+) -> Iterator[Row]:
+    """Lock the row in a transaction, if it is at the version of `If-Match`. Raises Http404 and a 412 problem."""
+    with transaction.atomic():
+        found: Any = get_object_or_404(rows.select_for_update(no_key=True), **which)
+        require(request, found.version, lambda: show(found))
+        yield found
 
 
 def require(request: HttpRequest, version: int | str, current: Callable[[], dict[str, Any]]) -> None:

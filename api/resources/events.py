@@ -135,16 +135,6 @@ class EventsBody(
         return f"{number}." if isinstance(self.root, list) else ""
 
 
-_EFFECT: Any = {
-    "rule_id": "01890a5d-ac96-774b-bcce-b302099a8057",
-    "rule_name": "Orders above 100",
-    "outcome": "notified",
-    "reason": {"code": "", "params": {}, "text": ""},
-    "notification_id": "01890a5f-2c10-7c44-9d02-0b8a7c6d5e4f",
-    "digest": None,
-}
-
-
 class DigestDocument(BaseModel):
     """The digest in which a rule tells of the event together with others; `reason` says why, where it was cancelled."""
 

@@ -1,11 +1,10 @@
 """Rules, which ring when something happens: list, create, read, try, change, switch, delete and restore them."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -188,11 +187,8 @@ def _errors(form: RuleForm, place: str) -> list[FieldError]:
     return found
 
 
-@contextmanager
-def _changing(request: ApiRequest, rule_id: UUID) -> Iterator[Rule]:
-    """Lock the rule in a transaction, if it is at the version of `If-Match`. Raises problems 404 and 412."""
-    with transaction.atomic():
-        yield versions.locked(request, Rule.objects.for_user(request.auth.user), document, id=rule_id)
+def _changing(request: ApiRequest, rule_id: UUID) -> AbstractContextManager[Rule]:
+    return versions.locked(request, Rule.objects.for_user(request.auth.user), document, id=rule_id)
 
 
 def _show(rule: Rule, status: int = 200, **headers: str) -> HttpResponse:
@@ -247,9 +243,8 @@ def delete_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
 @router.post("/{uuid:rule_id}/restore", response=RuleDocument, summary="Restore a deleted rule")
 def restore_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
     """Events that came while it was deleted do not ring."""
-    with lock_user(request.auth.user):
-        mine = Rule.objects.filter(user=request.auth.user, deleted_at__isnull=False)
-        deleted = versions.locked(request, mine, document, id=rule_id)
+    mine = Rule.objects.filter(user=request.auth.user, deleted_at__isnull=False)
+    with lock_user(request.auth.user), versions.locked(request, mine, document, id=rule_id) as deleted:
         if changes.limit_reached(request.auth.user):
             raise invalid(FieldError("(body)", words.limit_reached(), "limit_reached"))
         return _show(changes.restore(deleted.id))

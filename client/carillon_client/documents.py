@@ -7,6 +7,44 @@ Timing = Mapping[str, Any]
 """Exactly one timing, such as `{"daily": {"time": "09:00"}}`; `timing.every` reads one from text."""
 
 
+ChangePattern = Literal[
+    "channel.*",
+    "channel.added",
+    "channel.disabled",
+    "channel.enabled",
+    "channel.removed",
+    "channel.verified",
+    "delivery.*",
+    "delivery.cancelled",
+    "delivery.dead",
+    "delivery.delivered",
+    "delivery.expired",
+    "delivery.unknown",
+    "notification.*",
+    "notification.dropped",
+    "notification.failed",
+    "notification.full",
+    "notification.open",
+    "notification.partial",
+    "schedule.*",
+    "schedule.archived",
+    "schedule.broken",
+    "schedule.created",
+    "schedule.deleted",
+    "schedule.edited",
+    "schedule.finished",
+    "schedule.fired",
+    "schedule.paused",
+    "schedule.reclocked",
+    "schedule.restored",
+    "schedule.resumed",
+    "schedule.skipped",
+    "schedule.snoozed",
+    "schedule.unarchived",
+    "schedule.unskipped",
+]
+
+
 class ScheduleFields(TypedDict, total=False):
     title: str
     body: str
@@ -739,44 +777,7 @@ class InboundRequest(TypedDict):
 
 class StatusWebhookFields(TypedDict, total=False):
     url: str
-    types: Sequence[
-        Literal[
-            "channel.*",
-            "channel.added",
-            "channel.disabled",
-            "channel.enabled",
-            "channel.removed",
-            "channel.verified",
-            "delivery.*",
-            "delivery.cancelled",
-            "delivery.dead",
-            "delivery.delivered",
-            "delivery.expired",
-            "delivery.unknown",
-            "notification.*",
-            "notification.dropped",
-            "notification.failed",
-            "notification.full",
-            "notification.open",
-            "notification.partial",
-            "schedule.*",
-            "schedule.archived",
-            "schedule.broken",
-            "schedule.created",
-            "schedule.deleted",
-            "schedule.edited",
-            "schedule.finished",
-            "schedule.fired",
-            "schedule.paused",
-            "schedule.reclocked",
-            "schedule.restored",
-            "schedule.resumed",
-            "schedule.skipped",
-            "schedule.snoozed",
-            "schedule.unarchived",
-            "schedule.unskipped",
-        ]
-    ]
+    types: Sequence[ChangePattern]
     label: str
     secret: str
     headers: dict[str, str]
@@ -787,44 +788,7 @@ class StatusWebhook(TypedDict):
     id: str
     label: str
     address: str
-    types: list[
-        Literal[
-            "channel.*",
-            "channel.added",
-            "channel.disabled",
-            "channel.enabled",
-            "channel.removed",
-            "channel.verified",
-            "delivery.*",
-            "delivery.cancelled",
-            "delivery.dead",
-            "delivery.delivered",
-            "delivery.expired",
-            "delivery.unknown",
-            "notification.*",
-            "notification.dropped",
-            "notification.failed",
-            "notification.full",
-            "notification.open",
-            "notification.partial",
-            "schedule.*",
-            "schedule.archived",
-            "schedule.broken",
-            "schedule.created",
-            "schedule.deleted",
-            "schedule.edited",
-            "schedule.finished",
-            "schedule.fired",
-            "schedule.paused",
-            "schedule.reclocked",
-            "schedule.restored",
-            "schedule.resumed",
-            "schedule.skipped",
-            "schedule.snoozed",
-            "schedule.unarchived",
-            "schedule.unskipped",
-        ]
-    ]
+    types: list[ChangePattern]
     everybody: bool
     state: Literal["unverified", "enabled", "disabled"]
     disabled_reason: Reason

@@ -173,9 +173,8 @@ def delete_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
 @router.post("/{uuid:schedule_id}/restore", response=ScheduleDocument, summary="Restore a deleted schedule")
 def restore_schedule(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
     """Slots that passed while it was deleted never fire."""
-    with lock_user(request.auth.user):
-        mine = Schedule.objects.filter(user=request.auth.user, deleted_at__isnull=False)
-        deleted = versions.locked(request, mine, document, id=schedule_id)
+    mine = Schedule.objects.filter(user=request.auth.user, deleted_at__isnull=False)
+    with lock_user(request.auth.user), versions.locked(request, mine, document, id=schedule_id) as deleted:
         if editing.limit_reached(request.auth.user):
             raise documents.refused(words.limit_reached())
         return show(editing.restore(deleted.id, fire.read_clock().now, request.auth.user))

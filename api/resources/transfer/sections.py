@@ -3,7 +3,6 @@
 Files hold no secrets: documents do not show them, and whatever is added without one must be confirmed.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -39,7 +38,6 @@ from notifications.channels import changes
 from notifications.channels.forms import ChannelForm, LabelForm
 from notifications.messages.message import Destination
 from notifications.models import Channel
-from notifications.models.channel import sort_channels
 from notifications.net import address_checks
 from notifications.providers.base import HasForm
 from people.models import User
@@ -48,7 +46,6 @@ from schedules.changes import editing
 from schedules.models import Holiday, Schedule
 from schedules.parts import words as schedule_words
 
-_BATCH = 500  # reminders that are read at once
 # A finished reminder has no time to come, and is valid as it was then.
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -143,21 +140,6 @@ def _topic(topic: Topic) -> Entry:
 def _subscription(one: Subscription) -> Entry:
     chosen = [str(key) for key in one.channel_ids]
     return {"id": str(one.id), "topic_id": str(one.topic_id), "name": one.topic.name, "channel_ids": chosen}
-
-
-def _reminders(rows: QuerySet[Schedule]) -> Documents:
-    """One statement, and two for each batch."""
-    ids = list(rows.values_list("id", flat=True))
-    for first in range(0, len(ids), _BATCH):
-        batch = ids[first : first + _BATCH]
-        # Not by prefetch_related, which makes an instance of each channel for each reminder.
-        links = Schedule.channels.through.objects.filter(schedule__in=batch, channel__removed_at=None)
-        found = defaultdict[UUID, list[UUID]](list)
-        for schedule_id, channel_id in links.order_by("channel").values_list("schedule_id", "channel_id"):
-            found[schedule_id].append(channel_id)
-        for one in rows.filter(id__in=batch):
-            order = sort_channels(one.channel_order, found[one.id], lambda key: key)
-            yield schedules.document(one, order, in_words=False)
 
 
 def _add_channel(taker: Taker, given: ChannelEntry, key: UUID) -> UUID:
@@ -287,7 +269,8 @@ SECTIONS = {
     ),
     "reminders": Section(
         gettext_lazy("Reminders"), ReminderEntry, ScheduleBody.model_fields,
-        Schedule.objects.for_user, _reminders, _add_reminder,
+        lambda user: Schedule.objects.for_user(user).prefetch_related("channels"),
+        partial(map, partial(schedules.document, in_words=False)), _add_reminder,
         restore=lambda taker, key: editing.restore(key, taker.now, taker.user),
         refusal=lambda user: schedule_words.limit_reached() if editing.limit_reached(user) else "",
     ),

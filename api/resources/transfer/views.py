@@ -1,15 +1,11 @@
 """The pages of export and import: download the file; upload one, see what becomes of it, take it over."""
 
-import asyncio
-import contextvars
-from collections.abc import AsyncIterator, Iterator
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db import IntegrityError, connection
-from django.http import HttpResponse, StreamingHttpResponse
+from django.db import IntegrityError
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -32,37 +28,13 @@ LARGEST = 4 * 1024 * 1024
 
 @sensitive
 def download(request: PersonRequest) -> HttpResponseBase:
-    """Each piece is read when the one before has been sent: a slow reader holds no connection, and no memory.
-
-    The answer to the POST is the file. So who had to confirm that it is them comes back to a page, not to a download.
-    """
+    """The answer to the POST is the file. So who had to confirm that it is them comes back to a page."""
     if request.method != "POST":
         return render(request, "people/export.html")
     now = timezone.now()
     name = f"carillon-{timezone.localdate(now)}.json"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return _Streamed(export.pieces(request.user, now), content_type="application/json", headers=headers)
-
-
-class _Streamed(StreamingHttpResponse):
-    """Read in threads, in the context of the request. Where that fails, the transfer breaks off, as browsers say."""
-
-    def __init__(self, pieces: Iterator[str], **options: Any) -> None:
-        # A generator would be closed with the response, which is before it is sent.
-        super().__init__(iter(partial(next, pieces, ""), ""), **options)
-        self._context = contextvars.copy_context()
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        pieces = iter(self)
-        while piece := await asyncio.to_thread(self._context.run, _next, pieces):
-            yield piece
-
-
-def _next(pieces: Iterator[bytes]) -> bytes:
-    try:
-        return next(pieces, b"")
-    finally:
-        connection.close()
+    return HttpResponse(export.text(request.user, now), content_type="application/json", headers=headers)
 
 
 @login_required

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
@@ -13,11 +12,11 @@ from unittest.mock import Mock
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, transaction
-from django.http import HttpResponse, StreamingHttpResponse
-from django.test import Client, RequestFactory
+from django.http import HttpResponse
+from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from api.resources.transfer import export, load, sections, views
+from api.resources.transfer import export, load, sections
 from api.resources.transfer.load import Outcome
 from common.redis import request_slots
 from common.redis.cache import Cache
@@ -82,12 +81,8 @@ def fill(user: User) -> None:
 
 
 def exported(user: User) -> dict[str, Any]:
-    file: dict[str, Any] = json.loads("".join(export.pieces(User.objects.get(pk=user.pk), NOW)))
+    file: dict[str, Any] = json.loads(export.text(User.objects.get(pk=user.pk), NOW))
     return file
-
-
-async def read(answer: StreamingHttpResponse) -> str:
-    return b"".join([piece async for piece in answer]).decode()
 
 
 def plain(document: dict[str, Any]) -> Any:
@@ -157,16 +152,6 @@ def test_a_connection_that_came_without_its_secret_says_so(ada: User, newcomer: 
     assert "None" not in kind.summary(found.address)
     why = connection_changes.check(found)
     assert why is not None and why.code == "connection-unreadable"
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_server_reads_the_file_in_other_threads(ada: User) -> None:
-    fill(ada)
-    request = RequestFactory().post("/settings/export/")
-    request.user = ada
-    answer = views.download(request)
-    answer.close()  # as the server does, before it sends
-    assert len(json.loads(asyncio.run(read(answer)))["reminders"]) == Schedule.objects.count()
 
 
 def test_a_file_holds_no_secret(browser: Client, ada: User) -> None:
@@ -319,29 +304,12 @@ def test_a_wrong_type_in_an_entry_is_told_in_the_language_of_the_page(
     assert said in uploaded(browser, json.dumps(file).encode()).content.decode()
 
 
-def test_a_file_is_read_in_pieces_and_whole_at_the_last_one_only(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_has_a_line_for_each_entry_and_is_taken_as_it_was_downloaded(browser: Client, ada: User) -> None:
     fill(ada)
-    whole = exported(ada)
-    monkeypatch.setattr(sections, "_BATCH", 2)
-    monkeypatch.setattr(export, "_LINES", 3)
-    assert exported(ada) == whole
-    pieces = list(export.pieces(ada, NOW))
-    assert len(pieces) > 10
-    for count in range(len(pieces)):
-        with pytest.raises(json.JSONDecodeError):
-            json.loads("".join(pieces[:count]))
-
-
-def test_what_is_deleted_while_the_file_is_read_is_left_out(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    inbox = make_channel(ada)
-    made = [make_schedule(ada, [inbox]) for _ in range(3)]
-    monkeypatch.setattr(sections, "_BATCH", 1)
-    monkeypatch.setattr(export, "_LINES", 1)
-    pieces = export.pieces(ada, NOW)
-    read = [next(piece for piece in pieces if str(made[0].id) in piece)]
-    editing.delete(made[1].id, NOW, ada)
-    read += pieces
-    assert [str(one.id) in "".join(read) for one in made] == [True, False, True]
+    content = browser.post("/settings/export/").content
+    lines = [json.loads(line.removesuffix(",")) for line in content.decode().splitlines() if line.startswith('{"id"')]
+    assert len(lines) == sum(len(one) for one in json.loads(content).values() if isinstance(one, list)) > 10
+    assert "Nichts zu importieren" in uploaded(browser, content).content.decode()
 
 
 def test_a_file_is_shown_first_and_then_taken_over(ada: User, newcomer: User) -> None:
@@ -373,7 +341,7 @@ def test_limits_hold_for_files_too(ada: User, newcomer: User, settings: Settings
 def test_statements_of_an_export_do_not_grow(ada: User, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     fill(ada)
     for _ in range(2):
-        with django_assert_num_queries(12):
+        with django_assert_num_queries(11):
             exported(ada)
         fill_more = Channel.objects.filter(user=ada, provider="inbox").first()
         for _ in range(20):
