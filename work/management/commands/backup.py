@@ -40,12 +40,9 @@ class Command(BaseCommand):
             raise CommandError(f"Failed: {error}") from None
 
     def _check(self, file: str) -> None:
-        checked = restore.check(file)
-        if differences := checked.differences:
-            raise CommandError("The restored database differs from the manifest:\n" + "\n".join(differences))
-        total = sum(checked.restored.values())
-        manifest = checked.manifest
+        manifest = restore.check(file)
+        rows = manifest["rows"]
         self.stdout.write(
             f"{file} is of {manifest['taken_at']}, by Carillon {manifest['carillon']}.\n"
-            f"Restored and counted: {grouped(total)} rows in {len(checked.restored)} tables, as its manifest says."
+            f"Restored and counted: {grouped(sum(rows.values()))} rows in {len(rows)} tables, as its manifest says."
         )
