@@ -328,6 +328,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 3,
     "socket_keepalive": True,
     "health_check_interval": 10,
+    "redis_url": REDIS_URL,  # for our transport, which follows Sentinels
 }
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"

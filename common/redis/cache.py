@@ -39,7 +39,7 @@ def _either(name: str) -> Any:
 class Cache(RedisCache):
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         # A page must not wait for a Redis that is down.
-        super().__init__(server, params | {"OPTIONS": client.OPTIONS | {"serializer": JSONSerializer}})
+        super().__init__(server, params | {"OPTIONS": client.options(server) | {"serializer": JSONSerializer}})
         self._ask = partial(client.ask, server)
         self._here = LocMemCache(server, {"OPTIONS": {"MAX_ENTRIES": _MOST_HERE}})
 

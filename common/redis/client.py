@@ -13,6 +13,8 @@ from redis.commands.core import Script
 from redis.exceptions import ReadOnlyError, RedisError
 from redis.retry import Retry
 
+from common.redis import sentinels
+
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -32,7 +34,11 @@ _ask_again_at: dict[str, float] = {}  # of each address that does not answer, on
 
 @cache
 def client(url: str) -> Redis:
-    return Redis.from_url(url, **OPTIONS)
+    return Redis.from_url(url, **options(url))
+
+
+def options(url: str) -> dict[str, Any]:
+    return OPTIONS | sentinels.options(url)
 
 
 @cache

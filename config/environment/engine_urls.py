@@ -4,6 +4,7 @@ An option that is unknown, or that one of the libraries would read differently, 
 """
 
 import os
+import re
 import ssl
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,7 @@ def redis(value: str) -> str:
     """A value of REDIS_URL, written so that kombu and redis-py read the same: it ends with the number of a database.
 
     redis:// or rediss:// with a host, or unix:///path?db=0. A certificate is verified, unless `ssl_cert_reqs=none`.
+    With `?sentinels=host:port,…` the host is the name by which these know the primary.
     """
     example = "redis://:password@127.0.0.1:6379/0"
     parts = split_url("REDIS_URL", value, example)
@@ -92,7 +94,7 @@ def redis(value: str) -> str:
         number, tls = given.pop("db", "0"), {}
         example = "unix://:password@/run/redis.sock?db=0"
     else:
-        number, tls = parts.path.strip("/") or "0", _tls(given) if parts.scheme == "rediss" else {}
+        number, tls = parts.path.strip("/") or "0", _tls(given) if parts.scheme == "rediss" else _sentinels(given)
     if not number.isdecimal():
         raise Misconfigured("REDIS_URL", "does not end with the number of a database", example)
     if given:
@@ -102,13 +104,25 @@ def redis(value: str) -> str:
         raise Misconfigured("REDIS_URL", problem, example)
     if parts.scheme == "unix":
         return f"unix://{parts.netloc}{parts.path}?db={number}"
-    return parts._replace(path=f"/{number}", query=urlencode(tls, safe="/")).geturl()
+    return parts._replace(path=f"/{number}", query=urlencode(tls, safe="/:,")).geturl()
+
+
+_SENTINELS = "redis://:password@mymaster/0?sentinels=10.0.0.1:26379,10.0.0.2:26379"
+
+
+def _sentinels(given: dict[str, str]) -> dict[str, str]:
+    """Take the Sentinels out of `given`."""
+    if (hosts := given.pop("sentinels", None)) is None:
+        return {}
+    if not all(re.fullmatch(r"[\w.-]+:\d{1,5}", host) for host in hosts.split(",")):
+        raise Misconfigured("REDIS_URL", "has sentinels that are not each a host, “:” and a port", _SENTINELS)
+    return {"sentinels": hosts}
 
 
 def _check_server(parts: SplitResult, example: str) -> None:
     if "sentinel" in parts.scheme:
-        problem = "names Sentinels, which are not supported: name the primary by a host or proxy that follows it"
-        raise Misconfigured("REDIS_URL", problem, "redis://:password@redis-primary.internal:6379/0")
+        problem = "names Sentinels as its host: they are an option, and the host is their name of the primary"
+        raise Misconfigured("REDIS_URL", problem, _SENTINELS)
     is_socket = parts.scheme == "unix" and parts.path and not parts.hostname
     if not is_socket and not (parts.scheme in {"redis", "rediss"} and parts.hostname):
         raise Misconfigured("REDIS_URL", "does not start with redis:// or rediss:// and a host", example)
@@ -132,9 +146,9 @@ def _tls(given: dict[str, str]) -> dict[str, str]:
 
 
 def broker(redis_url: str) -> str:
-    """REDIS_URL in Celery's spelling, which has its own scheme for Unix sockets."""
+    """REDIS_URL in Celery's spelling, which has its own scheme for Unix sockets, and no Sentinels."""
     if not redis_url.startswith("unix://"):
-        return redis_url
+        return redis_url.partition("?sentinels=")[0]
     return redis_url.replace("unix://", "redis+socket://", 1).replace("?db=", "?virtual_host=")
 
 
@@ -145,7 +159,8 @@ def unencrypted(database_entry: dict[str, Any], redis_url: str) -> list[str]:
     if not all(map(is_local, database_entry["HOST"].split(","))) and mode not in {"verify-full", "verify-ca"}:
         names.append("DATABASE_URL")
     parts = split_url("REDIS_URL", redis_url, "")
-    if not is_local(parts.hostname or "") and "ssl_cert_reqs=required" not in parts.query:
+    hosts = re.findall(r"([^,=]+):\d+", parts.query) if "sentinels=" in parts.query else [parts.hostname or ""]
+    if not all(map(is_local, hosts)) and "ssl_cert_reqs=required" not in parts.query:
         names.append("REDIS_URL")
     return names
 

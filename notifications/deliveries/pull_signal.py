@@ -15,7 +15,7 @@ from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from common.redis import client
+from common.redis import client, sentinels
 
 LONGEST_WAIT = 5.0  # seconds
 _WITHOUT_REDIS = 1.0
@@ -49,9 +49,13 @@ def last(channel_id: UUID) -> str:
 
 async def wait(channel_id: UUID, seen: str, seconds: float) -> None:
     """Return once there is a newer signal than `seen`, or after so many seconds."""
-    waiting = AsyncRedis.from_url(
-        settings.REDIS_URL, socket_timeout=seconds + 1, socket_connect_timeout=1, retry=AsyncRetry(NoBackoff(), 0)
-    )
+    url = settings.REDIS_URL
+    patience: dict[str, Any] = {
+        "socket_timeout": seconds + 1,
+        "socket_connect_timeout": 1,
+        "retry": AsyncRetry(NoBackoff(), 0),
+    }
+    waiting = AsyncRedis.from_url(url, **patience, **sentinels.async_options(url))
     try:
         await waiting.xread({_key(channel_id): seen}, block=max(1, int(seconds * 1000)))
     except RedisError:

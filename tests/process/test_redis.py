@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -18,8 +19,9 @@ from celery import current_app
 from django.conf import settings
 from django.test import Client, override_settings
 from kombu import Connection
+from redis.asyncio import Redis as AsyncRedis
 
-from common.redis import client as redis_client
+from common.redis import client as redis_client, sentinels
 from config.embedded.redis import Redis as EmbeddedRedis
 from config.environment import engine_urls
 from config.processes.child import Child
@@ -153,6 +155,62 @@ def test_a_worker_outlives_a_failover_and_works_on_with_the_new_primary(tmp_path
         finally:
             worker.stop(10.0)
             line.cut()
+
+
+@contextmanager
+def sentinel(folder: Path, primary: int) -> Iterator[int]:
+    """The port of a Sentinel that alone decides, a second after `primary` is away."""
+    port = free_port()
+    folder.mkdir()
+    config = folder / "sentinel.conf"
+    config.write_text(
+        f"port {port}\nbind 127.0.0.1\nsentinel monitor mymaster 127.0.0.1 {primary} 1\n"
+        "sentinel down-after-milliseconds mymaster 1000\nsentinel failover-timeout mymaster 5000\n"
+    )
+    command = [EmbeddedRedis(folder).locate(), config, "--sentinel"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as process:
+        try:
+            asked = redis.Redis(port=port)
+            wait_until(lambda: _answers(asked))
+            wait_until(lambda: asked.sentinel_master("mymaster")["num-slaves"] == 1)
+            yield port
+        finally:
+            process.kill()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sentinels_lead_worker_counts_and_pulls_to_the_new_primary(tmp_path: Path) -> None:
+    with server(tmp_path / "a") as first, server(tmp_path / "b") as second:
+        second.replicaof("127.0.0.1", str(_port(first)))
+        wait_until(lambda: second.info("replication")["master_link_status"] == "up")
+        with sentinel(tmp_path / "s", _port(first)) as port:
+            away = free_port()  # of the two Sentinels one is away
+            url = engine_urls.redis(f"redis://mymaster/0?sentinels=127.0.0.1:{away},127.0.0.1:{port}")
+            surroundings = {**environment(), "REDIS_URL": url}
+            counts = redis_client.client(url)
+            worker = Child("worker", command("threads", 1), environment=surroundings)
+            worker.start()
+            try:
+                assert counts.set("counted", 1)
+                wait_until(lambda: first.keys("*served-queue:maintenance"))
+                pid = worker.pid
+                first.shutdown(nosave=True)
+                wait_until(lambda: second.info("replication")["role"] == "master")
+                wait_until(lambda: _answers(counts))
+                assert counts.set("counted", 2) and second.get("counted") == b"2"
+                assert asyncio.run(_length(url, "carillon:none")) == 0
+                options = settings.CELERY_BROKER_TRANSPORT_OPTIONS | {"redis_url": url}
+                with Connection(engine_urls.broker(url), transport_options=options) as broker:
+                    current_app.send_task("work.rescue", connection=broker, queue="maintenance")
+                wait_until(lambda: second.keys("*served-queue:maintenance") and not second.llen("carillon:maintenance"))
+                assert (worker.pid, worker.exit_status()) == (pid, None)
+            finally:
+                worker.stop(10.0)
+
+
+async def _length(url: str, key: str) -> int:
+    async with AsyncRedis.from_url(url, **sentinels.async_options(url)) as asked:
+        return int(await asked.llen(key))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -15,8 +15,10 @@ from kombu.transport import TRANSPORT_ALIASES, redis, virtual
 from kombu.utils.encoding import bytes_to_str
 from kombu.utils.json import loads
 from kombu.utils.scheduling import round_robin_cycle
+from redis import Connection
 from redis.exceptions import ResponseError
 
+from common.redis import sentinels
 from work.broker import load
 
 # Few enough that another queue has its turn soon.
@@ -50,6 +52,9 @@ class Queues(round_robin_cycle):  # type: ignore[type-arg]  # generic only in it
 class Channel(redis.Channel):
     ack_emulation = False
     queue_order_strategy: Any = Queues  # a class is taken as its name is
+    redis_url = ""
+    connection_class: Any = property(lambda self: sentinels.options(self.redis_url).get("connection_class", Connection))
+    from_transport_options = (*redis.Channel.from_transport_options, "redis_url")
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -123,6 +123,8 @@ _CHECKS = {None: None, "required": ssl.CERT_REQUIRED, "none": ssl.CERT_NONE}
         "unix:///run/r.sock?db=0&socket_timeout=1",
         "unix:///run/r.sock?db=0&db=1",
         "sentinel://:hush@localhost:26379/0",
+        "redis://:hush@mymaster/0?sentinels=localhost",
+        "rediss://:hush@mymaster/0?sentinels=localhost:26379",
         "redis+sentinel://:hush@localhost:26379/0",
         "redis://:hu#sh@localhost",
         "redis://a:6379/0;redis://b:6379/0",
