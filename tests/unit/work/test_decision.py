@@ -21,3 +21,8 @@ def test_what_is_given_back_without_a_wait_is_available_at_once() -> None:
 def test_only_work_that_was_lost_before_is_published_later(tries: int, wake: float) -> None:
     lost = decide_lost(EVENT, Lease(id=uuid4(), token=uuid4(), tries=tries), 5, 0.25)
     assert (lost.state, lost.wait, lost.wake) == ("pending", 0.0, wake)
+
+
+@pytest.mark.parametrize(("tries", "state"), [(4, "pending"), (5, "dead"), (6, "dead")])
+def test_work_that_is_lost_at_its_last_try_is_dead(tries: int, state: str) -> None:
+    assert decide_lost(EVENT, Lease(id=uuid4(), token=uuid4(), tries=tries), 5, 0.25).state == state
