@@ -137,7 +137,10 @@ def replace_inbound_url(request: ApiRequest, address_id: UUID) -> HttpResponse:
 )
 def list_inbound_requests(request: ApiRequest, address_id: UUID) -> HttpResponse:
     """Newest first: at most 50, refused ones too."""
-    return paging.answer_all(map(_request, _own(request, address_id).requests.all()))
+    return paging.answer_all(
+        fields_of(InboundRequestDocument, one, reason=reason_of(one), event_ids=one.event_keys, received_at=one.at)
+        for one in _own(request, address_id).requests.all()
+    )
 
 
 @router.post("/requests/{uuid:inbound_request_id}/replay", response={202: Taken}, summary="Replay a request")
@@ -169,13 +172,8 @@ def _form(body: InboundBody, address: InboundAddress | None) -> InboundForm:
     given |= {f"signature_{name}": value for name, value in body.signature.model_dump().items()}
     given |= {f"event_{name}": value for name, value in body.event.model_dump().items()}
     form = InboundForm(given, address=address)
-    require_valid(form, _field)
+    require_valid(form, lambda name: name.replace("signature_", "signature.").replace("event_", "event."))
     return form
-
-
-def _field(name: str) -> str:
-    """The API's name of a field of the form."""
-    return name.replace("signature_", "signature.").replace("event_", "event.")
 
 
 def document(address: InboundAddress) -> dict[str, Any]:
@@ -185,9 +183,3 @@ def document(address: InboundAddress) -> dict[str, Any]:
 def _with_url(address: InboundAddress, status: int) -> HttpResponse:
     location = reverse("api:read_inbound", args=[address.id])
     return secret_answer(document(address) | {"url": addresses.url(address)}, status, Location=location)
-
-
-def _request(kept: InboundRequest) -> dict[str, Any]:
-    return fields_of(
-        InboundRequestDocument, kept, reason=reason_of(kept), event_ids=kept.event_keys, received_at=kept.at
-    )

@@ -1,6 +1,7 @@
 """Topics of the caller, whom they have added; subscriptions of the caller, and what they can subscribe to."""
 
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -144,7 +145,7 @@ def list_topic_events(request: ApiRequest, slug: str, page: Query[paging.PagePar
 def list_added(request: ApiRequest, slug: str, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first. Who subscribed by themselves is not among them."""
     found = Subscription.objects.filter(topic=_find(request, slug)).exclude(address="")
-    return paging.answer_page(found, request, page, _added)
+    return paging.answer_page(found, request, page, partial(fields_of, Added))
 
 
 @router.post(
@@ -160,7 +161,7 @@ def add_person(request: ApiRequest, slug: str, body: AddressBody) -> HttpRespons
         subscription = subscriptions.add(topic, form.cleaned_data["address"])
     except subscriptions.Full as refusal:
         raise invalid(FieldError("address", str(refusal), "refused")) from None
-    return answer(_added(subscription), 202)
+    return answer(fields_of(Added, subscription), 202)
 
 
 @router.delete(
@@ -190,10 +191,6 @@ def _told(event: Event) -> dict[str, Any]:
         told=event.batch.told if event.batch else 0,
         received_at=event.created_at,
     )
-
-
-def _added(subscription: Subscription) -> dict[str, Any]:
-    return fields_of(Added, subscription)
 
 
 def _show(topic: Topic, status: int = 200, **headers: str) -> HttpResponse:

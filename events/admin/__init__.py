@@ -1,5 +1,3 @@
 """Admin pages of events."""
 
 from events.admin import event, inbound, rule, topic
-
-__all__ = ["event", "inbound", "rule", "topic"]

@@ -5,19 +5,3 @@ from events.models.event import DeadLetter, Effect, Event, EventAttempt, Usage
 from events.models.inbound import InboundAddress, InboundRequest
 from events.models.rule import Rule
 from events.models.topic import Subscription, Topic
-
-__all__ = [
-    "DeadDigest",
-    "DeadLetter",
-    "Digest",
-    "DigestAttempt",
-    "Effect",
-    "Event",
-    "EventAttempt",
-    "InboundAddress",
-    "InboundRequest",
-    "Rule",
-    "Subscription",
-    "Topic",
-    "Usage",
-]

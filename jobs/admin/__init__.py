@@ -1,5 +1,3 @@
 """The admin of jobs, batches and connections."""
 
 from jobs.admin import connection, job
-
-__all__ = ["connection", "job"]

@@ -3,17 +3,3 @@
 from jobs.models.batch import Batch, BatchAttempt, DeadBatch, Leaver, Part
 from jobs.models.connection import Connection
 from jobs.models.job import DeadLetter, Job, JobAttempt, Memory, Result
-
-__all__ = [
-    "Batch",
-    "BatchAttempt",
-    "Connection",
-    "DeadBatch",
-    "DeadLetter",
-    "Job",
-    "JobAttempt",
-    "Leaver",
-    "Memory",
-    "Part",
-    "Result",
-]

@@ -1,5 +1,3 @@
 """Admin of notifications, deliveries, dead letters and channels."""
 
 from notifications.admin import channel, dead_letter, delivery, notification
-
-__all__ = ["channel", "dead_letter", "delivery", "notification"]

@@ -8,15 +8,3 @@ from notifications.models.channel import Channel, sort_channels
 from notifications.models.daily_total import DailyTotal
 from notifications.models.delivery import Attempt, Delivery
 from notifications.models.notification import Notification
-
-__all__ = [
-    "Attempt",
-    "Change",
-    "Channel",
-    "DailyTotal",
-    "Delivery",
-    "FeedPosition",
-    "Follower",
-    "Notification",
-    "sort_channels",
-]

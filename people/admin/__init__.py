@@ -1,5 +1,3 @@
 """Admin of people and how they sign in."""
 
 from people.admin import sign_in, user
-
-__all__ = ["sign_in", "user"]

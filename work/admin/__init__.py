@@ -1,5 +1,3 @@
 """Admin of interventions, and the bases of the pages of each kind's rows and dead letters."""
 
 from work.admin import intervention
-
-__all__ = ["intervention"]

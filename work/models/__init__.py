@@ -5,17 +5,3 @@ from work.models.hold import Hold
 from work.models.intervention import Intervention, InterventionItem, Summary
 from work.models.rows import DEAD_LETTERS, Attempt, Words, Work
 from work.models.total import CountedAttempts, Total
-
-__all__ = [
-    "DEAD_LETTERS",
-    "Attempt",
-    "Backup",
-    "CountedAttempts",
-    "Hold",
-    "Intervention",
-    "InterventionItem",
-    "Summary",
-    "Total",
-    "Words",
-    "Work",
-]
