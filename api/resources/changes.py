@@ -61,7 +61,8 @@ def list_changes(
         page = feed.read(request.auth.user_id, position, limit, _types(types))
     except feed.Foreign:
         raise _gone() from None
-    following = _cursor(request, page.position)
+    now, last = int(datetime.now(UTC).timestamp()), page.position
+    following = paging.make(request, f"{last.xact} {last.change_id.hex} {now}")
     items = [document(change) for change in page.changes]
     return paging.link(answer({"items": items, "next": following, "more": page.more}), request, following)
 
@@ -77,10 +78,6 @@ def _types(types: str | None) -> list[str] | None:
         return change_types.parse(types)
     except change_types.UnknownType as error:
         raise invalid(FieldError("query.types", str(error), "unknown_type")) from None
-
-
-def _cursor(request: ApiRequest, position: Position) -> str:
-    return paging.make(request, f"{position.xact} {position.change_id.hex} {int(datetime.now(UTC).timestamp())}")
 
 
 def _position(request: ApiRequest, cursor: str) -> Position:

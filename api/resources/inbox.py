@@ -15,7 +15,6 @@ from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Instant, Search
 from api.resources.notifications import Origin
 from notifications.models import Delivery
-from notifications.models.delivery import DeliveryQuerySet
 
 router = Router(tags=["inbox"], auth=Bearer("notifications"))
 
@@ -67,7 +66,8 @@ def read_all_messages(request: ApiRequest) -> HttpResponse:
 @router.get("/{uuid:delivery_id}", response=InboxMessage, summary="Read a message of the inbox")
 def read_message(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
     """Does not mark it as read."""
-    return answer(document(get_object_or_404(_own(request), id=delivery_id)))
+    mine = Delivery.objects.inbox(request.auth.user).select_related("notification")
+    return answer(document(get_object_or_404(mine, id=delivery_id)))
 
 
 @router.post("/{uuid:delivery_id}/read", response=InboxMessage, summary="Mark a message as read")
@@ -105,7 +105,3 @@ def document(message: Delivery) -> dict[str, Any]:
         archived_at=message.archived_at,
         snooze_ends_at=notification.snoozed_until,
     )
-
-
-def _own(request: ApiRequest) -> DeliveryQuerySet:
-    return Delivery.objects.inbox(request.auth.user).select_related("notification")

@@ -45,6 +45,23 @@ ChangePattern = Literal[
 ]
 
 
+class NotificationBase(TypedDict):
+    id: str
+    batch_id: str
+    origin: Literal["schedule", "test", "code", "notice", "api", "event", "topic", "announcement", "status"]
+    schedule_id: str | None
+    slot_at: str | None
+    title: str
+    body: str
+    urgent: bool
+    category: str
+    data: Any
+    outcome: Literal["open", "full", "partial", "failed", "dropped"]
+    acknowledged_at: str | None
+    snooze_ends_at: str | None
+    created_at: str
+
+
 class ScheduleFields(TypedDict, total=False):
     title: str
     body: str
@@ -363,21 +380,7 @@ class Delivery(TypedDict):
     settled_at: str | None
 
 
-class Notification(TypedDict):
-    id: str
-    batch_id: str
-    origin: Literal["schedule", "test", "code", "notice", "api", "event", "topic", "announcement", "status"]
-    schedule_id: str | None
-    slot_at: str | None
-    title: str
-    body: str
-    urgent: bool
-    category: str
-    data: Any
-    outcome: Literal["open", "full", "partial", "failed", "dropped"]
-    acknowledged_at: str | None
-    snooze_ends_at: str | None
-    created_at: str
+class Notification(NotificationBase):
     deliveries: list[Delivery]
 
 
@@ -396,21 +399,7 @@ class DeliveryWithAttempts(Delivery):
     attempts: list[Attempt]
 
 
-class NotificationWithAttempts(TypedDict):
-    id: str
-    batch_id: str
-    origin: Literal["schedule", "test", "code", "notice", "api", "event", "topic", "announcement", "status"]
-    schedule_id: str | None
-    slot_at: str | None
-    title: str
-    body: str
-    urgent: bool
-    category: str
-    data: Any
-    outcome: Literal["open", "full", "partial", "failed", "dropped"]
-    acknowledged_at: str | None
-    snooze_ends_at: str | None
-    created_at: str
+class NotificationWithAttempts(NotificationBase):
     deliveries: list[DeliveryWithAttempts]
 
 
