@@ -33,6 +33,8 @@ from tests.make import make_channel, make_rule, make_schedule, make_user
 from tests.process.conftest import wait_until
 from tests.process.notifications.conftest import environment
 from work.backup import archive
+from work.models import Backup
+from work.tasks import back_up
 
 _SLOTS, _SPREAD = 40, 0.3  # seconds
 _NEW = "restored_machine"
@@ -206,3 +208,31 @@ def test_nothing_is_sent_twice_and_what_is_lost_is_named(
     assert all(lost_from - timedelta(seconds=1) <= published[about] <= lost_until for about in lost)
     assert lost_at < lost_until + timedelta(seconds=1)
     assert Event.objects.filter(type="order.paid").count() == len(published)
+
+
+def test_a_worker_starts_a_backup_that_is_due_once(broker: redis.Redis, keys: dict[str, str], tmp_path: Path) -> None:
+    make_user(email="ada@example.org")
+    with Machine(**keys, BACKUP_TO=str(tmp_path)):
+        for _ in range(4):  # as many beats would
+            back_up.delay()
+        wait_until(Backup.objects.exists)
+        wait_until(lambda: broker.llen("carillon:maintenance") == 0)
+    [name] = Backup.objects.values_list("name", flat=True)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_backup_that_is_killed_leaves_no_file_and_no_lock(keys: dict[str, str], tmp_path: Path) -> None:
+    hangs, to = tmp_path / "bin" / "pg_dump", tmp_path / "backups"
+    hangs.parent.mkdir()
+    hangs.write_text("#!/bin/sh\n[ $1 = --version ] && exec echo 'x (PostgreSQL) 18.0'\nseq 100000\nexec sleep 60\n")
+    hangs.chmod(0o755)
+    variables = environment(**keys | {"PATH": f"{hangs.parent}:{keys['PATH']}"})
+    taking = subprocess.Popen(
+        [sys.executable, "manage.py", "backup", str(to)], cwd=settings.BASE_DIR, env=os.environ | variables
+    )
+    wait_until(lambda: to.exists() and any(part.stat().st_size for part in to.iterdir()))
+    taking.kill()
+    taking.wait()
+    assert [path.name[0] for path in to.iterdir()] == ["."]
+    manage("backup", str(to), **keys)
+    assert len(list(to.iterdir())) == 1
