@@ -8,6 +8,7 @@ from datetime import timedelta
 from django.db import OperationalError, connection
 from django.test import Client
 
+from schedules.beat import heartbeat
 from schedules.firing import fire
 from schedules.models import Heartbeat
 from tests.make import signed_in
@@ -62,3 +63,10 @@ def test_each_page_says_that_the_clock_has_stopped() -> None:
     seen(300)
     said = re.sub("<[^>]*>", "", footer())
     assert "The scheduler stopped 5 min ago. Nothing is sent until it runs again" in said
+
+
+def test_a_new_beat_deletes_heartbeats_of_long_ago() -> None:
+    seen(86_400 * (heartbeat.RETAINED_DAYS + 1))
+    seen(86_400 * (heartbeat.RETAINED_DAYS - 1))
+    heartbeat.HeartbeatWriter().count(1)
+    assert Heartbeat.objects.count() == 2

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from importlib import resources
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -63,6 +64,20 @@ def test_other_zones_are_left_alone() -> None:
     make_wrong(HOUR, fire.read_clock().now)
     assert moves(["Asia/Tokyo"]) == []
     assert len(moves(["Europe/Berlin"])) == 1
+
+
+def test_a_schedule_that_cannot_be_recomputed_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    damaged, sound = (make_wrong(HOUR, fire.read_clock().now) for _ in range(2))
+    recompute = zone_updates._recompute
+
+    def fail(schedule: Schedule, *rest: Any) -> Moved | None:
+        if schedule.id == damaged.id:
+            raise ValueError
+        return recompute(schedule, *rest)
+
+    monkeypatch.setattr(zone_updates, "_recompute", fail)
+    assert sound.next_fire_at is not None
+    assert moves() == [Moved(sound.id, sound.next_fire_at + HOUR, sound.next_fire_at)]
 
 
 def test_snoozed_and_skipped_slots_stay_so() -> None:
