@@ -25,7 +25,7 @@ class DatesField(forms.CharField):
         if sum(len(one) for one in typed if isinstance(one, str)) > _LONGEST_DATES:
             text = _("This is too long; at most %(most)s dates can be left out.") % {"most": MOST_DATES}
             raise ValidationError(text, "max_length")
-        words = value if isinstance(value, list) else [word for word in re.split(r"[\s,;]+", typed[0]) if word]
+        words = value if isinstance(value, list) else filter(None, re.split(r"[\s,;]+", typed[0]))
         days = sorted({one if isinstance(one, date) else _date(one) for one in words})
         if len(days) > MOST_DATES:
             text = _("These are %(count)s dates; at most %(most)s can be left out.")

@@ -117,11 +117,14 @@ class _Comparison:
         absent = events.keys() - {entry.key for entry in entries}
         self.new = [entry for entry in entries if entry.key not in events]
         self.differ = [entry for entry in entries if events.get(entry.key, [entry.digest])[0] != entry.digest]
-        # Of an event that repeats, and of whose dates each one has its turn, the next is not news.
-        self.changed = [entry for entry in self.differ if entry.key not in passed]
         self.gone = sorted(absent - over - passed)
         self._over = {key: min(ends.get(key, now), now) for key in sorted(absent & (over | passed))}
-        self._events, self._since = events, now - _RETAINED
+        self._events, self._passed, self._since = events, passed, now - _RETAINED
+
+    @property
+    def changed(self) -> list[Entry]:
+        """Of an event that repeats, and of whose dates each one has its turn, the next is not news."""
+        return [entry for entry in self.differ if entry.key not in self._passed]
 
     @property
     def old(self) -> list[str]:
