@@ -1,5 +1,6 @@
 """Pages of people. Workers know only these: they write links to them, and import neither the admin nor the API."""
 
+from django.conf import settings
 from django.urls import include, path
 
 from people.web.views import recovery_codes, security_keys
@@ -15,3 +16,13 @@ urlpatterns = [
     path("", include("schedules.web.urls")),
     path("", include("events.web.urls")),
 ]
+if settings.OIDC:
+    from allauth.socialaccount.providers.openid_connect.views import callback
+
+    from people.sign_in import oidc
+
+    # The names are allauth's.
+    urlpatterns += [
+        path("account/<slug:provider_id>/begin/", oidc.begin, name="openid_connect_login"),
+        path("account/<slug:provider_id>/callback/", callback, name="openid_connect_callback"),
+    ]

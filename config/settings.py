@@ -140,6 +140,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",  # always, since its rows go with their person
     "pgtrigger",
     "django_htmx",
     "django_celery_beat",
@@ -237,6 +238,21 @@ ACCOUNT_MAX_EMAIL_ADDRESSES = 3  # each new one gets a mail
 ACCOUNT_RATE_LIMITS = {"manage_email": "10/m/user,30/d/user"}
 SIGN_UP = env.flag("SIGN_UP", True)
 ONBOARDING = env.flag("ONBOARDING", True)  # messages to new people about their first steps
+# Sign-in by an OpenID provider beside the password; None: there is none.
+OIDC = env.openid_provider("OIDC_URL")
+SOCIALACCOUNT_ADAPTER = "people.sign_in.oidc.Adapter"
+# Only for confirmed addresses, see the adapter.
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+if OIDC:
+    INSTALLED_APPS.append("allauth.socialaccount.providers.openid_connect")
+    _client = {
+        "provider_id": "oidc",
+        "name": OIDC.name,
+        "client_id": OIDC.client,
+        "secret": OIDC.secret,
+        "settings": {"server_url": OIDC.issuer, "oauth_pkce_enabled": True},
+    }
+    SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [_client]}}
 # An authenticator app, security keys and recovery codes. With https, staff must have a second factor.
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_ADAPTER = "people.sign_in.second_factor.Adapter"

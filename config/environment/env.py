@@ -291,6 +291,32 @@ def mail(value: str) -> MailServer:
     )
 
 
+@dataclass(frozen=True)
+class OpenIDProvider:
+    """`issuer`: its address, with a path where it has one. `name`: its host, as people know it."""
+
+    issuer: str
+    client: str
+    secret: str
+    name: str
+
+
+def openid_provider(name: str) -> OpenIDProvider | None:
+    """https://client:secret@issuer/path, both percent-encoded; None if it is not set."""
+    if not (value := secret(name, "")):
+        return None
+    parts = urlsplit(_web_address(name, value))
+    host = parts.netloc.rpartition("@")[2]
+    if not (parts.username and parts.password) or parts.query:
+        raise Misconfigured(
+            name, "does not name client, secret and issuer", "https://client:secret@id.example.org/realm"
+        )
+    if parts.scheme != "https" and not is_local(parts.hostname or ""):
+        raise Misconfigured(name, "must start with https://", "https://client:secret@id.example.org/realm")
+    issuer = f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
+    return OpenIDProvider(issuer, unquote(parts.username), unquote(parts.password), parts.hostname or host)
+
+
 def _is_key(text: str) -> bool:
     try:
         return len(urlsafe_b64decode(text)) == 32

@@ -22,6 +22,8 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from api.protocol.problems import Problem
 
 _CHARSETS = {"utf-8", "utf8", "us-ascii", "ascii"}
+# Where the form "Sign in with …" leads.
+_OF_THE_PROVIDER = ["/".join(settings.OIDC.issuer.split("/")[:3])] if settings.OIDC else []
 # Nothing inline, nothing from other hosts.
 _DIRECTIVES = {
     "default-src": "'none'",
@@ -33,7 +35,8 @@ _DIRECTIVES = {
     "worker-src": "'self'",
     "manifest-src": "'self'",
     "media-src": "'self'",
-    "form-action": "'self'",
+    # Browsers apply it to where a form's response leads, too.
+    "form-action": " ".join(["'self'", *_OF_THE_PROVIDER]),
     "base-uri": "'none'",
     "frame-ancestors": "'none'",
     "object-src": "'none'",

@@ -2,10 +2,12 @@
 
 from typing import Any
 
-import allauth.mfa.admin  # noqa: F401  # registers Authenticator, which is unregistered below
+import allauth.mfa.admin  # registers Authenticator, which is unregistered below
+import allauth.socialaccount.admin  # noqa: F401  # likewise
 from allauth.account.admin import EmailAddressAdmin as StockEmailAddressAdmin
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -31,6 +33,9 @@ class _ByPerson:
         return rows.filter(user__in=person_ids(term))
 
 
+# What an OpenID provider says of people; allauth's tables for providers and tokens stay empty.
+for model in (SocialAccount, SocialApp, SocialToken):
+    admin.site.unregister(model)
 admin.site.unregister(EmailAddress)
 
 

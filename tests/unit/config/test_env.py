@@ -39,6 +39,8 @@ def test_a_list_is_separated_by_commas_and_forgives_blanks(monkeypatch: pytest.M
     [
         (lambda: env.flag("DEBUG", False), "DEBUG", "perhaps"),
         (lambda: env.secret_url("CANARY_PING_URL"), "CANARY_PING_URL", "hc-ping.com/x"),
+        (lambda: env.openid_provider("OIDC_URL"), "OIDC_URL", "https://id.example.org"),
+        (lambda: env.openid_provider("OIDC_URL"), "OIDC_URL", "http://client:secret@id.example.org"),
         (lambda: env.choice("LOG_FORMAT", ("text", "json")), "LOG_FORMAT", "xml"),
         (lambda: env.integer("PORT", 8000), "PORT", "8000x"),
         (lambda: env.url("BASE_URL", ""), "BASE_URL", "carillon.example.org"),
@@ -273,3 +275,10 @@ def test_sites_are_read_as_browsers_name_them(monkeypatch: pytest.MonkeyPatch) -
     assert env.origins("API_ORIGINS") == []
     monkeypatch.setenv("API_ORIGINS", "https://App.example.org/, http://localhost:3000")
     assert env.origins("API_ORIGINS") == ["https://app.example.org", "http://localhost:3000"]
+
+
+def test_an_openid_provider_is_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert env.openid_provider("OIDC_URL") is None
+    monkeypatch.setenv("OIDC_URL", "https://me:a%2Fb%40@id.example.org:8443/realms/home/")
+    expected = env.OpenIDProvider("https://id.example.org:8443/realms/home", "me", "a/b@", "id.example.org")
+    assert env.openid_provider("OIDC_URL") == expected

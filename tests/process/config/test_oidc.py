@@ -1,0 +1,168 @@
+"""Sign-in by OpenID Connect, against oidc-provider, which the OpenID Foundation has certified."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from html import unescape
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import httpx
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings
+
+from config.embedded.var import var_dir
+from notifications.models import Channel
+from people.models import SecurityEvent, User
+from tests.make import make_user
+from tests.process.web import Web
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed"),
+]
+
+PASSWORD = "correct horse battery staple"
+
+
+@pytest.fixture(scope="session")
+def program() -> Path:
+    """The provider, with the packages of its lock file."""
+    folder = var_dir() / "oidc"
+    shutil.copytree(settings.BASE_DIR / "tests/oidc", folder, dirs_exist_ok=True)
+    installed = folder / "installed.json"
+    lock = (folder / "package-lock.json").read_bytes()
+    if not installed.exists() or installed.read_bytes() != lock:
+        command = ["npm", "ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
+        subprocess.run(command, cwd=folder, check=True)
+        installed.write_bytes(lock)
+    return folder / "provider.mjs"
+
+
+@contextmanager
+def provider(program: Path, callback: str) -> Iterator[str]:
+    """Its issuer."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    command = ["node", str(program), callback]
+    with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def web(program: Path, broker: object) -> Iterator[Web]:
+    web = Web(LANG="C")
+    with provider(program, f"http://127.0.0.1:{web.port}/account/oidc/callback/") as issuer:
+        variables(web)["OIDC_URL"] = issuer.replace("//", "//carillon:a%20secret%3A%20of%2Fboth@")
+        with web, ExitStack() as Browser.opened:
+            yield web
+
+
+def variables(web: Web) -> dict[str, str]:
+    return cast(dict[str, str], web.child.environment)
+
+
+class Browser:
+    opened: ClassVar[ExitStack]
+
+    def __init__(self, web: Web) -> None:
+        self.origin = f"http://127.0.0.1:{web.port}"
+        self.client = self.opened.enter_context(httpx.Client(follow_redirects=True, timeout=60))
+
+    def open(self, path: str = "/account/login/") -> httpx.Response:
+        return self.client.get(f"{self.origin}{path}")
+
+    def send(self, page: httpx.Response, form: str, **values: str) -> httpx.Response:
+        """Send the form whose action begins with `form`, with its hidden fields."""
+        [(action, body)] = re.findall(rf'<form[^>]*action="([^"]*{form}[^"]*)"(.*?)</form>', page.text, re.DOTALL)
+        inputs = re.findall(r"<input[^>]*type=\"hidden\"[^>]*>", body)
+        fields = {re.findall(r'name="([^"]*)"', one)[0]: re.findall(r'value="([^"]*)"', one)[0] for one in inputs}
+        headers = {"Referer": str(page.url)}
+        return self.client.post(page.url.join(unescape(action)), data=fields | values, headers=headers)
+
+    def sign_in(self, email: str) -> httpx.Response:
+        """By the button: at the provider, its password and its consent."""
+        page = self.send(self.open(), "/account/oidc/begin/")
+        page = self.send(page, "/interaction/", login=email, password="any")
+        return self.send(page, "/interaction/")
+
+    def is_signed_in(self) -> bool:
+        return self.open("/settings/").url.path == "/settings/"
+
+
+def person(email: str, verified: bool = True) -> User:
+    user = make_user(email=email, password=PASSWORD)
+    EmailAddress.objects.create(user=user, email=email, primary=True, verified=verified)
+    return user
+
+
+def linked() -> list[Any]:
+    return list(SocialAccount.objects.values_list("user__email", flat=True))
+
+
+def test_a_new_person_gets_an_account_and_an_old_one_is_linked(web: Web) -> None:
+    grace = person("grace@example.org")
+    for email in ("ada@example.org", "grace@example.org", "ada@example.org"):
+        browser = Browser(web)
+        browser.sign_in(email)
+        assert browser.is_signed_in(), email
+    ada = User.objects.get(email="ada@example.org")
+    assert (ada.name, ada.has_usable_password()) == ("Ada", False)
+    assert EmailAddress.objects.get(user=ada).verified
+    assert Channel.objects.filter(user=ada, provider="inbox").exists()
+    assert sorted(linked()) == ["ada@example.org", "grace@example.org"]
+    grace.refresh_from_db()
+    assert grace.check_password(PASSWORD)
+    assert SecurityEvent.objects.filter(user=grace, type=SecurityEvent.Type.SIGNED_IN).exists()
+    assert User.objects.count() == 2
+
+
+def test_what_is_refused_says_why(web: Web) -> None:
+    person("squatted@example.org", verified=False)
+    off = person("off@example.org")
+    User.objects.filter(pk=off.pk).update(is_active=False)
+    for email, words in {
+        "squatted@example.org": "An account has your email address, unconfirmed.",
+        "unconfirmed@example.org": "does not say that your email address is confirmed",
+        "off@example.org": "This account is switched off.",
+    }.items():
+        browser = Browser(web)
+        assert words in unescape(browser.sign_in(email).text), email
+        assert not browser.is_signed_in()
+    assert linked() == []
+    browser = Browser(web)
+    page = browser.send(browser.open(), "/account/oidc/begin/")
+    refused = browser.open("/account/oidc/callback/?error=access_denied&state=stolen")
+    assert "did not sign you in" in refused.text
+    assert page.url.port != web.port
+
+
+def test_sign_up_may_be_closed_and_a_provider_that_is_gone_leaves_passwords(web: Web) -> None:
+    person("grace@example.org")
+    variables(web)["SIGN_UP"] = "off"
+    web.restart()
+    assert "Sign-up is closed" in Browser(web).sign_in("ada@example.org").text
+    browser = Browser(web)
+    browser.sign_in("grace@example.org")
+    assert browser.is_signed_in()
+    issuer = variables(web).pop("OIDC_URL")
+    variables(web)["OIDC_URL"] = re.sub(r":\d+$", ":9", issuer)
+    web.restart()
+    browser = Browser(web)
+    assert "The provider does not answer." in browser.send(browser.open(), "/account/oidc/begin/").text
+    del variables(web)["OIDC_URL"]
+    web.restart()
+    browser = Browser(web)
+    assert "/account/oidc/" not in browser.open().text
+    browser.send(browser.open(), "/account/login/", login="grace@example.org", password=PASSWORD)
+    assert browser.is_signed_in()
+    grace = User.objects.get(email="grace@example.org")
+    assert linked() == [grace.email]
