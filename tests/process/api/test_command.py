@@ -126,13 +126,24 @@ def test_what_a_command_makes_another_undoes(web: Web, token: str, ada: User, tm
     assert f"schedule_id {made['id']}" in run("changes")
 
 
+def _heed_ctrl_c() -> None:
+    """A shell's job in the background ignores it, and so do its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def started(*arguments: str, home: Path, stdin: int | None = None, **variables: str) -> Iterator[subprocess.Popen[str]]:
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(CLIENT), "XDG_CONFIG_HOME": str(home), **variables}
     program = [sys.executable, "-m", "carillon_client", *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        program, stdin=stdin, stdout=stdin or pipe, stderr=pipe, text=True, env=environment
+        program,
+        stdin=stdin,
+        stdout=stdin or pipe,
+        stderr=pipe,
+        text=True,
+        env=environment,
+        preexec_fn=_heed_ctrl_c,
     ) as running:
         try:
             yield running

@@ -210,7 +210,7 @@ def test_forms_that_look_at_silent_addresses_hold_up_no_page(web: Web) -> None:
         answers = [one.result() for one in sent]
         waited = sorted(answer.at for answer in answers)[-address_checks.A_MINUTE :]
         assert all(page.status == 200 and page.at < waited[0] for page in pages)
-        assert {302} < {answer.status for answer in answers} <= {302, 409}  # two of each person at a time
+        assert {302} <= {answer.status for answer in answers} <= {302, 409}  # two of each person at a time
         assert len(taken) == address_checks.A_MINUTE  # whoever they are, one host is not called more often
 
 
