@@ -22,7 +22,8 @@ from jobs.models import Batch
 _ROWS = """
 SELECT n.subject, c.label, d.id::text, d.state,
        extract(epoch FROM d.settled_at - coalesce(
-           n.slot, (n.data ->> 'time')::timestamptz, (n.data #>> '{events,-1,time}')::timestamptz))::float,
+           n.slot, (n.data ->> 'occurred_at')::timestamptz,
+           (n.data #>> '{events,-1,occurred_at}')::timestamptz))::float,
        count(a.id), count(a.id) FILTER (WHERE a.finished_at IS NULL),
        count(a.id) FILTER (WHERE a.outcome = 'delivered'), d.reason_code
   FROM notifications_delivery d
