@@ -1,4 +1,4 @@
-"""`script/bench home [--seconds N] [--json]`: what an idle `script/server` costs, in an installation of its own.
+"""`script/bench home [--seconds N] [--json]`: what an idle `script/server` costs, in a separate installation.
 
 Memory is the sum of Pss over all processes, engines included. CPU, commits and WAL are those of N seconds (120 by
 default), which begin with a checkpoint, a minute after everything has started and the first page was read.

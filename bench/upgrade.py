@@ -134,7 +134,7 @@ def sink(path: Path) -> Iterator[int]:
 
 
 def checked_out(reference: str) -> Path:
-    """The code of a commit, in a folder of its own."""
+    """The code of a commit, in a temporary folder."""
     folder = embedded.var_dir() / "release-before"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

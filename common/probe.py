@@ -1,6 +1,7 @@
-"""Whether the workers and beats of this machine turn their loop: `python -m common.probe worker`, or `beat`.
+"""Check that the loops of this machine's workers or beats still run: `python -m common.probe worker`, or `beat`.
 
-Each loop writes a file of its own in `var/alive/`. The check imports neither Django nor Celery, and asks no engine.
+Each process touches one file in `var/alive/`. The check imports neither Django nor Celery, and needs neither
+PostgreSQL nor Redis.
 """
 
 import os
@@ -14,7 +15,7 @@ _FOLDER = (Path(__file__).parents[1] / (os.environ.get("CARILLON_VAR") or "var")
 
 
 def note(role: str, waits_for: str = "") -> None:
-    """Note that the loop of this process turns, or what it waits for meanwhile. A full disk does not stop it."""
+    """Record that the loop of this process runs, or what it waits for. A full disk is ignored."""
     with suppress(OSError):
         _FOLDER.mkdir(parents=True, exist_ok=True)
         (_FOLDER / f"{role}.{os.getpid()}").write_text(waits_for)
@@ -32,7 +33,7 @@ def problem(role: str) -> str:
         runs = True
         stands = time.time() - path.stat().st_mtime
         if stands > STANDSTILL and not path.read_text():
-            return f"{path.name}: its loop has not turned for {stands:.0f} s"
+            return f"{path.name}: its loop has not run for {stands:.0f} s"
     return "" if runs else f"No {role} runs here"
 
 

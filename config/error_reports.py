@@ -19,7 +19,7 @@ _OF_FRAME = ("filename", "function", "module", "lineno", "in_app")
 
 
 def start(dsn: str, version: str) -> None:
-    """Report what is logged as an error, from a thread of its own. Raises Misconfigured for an address that is none."""
+    """Report logged errors from a background thread. Raises Misconfigured for an invalid address."""
     try:
         sentry_sdk.init(
             dsn,

@@ -45,7 +45,7 @@ def answer_page(
     page: PageParameters,
     show: Callable[[Row], Any],
     key: str = "pk",
-    beside: Callable[[Sequence[Row]], object] = bool,
+    beside: Callable[[Sequence[Row]], object] = lambda rows: None,
 ) -> HttpResponse:
     """The readable rows after its cursor, the greatest `key` first, which is unique among them; with the `Link` header.
 

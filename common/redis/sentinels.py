@@ -1,4 +1,4 @@
-"""Connections to the primary that Redis Sentinels name: each asks them when it is made, so it follows a failover.
+"""Connections to the primary of Redis, whose address each asks of the Sentinels when it opens: it follows a failover.
 
 The host of such a URL is the primary's name, and its option the Sentinels: redis://:password@mymaster/0?sentinels=…
 """
@@ -16,6 +16,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
+_sentinel: Any = Sentinel  # redis has no types here
+_async_sentinel: Any = AsyncSentinel
 # Of a Sentinel that does not answer; then the next one is asked.
 _PATIENCE: dict[str, Any] = {"socket_timeout": 1, "socket_connect_timeout": 1}
 _PATIENCE_SYNC, _PATIENCE_ASYNC = (_PATIENCE | {"retry": retry(NoBackoff(), 0)} for retry in (Retry, AsyncRetry))
@@ -43,11 +45,11 @@ class ToPrimary(Connection):
     primary: str
 
     def __init__(self, sentinels: str = "", **options: Any) -> None:
-        super().__init__(**options)  # type: ignore[no-untyped-call]
+        super().__init__(**options)  # type: ignore[no-untyped-call]  # redis has no types here
 
     def connect_check_health(self, check_health: bool = True, retry_socket_connect: bool = True) -> None:
         if not self.is_connected:
-            asked: Any = Sentinel(self.sentinels, sentinel_kwargs=_PATIENCE_SYNC)  # type: ignore[no-untyped-call]
+            asked = _sentinel(self.sentinels, sentinel_kwargs=_PATIENCE_SYNC)
             with ExitStack() as opened:
                 for one in asked.sentinels:
                     opened.callback(one.close)
@@ -64,7 +66,7 @@ class AsyncToPrimary(AsyncConnection):
 
     async def connect_check_health(self, check_health: bool = True, retry_socket_connect: bool = True) -> None:
         if not self.is_connected:
-            asked: Any = AsyncSentinel(self.sentinels, sentinel_kwargs=_PATIENCE_ASYNC)  # type: ignore[no-untyped-call]
+            asked = _async_sentinel(self.sentinels, sentinel_kwargs=_PATIENCE_ASYNC)
             async with AsyncExitStack() as opened:
                 for one in asked.sentinels:
                     opened.push_async_callback(one.aclose)

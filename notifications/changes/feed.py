@@ -94,7 +94,7 @@ def read(user_id: int, after: Position, limit: int, types: Sequence[str] | None 
 
 def waiting(reader: str) -> str:
     """The SQL of changes that may be new to a reader of `process`."""
-    position = f"SELECT xact, change_id FROM notifications_feedposition WHERE reader = '{reader}'"  # noqa: S608
+    position = f"SELECT xact, change_id FROM notifications_feedposition WHERE reader = '{reader}'"  # noqa: S608 - a constant
     return (
         f"SELECT FROM notifications_change c WHERE (c.xact, c.id) > ({position})"
         f" UNION ALL SELECT WHERE NOT EXISTS ({position})"

@@ -49,13 +49,8 @@ def last(channel_id: UUID) -> str:
 
 async def wait(channel_id: UUID, seen: str, seconds: float) -> None:
     """Return once there is a newer signal than `seen`, or after so many seconds."""
-    url = settings.REDIS_URL
-    patience: dict[str, Any] = {
-        "socket_timeout": seconds + 1,
-        "socket_connect_timeout": 1,
-        "retry": AsyncRetry(NoBackoff(), 0),
-    }
-    waiting = AsyncRedis.from_url(url, **patience, **sentinels.async_options(url))
+    options = {"retry": AsyncRetry(NoBackoff(), 0), **sentinels.async_options(settings.REDIS_URL)}
+    waiting = AsyncRedis.from_url(settings.REDIS_URL, socket_timeout=seconds + 1, socket_connect_timeout=1, **options)
     try:
         await waiting.xread({_key(channel_id): seen}, block=max(1, int(seconds * 1000)))
     except RedisError:

@@ -42,14 +42,15 @@ def _overview() -> dict[str, Any]:
     speed, growth, rows = health.speed(), health.growth(), []
     for name, kind in KINDS.items():
         grown = growth[name]
-        each = grown.bytes / grown.rows if grown.rows else 0
+        more = grown.count * 365 * grown.bytes / max(grown.rows, 1)
+        over = "> " if grown.count >= health.MOST else ""  # no further ones were counted
         rows.append(
             [
                 kind.model._meta.verbose_name_plural.capitalize(),  # type: ignore[union-attr]
                 *(_seconds(speed.get((name, ago))) for ago in (0, 1)),
-                grouped(grown.count),
+                over + grouped(grown.count),
                 filesizeformat(grown.bytes),
-                filesizeformat(grown.count * 365 * each) if grown.rows >= _FEW else "–",
+                over + filesizeformat(more) if grown.rows >= _FEW else "–",
             ]
         )
     headers = [
@@ -73,15 +74,15 @@ def _seconds(took: Any) -> str:
 
 def _people() -> dict[str, Any]:
     counts = health.people(_LINES)
-    emails = User.objects.in_bulk({row.person for row in counts})
+    users = User.objects.in_bulk({row.person for row in counts})
     rows = [
         [
-            columns.to_row("people_user", row.person, emails[row.person]),
+            columns.to_row("people_user", row.person, users[row.person]),
             KINDS[row.kind].model._meta.verbose_name_plural,
             grouped(row.count),
         ]
         for row in counts
-        if row.person in emails
+        if row.person in users
     ]
     return {"headers": [_("Person"), _("Kind"), _("Recorded in 24 hours")], "rows": rows}
 

@@ -85,7 +85,7 @@ class _Split:
                 self._to = self._begin(_manifest(line))
                 self._to.write(rest)
             elif len(self._head) > _LONGEST:
-                raise BackupError("the file is no backup of Carillon")
+                raise BackupError("the file is not a backup of Carillon")
         else:
             self._to.write(data)
         return len(data)
@@ -99,5 +99,5 @@ def _manifest(line: bytes) -> Manifest:
         manifest: Manifest = json.loads(line)
         _ = manifest["carillon"], manifest["rows"], manifest["migrations"], manifest["keys"]
     except (ValueError, KeyError, TypeError):
-        raise BackupError("the file is no backup of Carillon") from None
+        raise BackupError("the file is not a backup of Carillon") from None
     return manifest

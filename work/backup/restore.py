@@ -115,7 +115,7 @@ def _load(
 
         archive.read(running.enter_context(closing(place.open_file(file))), begin)
     if not manifest:
-        raise BackupError("the file is no backup of Carillon")
+        raise BackupError("the file is not a backup of Carillon")
     with postgres.connect(database, as_superuser=as_superuser) as restored:
         found = postgres.rows(restored)
     expected = manifest["rows"]

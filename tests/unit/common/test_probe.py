@@ -31,7 +31,7 @@ def test_a_loop_that_turns_is_well_and_one_that_stands_still_is_named(folder: Pa
     age(file, 50)
     assert probe.problem("worker") == ""
     age(file, 75)
-    assert probe.problem("worker") == f"{file.name}: its loop has not turned for 75 s"
+    assert probe.problem("worker") == f"{file.name}: its loop has not run for 75 s"
     assert probe.problem("beat") == "No beat runs here"
 
 
