@@ -300,7 +300,9 @@ CHANGES_KEPT_DAYS = 7
 # Events that changes became must be known at least as long: a restored backup has the changes read again.
 EVENTS_KEPT_DAYS = env.days("EVENTS_KEPT_DAYS", 7, CHANGES_KEPT_DAYS)
 JOBS_KEPT_DAYS = env.days("JOBS_KEPT_DAYS", 90)
+INBOUND_KEPT_DAYS = env.days("INBOUND_KEPT_DAYS", 90)
 HISTORY_KEPT_DAYS = env.days("HISTORY_KEPT_DAYS", 365, 0)  # 0: for ever
+INTERVENTIONS_KEPT_DAYS = env.days("INTERVENTIONS_KEPT_DAYS", 730, 30)  # see the trigger of their table
 
 # --- Backups ---------------------------------------------------------------------------------------------------------
 BACKUP_KEY = env.secret("BACKUP_KEY", "")
@@ -393,6 +395,7 @@ CELERY_BEAT_SCHEDULE = {
     "prune-jobs": _every(3600.0, "jobs.prune", expires=3600),
     "prune-memories": _every(3600.0, "schedules.prune", expires=3600),
     "prune-history": _every(60.0, "notifications.prune_history", expires=60),
+    "prune-interventions": _every(3600.0, "work.prune_interventions", expires=3600),
     "prune-slots": _every(60.0, "schedules.prune_slots", expires=60),
     "prune-changes": _every(3600.0, "notifications.prune_changes", expires=3600),
     "forget-answers": _every(3600.0, "api.forget_answers", expires=3600),

@@ -28,14 +28,16 @@ _NEEDED = """SELECT FROM events_effect f JOIN events_digest g ON g.id = f.digest
 _EFFECTS = ", effects AS (DELETE FROM events_effect f USING old WHERE f.event_id = old.id)"
 EVENTS = Retention.work(EVENT, "events", "EVENTS_KEPT_DAYS", _NEEDED, _EFFECTS)
 DIGESTS = Retention.work(DIGEST, "digests", "EVENTS_KEPT_DAYS", "SELECT FROM events_effect f WHERE f.digest_id = d.id")
+REQUESTS = Retention("inbound requests", "INBOUND_KEPT_DAYS", "events_inboundrequest", "d.at < %(since)s")
 
 
 @shared_task(name="events.prune")
 def prune() -> int:
-    """Delete events that were settled `EVENTS_KEPT_DAYS` ago, and their digests. Notifications stay.
+    """Delete events that were settled `EVENTS_KEPT_DAYS` ago, their digests, and old inbound requests.
 
-    Returns how many events.
+    Notifications stay. Returns how many events.
     """
     pruned = EVENTS.prune()
     DIGESTS.prune()
+    REQUESTS.prune()
     return pruned

@@ -206,6 +206,10 @@ class ApiToken(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        indexes = [
+            # which may be deleted
+            models.Index(fields=["revoked_at"], condition=~models.Q(revoked_at=None), name="apitoken_revoked")
+        ]
         triggers = [refuse_unreadable("created_at", "expires_at", "revoked_at", "last_used_at", lists=["scopes"])]
 
     def __str__(self) -> str:

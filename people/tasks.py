@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from people import tokens
 from people.account import deletion
 from people.sign_in import security_log, sessions
 
@@ -14,5 +15,5 @@ def delete_accounts() -> int:
 
 @shared_task(name="people.prune")
 def prune() -> int:
-    """Delete sessions that have expired, and old events of security. Returns how many."""
-    return sessions.delete_expired() + security_log.delete_old()
+    """Delete sessions that have expired, old events of security, and tokens revoked as long ago. Returns how many."""
+    return sessions.delete_expired() + security_log.delete_old() + tokens.delete_revoked()

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
@@ -167,6 +168,12 @@ def revoke(user: User, token_id: UUID) -> bool:
 def valid_tokens(user: User) -> list[ApiToken]:
     """The tokens that are not revoked, newest first; expired ones too, so that their end is seen."""
     return list(ApiToken.objects.filter(user=user, revoked_at=None).order_by(F("id").desc()))
+
+
+def delete_revoked() -> int:
+    """Delete tokens that were revoked before the oldest event of security. Returns how many."""
+    until = timezone.now() - timedelta(days=security_log.KEPT_DAYS)
+    return postgres.delete_in_chunks(ApiToken.objects.filter(revoked_at__lt=until))
 
 
 def hashed(token: str) -> str:

@@ -20,6 +20,7 @@ from work.engine import manual
 from work.kinds import KINDS, Kind, kind_of
 from work.models import DEAD_LETTERS, Intervention, InterventionItem
 from work.reasons import Reason, WorkCode
+from work.retention import Retention
 
 _WHAT = Intervention.What
 
@@ -203,6 +204,23 @@ def record(
 _ITEMS = """
 INSERT INTO work_interventionitem (intervention_id, work_id) SELECT %s, unnest(%s::uuid[])
 """
+
+# Of work `d` all of whose interventions are old; the last piece takes its intervention with it.
+_OLD = """
+NOT EXISTS (SELECT FROM work_interventionitem i JOIN work_intervention v ON v.id = i.intervention_id
+             WHERE i.work_id = d.work_id AND v.at >= %(since)s)
+"""
+_EMPTIED = """
+, emptied AS (
+    DELETE FROM work_intervention v
+     WHERE v.id IN (SELECT i.intervention_id FROM work_interventionitem i JOIN old ON old.id = i.work_id)
+       AND NOT EXISTS (SELECT FROM work_interventionitem i
+                        WHERE i.intervention_id = v.id AND i.work_id NOT IN (SELECT id FROM old))
+)
+"""
+INTERVENTIONS = Retention(
+    "work of interventions", "INTERVENTIONS_KEPT_DAYS", "work_interventionitem", _OLD, _EMPTIED, "work_id"
+)
 
 
 def touched_by(intervention: Intervention) -> QuerySet[Any]:

@@ -23,11 +23,11 @@ _FIRST_ID = UUID(int=0)
 
 # By the ids, which grow with time.
 _OLD = """
-SELECT d.id FROM {table} d WHERE d.id > %(after)s AND d.id < %(before)s AND {where}
+SELECT d.{key} AS id FROM {table} d WHERE d.{key} > %(after)s AND d.{key} < %(before)s AND {where}
 """
 _PRUNE = f"""
-WITH old AS MATERIALIZED ({_OLD} ORDER BY d.id LIMIT %(limit)s FOR UPDATE OF d SKIP LOCKED){{also}}
-DELETE FROM {{table}} d USING old WHERE d.id = old.id RETURNING d.id
+WITH old AS MATERIALIZED ({_OLD} ORDER BY d.{{key}} LIMIT %(limit)s FOR UPDATE OF d SKIP LOCKED){{also}}
+DELETE FROM {{table}} d USING old WHERE d.{{key}} = old.id RETURNING old.id
 """  # noqa: S608 - constants only
 _COUNT = f"SELECT count(*) FROM ({_OLD}) old"  # noqa: S608 - constants only
 # Dead letters stay until a person has decided.
@@ -37,7 +37,7 @@ _ATTEMPTS = ", attempts AS (DELETE FROM $attempt a USING old WHERE a.$key = old.
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Rows `d` of `table`, with UUIDv7 as `id`, for which the SQL `where` holds `%(since)s`.
+    """Rows `d` of `table`, with UUIDv7 as `key`, for which the SQL `where` holds `%(since)s`.
 
     `also` has CTEs that delete what belongs to the rows `old`. `setting` names the days for which they are kept, 0 for
     ever; `name` is what `manage.py prune` calls them.
@@ -48,6 +48,7 @@ class Retention:
     table: str
     where: str
     also: str = ""
+    key: str = "id"
     all: ClassVar[dict[str, "Retention"]] = {}
 
     def __post_init__(self) -> None:
@@ -77,12 +78,12 @@ class Retention:
         """How many rows of the table `prune` would delete, run again and again."""
         if not self.days:
             return 0
-        [row] = query(_COUNT.format(table=self.table, where=self.where), self._limits(_FIRST_ID))
+        [row] = query(self._sql(_COUNT), self._limits(_FIRST_ID))
         return int(row.count)
 
     def _chunks(self) -> Iterator[tuple[int, float]]:
         """The number of deleted rows of each chunk, and its seconds."""
-        statement = _PRUNE.format(table=self.table, where=self.where, also=self.also)
+        statement = self._sql(_PRUNE)
         after, is_last = _FIRST_ID, not self.days
         while not is_last:
             begin = time.monotonic()
@@ -91,6 +92,9 @@ class Retention:
             yield len(deleted), time.monotonic() - begin
             is_last = len(deleted) < _CHUNK
             after = max(deleted, default=after)
+
+    def _sql(self, statement: str) -> str:
+        return statement.format(table=self.table, key=self.key, where=self.where, also=self.also)
 
     def _limits(self, after: UUID) -> dict[str, Any]:
         since = timezone.now() - timedelta(days=self.days)

@@ -9,7 +9,7 @@ from celery import Task, shared_task
 from celery.exceptions import Retry
 from django.utils import timezone
 
-from work import operator_summary, periodic, totals
+from work import dead_letters, operator_summary, periodic, totals
 from work.backup import newest
 from work.broker import wakes
 from work.engine import rescue as rescuing, runner
@@ -58,6 +58,11 @@ periodic.NEEDED["work.rescue"] = rescuing.needed
 @shared_task(name="work.count_tries", ignore_result=True)
 def count_tries() -> int:
     return totals.count()
+
+
+@shared_task(name="work.prune_interventions", ignore_result=True)
+def prune_interventions() -> int:
+    return dead_letters.INTERVENTIONS.prune()
 
 
 @shared_task(name="work.back_up", ignore_result=True)

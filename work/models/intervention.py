@@ -10,7 +10,7 @@ from common.database.triggers import changed, refuse
 
 
 class Intervention(models.Model):
-    """One act, on dead letters of one kind of work. Rows are never changed or deleted.
+    """One act, on dead letters of one kind of work. Rows never change, and are kept `INTERVENTIONS_KEPT_DAYS`.
 
     `kind` is the kind's name. `who` names the person as they were called then, an email address or, at the command
     line, a login name; `by` is their account while it exists. `which` says in words what was chosen. `per_minute` is
@@ -52,7 +52,12 @@ class Intervention(models.Model):
                 condition="NEW.by_id IS NOT NULL OR "
                 + changed("id", "at", "who", "what", "kind", "which", "cause", "count", "per_minute", "reason"),
             ),
-            refuse("intervention_kept", pgtrigger.Delete, "An intervention is never deleted."),
+            refuse(
+                "intervention_kept",
+                pgtrigger.Delete,
+                "An intervention is kept for a month at least.",
+                condition="OLD.at > now() - interval '30 days'",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -15,9 +15,11 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from common.database import encryption
+from common.uuid7 import first_of
 from events.inbound import receive
 from events.models import Event, InboundAddress, InboundRequest
 from events.reasons import EventCode
+from events.tasks import REQUESTS, prune as prune_events
 from notifications.models import Notification
 from people.models import User
 from tests.make import make_channel, make_user
@@ -511,3 +513,13 @@ def test_the_bodies_of_an_address_that_are_kept_have_a_size() -> None:
 def test_a_form_without_fields_is_not_said_to_have_too_many() -> None:
     make_address()
     assert "no fields" in Client().generic("POST", f"/in/{TOKEN}", b"&&", content_type=FORM).json()["detail"]
+
+
+def test_requests_are_kept_for_three_months() -> None:
+    address = make_address()
+    for days in (89, 91):
+        at = timezone.now() - timedelta(days=days)
+        InboundRequest.objects.create(id=first_of(at), address=address, at=at, status=days)
+    assert REQUESTS.count() == 1
+    prune_events()
+    assert InboundRequest.objects.get().status == 89

@@ -15,6 +15,7 @@ from pytest_django import Settings
 from common.database import encryption
 from people import tokens
 from people.models import ApiToken, User
+from people.tasks import prune
 from tests.db.api.conftest import Api
 from tests.make import make_user, signed_in
 
@@ -130,3 +131,11 @@ def test_a_session_that_has_not_shown_the_persons_second_factor_makes_none(brows
     for answer in (browser.get(NEW), browser.post(NEW, typed())):
         assert answer["Location"].startswith("/account/second-factor/reauthenticate/")
     assert not ApiToken.objects.exists()
+
+
+def test_tokens_are_deleted_three_months_after_they_were_revoked(ada: User) -> None:
+    for days in (None, 89, 91):
+        row, _ = tokens.create(ada, str(days), ["read"], None)
+        ApiToken.objects.filter(pk=row.pk).update(revoked_at=days and timezone.now() - timedelta(days=days))
+    assert prune() == 1
+    assert set(ApiToken.objects.values_list("label", flat=True)) == {"None", "89"}

@@ -9,7 +9,7 @@ from work.retention import Retention
 
 
 class Command(BaseCommand):
-    help = "Deletes what is older than EVENTS_, JOBS_ and HISTORY_KEPT_DAYS. Open and dead work stays."
+    help = "Deletes what is older than the days of EVENTS_KEPT_DAYS and its like. Open and dead work stays."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="only count what would be deleted")
