@@ -15,6 +15,7 @@ import importlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -116,11 +117,16 @@ def read_calls() -> Calls:
 
 
 def choose(mutant: Mutant, calls: Calls, limit: float) -> list[str]:
-    """Tests of its function, then of its module, the likely and short ones first, up to `limit` seconds in all."""
+    """Tests of its function, then of its module, the likely and short ones first, up to `limit` seconds in all.
+
+    One outside of a function is in a statement or a declaration, which tests reach by importing the module, too.
+    """
+    importing = set() if mutant.function else importers(mutant.path)
     module, folders, name = f"{mutant.path}:", set(Path(mutant.path).parts[:-1]), Path(mutant.path).stem
     ranked = []
     for test, (seconds, called) in calls.items():
-        if of_module := [function for function in called if function.startswith(module)]:
+        of_module = [function for function in called if function.startswith(module)]
+        if of_module or test.partition("::")[0] in importing:
             is_direct = not mutant.function or module + mutant.function in of_module
             likeness = len(folders.intersection(Path(test.partition("::")[0]).parts)) + 2 * (name in test)
             ranked.append((not is_direct, -likeness, seconds, test))
@@ -130,6 +136,14 @@ def choose(mutant: Mutant, calls: Calls, limit: float) -> list[str]:
             chosen.append(test)
             limit -= seconds
     return chosen
+
+
+def importers(path: str) -> set[str]:
+    """The files of tests that import the module."""
+    folder, _, name = path.removesuffix(".py").replace("/", ".").rpartition(".")
+    imports = re.compile(rf"^from {re.escape(folder)}(\.{name} import| import .*\b{name}\b)", re.MULTILINE)
+    files = (file for lane in LANES for file in (COPY / lane).rglob("test_*.py"))
+    return {str(file.relative_to(COPY)) for file in files if imports.search(file.read_text())}
 
 
 def is_noticed(tests: list[str]) -> bool:

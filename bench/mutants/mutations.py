@@ -74,7 +74,10 @@ class Mutant:
 
 
 def mutants(path: str, source: bytes) -> list[Mutant]:
-    """All mutants of a module, but for annotations, docstrings, logging, and constants such as `BATCH = 2_000`."""
+    """All mutants of a module, but for annotations, docstrings, logging, and constants such as `BATCH = 2_000`.
+
+    Not of `fault_points`, which do nothing in production, and of `TYPE_CHECKING`.
+    """
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -112,7 +115,7 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
                 yield span(node)[0], span(node.operand)[0], ""
             case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
                 yield *span(test), f"not ({source[slice(*span(test))].decode()})"
-            case ast.Return(value=ast.expr() as value):
+            case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
                 yield *span(value), "None"
             case ast.Raise() | ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Delete():
                 yield *span(node), "pass"
@@ -128,6 +131,10 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
             case ast.Expr(value=ast.Constant()) | ast.Assign(targets=[ast.Name(id="__all__")]):
                 return
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="log") | ast.Attribute(attr="_log")))):
+                return
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="fault_points")))):
+                return
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
                 return
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() | float())) if name.isupper():
                 return

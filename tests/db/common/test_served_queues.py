@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import logging
+import os
+import time
 from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from celery import current_app
 from django.core import mail
 from django.core.cache import cache
 from django.test import Client
+from kombu.asynchronous.timer import Timer
 from pytest_django import Settings
 
+from common import probe
 from common.redis import served_queues
 from schedules.beat.beat_log import BeatLog
 from tests.make import NOON, make_user
@@ -71,3 +77,50 @@ def test_operators_get_an_email_about_them_even_without_dead_letters(settings: S
     assert operator_summary.send(NOON) == 0
     cache.delete("served-queue:deliveries")
     assert operator_summary.send(NOON + timedelta(days=1)) == 1
+
+
+class Worker(SimpleNamespace):
+    """A consumer of Celery's, as far as the step sees it."""
+
+    def __init__(self, *queues: str) -> None:
+        super().__init__(timer=Timer(), task_consumer=SimpleNamespace(queues=[]))
+        self.serves(*queues)
+
+    def serves(self, *queues: str) -> None:
+        self.task_consumer.queues = [SimpleNamespace(name=name) for name in queues]
+
+
+def test_a_worker_names_its_queues_at_once_and_every_ten_seconds_until_it_stops(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "_FOLDER", tmp_path)
+    alive = tmp_path / f"worker.{os.getpid()}"
+    worker = Worker("bulk")
+    step = served_queues.Announcement(worker)
+    step.stop(worker)  # before it has started
+    step.start(worker)
+    assert served_queues.unserved() == [queue for queue in settings.QUEUES if queue != "bulk"]
+    assert alive.read_text() == ""
+    worker.serves("jobs")
+    [due] = worker.timer.queue
+    assert due.eta - time.monotonic() == pytest.approx(10.0, abs=1.0)
+    due.entry()
+    assert "jobs" not in served_queues.unserved()
+    step.stop(worker)
+    assert (due.entry.canceled, alive.read_text()) == (True, "Redis")
+
+
+def test_a_queue_is_served_for_a_minute_and_remembered_for_a_day() -> None:
+    served_queues.announce(["bulk"])
+    assert served_queues.last_seen()["bulk"] == pytest.approx(0.0, abs=5.0)
+    assert cache.seconds_left(["served-queue:bulk"])[0] == pytest.approx(86_400.0, abs=5.0)  # type: ignore[attr-defined]
+    cache.set("served-queue:bulk", 1, 86_400 - 90)
+    assert served_queues.last_seen()["bulk"] == pytest.approx(90.0, abs=5.0)
+    assert "bulk" in served_queues.unserved()
+    assert [served_queues.is_served(seen) for seen in (59.9, 60.0, None)] == [True, False, False]
+
+
+def test_the_warning_names_queues_and_remedy() -> None:
+    assert served_queues.warning(["bulk", "jobs"]) == (
+        "No worker serves bulk, jobs: its messages wait. Start a worker with -Q bulk,jobs."
+    )

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 
+import psycopg
 import pytest
 from django.db import OperationalError
+from django.utils import timezone
 
 from notifications.deliveries.kind import DELIVERY
 from notifications.messages.message import Delivered
 from notifications.models import Delivery
 from notifications.providers import inbox
 from people.models import User
-from tests.make import make_channel, make_delivery, make_user, send_now, taken
+from tests.make import make_channel, make_delivery, make_user, send_now, taken, try_once
 from work.engine import settlement
 from work.engine.decision import Decision
 from work.engine.runner import TryAgain
-from work.reasons import NO_REASON, Reason
+from work.reasons import NO_REASON, Reason, WorkCode
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -97,3 +99,21 @@ def test_a_connection_lost_at_the_commit_costs_no_effect_and_doubles_none(
     send_now(delivery.id)
     delivery.refresh_from_db()
     assert (delivery.state, effects()) == ("delivered", 1)
+
+
+@pytest.mark.parametrize(("released", "wait"), [(0, 1.0), (3, 8.0), (10, 20.0)])
+def test_what_another_transaction_has_locked_is_done_again_after_a_growing_wait(
+    monkeypatch: pytest.MonkeyPatch, released: int, wait: float
+) -> None:
+    def locked() -> None:
+        raise OperationalError from psycopg.errors.LockNotAvailable()
+
+    delivery = delivering(monkeypatch, locked)
+    Delivery.objects.update(released=released)
+    before = timezone.now()
+    assert try_once(delivery, random=0.5) is None
+    assert (delivery.state, delivery.tries, delivery.released) == ("pending", 0, released + 1)
+    assert delivery.reason_code == WorkCode.LOCKED
+    assert (delivery.available_at - before).total_seconds() == pytest.approx(wait, abs=0.9)
+    assert try_once(delivery) is None  # before its time
+    assert delivery.released == released + 1

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import pytest
+import redis
 from django.db import OperationalError, connection, transaction
 
+from common.database.postgres import query
 from notifications import providers
 from notifications.deliveries.kind import DELIVERY
 from notifications.messages.message import Delivered, Destination, Message
@@ -60,6 +63,31 @@ def test_a_worker_stopped_before_it_sent_gives_the_delivery_back_uncounted(
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries) == ("delivered", 1)
     assert attempts(delivery) == [(1, "released"), (2, "delivered")]
+
+
+def test_a_database_that_goes_away_before_it_sent_costs_no_try(
+    channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise OperationalError("server closed the connection unexpectedly")
+
+    delivery = make_delivery(channel)
+    monkeypatch.setattr(providers, "get", away)
+    with pytest.raises(OperationalError):
+        send_now(delivery.id)
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.tries, delivery.released) == ("pending", 0, 1)
+    assert (delivery.reason_code, attempts(delivery)) == (WorkCode.DATABASE_AWAY, [(1, "released")])
+
+
+def test_a_message_before_its_time_is_published_again_with_what_is_left(channel: Channel, broker: redis.Redis) -> None:
+    soon = make_delivery(channel, available_at=query("SELECT now() + interval '5 seconds' AS at", [])[0].at)
+    send_now(soon.id)
+    [message] = broker.lrange("carillon:deliveries", 0, -1)  # type: ignore[misc]
+    eta = datetime.fromisoformat(json.loads(message)["headers"]["eta"])
+    assert timedelta(0) <= eta - soon.available_at < timedelta(seconds=60)  # the database's clock stands still here
+    send_now(make_delivery(channel, state="delivered").id)
+    assert broker.llen("carillon:deliveries") == 1
 
 
 @pytest.mark.parametrize(("repeatable", "state"), [(True, "pending"), (False, "unknown")])

@@ -79,6 +79,22 @@ def test_no_batch_is_larger_than_the_limit() -> None:
     assert gate.batches == [[0], [1, 2], [3, 4], [5]]
 
 
+def test_without_a_limit_of_its_own_a_batch_has_64_at_most() -> None:
+    gate = Gate()
+    combiner: Combiner[int, int] = Combiner(gate)
+    with ThreadPoolExecutor(66) as threads:
+        calls = [threads.submit(combiner, number) for number in range(66)]
+        wait_for(lambda: len(combiner._waiting) == 65)
+        gate.opened.set()
+    assert sorted(call.result() for call in calls) == list(range(0, 660, 10))
+    assert [len(batch) for batch in gate.batches] == [1, 64, 1]
+
+
+def test_what_was_not_executed_says_whether_that_is_certain() -> None:
+    assert (str(Alone()), Alone().uncertain) == ("not executed", False)
+    assert (str(Alone(uncertain=True)), Alone(uncertain=True).uncertain) == ("uncertain", True)
+
+
 def test_an_exception_as_a_result_is_raised_in_its_caller_only() -> None:
     gate = Gate(lambda requests: [Alone() if request == 2 else request for request in requests])
     calls = run(gate, 3)
@@ -100,12 +116,14 @@ def too_few(requests: Sequence[int]) -> Sequence[int]:
 
 @pytest.mark.parametrize("execute, cause", [(broken, OSError), (too_few, ValueError)])
 def test_each_caller_of_a_batch_that_fails_is_told_to_try_alone(execute: Any, cause: type[Exception]) -> None:
-    first, *others = run(Gate(execute), 3)
+    gate = Gate(execute)
+    first, *others = run(gate, 3)
     assert first.result() == 0
     errors = [call.exception() for call in others]
     assert all(isinstance(error, Alone) and error.uncertain for error in errors)
     assert all(isinstance(error.__cause__, cause) for error in errors if error)
     assert len({id(error) for error in errors}) == 3
+    assert gate.batches == [[0], [1, 2, 3]]
 
 
 def test_a_lone_call_that_fails_is_told_too_and_the_next_one_works() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import time
 from collections.abc import Iterator
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock, patch
 
@@ -107,6 +110,16 @@ def test_a_host_gets_at_most_half_of_one_worker(ada: User, monkeypatch: pytest.M
     assert (waiting.state, waiting.reason_params["amount"]) == ("pending", 2)
     monkeypatch.setattr(limits._Worker, "name", "other")
     assert send(make_hook(ada)).state == "delivered"
+
+
+@pytest.mark.parametrize(("concurrency", "share"), [(1, 1), (2, 1), (5, 2), (8, 4)])
+def test_a_worker_knows_its_half_before_its_pool_is_made(
+    monkeypatch: pytest.MonkeyPatch, concurrency: int, share: int
+) -> None:
+    monkeypatch.setattr(limits._Worker, "name", "")
+    monkeypatch.setattr(limits._Worker, "share", None)
+    limits._know_worker(SimpleNamespace(concurrency=concurrency))
+    assert (limits._Worker.name, limits._Worker.share) == (f"{socket.gethostname()}:{os.getpid()}", share)
 
 
 def test_the_slot_is_freed_whatever_becomes_of_the_send(ada: User, answers: list[Answer], settings: Settings) -> None:
