@@ -1,7 +1,9 @@
-"""`script/bench faults [--cell N] [--deliveries 10000] [--seed S] [--pool prefork] [--mutation NAME] [--json]`.
+"""`script/bench faults [--cell N] [--deliveries 10000] [--seed S] [--pool prefork] [--mutation NAME] [--json]
+[--postgres FOLDER] [--pgbouncer PROGRAM]`.
 
 What is lost and what arrives twice under faults, as shown in docs/reliability.md: eighteen cells with real processes
-and engines. A full run takes about half an hour. Exit status 1 if a cell is red.
+and engines. A full run takes about half an hour. Exit status 1 if a cell is red. `--postgres`: with the server whose
+programs are in FOLDER. `--pgbouncer`: workers, beats and web through it, in transaction mode.
 """
 
 from __future__ import annotations
@@ -11,32 +13,64 @@ import json
 import os
 import platform
 import sys
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.faults.environment import prepare
+from bench.servers import Postgres, pgbouncer
+from config import embedded
 
 if TYPE_CHECKING:
     from bench.faults.run import Verdict
 
+_FAILOVER = 19  # alone, for it has engines of its own
 _HEADS = ("cell", "delivered", "lost", "twice", "repeats", "unknown", "expired", "dead", "p99, s")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="script/bench faults", description=__doc__)
-    parser.add_argument("--cell", type=int, action="append", choices=range(1, 19))
+    parser.add_argument("--cell", type=int, action="append", choices=range(1, 20))
     parser.add_argument("--deliveries", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=20261120)
     parser.add_argument("--mutation", default="", help="no-rescue, no-fence and others, see apps.py")
     parser.add_argument("--pool", choices=("threads", "prefork"), default="threads")
     parser.add_argument("--patience", type=float, default=90.0, help="seconds without progress until a cell ends")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--postgres", default="", help="a folder with initdb and postgres")
+    parser.add_argument("--pgbouncer", default="", help="the program, 1.24 or newer")
     wished = parser.parse_args()
-    prepare()
+    with ExitStack() as running:
+        return _run(wished, running)
+
+
+def _run(wished: argparse.Namespace, running: ExitStack) -> int:
+    server, variables = None, {}
+    if wished.postgres or wished.pgbouncer or wished.cell == [_FAILOVER]:
+        programs, var = Path(wished.postgres or embedded.postgres_programs()), embedded.var_dir()
+        standby = running.enter_context(Postgres(var / "standby", programs)) if wished.cell == [_FAILOVER] else None
+        server = running.enter_context(Postgres(var / "server", programs, standby))
+        prepare(server.make)
+    else:
+        prepare()
+    if server and wished.pgbouncer:
+        to = f"host=127.0.0.1 port={server.port} user=postgres"
+        port = running.enter_context(pgbouncer(wished.pgbouncer, to, embedded.var_dir()))
+        variables["DATABASE_URL"] = f"postgresql://postgres@127.0.0.1:{port}/carillon?options="
     from bench.faults.run import run  # not before Django is set up
 
     verdicts = []
     for number in wished.cell or range(1, 19):
-        verdict = run(number, wished.deliveries, wished.seed + number, wished.pool, wished.mutation, wished.patience)
+        verdict = run(
+            number,
+            wished.deliveries,
+            wished.seed + number,
+            wished.pool,
+            wished.mutation,
+            wished.patience,
+            server,
+            **variables,
+        )
         verdicts.append(verdict)
         print(
             f"cell {number}: {verdict.title}: {', '.join(verdict.red) or 'green'}, "

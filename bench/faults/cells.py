@@ -1,4 +1,4 @@
-"""The eighteen cells: a fault and a load each."""
+"""The cells: a fault and a load each."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from bench.faults.job_workload import QUEUE, JobWorkload, kill_job_workers
 from bench.faults.person import PersonWorkload, misuse
 from bench.faults.scene import Scene, resume, wait_for
 from bench.faults.workload import WEBHOOK_DEADLINE, Workload
+from bench.servers import Postgres as Server
 from common.fault_points import Point
 
 
@@ -123,11 +124,31 @@ def lose_postgres(scene: Scene) -> None:
             end_connections()
 
 
+def fail_over(scene: Scene) -> None:
+    """SIGKILL of the primary and all its processes. Two seconds later its standby is promoted, as by a manager."""
+    cluster, publisher = scene.cluster, scene.publisher
+    assert publisher
+    assert isinstance(cluster.postgres, Server)
+    assert cluster.postgres.standby
+    publisher.start()
+    time.sleep(scene.seconds / 2)
+    killed = time.time()
+    cluster.postgres.stop(signal.SIGKILL)
+    time.sleep(2.0)
+    cluster.postgres.standby.promote()
+    promoted = time.time() - killed
+    publisher.finish()
+    wait_for(lambda: cluster.first_arrival_after(killed + 0.5) < float("inf"), _BACK_WITHIN)
+    silent = cluster.first_arrival_after(killed + 0.5) - killed
+    scene.notes.append(f"nothing was sent for {silent:.1f} s; the standby was promoted after {promoted:.1f} s")
+    scene.problems.extend(f"{name} ended" for name in cluster.ended)
+
+
 def end_connections() -> None:
     with suppress(psycopg.Error):
         parameters = connection.get_connection_params()
-        host, name, user = parameters["host"], parameters["dbname"], parameters["user"]
-        with psycopg.connect(host=host, dbname=name, user=user, autocommit=True) as outside:
+        where = {name: parameters[name] for name in ("host", "port", "dbname", "user") if name in parameters}
+        with psycopg.connect(**where, autocommit=True) as outside:
             outside.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -332,5 +353,12 @@ CELLS: dict[int, Cell] = {
         seconds=60.0,
         over_http=True,
         workload=PersonWorkload,
+    ),
+    19: Cell(
+        "PostgreSQL killed, its standby promoted",
+        fail_over,
+        environment={"FAULTS_LEASE": "16"},
+        seconds=10.0,
+        over_http=True,
     ),
 }

@@ -19,6 +19,7 @@ from typing import Self
 
 from redis import Redis
 
+from bench.servers import Postgres as Server
 from common.fault_points import POINTS, Point
 from config.embedded import var_dir
 from config.embedded.engine import Engine
@@ -37,13 +38,18 @@ _BEAT = [*_CELERY, "beat", "--loglevel", "INFO"]
 
 
 class Cluster:
-    """A context manager. `directory`: logs and fault points. `environment`: for workers and beats."""
+    """A context manager. `directory`: logs and fault points. `environment`: for workers and beats. `server`: if not the
+    embedded one."""
 
-    def __init__(self, directory: Path, pool: str, web: bool = False, **environment: str) -> None:
+    def __init__(
+        self, directory: Path, pool: str, web: bool = False, server: Server | None = None, **environment: str
+    ) -> None:
         self.directory, self.pool = directory, pool
         self._environment = environment
         self._ordered: set[tuple[str, Point]] = set()
-        self.postgres, self.redis = Postgres(var_dir()), RedisEngine(var_dir())
+        self.ended: list[str] = []  # processes that were started again
+        self.postgres: Server | Postgres = server or Postgres(var_dir())
+        self.redis = RedisEngine(var_dir())
         self.workers = [self._worker(f"worker{n}", "deliveries,events,jobs,bulk,maintenance") for n in (1, 2)]
         self.beats = [self._child(f"beat{n}", _BEAT) for n in (1, 2, 3)]
         self.web_port = free_port()
@@ -105,6 +111,7 @@ class Cluster:
             for child in self._children:
                 if child in self._wanted and (child.pid == 0 or child.exit_status() is not None):
                     if child.pid:
+                        self.ended.append(child.name)
                         child.stop(0.0)  # its own children
                     child.start()
 
@@ -218,7 +225,7 @@ class Cluster:
             client.flushall()
 
     @staticmethod
-    def signal_engine(engine: Engine, by: signal.Signals) -> None:
+    def signal_engine(engine: Engine | Server, by: signal.Signals) -> None:
         pid = engine.running_pid()
         if pid:
             with suppress(ProcessLookupError):
@@ -235,6 +242,6 @@ class Cluster:
         self.forget_orders()
         for engine in (self.postgres, self.redis):
             self.signal_engine(engine, signal.SIGCONT)
-            self.signal_keeper(engine, signal.SIGCONT)
+        self.signal_keeper(self.redis, signal.SIGCONT)
         for child in self._children:
             self.kill(child, signal.SIGCONT)

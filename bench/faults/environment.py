@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 
 import pgtrigger
 from cryptography.fernet import Fernet
@@ -13,13 +14,16 @@ from config.embedded.locks import exclusive
 from config.embedded.postgres import as_superuser
 
 
-def prepare() -> None:
-    """Start the engines in CARILLON_VAR and set Django up. Call it before anything that imports models."""
+def prepare(database: Callable[[], str] = str) -> None:
+    """Start the engines in CARILLON_VAR and set Django up. Call it before anything that imports models.
+
+    `database` starts another PostgreSQL than the embedded one, and returns its URL.
+    """
     os.environ.setdefault("CARILLON_VAR", "var/faults")
     embedded.var_dir().mkdir(parents=True, exist_ok=True)
     if exclusive(embedded.var_dir() / "lock") is None:
         raise SystemExit(f"Another run of the harness uses {embedded.var_dir()}: wait for it, or set CARILLON_VAR")
-    database_url, redis_url = embedded.urls()
+    database_url, redis_url = embedded.urls(database())
     os.environ |= {
         "DATABASE_URL": as_superuser(database_url),
         "REDIS_URL": redis_url,

@@ -14,6 +14,7 @@ from bench.faults.compare import Result, compare, unfinished
 from bench.faults.publisher import Publisher
 from bench.faults.scene import Scene
 from bench.faults.workload import clear, replay_refused
+from bench.servers import Postgres
 from common.database import postgres
 from common.database.postgres import persist
 from config import embedded
@@ -34,9 +35,19 @@ class Verdict:
 
 
 def run(
-    number: int, deliveries: int, seed: int, pool: str = "threads", mutation: str = "", patience: float = 60.0
+    number: int,
+    deliveries: int,
+    seed: int,
+    pool: str = "threads",
+    mutation: str = "",
+    patience: float = 60.0,
+    server: Postgres | None = None,
+    **variables: str,
 ) -> Verdict:
-    """`pool` of the workers; `patience`: seconds without a settled delivery after the load, until the cell ends."""
+    """`pool` of the workers; `patience`: seconds without a settled delivery after the load, until the cell ends.
+
+    `server`: if not the embedded one; `variables`: for workers, beats and web.
+    """
     cell = CELLS[number]
     rng = random.Random(seed)
     workload = cell.workload(seed, deliveries, dict(cell.kinds), cell.events_of, least=cell.seconds)
@@ -46,7 +57,8 @@ def run(
     postgres.PATIENCE = patience  # on a busy machine, PostgreSQL may still be starting when the fault is over
     clear()
     started = time.monotonic()
-    with Cluster(directory, pool, cell.over_http, **cell.environment, FAULTS_MUTATION=mutation) as cluster:
+    environment = {**cell.environment, **variables, "FAULTS_MUTATION": mutation}
+    with Cluster(directory, pool, cell.over_http, server, **environment) as cluster:
         cluster.flush_broker()
         cluster.wait_until_ready()
         asked, person, events = workload.ask(cluster.sink_port)

@@ -37,25 +37,30 @@ _DATABASE = "postgresql://carillon:password@127.0.0.1:5432/carillon"
 def database(value: str) -> dict[str, Any]:
     """A value of DATABASE_URL as an entry of Django's DATABASES.
 
-    `?host=/dir` names the directory of a Unix socket. Other options go to libpq and override `DATABASE_TIMEOUTS`, and
-    `sslmode`: the certificate of a server on another host is verified by default.
+    `?host=/dir` names the directory of a Unix socket. Of several hosts (`db1:5432,db2:5432`) that is used which takes
+    writes. Other options go to libpq and override `DATABASE_TIMEOUTS`, and `sslmode`: the certificate of a server on
+    another host is verified by default.
     """
-    parts = split_url("DATABASE_URL", value, _DATABASE)
+    parts = split_url("DATABASE_URL", value, _DATABASE, of_servers=True)
     if parts.scheme not in {"postgres", "postgresql"}:
         raise Misconfigured("DATABASE_URL", "does not start with postgresql:// (Carillon needs PostgreSQL)", _DATABASE)
     if not (name := unquote(parts.path[1:])) or "/" in name:
         raise Misconfigured("DATABASE_URL", "does not end with the name of a database", _DATABASE)
     given = _options("DATABASE_URL", parts, _DATABASE)
     _refuse_unknown(given)
-    host = given.pop("host", "") or unquote(parts.hostname or "")
+    hosts = parts.netloc.rpartition("@")[2].split(",")
+    servers = [split_url("DATABASE_URL", f"//{server}", _DATABASE) for server in hosts]
+    host = given.pop("host", "") or ",".join(unquote(server.hostname or "") for server in servers)
+    ports = [str(server.port or "") for server in servers]
+    writable = {"target_session_attrs": "read-write"} if "," in host else {}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": name,
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
         "HOST": host,
-        "PORT": given.pop("port", "") or str(parts.port or ""),
-        "OPTIONS": DATABASE_TIMEOUTS | _encryption(host, given) | given,
+        "PORT": given.pop("port", "") or (",".join(ports) if any(ports) else ""),
+        "OPTIONS": DATABASE_TIMEOUTS | writable | _encryption(host, given) | given,
     }
 
 

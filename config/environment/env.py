@@ -336,10 +336,11 @@ def is_local(host: str) -> bool:
         return host in {"", "localhost"} or host.startswith(("/", "@"))
 
 
-def split_url(name: str, value: str, example: str) -> SplitResult:
+def split_url(name: str, value: str, example: str, of_servers: bool = False) -> SplitResult:
+    """`of_servers`: its host and port may be several, with commas, and are not checked."""
     try:
         parts = urlsplit(value)
-        _ = parts.port  # raises ValueError only when it is read
+        _ = of_servers or parts.port  # raises ValueError only when it is read
     except ValueError:
         raise Misconfigured(name, "is not a valid URL (its host or port cannot be read)", example) from None
     return parts

@@ -37,6 +37,22 @@ def _parameters(database: str, as_superuser: bool) -> dict[str, Any]:
     return given
 
 
+def _refuse_pooler() -> None:
+    """Raise BackupError behind a pooler by transaction, which would hand the session of pg_dump to other processes.
+
+    The program changes settings of its session, such as `search_path`, outside of a transaction.
+    """
+    with connect() as other, connect() as ours:
+        before = _session(ours)
+        other.execute("BEGIN; SELECT 1")
+        if any(_session(ours) != before for _ in range(20)):
+            raise BackupError("DATABASE_URL leads to a pooler by transaction: run this with that of PostgreSQL itself")
+
+
+def _session(of: psycopg.Connection[Any]) -> Any:
+    return of.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
+
+
 def rows(of: psycopg.Connection[Any]) -> dict[str, int]:
     """The number of rows of each table that backups hold."""
     tables = of.execute(
@@ -63,6 +79,7 @@ def program(
     name: str, *options: str, database: str = "", as_superuser: bool = False, **streams: Any
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A running program. Raises BackupError if it fails; it is ended if the body raises."""
+    _refuse_pooler()
     parameters = _parameters(database, as_superuser)
     environment = os.environ | {"PGPASSWORD": str(parameters.pop("password", None) or "")}
     command = [_path(name), *_PLAIN, *options, f"--dbname={make_conninfo(**parameters)}"]

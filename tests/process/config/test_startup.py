@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,13 +15,14 @@ from cryptography.fernet import Fernet
 from django.conf import settings
 from django.db import connection
 
+from bench.servers import pgbouncer
 from common.database import encryption
-from demo.ports import free_port
+from config import embedded
 from notifications.channels import key_rotation
 from people.models import User
 from tests.broken_line import Line
-from tests.process.conftest import wait_until
 from tests.process.notifications.test_limits import environment
+from work.backup import archive
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -85,28 +85,12 @@ def pooler(tmp_path: Path) -> Iterator[str]:
     program = shutil.which("pgbouncer")
     if program is None:
         pytest.skip("PgBouncer is not installed")
-    given, port, config = connection.get_connection_params(), free_port(), tmp_path / "pgbouncer.ini"
+    given = connection.get_connection_params()
     line = Line(f"{given['host']}/.s.PGSQL.5432")
     line.mend()
-    config.write_text(
-        f"[databases]\n* = host=127.0.0.1 port={line.port} user={given['user']}\n[pgbouncer]\nauth_type = any\n"
-        f"pool_mode = transaction\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
-    )
-    config.chmod(0o644)
-    reader = "nobody" if os.geteuid() == 0 else None  # PgBouncer refuses to run as root
-    with config.open() as file, subprocess.Popen([program, "-q", "/dev/stdin"], user=reader, stdin=file) as process:
-        try:
-            wait_until(lambda: process.poll() is not None or _listens(port))
-            assert process.poll() is None
-            yield f"postgresql://{given['user']}@127.0.0.1:{port}/{given['dbname']}?options="
-        finally:
-            process.kill()
-            line.cut()
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+    with pgbouncer(program, f"host=127.0.0.1 port={line.port} user={given['user']}", tmp_path) as port:
+        yield f"postgresql://{given['user']}@127.0.0.1:{port}/{given['dbname']}?options="
+    line.cut()
 
 
 def test_a_pooler_that_loses_prepared_statements_is_refused(pooler: str) -> None:
@@ -120,13 +104,25 @@ def test_behind_a_pooler_the_keys_of_many_second_factors_are_rotated(pooler: str
     people = User.objects.bulk_create(User(email=f"p{number}@example.org") for number in range(2_001))
     secret = encryption.seal("secret")
     Authenticator.objects.bulk_create(Authenticator(user=one, type="totp", data={"secret": secret}) for one in people)
-    done = subprocess.run(
-        [sys.executable, "manage.py", "rotate_keys"],
-        env=os.environ | environment(DATABASE_URL=pooler),
+    done = manage("rotate_keys", DATABASE_URL=pooler)
+    assert "second factors: 0 sealed with the first key, 2001 were already" in done.stdout, done.stderr
+
+
+def test_a_pooler_by_transaction_never_gets_the_session_of_a_backup(pooler: str, tmp_path: Path) -> None:
+    path = f"{embedded.postgres_programs()}:{os.environ['PATH']}"
+    done = manage("backup", str(tmp_path), DATABASE_URL=pooler, BACKUP_KEY=archive.new_key(), PATH=path)
+    assert done.returncode != 0
+    assert "DATABASE_URL leads to a pooler by transaction" in done.stderr
+    assert not list(tmp_path.glob("*.age"))
+
+
+def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        env=os.environ | environment(**variables),
         cwd=settings.BASE_DIR,
         capture_output=True,
         text=True,
         timeout=180,
         check=False,
     )
-    assert "second factors: 0 sealed with the first key, 2001 were already" in done.stdout, done.stderr

@@ -49,6 +49,15 @@ def test_a_database_url_may_name_the_directory_of_a_socket() -> None:
         assert (entry["HOST"], entry["USER"], entry["PORT"]) == ("/a dir/run", "me", "")
 
 
+def test_of_several_servers_that_is_used_which_takes_writes() -> None:
+    for url in ("postgresql://me@db1:5433,db2/carillon", "postgresql://me@/carillon?host=db1,db2&port=5433,"):
+        entry = engine_urls.database(url)
+        assert (entry["HOST"], entry["PORT"]) == ("db1,db2", "5433,")
+        assert entry["OPTIONS"]["target_session_attrs"] == "read-write"
+    assert engine_urls.database("postgresql://me@db1,db2/carillon?target_session_attrs=any")["PORT"] == ""
+    assert "target_session_attrs" not in engine_urls.database("postgresql://me@db1/carillon")["OPTIONS"]
+
+
 def test_a_socket_directory_as_host_keeps_its_capital_letters() -> None:
     assert engine_urls.database("postgresql://me@%2FVar%2FRun/carillon")["HOST"] == "/Var/Run"
 
