@@ -21,10 +21,15 @@ T = TypeVar("T", bound=Registered)
 
 
 class Registry(Generic[T]):
-    """The subclasses of `base` in the modules of `packages`; their attribute `key` is the name of the module."""
+    """The subclasses of `base` in the modules of `packages`; their attribute `key` is the name of the module.
 
-    def __init__(self, base: type[Any], packages: Sequence[str], key: str) -> None:
-        self._base, self._packages, self._key = base, packages, key
+    `broken`: where it is given, a module that fails is left out and noted there, with the type of its error.
+    """
+
+    def __init__(
+        self, base: type[Any], packages: Sequence[str], key: str, broken: dict[str, str] | None = None
+    ) -> None:
+        self._base, self._packages, self._key, self._broken = base, packages, key, broken
 
     @cached_property
     def by_name(self) -> dict[str, T]:
@@ -32,15 +37,25 @@ class Registry(Generic[T]):
         objects: list[T] = []
         for package in self._packages:
             for module_info in iter_modules(import_module(package).__path__):
-                module = import_module(f"{package}.{module_info.name}")
-                for value in vars(module).values():
-                    ours = isclass(value) and issubclass(value, self._base) and value.__module__ == module.__name__
-                    if not ours or isabstract(value):
-                        continue
-                    if (name := getattr(value, self._key)) != module_info.name:
-                        raise TypeError(f"{module.__name__} defines “{name}”: use the same name.")
-                    objects.append(value())
+                try:
+                    objects += self._objects_of(f"{package}.{module_info.name}", module_info.name)
+                except Exception as error:
+                    if self._broken is None:
+                        raise
+                    self._broken[f"{package}.{module_info.name}"] = type(error).__name__
         return {getattr(one, self._key): one for one in sorted(objects, key=lambda one: (one.position, one.label))}
+
+    def _objects_of(self, path: str, module_name: str) -> list[T]:
+        objects: list[T] = []
+        module = import_module(path)
+        for value in vars(module).values():
+            ours = isclass(value) and issubclass(value, self._base) and value.__module__ == module.__name__
+            if not ours or isabstract(value):
+                continue
+            if (name := getattr(value, self._key)) != module_name:
+                raise TypeError(f"{module.__name__} defines “{name}”: use the same name.")
+            objects.append(value())
+        return objects
 
     def all(self) -> list[T]:
         return list(self.by_name.values())

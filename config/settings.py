@@ -53,6 +53,7 @@ OLD_HOSTS = env.listing("OLD_HOSTS", [])  # of which links were sent
 ALLOWED_HOSTS = env.listing("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"]) + OLD_HOSTS
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 API_ORIGINS = env.origins("API_ORIGINS")  # sites whose scripts may call the API
+FLOWS = env.listing("FLOWS", [])  # packages of flows beside Carillon's own
 ROOT_URLCONF = "config.urls"
 
 # --- Secrets: with the embedded PostgreSQL they are generated once in var/; otherwise they are required --------------

@@ -38,6 +38,10 @@ class Overtaken(Exception):
     """Raised by an effect: another worker has changed what the claim had read. It is claimed and run again at once."""
 
 
+class Busy(Exception):
+    """Raised by an effect: somebody else has what it needs now. Nothing is written, and it is done again later."""
+
+
 @dataclass(frozen=True, slots=True)
 class Retryable:
     """Nothing happened, or a service asked to try later: in `retry_after` seconds from now, if it said when."""

@@ -96,7 +96,8 @@ class Kind(Generic[C]):
     read; `source` that of what it comes from, for operators.
     `follow` is the SQL of what else a settlement writes, as CTEs that see `settled` and read `follow_rows`;
     `follow_locks` are the foreign keys to the rows that it writes to, which are locked first. `rescues` is the SQL of
-    rows for which `rescue` has something to do. `retries` and `repeats`: see `policy` and `may_repeat`.
+    rows for which `rescue` has something to do. `waits_for_locks` are the shortest and the longest wait, in seconds, of
+    work whose effect needs what somebody else has locked. `retries` and `repeats`: see `policy` and `may_repeat`.
     """
 
     task: ClassVar[str]
@@ -118,6 +119,7 @@ class Kind(Generic[C]):
     follow_locks: ClassVar[tuple[str, ...]] = ()
     follow_rows: ClassVar[Rows | None] = None
     rescues: ClassVar[str] = "SELECT WHERE false"
+    waits_for_locks: ClassVar[tuple[float, float]] = (1.0, 20.0)
     retries: ClassVar[Policy]
     repeats: ClassVar[bool] = False
 

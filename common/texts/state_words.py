@@ -27,6 +27,7 @@ _WORDS = {
     "active": pgettext_lazy("state", "active"),
     "paused": pgettext_lazy("state", "paused"),
     "finished": pgettext_lazy("state", "finished"),
+    "stopped": pgettext_lazy("state", "stopped"),
     "broken": pgettext_lazy("state", "broken"),
     "archived": pgettext_lazy("state", "archived"),
     "deleted": pgettext_lazy("state", "deleted"),

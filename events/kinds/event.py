@@ -7,6 +7,7 @@ from uuid import UUID
 
 from celery import signals
 
+from events.flows.base import Flow
 from events.intake import handling
 from events.intake.handling import EventClaim
 from events.intake.ledger import COST, HANDLE
@@ -14,6 +15,7 @@ from events.models import Event, EventAttempt, Rule, Topic
 from events.pure import types
 from events.pure.envelope import MOST_HOPS
 from events.reasons import EventCode
+from events.runs import apply
 from events.topics import fan_out, subscriptions
 from work.answers import Answer, Cancel, Defer, Done, NotStarted
 from work.broker import fair_queue, load
@@ -40,6 +42,7 @@ class EventKind(Kind[EventClaim]):
     rescues = "SELECT FROM events_subscription WHERE asked_at IS NOT NULL"
     claim = EventClaim
     joins = "JOIN people_user p ON p.id = d.user_id"
+    waits_for_locks = (0.1, 5.0)  # a run that somebody else has: events of one key come one by one
     retries = POLICY
     repeats = True  # what handling does commits with the settlement, or not at all
 
@@ -53,9 +56,11 @@ class EventKind(Kind[EventClaim]):
         if problem := types.problem(claim.type, claim.data):
             return NotStarted(problem)
         topic = None if claim.topic_id is None else Topic.objects.filter(id=claim.topic_id).first()
-        rules = handling.rules_for(claim)
+        rules, flows = handling.rules_for(claim), apply.flows_for(claim)
+        is_to_run = claim.type in types.TO_RUNS
         # Without an effect, events that are settled at the same moment share a commit.
-        return Done(effect=partial(_handle, claim, rules, topic) if rules or topic or claim.audience else None)
+        has_effect = rules or flows or is_to_run or topic or claim.audience
+        return Done(effect=partial(_handle, claim, rules, flows, topic) if has_effect else None)
 
     def rescue(self) -> int:
         return subscriptions.subscribe_added()
@@ -67,10 +72,15 @@ def _limit(instance: Any, **_: Any) -> None:
         load.limit(fair_queue.QUEUE, HANDLE, AT_ONCE)
 
 
-def _handle(event: EventClaim, rules: Sequence[Rule], topic: Topic | None) -> None:
+def _handle(event: EventClaim, rules: Sequence[Rule], flows: Sequence[Flow], topic: Topic | None) -> None:
+    if event.type in types.TO_RUNS:
+        apply.apply_to_run(event)
+    for flow in flows:
+        apply.apply(event, flow)
     if topic is not None or event.audience:
         publish_after_commit(fan_out.record(event, topic))
-    handling.handle(event, rules)
+    if rules:
+        handling.handle(event, rules)
 
 
 EVENT = EventKind()

@@ -2,6 +2,7 @@
 
 from events.models.digest import DeadDigest, Digest, DigestAttempt
 from events.models.event import DeadLetter, Effect, Event, EventAttempt, Usage
+from events.models.flow import FailedStep, FlowEffect, FlowSettings, Run, Step, StepAttempt
 from events.models.inbound import InboundAddress, InboundRequest
 from events.models.rule import Rule
 from events.models.topic import Subscription, Topic

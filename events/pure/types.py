@@ -172,6 +172,9 @@ TYPES: dict[str, EventType] = {
 INSIDE = [type.name for type in TYPES.values() if type.is_inside]
 """Types that only Carillon emits."""
 
+STEP_DONE, STEP_FAILED, WAIT_OVER = TO_RUNS = ("step.done", "step.failed", "wait.over")
+"""Types that only Carillon emits, each to one run of a flow."""
+
 
 def problem(name: str, data: dict[str, Any]) -> Reason | None:
     """The first reason why `data` does not fit its type; None if it does, or nobody knows the type."""
@@ -187,4 +190,4 @@ def problem(name: str, data: dict[str, Any]) -> Reason | None:
 
 
 def is_reserved(name: str) -> bool:
-    return name in INSIDE
+    return name in INSIDE or name in TO_RUNS

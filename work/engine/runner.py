@@ -13,7 +13,7 @@ from django.db import transaction
 from common import fault_points
 from common.database.postgres import blames_no_row, is_locked, lend_connection
 from common.texts import languages
-from work.answers import Answer, Cancel, Defer, NotStarted, Overtaken, OwnFault
+from work.answers import Answer, Busy, Cancel, Defer, NotStarted, Overtaken, OwnFault
 from work.broker import load
 from work.broker.wakes import Wake, is_published, publish
 from work.engine.claim import claim, seconds_until_available, unreadable
@@ -137,7 +137,8 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
 
 def _finish_unsettled(kind: Kind[C], claimed: C, answer: Answer, error: Exception, jitter: float | None) -> None:
     """An effect failed, or the answer cannot be stored: nothing was written. Raises the error if no row is to blame."""
-    if is_locked(error) and (getattr(answer, "effect", None) or getattr(answer, "before", None)):
+    has_effect = getattr(answer, "effect", None) or getattr(answer, "before", None)
+    if isinstance(error, Busy) or (is_locked(error) and has_effect):
         _come_back(kind, claimed)
     elif isinstance(answer, OwnFault) or blames_no_row(error):
         raise error
@@ -145,13 +146,11 @@ def _finish_unsettled(kind: Kind[C], claimed: C, answer: Answer, error: Exceptio
         finish(kind, claimed, _fault(kind, claimed, error), jitter)
 
 
-# Seconds; with a random part, so that many do not meet again.
-_SHORTEST, _LONGEST = 1.0, 20.0
-
-
 def _come_back(kind: Kind[C], claimed: C) -> None:
     """Its effect needs what another transaction has locked: nothing is written, and the work is done again later."""
-    wait = min(_SHORTEST * 2 ** min(claimed.released, 10), _LONGEST) * (0.5 + random.random())  # noqa: S311
+    shortest, longest = kind.waits_for_locks
+    # With a random part, so that many do not meet again.
+    wait = min(shortest * 2 ** min(claimed.released, 10), longest) * (0.5 + random.random())  # noqa: S311
     _defer(kind, claimed, Defer(wait, Reason(WorkCode.LOCKED)))
 
 

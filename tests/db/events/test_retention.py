@@ -61,7 +61,8 @@ def test_settled_events_go_with_their_attempts_and_effects_after_a_week_in_chunk
     happen(ada)
     with CaptureQueriesContext(connection) as captured:
         assert retention.prune() == 6
-    assert len(captured) == 4 + 1 + 1  # three full chunks of events and an empty one, one of digests, one of requests
+    # Three full chunks of events and an empty one; one each of digests, requests and runs.
+    assert len(captured) == 4 + 3
     assert retention.prune() == 0
     assert Event.objects.get(state="dead").key == dead.key
     assert sorted(Event.objects.values_list("state", flat=True)) == ["dead", "handled", "pending"]

@@ -1,0 +1,139 @@
+"""Runs of flows, their steps, and the dead letters among these."""
+
+from typing import Any, cast
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _, gettext_lazy
+
+from common.admin import columns
+from common.admin.base import ReadOnlyInline
+from common.admin.columns import badge
+from common.admin.filters import newest_filter
+from common.texts.state_words import labelled
+from events.kinds.step import STEP
+from events.models import FailedStep, FlowEffect, Run, Step
+from events.runs import changes
+from jobs.admin.owned import OwnedWorkAdmin
+from people.admin.user import OwnedAdmin, to_person
+from people.models import User
+from work.admin.dead_letter import DeadLetterAdmin
+from work.dead_letters import Who
+
+
+class StepInline(ReadOnlyInline):
+    model = Step
+    fields = ("name", "step_key", "state", "why", "tries")
+    readonly_fields = ("name", "step_key", "why")
+    ordering = ("-id",)
+    per_page = 20
+    hide_title = True
+
+    step_key = columns.column(gettext_lazy("key"), "key", columns.short)
+    why = columns.column(gettext_lazy("reason"), "reason", columns.short)
+
+    @admin.display(description=gettext_lazy("step"))
+    def name(self, step: Step) -> SafeString:
+        return columns.to_row("events.step", step.pk, step.name)
+
+
+class RunEffectInline(ReadOnlyInline):
+    model = FlowEffect
+    fields = ("when", "type", "outcome", "why")
+    readonly_fields = ("when", "type", "why")
+    ordering = ("-id",)
+    per_page = 20
+    hide_title = True
+    related = ("event",)
+    deferred = ("event__data",)
+
+    when = columns.instant_column(gettext_lazy("when"), "at")
+    why = columns.column(gettext_lazy("why"), "reason")
+
+    @admin.display(description=gettext_lazy("type of event"))
+    def type(self, effect: FlowEffect) -> SafeString:
+        return columns.to_row("events.event", effect.event_id, effect.event.type)
+
+
+@admin.register(Run)
+class RunAdmin(OwnedAdmin):
+    list_display = ("flow", "key_short", "person", "state_label", "why", "applied", "changed")
+    list_disable_select_all = True  # each is ended in its own transaction
+    list_filter = (newest_filter("status", lambda: list(Run.Status.choices)),)
+    fieldsets = (
+        (None, {"fields": (("flow", "key"), ("person", "state_label"), "why", "trace")}),
+        (gettext_lazy("Now"), {"fields": ("state", ("waits_for", "until"), ("applied", "begun"))}),
+        (gettext_lazy("Its row"), {"fields": (("id", "version"), ("made", "changed"))}),
+    )
+    search_help_text = gettext_lazy("The beginning of the owner's email address, or a run's id.")
+    inlines = (StepInline, RunEffectInline)
+    empty_text = gettext_lazy("No flow has handled an event yet.")
+    actions = ("end",)
+
+    @admin.action(description=gettext_lazy("End"), permissions=["act"])
+    def end(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        chosen, operator = list(queryset), cast(User, request.user)
+        ended = [run for run in chosen if changes.end(run, Who(operator.pk, operator.email), "")]
+        self.log_many(request, ended, "Ended.")
+        done, skipped = _("%(count)s ended."), _("%(count)s skipped: ended before.")
+        self.tell_changed(request, len(chosen), len(ended), done, skipped)
+
+    person = columns.column(gettext_lazy("owner"), "user", to_person)
+    key_short = columns.column(gettext_lazy("key"), "key", columns.short)
+    why = columns.column(gettext_lazy("reason"), "reason", columns.short)
+    until = columns.instant_column(gettext_lazy("until"), "wait_until")
+    made = columns.instant_column(gettext_lazy("made"), "created_at")
+    changed = columns.instant_column(gettext_lazy("changed"), "changed_at")
+
+    @badge(gettext_lazy("state"), {"open": "info", "waiting": "info", "finished": "success", "stopped": "danger"})
+    def state_label(self, run: Run) -> tuple[str, str]:
+        return labelled(run.status)
+
+    @admin.display(description=gettext_lazy("trace"))
+    def trace(self, run: Run) -> SafeString:
+        return columns.to_page("events:trace", run.correlation_id, correlation_id=run.correlation_id)
+
+
+class StepRecord(OwnedWorkAdmin):
+    """The common part of steps and dead letters."""
+
+    kind = STEP
+    about = (("handler", "step_key"), ("person", "of_run"), "trace", "input", "result")
+    technical = (("hops",), "cause")
+    related = ("user", "run")
+    search_ids = ("run_id",)
+    search_help_text = gettext_lazy("The id of a run, or an idempotency key.")
+
+    step_key = columns.column(gettext_lazy("key"), "key", columns.short)
+
+    @admin.display(description=gettext_lazy("run"))
+    def of_run(self, step: Step) -> SafeString:
+        return columns.to_row("events.run", step.run_id, str(step.run))
+
+    @admin.display(description=gettext_lazy("trace"))
+    def trace(self, step: Step) -> SafeString:
+        return columns.to_page("events:trace", step.correlation_id, correlation_id=step.correlation_id)
+
+
+@admin.register(Step)
+class StepAdmin(StepRecord):
+    list_display = ("handler", "of_run", "state_label", "why", "person", "tries", "available")
+    empty_text = gettext_lazy("No flow has begun a step yet.")
+
+
+@admin.register(FailedStep)
+class FailedStepAdmin(DeadLetterAdmin, StepRecord):
+    list_display = ("handler", "of_run", "state_label", "why", "person", "settled", "tries", "replays")
+    newest = ("handler", "of_run", "why", "settled")
+    actions = (*DeadLetterAdmin.actions, "skip")
+
+    @admin.action(description=gettext_lazy("Skip: let the run go on without"), permissions=["act"])
+    def skip(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        operator = cast(User, request.user)
+        chosen = Step.objects.filter(id__in=list(queryset.values_list("pk", flat=True)))
+        count = chosen.count()
+        changed = changes.skip(chosen, "chosen steps", Who(operator.pk, operator.email), "Skipped.").changed
+        self.log_many(request, Step.objects.filter(id__in=changed), "Skipped.")
+        self.tell_changed(request, count, len(changed), _("%(count)s skipped."), _("%(count)s were none any more."))

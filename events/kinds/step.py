@@ -1,0 +1,104 @@
+"""The step of a flow as a kind of work: its code runs outside of any transaction, its result is given to the run."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+from uuid import UUID
+
+from common.database.postgres import change
+from common.time_limit import TimeLimitReached, limited
+from events import flows
+from events.flows.base import Flow, Refused, Step, StepCall, TryLater
+from events.models import Step as StepRow, StepAttempt
+from events.pure import types
+from events.reasons import EventCode
+from events.runs import steps
+from events.runs.apply import LARGEST_STATE, Stopped, stored_json
+from work import kinds
+from work.answers import Answer, Cancel, Defer, Done, NotStarted, Rejected, Retryable
+from work.kinds import Kind, Loaded, from_json
+from work.reasons import Reason
+from work.retry import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepClaim(kinds.Claim):
+    """A leased step."""
+
+    user_id: int
+    run_id: UUID
+    key: str
+    input: Annotated[Any, Loaded("d.input::text", read=from_json)]
+    correlation_id: UUID
+    hops: int
+    ended: Annotated[bool, Loaded("r.ended_at IS NOT NULL")]
+
+
+class StepKind(Kind[StepClaim]):
+    task = steps.RUN_STEP
+    queue = "jobs"
+    model, attempts = StepRow, StepAttempt
+    handler = "handler"
+    person = "d.user_id"
+    language = "p.language"
+    source = "split_part(d.handler, '.', 1)"
+    claim = StepClaim
+    joins = "JOIN people_user p ON p.id = d.user_id JOIN events_run r ON r.id = d.run_id"
+    repeats = True  # the other side gets the same key again
+    rescues = steps.MISSED
+    dead_letters = "admin:events_failedstep"
+
+    def origin(self, claim: StepClaim) -> tuple[str, UUID | None]:
+        return str(claim.run_id), claim.correlation_id
+
+    def prepare(self, claim: StepClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
+        if claim.ended:
+            return Cancel(Reason(EventCode.FLOW_RUN_ENDED))
+        flow, step = _found(claim.handler)
+        if flow is None or step is None:
+            name, _, of = claim.handler.partition(".")
+            return NotStarted(Reason(EventCode.FLOW_NO_STEP, flow=name, step=of))
+        return partial(_run, claim, flow, step)
+
+    def policy(self, handler: str) -> Policy:
+        step = _found(handler)[1]
+        return Policy(tries=1) if step is None else step.policy
+
+    def after(self, claim: StepClaim, answer: Answer) -> None:
+        if not isinstance(answer, Done):
+            steps.note_failure(claim.id)
+
+    def rescue(self) -> int:
+        return steps.note_failures()
+
+
+STEP = StepKind()
+
+
+def _found(handler: str) -> tuple[Flow | None, Step | None]:
+    flow, _, name = handler.partition(".")
+    found = flows.find(flow)
+    return found, found.steps.get(name) if found else None
+
+
+def _run(claim: StepClaim, flow: Flow, step: Step) -> Answer:
+    call = StepCall(key=str(claim.id), tries=claim.tries, correlation_id=claim.correlation_id)
+    try:
+        result = limited(step.seconds, step.run, flow, claim.input, call)
+        written = stored_json("result", dict(result or {}), LARGEST_STATE)
+    except TryLater as later:
+        return Retryable(Reason(EventCode.STEP_SAID, said=str(later)[:300]), later.after)
+    except TimeLimitReached:
+        return Retryable(Reason(EventCode.STEP_TOO_LONG, seconds=math.ceil(step.seconds)))
+    except Refused as refused:
+        return Rejected(Reason(EventCode.STEP_SAID, said=str(refused)[:300]))
+    except Stopped as unfit:
+        return Rejected(unfit.reason)
+    return Done(effect=partial(_give, claim, result, written))
+
+
+def _give(claim: StepClaim, result: Any, written: str) -> None:
+    change("UPDATE events_step SET result = %s::jsonb WHERE id = %s", [written, claim.id])
+    steps.tell_run(claim, types.STEP_DONE, "done", result=dict(result or {}))

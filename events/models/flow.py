@@ -1,0 +1,210 @@
+"""Runs of flows, their steps, and what flows made of events."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from common.database import checks
+from common.database.triggers import refuse_unreadable
+from common.uuid7 import uuid7
+from events.models.event import Event
+from people.models import User
+from work.models import DEAD_LETTERS, Attempt, Words, Work
+from work.reasons import sentence
+
+WORDS = Words(working="working", done="done", key="step")
+LONGEST_KEY = 200
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    def for_user(self, user: User) -> RunQuerySet:
+        return self.filter(user=user)
+
+
+class Run(models.Model):
+    """One entity for which a flow decides: of a person, by a key. At most one of each is not finished.
+
+    `version` is that of the flow that wrote `state`. It waits for an event of the type `waits_for`, until `wait_until`;
+    `waits` numbers its waits. `applied` counts the events that it has handled, and `begun` the steps. The reason says
+    why it was stopped. `correlation_id` is that of the event that began it.
+    """
+
+    class Status(models.TextChoices):
+        OPEN = "open", _("open")
+        WAITING = "waiting", _("waiting")
+        FINISHED = "finished", _("finished")
+        STOPPED = "stopped", _("stopped")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs", db_index=False)
+    flow = models.CharField(_("flow"), max_length=40)
+    key = models.CharField(_("key"), max_length=LONGEST_KEY)
+    version = models.PositiveIntegerField(_("version"), default=1)
+    status = models.CharField(_("status"), max_length=8, choices=Status.choices, default=Status.OPEN)
+    state = models.JSONField(default=dict)
+    waits_for = models.CharField(max_length=100, blank=True, db_default="")
+    wait_until = models.DateTimeField(null=True, blank=True)
+    waits = models.PositiveIntegerField(default=0)
+    applied = models.PositiveIntegerField(_("events"), default=0)
+    begun = models.PositiveIntegerField(_("steps"), default=0)
+    reason_code = models.CharField(max_length=32, db_default="", blank=True)
+    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
+    correlation_id = models.UUIDField(editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    changed_at = models.DateTimeField(db_default=Now(), editable=False)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager[Run]] = RunQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("run")
+        verbose_name_plural = _("runs")
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["user", "-id"], name="run_of_person"),
+            models.Index(fields=["user", "flow", "-id"], name="run_of_flow"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "flow", "key"], condition=Q(ended_at=None), name="run_once"),
+            models.CheckConstraint(
+                condition=Q(status="finished", ended_at__isnull=False)
+                | Q(status__in=["open", "waiting", "stopped"], ended_at=None),
+                name="run_ended_when_finished",
+            ),
+            models.CheckConstraint(
+                condition=checks.instants("created_at", "changed_at", nullable=("wait_until", "ended_at")),
+                name="run_readable_instants",
+            ),
+        ]
+        triggers = [refuse_unreadable(json=["state", "reason_params"])]
+
+    def __str__(self) -> str:
+        return f"{self.flow} {self.key}"
+
+    @property
+    def reason(self) -> str:
+        return sentence(self.reason_code, self.reason_params)
+
+
+class Step(Work):
+    """A durable step of a run: code that may fetch. Its result is given to the run as an event, once.
+
+    `handler` is the flow and the name of the step. `key` is unique in the run for each name. One without a `wake_at` is
+    held until another of its name has ended. `failures_noted`: see `jobs.models.Job`.
+    """
+
+    words = WORDS
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps", db_index=False)
+    handler = models.CharField(_("step"), max_length=90)
+    key = models.CharField(_("key"), max_length=LONGEST_KEY)
+    input = models.JSONField(default=dict)
+    result = models.JSONField(null=True, blank=True)
+    correlation_id = models.UUIDField(editable=False)
+    hops = models.PositiveSmallIntegerField(default=0)
+    failures_noted = models.PositiveSmallIntegerField(db_default=0, editable=False)
+
+    class Meta(Work.Meta):
+        verbose_name = _("step")
+        verbose_name_plural = _("steps")
+        indexes = [
+            *WORDS.indexes(),
+            models.Index(fields=["user", "-id"], name="step_of_person"),
+            # rescue: what failed without its worker
+            models.Index(
+                fields=["settled_at"],
+                condition=Q(state__in=DEAD_LETTERS, failures_noted__lte=models.F("replays")),
+                name="step_failure_to_note",
+            ),
+        ]
+        constraints = [
+            *WORDS.constraints(),
+            models.UniqueConstraint(fields=["run", "handler", "key"], name="step_once"),
+        ]
+        triggers = WORDS.triggers(json=["input", "result"])
+
+    def __str__(self) -> str:
+        return self.handler
+
+    @property
+    def name(self) -> str:
+        return self.handler.partition(".")[2]
+
+    @property
+    def is_held(self) -> bool:
+        return self.state == "pending" and self.wake_at is None
+
+
+class FailedStep(Step):
+    """A step that is a dead letter, with its own list and permissions in the admin."""
+
+    class Meta:
+        proxy = True
+        verbose_name = _("failed step")
+
+
+class StepAttempt(Attempt):
+    """One try of a step."""
+
+    words = WORDS
+
+    step = models.ForeignKey(Step, on_delete=models.CASCADE, related_name="history", db_index=False)
+
+    class Meta(Attempt.Meta):
+        constraints = WORDS.attempt_constraints()
+        triggers = WORDS.attempt_triggers()
+
+
+class FlowEffect(models.Model):
+    """What a flow made of an event, or why nothing. Written in the transaction that settles the event."""
+
+    class Outcome(models.TextChoices):
+        APPLIED = "applied", _("applied")
+        IGNORED = "ignored", _("ignored")
+        STOPPED = "stopped", _("stopped")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="flow_effects", db_index=False)
+    flow = models.CharField(_("flow"), max_length=40)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="effects", db_index=False)
+    outcome = models.CharField(max_length=8, choices=Outcome.choices)
+    reason_code = models.CharField(max_length=32, db_default="", blank=True)
+    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
+    at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        ordering = ["id"]
+        # the run's page, newest first
+        indexes = [models.Index(fields=["run", "-id"], name="flow_effect_of_run")]
+        constraints = [models.UniqueConstraint(fields=["event", "flow"], name="flow_effect_once")]
+        triggers = [refuse_unreadable("at", json=["reason_params"])]
+
+    def __str__(self) -> str:
+        return self.outcome
+
+    @property
+    def reason(self) -> str:
+        return sentence(self.reason_code, self.reason_params)
+
+
+class FlowSettings(models.Model):
+    """A person's settings of a flow that has some. Without a row, or while it is off, it handles nothing of theirs."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
+    flow = models.CharField(_("flow"), max_length=40)
+    enabled = models.BooleanField(_("enabled"), default=True)
+    settings = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "flow"], name="flow_settings_once")]
+        triggers = [refuse_unreadable(json=["settings"])]
+
+    def __str__(self) -> str:
+        return f"{self.flow} of {self.user_id}"

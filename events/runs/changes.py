@@ -1,0 +1,51 @@
+"""What people do to runs: retry or skip a step, end a run. Each act is an intervention."""
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from events.models import Run, Step
+from events.pure import types
+from events.reasons import EventCode
+from events.runs import steps
+from work import dead_letters
+from work.dead_letters import Done, Who
+from work.kinds import kind_of
+from work.models import Intervention
+from work.reasons import Reason
+
+
+def retry(rows: QuerySet[Step], which: str, who: Who) -> Done:
+    """Run failed steps again, with the same idempotency keys."""
+    return dead_letters.replay(rows, which, who)
+
+
+@transaction.atomic
+def skip(rows: QuerySet[Step], which: str, who: Who, reason: str) -> Done:
+    """Have the runs of failed steps go on as if these were done, with an empty result."""
+    done = dead_letters.discard(rows, which, who, reason, what=Intervention.What.FIXED)
+    for step in Step.objects.filter(id__in=done.changed):
+        steps.tell_run(step, types.STEP_DONE, f"skipped {step.replays}", result={}, skipped=True)
+    return done
+
+
+@transaction.atomic
+def end(run: Run, who: Who, reason: str) -> bool:
+    """End a run that has not ended, stopped or not, and cancel its open steps. Raises a lock's error where it waits."""
+    said = Reason(EventCode.FLOW_ENDED_BY, who=who.name, said=reason[:300])
+    open_ones = Run.objects.filter(id=run.id, ended_at=None)
+    if not open_ones.select_for_update(no_key=True).exists():
+        return False
+    open_ones.update(
+        status=Run.Status.FINISHED,
+        waits_for="",
+        wait_until=None,
+        reason_code=said.code,
+        reason_params=said.params,
+        changed_at=Now(),
+        ended_at=Now(),
+    )
+    steps.cancel_open(run, Reason(EventCode.FLOW_RUN_ENDED))
+    made = Intervention(what=Intervention.What.DISCARDED, which=f"the run {run}", reason=reason)
+    dead_letters.record(made, who, kind_of(Step), [run.id])
+    return True
