@@ -12,14 +12,12 @@ from typing import Any
 import pytest
 import redis
 from django.db import connection, transaction
-from django.utils import timezone
 
 from common.database.postgres import query
 from common.uuid7 import uuid7
 from notifications.deliveries import outbox
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel, Delivery
-from tests.db.locks import impatient, locked
 from tests.make import make_channel, make_delivery, make_user
 from work.broker import publisher, wakes
 from work.broker.wakes import Wake
@@ -129,15 +127,6 @@ def test_all_that_is_due_is_woken_when_the_broker_lost_its_messages(channel: Cha
     for delivery in woken:
         delivery.refresh_from_db()
         assert (delivery.wakes, delivery.wake_at) == (0, now)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_rescue_waits_for_no_row_that_another_transaction_has_locked(channel: Channel) -> None:
-    hour = timedelta(hours=1)
-    busy, free = (pending(channel, timezone.now() - hour) for _ in range(2))
-    with locked("notifications_delivery", busy.id), impatient():
-        assert [wake.id for wake in wakes.take_due(DELIVERY, 10)] == [free.id]
-        assert wakes.wake_all(DELIVERY) == 1  # its next gap
 
 
 @pytest.fixture
