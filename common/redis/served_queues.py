@@ -61,10 +61,7 @@ class Announcement(bootsteps.StartStopStep):
     """A step of a worker's consumer: it ends with the connection to the broker."""
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
-
-    def __init__(self, consumer: Any, **options: Any) -> None:
-        self._timer: Any = None
-        super().__init__(consumer, **options)
+    _timer: Any = None
 
     def start(self, consumer: Any) -> None:
         """Announce at once, then every few seconds: queues can be added and cancelled meanwhile."""

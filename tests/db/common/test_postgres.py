@@ -1,14 +1,18 @@
-"""Values come back from an array literal as they went in."""
+"""Arrays of values, what an error says, and a database that goes away for a moment."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from celery.exceptions import SoftTimeLimitExceeded
 from django.db import DatabaseError, OperationalError, connection, transaction
+from psycopg.errors import LockNotAvailable
 
-from common.database.postgres import blames_no_row, column, is_outage
+from common.database import postgres
+from common.database.postgres import blames_no_row, column, is_locked, is_lost_statement, is_outage
 from common.uuid7 import uuid7
 
 TEXTS = [
@@ -50,6 +54,12 @@ def test_values_come_back_as_they_went_in(type_: str, values: list[Any]) -> None
         assert [row[0] for row in cursor.fetchall()] == values
 
 
+def failed(code: str) -> DatabaseError:
+    with pytest.raises(DatabaseError) as caught, transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '{code}'; END $$")
+    return caught.value
+
+
 @pytest.mark.parametrize(
     ("code", "outage", "nobodys"),
     [
@@ -71,9 +81,8 @@ def test_values_come_back_as_they_went_in(type_: str, values: list[Any]) -> None
     ],
 )
 def test_an_error_is_an_outage_by_its_code(code: str, outage: bool, nobodys: bool) -> None:
-    with pytest.raises(DatabaseError) as caught, transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '{code}'; END $$")
-    assert (is_outage(caught.value), blames_no_row(caught.value)) == (outage, nobodys)
+    error = failed(code)
+    assert (is_outage(error), blames_no_row(error)) == (outage, nobodys)
 
 
 def test_a_connection_that_breaks_is_an_outage_and_a_value_that_python_cannot_send_is_none() -> None:
@@ -81,3 +90,98 @@ def test_a_connection_that_breaks_is_an_outage_and_a_value_that_python_cannot_se
     with pytest.raises(DatabaseError) as caught, transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT %s", [object()])
     assert not is_outage(caught.value) and not blames_no_row(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "locked", "lost"),
+    [
+        ("55P03", True, False),
+        ("40P01", True, False),
+        ("26000", False, True),
+        ("08P01", False, True),
+        ("57P01", False, False),
+    ],
+)
+def test_an_error_says_whether_a_lock_or_a_prepared_statement_was_in_the_way(
+    code: str, locked: bool, lost: bool
+) -> None:
+    error = failed(code)
+    assert (is_locked(error), is_lost_statement(error)) == (locked, lost)
+    assert (is_locked(None), is_lost_statement(None), is_outage(None)) == (False, False, False)
+
+
+def test_a_task_that_must_stop_blames_no_row() -> None:
+    assert blames_no_row(SoftTimeLimitExceeded())
+    assert not blames_no_row(ValueError())
+
+
+class Away:
+    """A statement that breaks its connection a few times, or ends with another error; the waits between its tries."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, breaks: int, in_transaction: bool = False) -> None:
+        self.now, self.waits, self.closed, self.left = 100.0, [], 0, breaks  # type: float, list[float], int, int
+        monkeypatch.setattr(postgres, "time", SimpleNamespace(monotonic=lambda: self.now, sleep=self.sleep))
+        monkeypatch.setattr(postgres, "connection", SimpleNamespace(in_atomic_block=in_transaction, close=self.close))
+
+    def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.now += seconds
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def __call__(self) -> str:
+        self.left -= 1
+        if self.left >= 0:
+            raise OperationalError("server closed the connection unexpectedly")
+        return "done"
+
+
+def test_a_statement_is_run_again_with_growing_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    away = Away(monkeypatch, 7)
+    assert postgres.persist(away) == "done"
+    assert away.waits == [0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
+    assert away.closed == 7
+
+
+def test_after_a_break_the_second_statement_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert postgres.persist(Away(monkeypatch, 1), lambda: "again") == "again"
+    assert postgres.persist(Away(monkeypatch, 0), lambda: "again") == "done"
+
+
+def test_a_database_that_stays_away_is_given_up_after_25_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    away = Away(monkeypatch, 1_000)
+    with pytest.raises(OperationalError):
+        postgres.persist(away)
+    assert 25.0 <= sum(away.waits) < 26.0
+    assert away.closed == len(away.waits) + 1
+
+
+def test_within_a_transaction_and_for_a_locked_row_nothing_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    timed_out = OperationalError()
+    timed_out.__cause__ = LockNotAvailable()
+
+    def locked() -> None:
+        raise timed_out
+
+    away = Away(monkeypatch, 1, in_transaction=True)
+    with pytest.raises(OperationalError):
+        postgres.persist(away)
+    with pytest.raises(OperationalError):
+        postgres.persist(locked)
+    assert (away.waits, away.closed) == ([], 0)
+    Away(monkeypatch, 0)
+    with pytest.raises(OperationalError):
+        postgres.persist(locked)
+
+
+def test_a_connection_is_lent_only_where_a_pool_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[bool] = []
+    for pool, in_transaction in ((True, False), (True, True), (False, False)):
+        settings = {"OPTIONS": {"pool": {}} | ({"pool": {"max_size": 4}} if pool else {})}
+        fake = SimpleNamespace(
+            settings_dict=settings, in_atomic_block=in_transaction, close=lambda given=pool: closed.append(given)
+        )
+        monkeypatch.setattr(postgres, "connection", fake)
+        postgres.lend_connection()
+    assert closed == [True]
