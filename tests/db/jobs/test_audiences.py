@@ -12,6 +12,7 @@ from jobs.batches import progress as batches
 from jobs.batches.kind import BATCH
 from jobs.batches.progress import Progress
 from jobs.models import Batch, Connection, Job, Leaver
+from jobs.reasons import JobCode
 from notifications.models import Delivery, Notification
 from people.models import User
 from schedules.firing import fire
@@ -176,6 +177,13 @@ def test_a_batch_is_cancelled_halfway(staff: User, monkeypatch: pytest.MonkeyPat
     batch.refresh_from_db()
     assert progress(batch) == Progress(0, 0, 1, 0, 1)
     assert batch.ended_at is not None
+
+
+def test_one_that_was_cancelled_while_a_worker_had_it_tells_nobody(staff: User) -> None:
+    make_reader()
+    batch = announce(staff)
+    Batch.objects.update(cancelled_at=NINE)
+    assert (tell(batch).state, batch.reason_code, told()) == ("cancelled", JobCode.CANCELLED_BATCH, [])
 
 
 def test_an_unknown_audience_ends_visibly(staff: User) -> None:
