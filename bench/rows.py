@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import connection, transaction
+from django.utils import timezone
 
 from common.uuid7 import uuid7
 from notifications.deliveries import outbox
@@ -130,6 +132,15 @@ def make_schedules(count: int, slot: datetime) -> None:
         cursor.execute(
             "INSERT INTO schedules_schedule_channels (schedule_id, channel_id) SELECT id, channel_id FROM made"
         )
+
+
+def make_queues(count: int) -> None:
+    """`count` queues of people with 50 each, without messages."""
+    users = User.objects.bulk_create(User(email=f"{uuid7().hex}@example.org") for _ in range(math.ceil(count / 50)))
+    Channel.objects.bulk_create(
+        Channel(user=users[number // 50], provider="queue", label=f"Queue {number}", verified_at=timezone.now())
+        for number in range(count)
+    )
 
 
 def make_deliveries(channel: Channel, count: int) -> list[UUID]:

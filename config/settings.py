@@ -294,6 +294,7 @@ MOST_TOPICS = env.integer("MOST_TOPICS", 50)
 MOST_ADDED = env.integer("MOST_ADDED", 1_000)  # addresses that its owner has added to a topic
 TESTS_A_DAY = env.integer("TESTS_A_DAY", 100)
 API_REQUESTS_PER_MINUTE = env.integer("API_REQUESTS_PER_MINUTE", 60)  # for each token; 0: no limit
+API_MESSAGES_PER_MINUTE = env.integer("API_MESSAGES_PER_MINUTE", 600_000)  # pulled or published by it; 0: no limit
 SENDS_PER_PERSON_PER_DAY = env.integer("SENDS_PER_PERSON_PER_DAY", 1_000)  # without tests and inboxes
 
 # --- Retention -------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from django.utils import timezone
 from ninja.security import HttpBearer
 
 from api.protocol.problems import Problem
-from common.redis.request_limiter import Verdict
+from common.redis.request_limiter import Limit, Verdict
 from people import tokens
 from people.models import ApiToken
 
@@ -17,6 +17,9 @@ class ApiRequest(HttpRequest):
 
     auth: ApiToken
     verdict: Verdict
+    counted: Limit
+    messages: int
+    """How many it has moved, where `counted` is in messages."""
     takes_odd_numbers: bool
 
 

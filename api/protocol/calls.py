@@ -20,7 +20,7 @@ from api.protocol.fields import CHOICES
 from api.protocol.problems import FieldError, Problem, damaged_row, invalid, not_found
 from common.database.postgres import is_locked, is_outage
 from common.redis import request_slots
-from common.redis.request_limiter import Verdict
+from common.redis.request_limiter import Verdict, messages_of, requests_of
 from common.redis.request_slots import CHANGE, READ
 from common.texts import languages
 from people import damage
@@ -29,6 +29,9 @@ from people.user_lock import Busy
 log = logging.getLogger(__name__)
 
 Run = Callable[..., HttpResponse]
+
+# Operations that pay for each message that they move, instead of for each request.
+_BY_MESSAGES = frozenset({"pull_messages", "settle_messages", "publish_messages", "publish"})
 
 
 class Calls:
@@ -76,6 +79,10 @@ def handle(
         finally:
             request_slots.leave(request)
         verdict: Verdict | None = getattr(request, "verdict", None)
+        if verdict and verdict.allowed and request.counted.cost:
+            length = request.headers.get("Content-Length", "")
+            size = len(response.content) + (int(length) if length.isdecimal() else 0)
+            request.counted.spend(getattr(request, "messages", 0), size)
         for name, value in (verdict.headers if verdict else {}).items():
             response[name] = value
         for name, value in deprecation(request).items():
@@ -89,10 +96,13 @@ def _admit(request: ApiRequest, parameters: Container[str]) -> HttpResponse | No
     """Check the token and count the call. Returns the response to one that waits, or has waited in vain."""
     request.auth = token = access.authenticate(request)
     kind, refusal = (READ, too_many_at_once) if request.method in request_slots.SAFE else (CHANGE, busy)
+    match = request.resolver_match
+    by_messages = match is not None and match.url_name in _BY_MESSAGES
+    request.counted = (messages_of if by_messages else requests_of)(f"token:{token.id}")
     # A call that waits comes here again (config.asgi), and counts once.
-    refused = request_slots.enter(request, kind, token.user_id, lambda: refusal().response(), f"token:{token.id}")
+    refused = request_slots.enter(request, kind, token.user_id, lambda: refusal().response(), request.counted)
     if not request.verdict.allowed:
-        raise too_many(request.verdict, "This token")
+        raise too_many(request.verdict, "This token", "messages" if by_messages else "requests")
     if unknown := [name for name in request.GET if name not in parameters]:
         raise invalid(*(FieldError(f"query.{name}", "There is no such parameter.") for name in unknown))
     return refused
@@ -106,11 +116,11 @@ def _once(request: ApiRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
     return idempotency.once(request.auth, key, request, run)
 
 
-def too_many(verdict: Verdict, who: str) -> Problem:
+def too_many(verdict: Verdict, who: str, what: str = "requests") -> Problem:
     return Problem(
         429,
         "too-many-requests",
-        f"{who} has made too many requests.",
+        f"{who} has made too many requests." if what == "requests" else f"{who} has moved too many messages.",
         f"At most {verdict.limit} a minute are allowed. Try again in {verdict.reset} s.",
         headers=verdict.headers,
         allowed=False,

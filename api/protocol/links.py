@@ -26,7 +26,7 @@ _MORE: dict[str, list[tuple[Any, ...]]] = {
     "list_subscriptions": [(name, {"topic_id": f"{_FIRST}topic/id"}) for name in ("subscribe", "unsubscribe")],
     "add_person": [("remove_person", {"slug": "$request.path.slug", "subscription_id": f"{_BODY}id"})],
     "list_added": [("remove_person", {"slug": "$request.path.slug", "subscription_id": f"{_FIRST}id"})],
-    "add_channel": [("pull_messages", {"queue_id": f"{_BODY}id"})],
+    "add_channel": [(name, {"queue_id": f"{_BODY}id"}) for name in ("pull_messages", "publish_messages")],
     "list_channels": [("pull_messages", {"queue_id": f"{_FIRST}id"})],
     "pull_messages": [
         ("settle_messages", {"queue_id": "$request.path.queue_id"}, {"acks": [{"lease_id": f"{_FIRST}lease_id"}]})

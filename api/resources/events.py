@@ -84,7 +84,7 @@ StoredId = Annotated[
 EventId = Annotated[StoredId, Field(max_length=LONGEST_ID)]
 
 
-class EventBody(Body):
+class EnvelopeBody(Body):
     type: Annotated[Type, AfterValidator(_not_reserved)] = Field(description="A noun and what happened: `order.paid`.")
     id: EventId | None = Field(
         None, description="Yours. The same event again has no further effect; another one with this id is refused."
@@ -97,6 +97,14 @@ class EventBody(Body):
     hops: int = Field(0, ge=0, le=1_000, description="How many steps it is behind the first event of its chain.")
     data: Data = Field(default_factory=dict, description="At most 128 KiB. Ids rather than whole objects.")
     delay: int = Field(0, ge=0, le=LONGEST_DELAY, description="Seconds after which it is handled.")
+
+    def envelope(self, **more: Any) -> Envelope:
+        given = {name: getattr(self, name) for name in ("type", "data", "source", "correlation_id", "hops", "delay")}
+        given |= {} if self.id is None else {"key": self.id}
+        return Envelope(**given, occurred_at=self.occurred_at, **more)
+
+
+class EventBody(EnvelopeBody):
     topic: str | None = Field(
         None, max_length=50, description="The slug of a topic of yours, whose subscribers get it."
     )
@@ -105,11 +113,9 @@ class EventBody(Body):
         None, description="Staff only: announce it to these people, with `data.title` and `data.body` as its text."
     )
 
-    def envelope(self, topic_id: UUID | None) -> Envelope:
-        given = {name: getattr(self, name) for name in ("type", "data", "source", "correlation_id", "hops", "delay")}
-        given |= {} if self.id is None else {"key": self.id}
-        given |= {"audience": self.to.kind, "audience_key": self.to.key} if self.to else {}
-        return Envelope(**given, occurred_at=self.occurred_at, topic_id=topic_id)
+    def envelope(self, **more: Any) -> Envelope:
+        to = {"audience": self.to.kind, "audience_key": self.to.key} if self.to else {}
+        return super().envelope(**to, **more)
 
 
 _ONE, _LIST = CHOICES
@@ -236,7 +242,8 @@ def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
     """
     topics = _topics(request, body)
     _check_audiences(request, body)
-    envelopes = [one.envelope(topics.get(one.topic or "")) for one in body.all]
+    envelopes = [one.envelope(topic_id=topics.get(one.topic or "")) for one in body.all]
+    request.messages = len(envelopes)
     if cloud_events.are_in(request):
         envelopes = [replace(one, key=cloud_event_key(one.source, one.key)) for one in envelopes]
     try:
@@ -245,7 +252,7 @@ def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
             new = ledger.record(request.auth.user.pk, envelopes)
             _check_repeated(request, body, envelopes, new)
     except usage.QuotaReached as reached:
-        raise _quota(reached) from None
+        raise quota_reached(reached) from None
     return answer({"items": [{"id": one.key, "new": one.key in new} for one in envelopes]}, 202)
 
 
@@ -259,7 +266,7 @@ def _check_repeated(request: ApiRequest, body: EventsBody, envelopes: list[Envel
         return
     stored = {one.key: one for one in Event.objects.filter(user=request.auth.user, key__in=keys)}
     wrong = [
-        FieldError(f"{body.place(number)}id", "This id names another event. Use a new one.", "id_reused")
+        id_reused(body.place(number))
         for number, one in enumerate(envelopes)
         if any(getattr(one, name) != getattr(stored[one.key], name) for name in _CONTENT)
     ]
@@ -320,7 +327,7 @@ def replay_event(request: ApiRequest, event_id: str) -> HttpResponse:
     try:
         return answer({"ids": [ledger.replay(found, request.auth.user)]}, 202)
     except usage.QuotaReached as reached:
-        raise _quota(reached) from None
+        raise quota_reached(reached) from None
 
 
 @router.get("/{path:event_id}", response=EventDocument, summary="Read an event")
@@ -336,7 +343,11 @@ def _own(mine: QuerySet[Event], event_id: str) -> Event:
     return get_object_or_404(mine, key=event_id)
 
 
-def _quota(reached: usage.QuotaReached) -> Problem:
+def id_reused(place: str) -> FieldError:
+    return FieldError(f"{place}id", "This id names something else. Use a new one.", "id_reused")
+
+
+def quota_reached(reached: usage.QuotaReached) -> Problem:
     headers = {"Retry-After": str(reached.wait)}
     return Problem(429, str(reached.reason.code), "Your quota of events is used up.", str(reached), headers=headers)
 

@@ -5,18 +5,22 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Router
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Discriminator, Field, RootModel, Tag
 
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer
-from api.protocol.fields import Body, Instant, written
+from api.protocol.fields import CHOICES, Body, Instant, written
 from api.protocol.problems import FieldError, conflict, invalid
+from api.resources.events import EnvelopeBody, id_reused, quota_reached
+from events.intake import direct, usage
+from events.pure.envelope import MOST_AT_ONCE
 from notifications import providers
 from notifications.deliveries import pull, pull_signal
 from notifications.deliveries.kind import DeliveryClaim
@@ -46,6 +50,8 @@ class Message(BaseModel):
     recorded_at: Instant
     attempts: int = Field(description="How often it was handed out, counting from the last replay.")
     lease_id: str = Field(description="Names this lease of it to `ack`.")
+    correlation_id: UUID
+    hops: int = Field(description="How many steps it is behind the first cause of its chain.")
 
 
 class Messages(BaseModel):
@@ -87,18 +93,60 @@ _DETAILS = {
 }
 
 
+class MessagesBody(
+    RootModel[
+        Annotated[
+            Annotated[EnvelopeBody, Tag(CHOICES[0])]
+            | Annotated[list[EnvelopeBody], Field(min_length=1, max_length=MOST_AT_ONCE), Tag(CHOICES[1])],
+            Discriminator(lambda given: CHOICES[isinstance(given, list)]),
+        ]
+    ]
+):
+    """One message, or a list of up to 100."""
+
+
+class SentMessage(BaseModel):
+    """A message that was sent."""
+
+    id: UUID = Field(description="The delivery's, as who pulls it gets it.")
+    new: bool = Field(description="Whether the queue has not had it before under its id.")
+
+
+class SentMessages(BaseModel):
+    items: list[SentMessage] = Field(description="In the order of the request.")
+
+
+@router.post("/{uuid:queue_id}/messages", response={202: SentMessages}, summary="Send messages to a queue")
+def publish_messages(request: ApiRequest, queue_id: UUID, body: MessagesBody) -> HttpResponse:
+    """Straight to your programs: no rule is asked, and no limit of what disturbs people counts it. Each message has the
+    envelope of an event, as `body.data.data` of what is pulled. Send again if no answer comes: a message with an `id`
+    is taken once, and another one with the same `id` is refused (409), with all of the list.
+    """
+    channel = _enabled(request, queue_id)
+    given = body.root if isinstance(body.root, list) else [body.root]
+    request.messages = len(given)
+    with transaction.atomic():
+        try:
+            sent = direct.send(channel, [one.envelope() for one in given])
+        except usage.QuotaReached as reached:
+            raise quota_reached(reached) from None
+        places = [f"{number}." if isinstance(body.root, list) else "" for number in range(len(given))]
+        if wrong := [id_reused(place) for place, one in zip(places, sent, strict=True) if one.is_other]:
+            raise conflict("An id names a message of other content. Nothing was sent.", errors=wrong)
+    return answer({"items": [{"id": str(one.id), "new": one.is_new} for one in sent]}, 202)
+
+
 @router.post("/{uuid:queue_id}/pull", response=Messages, summary="Pull messages")
 def pull_messages(request: ApiRequest, queue_id: UUID, body: Pull) -> HttpResponse:
     """The oldest first. Acknowledge or return each within `visibility_timeout_ms`, or it comes again.
 
     With `wait_ms` the answer comes as soon as there is a message. `Idempotency-Key` is ignored.
     """
-    channel = _own(request, queue_id)
-    if channel.disabled_at is not None:
-        raise conflict(f"This queue is disabled. {channel.disabled_reason} Enable its channel first.")
+    channel = _enabled(request, queue_id)
     seen = pull_signal.last(queue_id) if body.wait_ms else ""
     found = pull.pull(channel, body.batch_size, body.visibility_timeout_ms / 1000, f"token {request.auth.prefix}")
     as_cloud_events = Settings.read(channel.address).cloudevents
+    request.messages = len(found.messages)
     response = answer({"items": [_message(claim, as_cloud_events) for claim in found.messages]})
     if not found.messages and (left := _left(request, body.wait_ms)) > 0:
         response.wait = partial(pull_signal.wait, queue_id, seen, min(left, found.wait))  # type: ignore[attr-defined]
@@ -116,6 +164,7 @@ def settle_messages(request: ApiRequest, queue_id: UUID, body: Settle) -> HttpRe
     wishes |= {one.lease_id: one.delay_seconds for one in body.retries}
     if len(wishes) < len(body.acks) + len(body.retries):
         raise invalid(*_named_twice(body.acks, body.retries))
+    request.messages = len(wishes)
     results = pull.settle(channel, wishes)
     return answer(
         {
@@ -130,6 +179,13 @@ def settle_messages(request: ApiRequest, queue_id: UUID, body: Settle) -> HttpRe
 def _own(request: ApiRequest, queue_id: UUID) -> Channel:
     pulled = Channel.objects.for_user(request.auth.user).filter(provider__in=providers.pulled())
     return get_object_or_404(pulled, id=queue_id)
+
+
+def _enabled(request: ApiRequest, queue_id: UUID) -> Channel:
+    channel = _own(request, queue_id)
+    if channel.disabled_at is not None:
+        raise conflict(f"This queue is disabled. {channel.disabled_reason} Enable its channel first.")
+    return channel
 
 
 def _left(request: ApiRequest, wait_ms: int) -> float:
@@ -148,6 +204,8 @@ def _message(claim: DeliveryClaim, as_cloud_events: bool) -> dict[str, Any]:
         "recorded_at": written(datetime.fromtimestamp((claim.id.int >> 80) / 1000, UTC)),
         "attempts": claim.tries,
         "lease_id": pull.lease_id(claim),
+        "correlation_id": str(claim.message.correlation_id or claim.message.key),
+        "hops": claim.message.hops,
     }
 
 

@@ -63,6 +63,7 @@ from carillon_client.documents import (
     RulePreview,
     Schedule,
     ScheduleFields,
+    SentMessage,
     Settings,
     SettingsFields,
     Settled,
@@ -526,6 +527,13 @@ class DeadLetters(Resource):
 
 
 class Queues(Resource):
+    async def send(self, channel_id: str, *messages: Mapping[str, Any]) -> Sequence[SentMessage]:
+        """Send straight to a queue, up to 100: each with a `type`, and `id`, `data`, `correlation_id` and so on."""
+        return cast(
+            "Sequence[SentMessage]",
+            (await self._connection.post(f"/queues/{channel_id}/messages", list(messages)))["items"],
+        )
+
     async def pull(
         self, channel_id: str, *, batch_size: int = 10, visibility: float = 30.0, wait: float = 0.0
     ) -> Sequence[QueueMessage]:

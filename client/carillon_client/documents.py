@@ -432,12 +432,21 @@ class QueueMessage(TypedDict):
     recorded_at: str
     attempts: int
     lease_id: str
+    correlation_id: str
+    hops: int
 
 
 class Settled(TypedDict):
     lease_id: str
     result: Literal["acked", "returned", "dead", "late", "settled", "not-found"]
     detail: str
+
+
+class SentMessage(TypedDict):
+    """A message that was sent."""
+
+    id: str
+    new: bool
 
 
 class Batch(TypedDict):

@@ -1,13 +1,19 @@
 """Queues: channels whose messages your program pulls."""
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 from carillon_client.connection import Resource
-from carillon_client.documents import QueueMessage, Settled
+from carillon_client.documents import QueueMessage, SentMessage, Settled
 
 
 class Queues(Resource):
+    def send(self, channel_id: str, *messages: Mapping[str, Any]) -> Sequence[SentMessage]:
+        """Send straight to a queue, up to 100: each with a `type`, and `id`, `data`, `correlation_id` and so on."""
+        return cast(
+            "Sequence[SentMessage]", self._connection.post(f"/queues/{channel_id}/messages", list(messages))["items"]
+        )
+
     def pull(
         self, channel_id: str, *, batch_size: int = 10, visibility: float = 30.0, wait: float = 0.0
     ) -> Sequence[QueueMessage]:

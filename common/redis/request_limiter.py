@@ -1,4 +1,6 @@
-"""Moving-window limit for requests that come in, in Redis. A request over the limit is refused at once.
+"""Limits for requests that come in, in Redis. A request over the limit is refused at once.
+
+Most are counted in a moving window. Those that move messages pay for each message instead (`messages_of`).
 
 `rate_limiter` is for what goes out: there a request over the limit gets a reserved time.
 """
@@ -20,6 +22,10 @@ from common.database.group_commit import Alone, Combiner
 from common.redis import client
 
 WINDOW = 60.0  # seconds
+MESSAGE = 4_096
+"""Bytes that count as one message where messages are counted."""
+LEAST_COST = 10
+"""Messages as which each request counts there, also one that moves none."""
 
 # KEYS: one for each step. ARGV: the steps as JSON, each a verb and its arguments. Redis' clock decides.
 # `count` keeps a list of the instants of the requests that were allowed in the window, newest first; `take` and `leave`
@@ -60,6 +66,17 @@ function steps.leave(key, name)
     return redis.call('ZREM', key, name)
 end
 
+-- The key is when all that was spent is paid back; `limit` a window are.
+function steps.spend(key, limit, window, amount, always)
+    local owed = math.max(tonumber(redis.call('GET', key) or 0) - now, 0)
+    if owed >= window and not always then
+        return {0, 0, string.format('%.3f', owed - window + window / limit)}
+    end
+    owed = owed + amount * window / limit
+    redis.call('SET', key, string.format('%.6f', now + owed), 'PX', math.ceil(owed * 1000) + 1)
+    return {1, math.max(0, math.floor((window - owed) * limit / window)), string.format('%.3f', owed)}
+end
+
 local answers = {}
 for i, step in ipairs(cjson.decode(ARGV[1])) do
     answers[i] = steps[step[1]](KEYS[i], unpack(step, 2))
@@ -93,23 +110,47 @@ class Step(NamedTuple):
     arguments: tuple[float | str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What a request counts for: `most` a minute, none where 0. Where it has a `cost`, that is in messages."""
+
+    name: str
+    most: int
+    cost: int = 0
+
+    def steps(self) -> list[Step]:
+        """The step that counts it; none without a limit. `verdict` reads its answer."""
+        verb, *cost = ("spend", self.cost) if self.cost else ("count",)
+        return [Step(verb, self.name, (self.most, WINDOW, *cost))] if self.most else []
+
+    def verdict(self, answer: Any = None) -> Verdict:
+        """For no answer, everything passes."""
+        allowed, remaining, reset = answer or (1, self.most, 0)
+        return Verdict(bool(allowed), self.most, int(remaining), math.ceil(float(reset)))
+
+    def spend(self, messages: int, size: int) -> None:
+        """Count what was moved, in messages and bytes, beyond what the request has cost at its start."""
+        more = max(messages, math.ceil(size / MESSAGE)) - self.cost
+        if self.most and more > 0:
+            leave(Step("spend", self.name, (self.most, WINDOW, more, 1)))
+
+
+def requests_of(key: str) -> Limit:
+    """`API_REQUESTS_PER_MINUTE` pass in any minute. While Redis is down everything does."""
+    return Limit(f"{settings.CACHES['default']['KEY_PREFIX']}:requests:{key}", settings.API_REQUESTS_PER_MINUTE)
+
+
+def messages_of(key: str) -> Limit:
+    """`API_MESSAGES_PER_MINUTE` on average, and as many at once after a minute without any."""
+    return Limit(
+        f"{settings.CACHES['default']['KEY_PREFIX']}:messages:{key}", settings.API_MESSAGES_PER_MINUTE, LEAST_COST
+    )
+
+
 def check(key: str) -> Verdict:
-    """Count one request of `key`; `API_REQUESTS_PER_MINUTE` pass in any minute. While Redis is down everything does."""
-    return verdict(*ask(*counting(key)))
-
-
-def counting(key: str) -> list[Step]:
-    """The step that counts one request of `key`; none without a limit. `verdict` reads its answer."""
-    limit: int = settings.API_REQUESTS_PER_MINUTE
-    name = f"{settings.CACHES['default']['KEY_PREFIX']}:requests:{key}"
-    return [Step("count", name, (limit, WINDOW))] if limit else []
-
-
-def verdict(answer: Any = None) -> Verdict:
-    """For no answer, everything passes."""
-    limit: int = settings.API_REQUESTS_PER_MINUTE
-    allowed, remaining, reset = answer or (1, limit, 0)
-    return Verdict(bool(allowed), limit, int(remaining), math.ceil(float(reset)))
+    """Count one request of `key`."""
+    limit = requests_of(key)
+    return limit.verdict(*ask(*limit.steps()))
 
 
 def ask(*steps: Step) -> list[Any]:

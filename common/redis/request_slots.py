@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 
 from common.redis import rate_limiter, request_limiter
 from common.redis.rate_limiter import Window
-from common.redis.request_limiter import Step
+from common.redis.request_limiter import Limit, Step
 
 AT_ONCE = 2
 LEASE = 5.0  # seconds
@@ -54,15 +54,15 @@ _waiting: defaultdict[_Key, deque[asyncio.Future[None]]] = defaultdict(deque)
 
 
 def enter(
-    request: HttpRequest, kind: Kind, who: int | str, refuse: Callable[[], HttpResponse], counted: str | None = None
+    request: HttpRequest, kind: Kind, who: int | str, refuse: Callable[[], HttpResponse], counted: Limit | None = None
 ) -> HttpResponse | None:
     """Count the request until `leave`. If too many are in work, return the refusal.
 
     Where the server can wait (see config.asgi), the refusal comes only when that was in vain. Until then a response is
     returned that is not sent: to write a page for each would cost more than what is refused.
 
-    `who`: the id of a person, or the key of an IP address (`request_limiter.by_address`). `counted`: whose limit of
-    requests this one counts for, once, also where it waits; `request.verdict` then says whether it may pass.
+    `who`: the id of a person, or the key of an IP address (`request_limiter.by_address`). `counted`: the limit
+    for which this one counts, once, also where it waits; `request.verdict` then says whether it may pass.
     """
     key, name = (kind, who), uuid4().hex
     if _take(request, key, name, counted):
@@ -112,15 +112,15 @@ def leave(request: HttpRequest) -> None:
     _give_back(key)
 
 
-def _take(request: HttpRequest, key: _Key, name: str, counted: str | None) -> bool:
+def _take(request: HttpRequest, key: _Key, name: str, counted: Limit | None) -> bool:
     with _lock:
         is_free = _in_work[key] < AT_ONCE
         _in_work[key] += is_free
-    count = [] if counted is None or hasattr(request, "verdict") else request_limiter.counting(counted)
+    count = [] if counted is None or hasattr(request, "verdict") else counted.steps()
     take = [Step("take", _name(key), (AT_ONCE, LEASE, name))] if is_free and key[0] is CHANGE else []
     answers = request_limiter.ask(*count, *take)
     if counted is not None and not hasattr(request, "verdict"):
-        request.verdict = request_limiter.verdict(*answers[: len(count)])  # type: ignore[attr-defined]
+        request.verdict = counted.verdict(*answers[: len(count)])  # type: ignore[attr-defined]
     if 0 in answers[len(count) :]:
         _give_back(key)
         return False

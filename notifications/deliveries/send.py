@@ -64,7 +64,9 @@ def send(
     with lock_user(user):
         most: int = settings.SENDS_PER_PERSON_PER_DAY
         # By id, which the index of the person's history has: reads one day of it.
-        recent = Notification.objects.filter(user=user, id__gte=first_of(now - _DAY), origin=Notification.Origin.API)
+        recent = Notification.objects.filter(
+            user=user, id__gte=first_of(now - _DAY), origin=Notification.Origin.API, origin_id=None
+        )
         if 0 < most <= recent.order_by()[:most].count():
             raise TooMany(
                 _("You sent %(most)s messages within a day, which is the limit. Try again tomorrow.") % {"most": most}

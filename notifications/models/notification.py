@@ -39,7 +39,8 @@ class Notification(models.Model):
 
     `batch_id` is the id of its cause (an occurrence, an event), the same for all that it caused; unique with the
     person, so that one cause never sends twice to one person. `origin_id` is the id of its schedule, of its rule, of
-    the person's subscription to its topic, or of the channel whose failure is its news.
+    the person's subscription to its topic, of the channel whose failure is its news, or of the queue to which a program
+    has sent it.
     `channel_order`, where it is not empty, has the ids of the channels that are tried one after the other, and
     `escalate_after` the minutes after which the next is; see `fallback`. `acknowledged_at` ends that.
 

@@ -189,6 +189,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "subscribe": {"channel_ids": [str(values["channel_id"])]},
         "pull_messages": {},
         "settle_messages": {},
+        "publish_messages": {"type": "build.finished"},
         "send_message": {"title": "Rent", "channel_ids": whole["channel_ids"]},
         "replay_dead_letters": {"channel_id": str(values["channel_id"])},
         "discard_dead_letter": {},

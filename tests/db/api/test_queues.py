@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from pytest_django import Settings
 
 from notifications.models import Channel, Delivery
 from people.models import User
@@ -208,3 +210,72 @@ def test_a_message_to_a_queue_names_its_delivery(api: Api, queue: Channel) -> No
     assert sent.status_code == 202
     [message] = pull(api, queue)
     assert [message["id"]] == sent.json()["delivery_ids"]
+
+
+def send(api: Api, queue: Channel, *messages: Any) -> list[Any]:
+    answer = api.post(f"/queues/{queue.id}/messages", list(messages))
+    assert answer.status_code == 202, answer.content
+    sent: list[Any] = answer.json()["items"]
+    return sent
+
+
+def test_a_message_goes_straight_to_a_queue_with_its_chain(api: Api, queue: Channel, settings: Settings) -> None:
+    settings.SENDS_PER_PERSON_PER_DAY = 1
+    chain = str(uuid4())
+    given = {
+        "type": "build.finished",
+        "id": "build-7",
+        "correlation_id": chain,
+        "hops": 2,
+        "data": {"text": "x" * 130_000},
+    }
+    sent = send(api, queue, given, {"type": "build.started"})
+    one, two = pull(api, queue)
+    assert [one["id"], two["id"]] == [message["id"] for message in sent]
+    assert (one["correlation_id"], one["hops"]) == (chain, 2)
+    envelope = one["body"]["data"]["data"]
+    assert {name: envelope[name] for name in given} == given
+    assert two["correlation_id"] == two["body"]["data"]["data"]["correlation_id"] != chain
+    assert api.post("/notifications", {"title": "Hi", "channel_ids": [str(queue.id)]}).status_code == 202
+
+
+def test_a_message_with_an_id_is_taken_once(api: Api, queue: Channel) -> None:
+    message = {"type": "build.finished", "id": "build-7", "data": {"commit": "4f2a91c"}}
+    [first], [second] = send(api, queue, message), send(api, queue, message)
+    assert (first["new"], second["new"], first["id"]) == (True, False, second["id"])
+    other = api.post(f"/queues/{queue.id}/messages", [{"type": "build.started"}, message | {"data": {}}])
+    assert (other.status_code, other.json()["errors"][0]["field"]) == (409, "1.id")
+    assert len(pull(api, queue)) == 1
+
+
+def test_a_message_waits_for_its_delay(api: Api, queue: Channel) -> None:
+    send(api, queue, {"type": "build.finished", "delay": 60})
+    assert pull(api, queue) == []
+
+
+def test_a_disabled_queue_takes_nothing_and_a_stranger_finds_none(api: Api, queue: Channel) -> None:
+    stranger = Api(make_user(email="eve@example.org"))
+    assert stranger.post(f"/queues/{queue.id}/messages", {"type": "build.finished"}).status_code == 404
+    Channel.objects.filter(id=queue.id).update(disabled_at=NOON, **disabled("Broken."))
+    assert api.post(f"/queues/{queue.id}/messages", {"type": "build.finished"}).status_code == 409
+
+
+def test_bytes_of_a_day_bound_what_is_sent(api: Api, ada: User, queue: Channel) -> None:
+    User.objects.filter(pk=ada.pk).update(event_megabytes_per_day=1)
+    message = {"type": "build.finished", "data": {"text": "x" * 120_000}}
+    for _ in range(10):
+        answer = api.post(f"/queues/{queue.id}/messages", message)
+    assert answer.status_code == 429
+
+
+def test_queues_count_messages_and_bytes_instead_of_requests(api: Api, queue: Channel, settings: Settings) -> None:
+    settings.API_REQUESTS_PER_MINUTE, settings.API_MESSAGES_PER_MINUTE = 1, 1_000
+    send(api, queue, *[{"type": "build.finished"}] * 100)
+    left = [int(api.post(f"/queues/{queue.id}/pull", {"batch_size": 100})["RateLimit-Remaining"]) for _ in range(2)]
+    assert 770 <= left[1] < left[0] <= 901  # 100 sent, 100 pulled, then a pull of none
+    large = api.post(f"/queues/{queue.id}/messages", [{"type": "a.b", "data": {"text": "x" * 100_000}}] * 2)
+    assert large.status_code == 202
+    answers = [api.post(f"/queues/{queue.id}/pull", {}) for _ in range(100)]
+    refused = answers[-1]
+    assert (refused.status_code, refused.json()["code"]) == (429, "too-many-requests")
+    assert 1 <= int(refused["Retry-After"]) <= 60

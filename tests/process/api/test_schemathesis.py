@@ -48,7 +48,7 @@ include-operation-id = [
     "add_channel", "change_channel", "verify_channel", "add_connection", "change_connection",
     "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
     "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound",
-    "create_topic", "change_topic", "add_person", "subscribe", "settle_messages"
+    "create_topic", "change_topic", "add_person", "subscribe", "settle_messages", "publish_messages"
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 403, 404, 409, 422, 429]
 """
