@@ -292,7 +292,7 @@ class Occurrence(models.Model):
         NO_CHANNEL = "no-channel"
         BROKEN = "broken"
         HOLIDAY = "holiday"
-        ASKED = "asked"  # a person skipped it
+        BY_PERSON = "asked", "Asked"  # a person skipped it
         MANUAL = "manual"  # a person ran it
 
     id = models.UUIDField("batch", primary_key=True, default=uuid7, editable=False)
