@@ -19,7 +19,7 @@ from django.db.utils import OperationalError
 
 from common import probe
 from config.watchdog import Watchdog
-from work.broker import transport
+from work.broker import rabbitmq, transport
 
 
 def _report_in_one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -39,6 +39,7 @@ os.environ.setdefault("CELERY_SKIP_CHECKS", "1")  # they import the admin and th
 sys.excepthook = _report_in_one_line
 
 transport.install()
+rabbitmq.install()
 app = Celery("carillon")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()

@@ -1,13 +1,13 @@
 """Health checks for load balancers, `script/server` and monitors. They reveal nobody's data."""
 
 from django.conf import settings
-from django.core.cache import cache
 from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse
 
 from common.redis import served_queues
 from schedules.beat import heartbeat, periodic_runs
 from schedules.firing import fire
+from work.broker import backlog
 from work.engine import hold
 
 
@@ -37,11 +37,11 @@ def clock(request: HttpRequest) -> HttpResponse:
 
 
 def queues(request: HttpRequest) -> HttpResponse:
-    """200 if workers serve all queues; 503 if nobody served one for a minute, or if Redis takes nothing."""
+    """200 if workers serve all queues; 503 if nobody served one for a minute, or the broker or Redis takes nothing."""
+    if problem := backlog.problem():
+        return _plain(problem, 503)
     if missing := served_queues.unserved():
         return _plain(served_queues.warning(missing), 503)
-    if problem := cache.problem():  # type: ignore[attr-defined]  # common.redis.cache.Cache
-        return _plain(problem, 503)
     return _plain("All queues are served.")
 
 

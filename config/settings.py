@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from celery.schedules import crontab
 from django.templatetags.static import static
@@ -21,6 +22,7 @@ VAR_DIR = embedded.var_dir()
 
 # --- Engines ---------------------------------------------------------------------------------------------------------
 _given_database, _given_redis = env.secret("DATABASE_URL", ""), env.secret("REDIS_URL", "")
+_given_broker = env.secret("BROKER_URL", "")
 _database_url, _redis_url = embedded.urls(_given_database, _given_redis)
 _embedded_database = not _given_database
 POSTGRES_PROGRAMS = "" if _given_database else embedded.postgres_programs()  # a folder; empty: those of the PATH
@@ -338,7 +340,17 @@ else:
     EMAIL_FILE_PATH = VAR_DIR / "mail"
 
 # --- Celery ----------------------------------------------------------------------------------------------------------
-CELERY_BROKER_URL = engine_urls.broker(REDIS_URL)
+if HAS_RABBITMQ := bool(_given_broker):
+    CELERY_BROKER_URL, CELERY_BROKER_USE_SSL = engine_urls.rabbitmq(_given_broker)
+    if not (env.is_local(urlsplit(CELERY_BROKER_URL).hostname or "") or CELERY_BROKER_USE_SSL.get("cert_reqs")):
+        UNENCRYPTED.append("BROKER_URL")
+else:
+    CELERY_BROKER_URL = engine_urls.broker(REDIS_URL)
+# RabbitMQ keeps messages in memory as Redis does. After a restart, rescue publishes them again.
+CELERY_TASK_DEFAULT_DELIVERY_MODE = "transient"
+CELERY_BROKER_HEARTBEAT = 20  # seconds, of a worker with RabbitMQ
+# After a reconnection, a thread that ends its task would change it, and read what the main thread waits for.
+CELERY_WORKER_ENABLE_PREFETCH_COUNT_REDUCTION = not HAS_RABBITMQ
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a long outage of the broker must not end a worker
 CELERY_BROKER_POOL_ACQUIRE_TIMEOUT = 5
@@ -349,6 +361,10 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_keepalive": True,
     "health_check_interval": 10,
     "redis_url": REDIS_URL,  # for our transport, which follows Sentinels
+    # The same, as RabbitMQ's client calls it.
+    "connect_timeout": 3,
+    "read_timeout": 5,
+    "write_timeout": 5,
 }
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"

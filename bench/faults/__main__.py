@@ -1,5 +1,5 @@
 """`script/bench faults [--cell N] [--deliveries 10000] [--seed S] [--pool prefork] [--mutation NAME] [--json]
-[--postgres FOLDER] [--pgbouncer PROGRAM]`.
+[--postgres FOLDER] [--pgbouncer PROGRAM] [--broker rabbitmq|sentinels]`.
 
 What is lost and what arrives twice under faults, as shown in docs/reliability.md: eighteen cells with real processes
 and engines. A full run takes about half an hour. Exit status 1 if a cell is red. `--postgres`: with the server whose
@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.faults.brokers import BROKERS
 from bench.faults.environment import prepare
 from bench.servers import Postgres, pgbouncer
 from config import embedded
@@ -35,6 +36,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=20261120)
     parser.add_argument("--mutation", default="", help="no-rescue, no-fence and others, see apps.py")
     parser.add_argument("--pool", choices=("threads", "prefork"), default="threads")
+    parser.add_argument("--broker", choices=BROKERS, default="redis")
     parser.add_argument("--patience", type=float, default=90.0, help="seconds without progress until a cell ends")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--postgres", default="", help="a folder with initdb and postgres")
@@ -50,9 +52,7 @@ def _run(wished: argparse.Namespace, running: ExitStack) -> int:
         programs, var = Path(wished.postgres or embedded.postgres_programs()), embedded.var_dir()
         standby = running.enter_context(Postgres(var / "standby", programs)) if wished.cell == [_FAILOVER] else None
         server = running.enter_context(Postgres(var / "server", programs, standby))
-        prepare(server.make)
-    else:
-        prepare()
+    broker = prepare(server.make if server else str, lambda: running.enter_context(BROKERS[wished.broker]()))
     if server and wished.pgbouncer:
         to = f"host=127.0.0.1 port={server.port} user=postgres"
         port = running.enter_context(pgbouncer(wished.pgbouncer, to, embedded.var_dir()))
@@ -65,6 +65,7 @@ def _run(wished: argparse.Namespace, running: ExitStack) -> int:
             number,
             wished.deliveries,
             wished.seed + number,
+            broker,
             wished.pool,
             wished.mutation,
             wished.patience,
@@ -94,7 +95,14 @@ def _run(wished: argparse.Namespace, running: ExitStack) -> int:
             for verdict in verdicts
         }
         machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
-        found = {"bench": "faults", "machine": machine, "pool": wished.pool, "ours": cells, "seed": wished.seed}
+        found = {
+            "bench": "faults",
+            "machine": machine,
+            "pool": wished.pool,
+            "broker": wished.broker,
+            "ours": cells,
+            "seed": wished.seed,
+        }
         print(json.dumps(found | {"peers": {}, "ratios": {}}))
     return 1 if any(verdict.red for verdict in verdicts) else 0
 

@@ -14,6 +14,7 @@ from itertools import cycle
 import psycopg
 from django.db import connection
 
+from bench.faults.brokers import Sentinels, signal_engine
 from bench.faults.cluster import Cluster
 from bench.faults.event_faults import kill_pullers, kill_while_expanding
 from bench.faults.event_workload import DigestWorkload, TopicWorkload
@@ -90,35 +91,51 @@ def stop_beats(scene: Scene) -> None:
         scene.cluster.want(beat)
 
 
-def lose_redis(scene: Scene) -> None:
-    """FLUSHALL, a crash, silence, absence."""
-    cluster, away = scene.cluster, 60.0 if scene.full else 2.0
+def lose_broker(scene: Scene) -> None:
+    """Emptied, a crash, silence, absence. With Sentinels: the primary crashes, and they choose another one."""
+    broker, away = scene.cluster.broker, 60.0 if scene.full else 2.0
+    if isinstance(broker, Sentinels):
+        lose_primary(scene, broker)
+        return
     time.sleep(scene.seconds / 8)
-    cluster.flush_broker()
+    broker.empty()
     time.sleep(scene.seconds / 8)
-    cluster.signal_engine(cluster.redis, signal.SIGKILL)  # its keeper starts it again
+    broker.kill()
     time.sleep(scene.seconds / 4)
-    cluster.signal_engine(cluster.redis, signal.SIGSTOP)
+    broker.freeze()
     time.sleep(8 if scene.full else 2)
-    cluster.signal_engine(cluster.redis, signal.SIGCONT)
+    broker.heal()
     time.sleep(scene.seconds / 8)
-    cluster.flush_broker()
-    cluster.signal_keeper(cluster.redis, signal.SIGSTOP)
-    cluster.signal_engine(cluster.redis, signal.SIGKILL)
+    broker.empty()
+    broker.keep_away()
     time.sleep(away)
-    cluster.signal_keeper(cluster.redis, signal.SIGCONT)
+    broker.heal()
     time.sleep(2.0)
-    cluster.flush_broker()
+    broker.empty()
+
+
+def lose_primary(scene: Scene, broker: Sentinels) -> None:
+    for _ in range(2):
+        if not wait_for(broker.can_fail_over, 60.0):
+            raise RuntimeError("The replica never followed.")
+        time.sleep(scene.seconds / 6)
+        before, killed_at = broker.primary(), time.time()
+        broker.kill()
+        wait_for(lambda: broker.primary() != before, 30.0)  # noqa: B023 - called at once
+        chosen = time.time() - killed_at
+        time.sleep(max(15.0, scene.seconds / 6))
+        silence = scene.cluster.longest_silence(killed_at, time.time())
+        scene.notes.append(f"another primary after {chosen:.1f} s; longest time without sending {silence:.1f} s")
 
 
 def lose_postgres(scene: Scene) -> None:
     """Every connection ended again and again; a restart; a crash."""
     for position, _ in enumerate(scene.moments(every=0.25)):
         if position in {8, 60}:
-            scene.cluster.signal_engine(scene.cluster.postgres, signal.SIGINT)
+            signal_engine(scene.cluster.postgres, signal.SIGINT)
             time.sleep(2.0)
         elif position in {14, 90}:
-            scene.cluster.signal_engine(scene.cluster.postgres, signal.SIGQUIT)
+            signal_engine(scene.cluster.postgres, signal.SIGQUIT)
             time.sleep(2.0)
         else:
             end_connections()
@@ -285,7 +302,7 @@ CELLS: dict[int, Cell] = {
     1: Cell("workers killed", kill_workers, uncertain=True, seconds=10.0),
     2: Cell("beats killed", kill_beats),
     3: Cell("beats away, then three", stop_beats, {"ok": 20, "stale": 1}),
-    4: Cell("Redis crashed, emptied, silent, away", lose_redis, {"ok": 20, "stale": 1}),
+    4: Cell("broker crashed, emptied, silent, away", lose_broker, {"ok": 20, "stale": 1}),
     5: Cell("PostgreSQL restarted, connections ended", lose_postgres, environment={"FAULTS_LEASE": "16"}),
     6: Cell(
         "workers stopped past their lease",
@@ -340,7 +357,7 @@ CELLS: dict[int, Cell] = {
         workload=DigestWorkload,
     ),
     17: Cell(
-        "workers of jobs killed, every message four times, Redis and the source away",
+        "workers of jobs killed, every message four times, broker and source away",
         kill_job_workers,
         environment={"FAULTS_WITH": "fourfold", "JOB_QUEUES": f"faults_watch={QUEUE}"},
         uncertain=True,

@@ -1,4 +1,4 @@
-"""Two workers, two beats, a web process where wanted, a sink, PostgreSQL and Redis.
+"""Two workers, two beats, a web process where wanted, a sink, PostgreSQL and the broker.
 
 A child that dies is restarted, as by a service manager.
 """
@@ -14,17 +14,15 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
-from redis import Redis
-
+from bench.faults.brokers import Broker, signal_engine
 from bench.servers import Postgres as Server
 from common.fault_points import POINTS, Point
 from config.embedded import var_dir
-from config.embedded.engine import Engine
 from config.embedded.postgres import Postgres
-from config.embedded.redis import Redis as RedisEngine
 from config.processes.child import Child, web_command
 from demo.ports import free_port
 
@@ -42,14 +40,20 @@ class Cluster:
     embedded one."""
 
     def __init__(
-        self, directory: Path, pool: str, web: bool = False, server: Server | None = None, **environment: str
+        self,
+        directory: Path,
+        pool: str,
+        broker: Broker,
+        web: bool = False,
+        server: Server | None = None,
+        **environment: str,
     ) -> None:
         self.directory, self.pool = directory, pool
         self._environment = environment
         self._ordered: set[tuple[str, Point]] = set()
         self.ended: list[str] = []  # processes that were started again
         self.postgres: Server | Postgres = server or Postgres(var_dir())
-        self.redis = RedisEngine(var_dir())
+        self.broker = broker
         self.workers = [self._worker(f"worker{n}", "deliveries,events,jobs,bulk,maintenance") for n in (1, 2)]
         self.beats = [self._child(f"beat{n}", _BEAT) for n in (1, 2, 3)]
         self.web_port = free_port()
@@ -193,6 +197,12 @@ class Cluster:
         lines = (self.directory / "arrivals").read_text().splitlines()
         return min((at for line in lines if (at := float(line.split(" ", 1)[0])) > instant), default=float("inf"))
 
+    def longest_silence(self, start: float, end: float) -> float:
+        """The most seconds between two arrivals then; seconds of the epoch."""
+        lines = (self.directory / "arrivals").read_text().splitlines()
+        times = [start, *(at for line in lines if start < (at := float(line.split(" ", 1)[0])) < end)]
+        return max(later - one for one, later in pairwise([*times, end]))
+
     def took(self, whom: str, point: str) -> list[int]:
         """The processes that took an order there."""
         orders = (self.directory / f"points-{whom}").glob(f"taken-{point}-*")
@@ -220,28 +230,10 @@ class Cluster:
             for path in self.directory.glob(f"points-*/{point}"):
                 path.unlink(missing_ok=True)
 
-    def flush_broker(self) -> None:
-        with suppress(OSError), Redis.from_url(os.environ["REDIS_URL"]) as client:
-            client.flushall()
-
-    @staticmethod
-    def signal_engine(engine: Engine | Server, by: signal.Signals) -> None:
-        pid = engine.running_pid()
-        if pid:
-            with suppress(ProcessLookupError):
-                os.kill(pid, by)
-
-    @staticmethod
-    def signal_keeper(engine: Engine, by: signal.Signals) -> None:
-        """While its keeper is stopped, a dead engine is not restarted."""
-        with suppress(ProcessLookupError, ValueError):
-            os.kill(int((engine.home / "keeper").read_text()), by)
-
     def heal(self) -> None:
         """Continue stopped processes and engines, and remove orders that nobody took."""
         self.forget_orders()
-        for engine in (self.postgres, self.redis):
-            self.signal_engine(engine, signal.SIGCONT)
-        self.signal_keeper(self.redis, signal.SIGCONT)
+        self.broker.heal()
+        signal_engine(self.postgres, signal.SIGCONT)
         for child in self._children:
             self.kill(child, signal.SIGCONT)

@@ -9,15 +9,16 @@ from collections.abc import Callable
 import pgtrigger
 from cryptography.fernet import Fernet
 
+from bench.faults.brokers import Broker, OneRedis
 from config import embedded
 from config.embedded.locks import exclusive
 from config.embedded.postgres import as_superuser
 
 
-def prepare(database: Callable[[], str] = str) -> None:
+def prepare(database: Callable[[], str] = str, broker: Callable[[], Broker] = OneRedis) -> Broker:
     """Start the engines in CARILLON_VAR and set Django up. Call it before anything that imports models.
 
-    `database` starts another PostgreSQL than the embedded one, and returns its URL.
+    `database` starts another PostgreSQL than the embedded one, and returns its URL. `broker` starts the broker.
     """
     os.environ.setdefault("CARILLON_VAR", "var/faults")
     embedded.var_dir().mkdir(parents=True, exist_ok=True)
@@ -31,6 +32,8 @@ def prepare(database: Callable[[], str] = str) -> None:
         "ENCRYPTION_KEYS": Fernet.generate_key().decode(),
         "DJANGO_SETTINGS_MODULE": "bench.faults.settings",
     }
+    started = broker()
+    os.environ |= started.variables
     import django
     from django.core.management import call_command
 
@@ -41,3 +44,4 @@ def prepare(database: Callable[[], str] = str) -> None:
     key_rotation.remember_keys()  # each run has its own
     logging.getLogger("pgtrigger").setLevel(logging.WARNING)
     pgtrigger.install()  # also those of the models here, which have no migrations
+    return started

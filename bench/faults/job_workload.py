@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -72,8 +71,7 @@ class JobWorkload(Workload):
 
 
 def kill_job_workers(scene: Scene) -> None:
-    """Two workers of the jobs alone, killed while the source is away; then Redis is lost, and they are killed at each
-    point of a job.
+    """Two workers of the jobs alone, killed while the source is away; then at each point of a job, without the broker.
 
     While the source is away, nothing is decided: so there is work at each point, however slow the machine is.
     """
@@ -85,8 +83,8 @@ def kill_job_workers(scene: Scene) -> None:
         workers = [cluster.add_worker(f"watcher{number}", QUEUE) for number in (1, 2)]
         for _ in scene.moments(every=1.0):
             cluster.kill(scene.rng.choice(workers))
-        cluster.flush_broker()
-        cluster.signal_engine(cluster.redis, signal.SIGKILL)  # its keeper starts it again
+        cluster.broker.empty()
+        cluster.broker.kill()
         for point in points:
             cluster.order("watcher", point, "kill-group")
     for point in points:

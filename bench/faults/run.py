@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.faults.brokers import Broker
 from bench.faults.cells import CELLS
 from bench.faults.cluster import Cluster
 from bench.faults.compare import Result, compare, unfinished
@@ -38,6 +39,7 @@ def run(
     number: int,
     deliveries: int,
     seed: int,
+    broker: Broker,
     pool: str = "threads",
     mutation: str = "",
     patience: float = 60.0,
@@ -58,8 +60,8 @@ def run(
     clear()
     started = time.monotonic()
     environment = {**cell.environment, **variables, "FAULTS_MUTATION": mutation}
-    with Cluster(directory, pool, cell.over_http, server, **environment) as cluster:
-        cluster.flush_broker()
+    with Cluster(directory, pool, broker, cell.over_http, server, **environment) as cluster:
+        broker.empty()
         cluster.wait_until_ready()
         asked, person, events = workload.ask(cluster.sink_port)
         publisher = Publisher(person, events, cluster.web_port) if cell.over_http else None

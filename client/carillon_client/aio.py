@@ -16,6 +16,7 @@ from carillon_client.connection import (
     _TRIES,
     LostError,
     Unreachable,
+    _is_deleted,
     _may_repeat,
     _pause,
     _read,
@@ -138,7 +139,7 @@ class AsyncConnection:
                     raise
                 lost = True
             else:
-                if lost and method == "DELETE" and (response.status_code == 404):
+                if lost and _is_deleted(method, response):
                     return None
                 if last or not _may_repeat(response):
                     return _read(response)

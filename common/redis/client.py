@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from redis import Redis
 from redis.backoff import NoBackoff
@@ -58,6 +59,8 @@ def problem(error: RedisError) -> str:
             "Redis cannot save to its disk (MISCONF), so it takes no messages. Nothing is lost, but messages are late. "
             "Make room on its disk, or let it write there; its log has more."
         )
+    if settings.HAS_RABBITMQ:
+        return _("Redis does not answer. Nothing is lost, but limits are off.")
     return _("Redis does not answer. Nothing is lost, but messages are late.")
 
 

@@ -69,7 +69,7 @@ class Announcement(bootsteps.StartStopStep):
         self._timer = consumer.timer.call_repeatedly(EVERY, _announce_queues_of, (consumer,))
 
     def stop(self, consumer: Any) -> None:
-        probe.note("worker", waits_for="Redis")
+        probe.note("worker", waits_for="the broker")
         if self._timer:
             self._timer.cancel()
 

@@ -17,6 +17,7 @@ from schedules.models import Heartbeat
 from work import health
 from work.admin.health import may_see
 from work.backup import newest
+from work.broker import backlog
 from work.kinds import KINDS
 from work.reasons import Reason
 
@@ -136,7 +137,7 @@ def _problems(has_beat: bool, seen: dict[str, float | None], waiting: dict[str, 
         yield _("Carillon is on hold: nothing is sent until you release it."), reverse("outages"), _("Outages")
     if not has_beat:
         yield _("No beat is running, so no reminder is sent. Start one."), reverse("outages"), _("Outages")
-    if not seen and (problem := cache.problem()):  # type: ignore[attr-defined]  # common.redis.cache.Cache
+    if problem := backlog.problem():
         yield problem, "", ""
     if missing := [queue for queue, ago in seen.items() if not served_queues.is_served(ago)]:
         yield served_queues.warning(missing), "", ""

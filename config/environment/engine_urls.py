@@ -1,4 +1,4 @@
-"""Readers of DATABASE_URL and REDIS_URL. A wrong value raises `Misconfigured`, whose message holds no password.
+"""Readers of DATABASE_URL, REDIS_URL, BROKER_URL. A wrong value raises `Misconfigured`, whose message has no password.
 
 An option that is unknown, or that one of the libraries would read differently, is refused.
 """
@@ -99,7 +99,10 @@ def redis(value: str) -> str:
         number, tls = given.pop("db", "0"), {}
         example = "unix://:password@/run/redis.sock?db=0"
     else:
-        number, tls = parts.path.strip("/") or "0", _tls(given) if parts.scheme == "rediss" else _sentinels(given)
+        number, tls = (
+            parts.path.strip("/") or "0",
+            _tls(given, "REDIS_URL", _REDISS) if parts.scheme == "rediss" else _sentinels(given),
+        )
     if not number.isdecimal():
         raise Misconfigured("REDIS_URL", "does not end with the number of a database", example)
     if given:
@@ -133,21 +136,49 @@ def _check_server(parts: SplitResult, example: str) -> None:
         raise Misconfigured("REDIS_URL", "does not start with redis:// or rediss:// and a host", example)
 
 
-def _tls(given: dict[str, str]) -> dict[str, str]:
+_REDISS = "rediss://:password@redis.internal:6379/0?ssl_ca_certs=/etc/ssl/redis.pem"
+
+
+def _tls(given: dict[str, str], variable: str, example: str) -> dict[str, str]:
     """Take the options of TLS out of `given`, in a spelling that kombu and redis-py share."""
-    example = "rediss://:password@redis.internal:6379/0?ssl_ca_certs=/etc/ssl/redis.pem"
     tls = {"ssl_cert_reqs": _CHECKS.get(given.pop("ssl_cert_reqs", "required"), "")}
     if not tls["ssl_cert_reqs"]:
-        raise Misconfigured("REDIS_URL", "has an ssl_cert_reqs that is neither required nor none", example)
+        raise Misconfigured(variable, "has an ssl_cert_reqs that is neither required nor none", example)
     for name in sorted(_TLS_FILES & given.keys()):
         tls[name] = given.pop(name)
         if not os.access(tls[name], os.R_OK):
-            raise Misconfigured("REDIS_URL", f"names a file as {name} that cannot be read", example)
+            raise Misconfigured(variable, f"names a file as {name} that cannot be read", example)
     if (checked := given.pop("ssl_check_hostname", None)) is not None:
         if checked.lower() not in {"true", "false"}:
-            raise Misconfigured("REDIS_URL", "has an ssl_check_hostname that is neither true nor false", example)
+            raise Misconfigured(variable, "has an ssl_check_hostname that is neither true nor false", example)
         tls["ssl_check_hostname"] = checked.lower()
     return tls
+
+
+_RABBITMQ = "amqps://carillon:password@rabbitmq.internal:5671/carillon"
+
+
+def rabbitmq(value: str) -> tuple[str, dict[str, Any]]:
+    """A value of BROKER_URL without its options, and how py-amqp secures the connection: nothing for amqp://.
+
+    A certificate is verified, unless `ssl_cert_reqs=none`.
+    """
+    parts = split_url("BROKER_URL", value, _RABBITMQ)
+    if parts.scheme not in {"amqp", "amqps"} or not parts.hostname:
+        problem = "does not start with amqp:// or amqps:// and a host (without it, Redis is the broker)"
+        raise Misconfigured("BROKER_URL", problem, _RABBITMQ)
+    given = _options("BROKER_URL", parts, _RABBITMQ)
+    tls: dict[str, Any] = _tls(given, "BROKER_URL", _RABBITMQ) if parts.scheme == "amqps" else {}
+    if given:
+        raise Misconfigured("BROKER_URL", f"has the option {min(given)}, which is not supported here", _RABBITMQ)
+    secured = {name.removeprefix("ssl_"): option for name, option in tls.items()}
+    if secured:
+        checks_host = secured.pop("check_hostname", "true") == "true"
+        secured["cert_reqs"] = ssl.CERT_REQUIRED if secured["cert_reqs"] == "required" else ssl.CERT_NONE
+        if secured["cert_reqs"]:
+            secured.setdefault("ca_certs", ssl.get_default_verify_paths().cafile or certifi.where())
+            secured["server_hostname"] = parts.hostname if checks_host else None
+    return parts._replace(query="").geturl(), secured
 
 
 def broker(redis_url: str) -> str:

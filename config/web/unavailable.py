@@ -1,4 +1,4 @@
-"""Answer within seconds while PostgreSQL or Redis is down."""
+"""Answer within seconds while PostgreSQL or the broker is down."""
 
 import sys
 
@@ -27,7 +27,8 @@ def wait_briefly() -> None:
     if "pool" in options:
         options["pool"] |= {"timeout": 4}
     # Rescue publishes what a page could not.
-    settings.CELERY_BROKER_TRANSPORT_OPTIONS |= {"socket_timeout": 1.5, "socket_connect_timeout": 1.5}
+    names = ("socket_timeout", "socket_connect_timeout", "connect_timeout", "read_timeout", "write_timeout")
+    settings.CELERY_BROKER_TRANSPORT_OPTIONS |= dict.fromkeys(names, 1.5)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

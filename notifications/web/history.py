@@ -3,11 +3,13 @@
 from uuid import UUID
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
 
 from common.web import paging
 from notifications.deliveries import dead_letters, withdrawal
@@ -16,7 +18,7 @@ from notifications.deliveries.history import candidates, with_delivery
 from notifications.models import Channel, Delivery, Notification, sort_channels
 from notifications.web.chart import chart
 from notifications.web.history_form import TESTS, HistoryForm
-from people.access.requests import PersonRequest, person_action, person_page
+from people.access.requests import PersonRequest
 
 _SAID = {
     What.REPLAYED: gettext_lazy("Sending again to “%(channel)s”."),
@@ -26,7 +28,8 @@ _SAID = {
 }
 
 
-@person_page
+@login_required
+@require_safe
 def history(request: PersonRequest) -> HttpResponse:
     form = HistoryForm(request.GET, request.user)
     form.is_valid()
@@ -40,7 +43,8 @@ def history(request: PersonRequest) -> HttpResponse:
     return render(request, "notifications/history.html", context)
 
 
-@person_page
+@login_required
+@require_safe
 def notification(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     deliveries = Delivery.objects.select_related("channel").prefetch_related("history").order_by("channel_id")
     own = get_object_or_404(
@@ -52,7 +56,8 @@ def notification(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     return render(request, "notifications/notification.html", {"notification": own, "order": order})
 
 
-@person_action
+@login_required
+@require_POST
 def cancel(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     own = Notification.objects.for_user(request.user).filter(id=notification_id)
     get_object_or_404(own)
@@ -63,7 +68,8 @@ def cancel(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     return redirect("notifications:notification", notification_id)
 
 
-@person_action
+@login_required
+@require_POST
 def act(request: PersonRequest, delivery_id: UUID, what: What) -> HttpResponse:
     """Send one's own dead letter again or as new, discard it, or mark it as fixed; recorded like an operator's act."""
     own = Delivery.objects.for_user(request.user).select_related("channel", "notification")

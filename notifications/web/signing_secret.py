@@ -4,16 +4,18 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
 
 from common.database import encryption
 from notifications import providers
 from notifications.channels import changes
 from notifications.models import Channel
-from people.access.requests import PersonRequest, person_form, person_page
+from people.access.requests import PersonRequest
 
 # Session key: the id of the channel whose secret the next page shows. The session never holds the secret.
 _TO_REVEAL = "channel_to_reveal"
@@ -25,7 +27,8 @@ def to_page(request: PersonRequest, channel: Channel) -> HttpResponse:
     return redirect("notifications:channel-secret", channel.id)
 
 
-@person_page
+@login_required
+@require_safe
 def show(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     """Show the new secret once; afterwards the page says that it cannot be shown again."""
     channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
@@ -41,7 +44,7 @@ def show(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     return render(request, "notifications/channel_secret.html", context)
 
 
-@person_form
+@login_required
 def replace(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     """Confirm first; a form that is sent twice replaces the secret once."""
     channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import pytest
 
+from bench.faults.brokers import OneRedis
 from bench.faults.cluster import Cluster
 from common.fault_points import Point
 from config.embedded.var import CHECKOUT, var_dir
@@ -96,7 +97,7 @@ def test_the_matrix_turns_red_without(mutation: str, cell: int) -> None:
 
 
 def test_a_fault_that_never_happens_is_an_error(tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path, POOL)
+    cluster = Cluster(tmp_path, POOL, OneRedis())
     with pytest.raises(ValueError, match="sending"):
         cluster.order("worker", cast(Point, "sending"), "kill")
     cluster.order("worker", "claimed", "kill")

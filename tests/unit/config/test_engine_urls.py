@@ -13,7 +13,7 @@ from redis.connection import parse_url
 
 from config.environment import engine_urls
 from config.environment.env import Misconfigured
-from work.broker import transport
+from work.broker import rabbitmq, transport
 
 
 @pytest.fixture(autouse=True)
@@ -176,3 +176,24 @@ def test_an_unknown_option_of_a_database_is_refused(query: str) -> None:
 )
 def test_a_redis_on_another_host_without_checked_certificate_is_named(redis_url: str, found: list[str]) -> None:
     assert engine_urls.unencrypted(engine_urls.database("postgresql:///carillon"), redis_url) == found
+
+
+def test_the_certificate_of_rabbitmq_is_verified_unless_the_url_says_otherwise(tmp_path: Path) -> None:
+    own = tmp_path / "ca.pem"
+    own.touch()
+    url = "amqps://me:p%40ss@mq.example:5671/carillon"
+    bare, secured = engine_urls.rabbitmq(url)
+    assert (bare, secured.pop("ca_certs", "") != "") == (url, True)
+    assert secured == {"cert_reqs": ssl.CERT_REQUIRED, "server_hostname": "mq.example"}
+    bare, secured = engine_urls.rabbitmq(f"{url}?ssl_ca_certs={own}&ssl_check_hostname=false")
+    assert (bare, secured["ca_certs"], secured["server_hostname"]) == (url, str(own), None)
+    assert engine_urls.rabbitmq(f"{url}?ssl_cert_reqs=none")[1] == {"cert_reqs": ssl.CERT_NONE}
+    assert engine_urls.rabbitmq("amqp://localhost//") == ("amqp://localhost//", {})
+
+
+def test_a_url_of_rabbitmq_leads_to_our_transport() -> None:
+    rabbitmq.install()
+    for scheme in ("amqp", "amqps"):
+        with Connection(f"{scheme}://me@localhost/carillon") as connection:
+            assert isinstance(connection.transport, rabbitmq.Transport)
+            assert connection.virtual_host == "carillon"

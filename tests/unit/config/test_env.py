@@ -142,6 +142,12 @@ def test_ports_and_encryption_of_mail_follow_from_the_scheme() -> None:
         (engine_urls.redis, "REDIS_URL", "redis://:hush-hush@localhost/first"),
         (engine_urls.redis, "REDIS_URL", "unix://"),
         (engine_urls.redis, "REDIS_URL", "unix:///run/r.sock?db=first"),
+        (engine_urls.rabbitmq, "BROKER_URL", "redis://:hush-hush@localhost/0"),
+        (engine_urls.rabbitmq, "BROKER_URL", "amqp://me:hush-hush@/carillon"),
+        (engine_urls.rabbitmq, "BROKER_URL", "amqp://me:hush#hush@localhost"),
+        (engine_urls.rabbitmq, "BROKER_URL", "amqp://me:hush-hush@localhost/carillon?heartbeat=5"),
+        (engine_urls.rabbitmq, "BROKER_URL", "amqp://me:hush-hush@localhost?ssl_cert_reqs=required"),
+        (engine_urls.rabbitmq, "BROKER_URL", "amqps://me:hush-hush@localhost?ssl_cert_reqs=optional"),
     ],
 )
 def test_a_wrong_url_is_reported_without_its_password(read: Callable[[str], object], name: str, value: str) -> None:
