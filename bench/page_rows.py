@@ -1,4 +1,4 @@
-"""The rows behind `script/bench pages`, filled by SQL in sets. Import it once Django is set up."""
+"""The rows behind `script/bench pages` and `history`, filled by SQL in sets. Import it once Django is set up."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ from people.models import User
 
 UNREAD = 5_000
 _EVENTS = 20_000
+_MILLION = 1_000_000
 
-# A delivery every 35 s backwards from now, so that a million are 405 days. Of 200, one failed, one is unknown, two were
+# A delivery every 35 s backwards from now, so that a million are 405 days, and more are closer together. Changes are of
+# the last 7 days, checks of the last 90, a tenth of the deliveries. Of 200, one failed, one is unknown, two were
 # cancelled and one expired; 20 wait. Two thirds went to the inbox, and those to a removed channel are old.
 _SENT = """
 CREATE TEMPORARY TABLE sent ON COMMIT DROP AS
-SELECT n, now() - n * interval '35 seconds' AS at, uuidv7(n * interval '-35 seconds') AS id, uuidv7() AS batch,
+SELECT n, now() - n * %(apart)s * interval '35 seconds' AS at,
+       uuidv7(n * %(apart)s * interval '-35 seconds') AS id, uuidv7() AS batch,
        s.id AS schedule, c.id AS channel, c.provider,
        CASE WHEN n <= 20 THEN 'pending' WHEN n %% 200 = 0 THEN 'dead' WHEN n %% 200 = 1 THEN 'unknown'
             WHEN n %% 100 = 3 THEN 'cancelled' WHEN n %% 200 = 5 THEN 'expired' ELSE 'delivered' END AS state,
        CASE WHEN n %% 10000 = 7 THEN 'test' WHEN n %% 10000 = 8 THEN 'code' WHEN n %% 50 = 9 THEN 'api'
             ELSE 'schedule' END AS origin
-  FROM generate_series(1, %(deliveries)s) n
+  FROM generate_series(%(first)s, %(last)s) n
   JOIN (SELECT row_number() OVER (ORDER BY id) - 1 AS number, id FROM schedules_schedule) s
     ON s.number = n %% (SELECT count(*) FROM schedules_schedule)
   JOIN notifications_channel c
@@ -56,6 +59,18 @@ INSERT INTO notifications_attempt (delivery_id, replay, number, token, worker, s
 SELECT id, 0, 1, batch, 'bench:1', at, at + interval '1 second',
        CASE state WHEN 'delivered' THEN 'delivered' WHEN 'unknown' THEN 'ambiguous' ELSE 'rejected' END
   FROM sent WHERE state IN ('delivered', 'dead', 'unknown') ORDER BY at;
+INSERT INTO notifications_change (xact, id, user_id, type, at, data)
+SELECT 1, uuidv7(at - now()), %(owner)s, type, at, jsonb_build_object('id', id)
+  FROM sent, unnest(ARRAY['delivery.delivered', 'notification.full']) AS type
+ WHERE at > now() - interval '7 days' AND state = 'delivered' ORDER BY at;
+INSERT INTO jobs_job (id, user_id, kind, payload, batch_id, origin_id, slot, message, on_error, errors_allowed, state,
+                      available_at, wakes, is_bulk, tries, replays, reason_code, reason_params, created_at, settled_at)
+SELECT id, %(owner)s, 'github_streak', '{}', batch, schedule, at, '{}', 'daily', 3, 'decided', at, 0, false, 1, 0,
+       'silent', '{}', at, at + interval '1 second'
+  FROM sent WHERE at > now() - interval '90 days' AND n %% 10 = 4 ORDER BY at;
+INSERT INTO jobs_jobattempt (job_id, replay, number, token, worker, started_at, finished_at, outcome, reason_params)
+SELECT id, 0, 1, batch, 'bench:1', at, at + interval '1 second', 'decided', '{}'
+  FROM sent WHERE at > now() - interval '90 days' AND n %% 10 = 4 ORDER BY at;
 """
 
 _REMINDERS = """
@@ -82,10 +97,14 @@ INSERT INTO events_event (id, user_id, key, type, source, occurred_at, correlati
                           wakes, tries, replays, created_at, settled_at)
 SELECT id, %(owner)s, id, CASE WHEN n %% 3 = 0 THEN 'order.paid' ELSE 'backup.done' END, '', at, id, 0, '{}', 'handled',
        at, 0, 1, 0, at, at
-  FROM (SELECT n, now() - n * interval '30 seconds' AS at, uuidv7(n * interval '-30 seconds') AS id
+  FROM (SELECT n, now() - n * %(apart)s * interval '30 seconds' AS at,
+               uuidv7(n * %(apart)s * interval '-30 seconds') AS id
           FROM generate_series(1, %(events)s) n) e;
 INSERT INTO events_effect (id, event_id, rule_id, outcome)
 SELECT uuidv7(), e.id, (SELECT id FROM events_rule ORDER BY id LIMIT 1), 'silent' FROM events_event e;
+INSERT INTO events_eventattempt (event_id, replay, number, token, worker, started_at, finished_at, outcome,
+                                 reason_params)
+SELECT id, 0, 1, id, 'bench:1', settled_at, settled_at, 'handled', '{}' FROM events_event;
 """
 
 
@@ -97,11 +116,10 @@ def fill(reminders: int, deliveries: int) -> tuple[Client, Client]:
     make_channel(owner, "webhook", {"url": "https://example.org/hook"}, label="Pager")
     make_channel(owner, "webhook", {"url": "https://example.org/old"}, label="Old phone", removed_at=timezone.now())
     make_schedules(reminders, timezone.now().replace(second=0, microsecond=0) + timedelta(days=1))
-    values = {"owner": owner.pk, "deliveries": deliveries, "unread": UNREAD, "events": _EVENTS}
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET LOCAL session_replication_role = replica")  # neither triggers nor foreign keys
-        for statements in (_REMINDERS, _SENT, _EVENT_ROWS):
-            cursor.execute(statements, values)
+    apart = min(1.0, _MILLION / deliveries)
+    _write(_REMINDERS, {"owner": owner.pk})
+    write_deliveries(owner.pk, 1, deliveries, apart)
+    _write(_EVENT_ROWS, {"owner": owner.pk, "events": max(_EVENTS, deliveries // 50), "apart": apart})
     Topic.objects.create(user=owner, slug="news", name="News")
     address = InboundAddress(user=owner, hashed="0" * 64, label="Shop")
     address.sealed_secrets = encryption.seal_secrets({"token": "1" * 48, "secret": ""}, address.id)
@@ -111,6 +129,19 @@ def fill(reminders: int, deliveries: int) -> tuple[Client, Client]:
         cursor.execute("VACUUM ANALYZE")
     staff = User.objects.create_user(email="operator@example.org", name="Op", is_staff=True, is_superuser=True)
     return _signed_in(owner), _signed_in(staff)
+
+
+def write_deliveries(owner_id: int, first: int, last: int, apart: float = 1.0) -> None:
+    """The deliveries with these numbers, `apart` times 35 s each."""
+    values = {"owner": owner_id, "deliveries": last, "unread": UNREAD, "apart": apart}
+    for begin in range(first, last + 1, _MILLION):
+        _write(_SENT, values | {"first": begin, "last": min(last, begin + _MILLION - 1)})
+
+
+def _write(statements: str, values: dict[str, Any]) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")  # neither triggers nor foreign keys
+        cursor.execute(statements, values)
 
 
 def _signed_in(user: User) -> Any:

@@ -63,7 +63,8 @@ def clear() -> None:
         cursor.execute(
             "TRUNCATE schedules_schedule, schedules_occurrence, notifications_notification, notifications_delivery,"
             " notifications_channel, django_celery_beat_periodictask, django_celery_beat_crontabschedule,"
-            " django_celery_beat_intervalschedule, django_celery_beat_clockedschedule, people_user CASCADE"
+            " django_celery_beat_intervalschedule, django_celery_beat_clockedschedule, people_user,"
+            " notifications_change CASCADE"
         )
 
 

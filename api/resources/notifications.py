@@ -262,7 +262,8 @@ def list_notifications(
     """
     period = Period(since, until)
     among = period.of(Notification.objects.for_user(request.auth.user))
-    without = _left_out(origin, channel_id, tests)
+    without = [Notification.Origin.STATUS] if origin is None and channel_id is None else []
+    without += Notification.OF_CHANNELS if tests is False else ()
     conditions: dict[str, Any] = {
         "origin": origin,
         "outcome": outcome,
@@ -273,7 +274,8 @@ def list_notifications(
     given = {name: value for name, value in conditions.items() if value}
     found = among.exclude(origin__in=without).filter(**given)
     if state is not None or channel_id is not None:
-        channels = _channel_ids(request.auth.user, channel_id)
+        mine = Channel.objects.filter(user=request.auth.user)  # removed or not
+        channels = list((mine.filter(id=channel_id) if channel_id else mine).values_list("id", flat=True))
         states = [state] if state else Delivery.State.values
         if given:
             found = with_delivery(found, channels, states)
@@ -284,18 +286,6 @@ def list_notifications(
     if given.keys() & {"origin", "subject__icontains"}:
         return paging.answer_search(with_deliveries(found), request, page, document, among=among)
     return paging.answer_page(with_deliveries(found), request, page, document)
-
-
-def _channel_ids(user: User, channel_id: UUID | None) -> list[UUID]:
-    """The person's channels, removed or not; only this one if it is given."""
-    mine = Channel.objects.filter(user=user)
-    return list((mine.filter(id=channel_id) if channel_id else mine).values_list("id", flat=True))
-
-
-def _left_out(origin: str | None, channel_id: UUID | None, tests: bool | None) -> list[str]:
-    """Origins that the list leaves out."""
-    status = [Notification.Origin.STATUS] if origin is None and channel_id is None else []
-    return [*status, *Notification.OF_CHANNELS] if tests is False else [*status]
 
 
 @router.get("/{uuid:notification_id}", response=NotificationWithAttempts, summary="Read a notification")

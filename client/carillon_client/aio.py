@@ -16,7 +16,6 @@ from carillon_client.connection import (
     _TRIES,
     LostError,
     Unreachable,
-    _is_deleted,
     _may_repeat,
     _pause,
     _read,
@@ -139,7 +138,7 @@ class AsyncConnection:
                     raise
                 lost = True
             else:
-                if lost and _is_deleted(method, response):
+                if lost and method == "DELETE" and (response.status_code == 404):
                     return None
                 if last or not _may_repeat(response):
                     return _read(response)

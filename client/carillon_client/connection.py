@@ -96,7 +96,7 @@ class Connection:
                     raise
                 lost = True
             else:
-                if lost and _is_deleted(method, response):
+                if lost and method == "DELETE" and response.status_code == 404:
                     return None  # by an earlier try
                 if last or not _may_repeat(response):
                     return _read(response)
@@ -124,10 +124,6 @@ class Resource:
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _is_deleted(method: str, response: httpx.Response) -> bool:
-    return method == "DELETE" and response.status_code == 404
 
 
 def _pause(response: httpx.Response, wait: float) -> float:

@@ -200,7 +200,8 @@ class RuleForm(EditForm, ChannelsForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        self._check_limit()
+        if self.is_new and self._rules >= settings.MOST_RULES:
+            refuse(self, None, "limit_reached", words.limit_reached())
         for name, needed, at, code, text in _NEEDS:
             if cleaned.get(name) and not any(cleaned.get(one) or one in self.errors for one in needed):
                 refuse(self, at, code, text)
@@ -210,10 +211,6 @@ class RuleForm(EditForm, ChannelsForm):
         if cleaned.get("series"):
             self._check_series(cleaned)
         return cleaned
-
-    def _check_limit(self) -> None:
-        if self.is_new and self._rules >= settings.MOST_RULES:
-            refuse(self, None, "limit_reached", words.limit_reached())
 
     def _check_series(self, cleaned: Mapping[str, Any]) -> None:
         if cleaned.get("digest_seconds") or cleaned.get("digest_at"):

@@ -77,18 +77,15 @@ def trace(correlation_id: UUID, user: User | None) -> Trace:
     events = stored[:MOST]
     names = {effect.notified_in: effect.rule.name for event in events for effect in event.effects.all()}
     names.pop(None, None)
-    sent = _sent(own, [correlation_id, *_batches_of_topics(events, user)], list(names))
+    # For one person; what topics tell all others is only counted.
+    topics = [ledger.batch_of(one.id, one.topic_id) for one in events if one.topic_id and user is not None]
+    sent = _sent(own, [correlation_id, *topics], list(names))
     deliveries = sent[:MOST]
     if (began := min((one.created_at for one in (*events, *deliveries)), default=None)) is None:
         return Trace(correlation_id)
     rows = [_event(one, began) for one in events] + [_delivery(one, began, names) for one in deliveries]
     has_more = len(stored) > MOST or len(sent) > MOST
     return Trace(correlation_id, sorted(rows, key=lambda row: row.at), has_more)
-
-
-def _batches_of_topics(events: Sequence[Event], user: User | None) -> list[UUID]:
-    """For one person; what topics tell all others is only counted."""
-    return [ledger.batch_of(event.id, event.topic_id) for event in events if event.topic_id and user is not None]
 
 
 def _sent(own: Q, batches: Sequence[UUID], notification_ids: Sequence[UUID | None]) -> list[Delivery]:

@@ -4,11 +4,9 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from common.admin.base import as_uuid
 from common.redis.request_limiter import limit_page
@@ -17,13 +15,12 @@ from common.web import paging
 from jobs.batches import audiences, progress as batches
 from jobs.models import Batch
 from notifications.models import Notification
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action, person_page
 from people.models import User
 from work.dead_letters import Who
 
 
-@login_required
-@require_safe
+@person_page
 def batch_list(request: PersonRequest) -> HttpResponse:
     """All, or with `?of=<id>` those of one reminder or topic."""
     rows = Batch.objects.for_user(request.user).with_counts().select_related("user")
@@ -34,15 +31,13 @@ def batch_list(request: PersonRequest) -> HttpResponse:
     return render(request, "jobs/batch_list.html", context)
 
 
-@login_required
-@require_safe
+@person_page
 def batch(request: PersonRequest, batch_id: UUID) -> HttpResponse:
     batches.count_again(_own(request.user, batch_id))
     return render(request, "jobs/batch.html", _context(request, batch_id))
 
 
-@login_required
-@require_safe
+@person_page
 def progress(request: PersonRequest, batch_id: UUID) -> HttpResponse:
     """The part of the page that asks for itself while something waits."""
     return limit_page(
@@ -50,8 +45,7 @@ def progress(request: PersonRequest, batch_id: UUID) -> HttpResponse:
     )
 
 
-@login_required
-@require_POST
+@person_action
 def cancel(request: PersonRequest, batch_id: UUID) -> HttpResponse:
     batch = _own(request.user, batch_id)
     if batches.shown(batch).pending or batches.ended_at(batch) is None:
@@ -62,8 +56,7 @@ def cancel(request: PersonRequest, batch_id: UUID) -> HttpResponse:
     return redirect("jobs:batch", batch.id)
 
 
-@login_required
-@require_POST
+@person_action
 def replay(request: PersonRequest, batch_id: UUID) -> HttpResponse:
     batch = _own(request.user, batch_id)
     if batches.hides_deliveries(batch):

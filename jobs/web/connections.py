@@ -4,12 +4,10 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from common.database.damaged import readable
 from jobs import connections, kinds
@@ -17,30 +15,28 @@ from jobs.changes import connections as changes
 from jobs.changes.connection_form import ConnectionForm
 from jobs.checks.recording import queue_of
 from jobs.models import Connection
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 
 _USES = 20
 
 
-@login_required
-@require_safe
+@person_page
 def connection_list(request: PersonRequest) -> HttpResponse:
     uses = Count("schedules", filter=Q(schedules__deleted_at=None))
     own = Connection.objects.for_user(request.user).annotate(uses=uses)
     return render(request, "jobs/connection_list.html", {"connections": readable(own)[0]})
 
 
-@login_required
-@require_safe
+@person_page
 def choose(request: PersonRequest) -> HttpResponse:
     return render(request, "jobs/connection_choose.html", {"kinds": connections.all()})
 
 
-@login_required
+@person_form
 def add(request: PersonRequest, source: str) -> HttpResponse:
     if (kind := connections.find(source)) is None:
         raise Http404
-    form = ConnectionForm(request.user, kind, request.POST if request.method == "POST" else None)
+    form = ConnectionForm(request.user, kind, posted(request))
     if request.method == "POST" and form.is_valid():
         try:
             added = form.save()
@@ -52,14 +48,14 @@ def add(request: PersonRequest, source: str) -> HttpResponse:
     return render(request, "jobs/connection_add.html", {"kind": kind, "form": form})
 
 
-@login_required
+@person_form
 def connection(request: PersonRequest, connection_id: UUID) -> HttpResponse:
     current = _own(request, connection_id)
     kind = connections.find(current.kind)
     context: dict[str, Any] = {"connection": current, "kind": kind} | _uses(current)
     if kind is None:
         return render(request, "jobs/connection.html", context)
-    form = ConnectionForm(request.user, kind, request.POST if request.method == "POST" else None, current)
+    form = ConnectionForm(request.user, kind, posted(request), current)
     if request.method == "POST":
         if request.POST.get("version") != str(current.version):
             return _conflict(request, current)
@@ -73,8 +69,7 @@ def connection(request: PersonRequest, connection_id: UUID) -> HttpResponse:
     return render(request, "jobs/connection.html", context | {"form": form})
 
 
-@login_required
-@require_POST
+@person_action
 def check(request: PersonRequest, connection_id: UUID) -> HttpResponse:
     connection = _own(request, connection_id)
     try:
@@ -91,7 +86,7 @@ def check(request: PersonRequest, connection_id: UUID) -> HttpResponse:
     return redirect("jobs:connection", connection.id)
 
 
-@login_required
+@person_form
 def remove(request: PersonRequest, connection_id: UUID) -> HttpResponse:
     connection = _own(request, connection_id)
     if request.method == "POST":
@@ -119,8 +114,7 @@ def _own(request: PersonRequest, connection_id: UUID) -> Connection:
     return get_object_or_404(Connection.objects.for_user(request.user), id=connection_id)
 
 
-@login_required
-@require_safe
+@person_page
 def kind_list(request: PersonRequest) -> HttpResponse:
     listed = [(kind, queue_of(kind.name), connections.find(kind.connection)) for kind in kinds.offered()]
     return render(request, "jobs/kinds.html", {"kinds": listed})

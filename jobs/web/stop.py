@@ -7,24 +7,21 @@ one-click button (RFC 8058).
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from jobs.batches import leavers
 from notifications.messages.links import STOP
 from notifications.models import Notification
 from notifications.web.signed_link import signed_link_view
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action
 
 _ACTS = {"stop": leavers.leave, "resume": leavers.come_back}
 
 
-@login_required
-@require_POST
+@person_action
 def by_button(request: PersonRequest, announcement_id: UUID) -> HttpResponse:
     announcement = get_object_or_404(_announcements(), id=announcement_id, user=request.user)
     act = request.POST.get("act", "")

@@ -7,19 +7,17 @@ from datetime import datetime, time, timedelta
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from common.times import civil_time, dates
 from notifications.deliveries import acknowledge
 from notifications.messages.links import ANSWER
 from notifications.models import Notification
 from notifications.web.signed_link import signed_link_view
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action
 from people.models import User
 
 MORNING = time(8)
@@ -39,8 +37,7 @@ def by_link(request: HttpRequest, notification_id: UUID) -> HttpResponse:
         return render(request, "notifications/answer.html", {"notification": notification})
 
 
-@login_required
-@require_POST
+@person_action
 def own(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     notification = get_object_or_404(
         Notification.objects.for_user(request.user).filter(origin__in=Notification.ANSWERABLE), id=notification_id

@@ -5,13 +5,11 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
 from notifications import providers
@@ -20,14 +18,14 @@ from notifications.channels.forms import CodeForm
 from notifications.deliveries import confirmation
 from notifications.models import Channel, Delivery, Notification
 from people import codes
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 
 # The result of a test stops polling after this many seconds.
 _POLLED = 120.0
 _CHECKED_WITHIN = timedelta(seconds=5)
 
 
-@login_required
+@person_form
 def verify(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
     listed = f"{reverse('notifications:channels')}#channel-{channel.id}"
@@ -35,7 +33,7 @@ def verify(request: PersonRequest, channel_id: UUID) -> HttpResponse:
         if channel.disabled_at is None:
             _say_ready(request, channel)
         return redirect(listed)
-    form = CodeForm(request.POST if request.method == "POST" else None)
+    form = CodeForm(posted(request))
     if form.is_valid():
         try:
             if confirmation.confirm(channel, form.cleaned_data["code"], timezone.now()):
@@ -56,8 +54,7 @@ def _say_ready(request: PersonRequest, channel: Channel) -> None:
     messages.success(request, _("“%(label)s” is ready. Your reminders can use it.") % {"label": channel.label})
 
 
-@login_required
-@require_POST
+@person_action
 def resend_code(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
     if channel.verified_at is None:
@@ -74,8 +71,7 @@ def send_code(request: PersonRequest, channel: Channel) -> None:
         messages.error(request, str(refusal))
 
 
-@login_required
-@require_POST
+@person_action
 def send_test(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
     if channel.verified_at is None:  # it may only receive a code
@@ -93,8 +89,7 @@ def send_test(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     return redirect("notifications:notification", Delivery.objects.get(id=delivery_id).notification_id)
 
 
-@login_required
-@require_safe
+@person_page
 def test_result(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     return _render_result(request, delivery_id)
 

@@ -6,14 +6,12 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.forms import Form
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from notifications import providers
 from notifications.channels import changes, verification
@@ -25,15 +23,14 @@ from notifications.net import address_checks
 from notifications.providers import web_push
 from notifications.providers.base import Provider
 from notifications.web import channel_check, signing_secret
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 
 _USES = 20
 # Waiting messages of a queue are counted up to here.
 _COUNTED = 1_000
 
 
-@login_required
-@require_safe
+@person_page
 def channel_list(request: PersonRequest) -> HttpResponse:
     search = request.GET.get("q", "").strip()[:200]
     own = changes.with_last_delivery(request.user)
@@ -58,20 +55,19 @@ def channel_list(request: PersonRequest) -> HttpResponse:
     )
 
 
-@login_required
-@require_safe
+@person_page
 def choose(request: PersonRequest) -> HttpResponse:
     inbox = Channel.objects.for_user(request.user).filter(provider="inbox").exists()
     offered = [provider for provider in providers.all() if not (inbox and provider.kind == "inbox")]
     return render(request, "notifications/channel_choose.html", {"providers": offered})
 
 
-@login_required
+@person_form
 def add(request: PersonRequest, kind: str) -> HttpResponse:
     provider = _provider(kind)
-    posted = request.POST if request.method == "POST" else None
-    details, label = provider.form(posted), LabelForm(posted)
-    if posted is not None and address_checks.are_valid(request.user.pk, details, label):
+    data = posted(request)
+    details, label = provider.form(data), LabelForm(data)
+    if data is not None and address_checks.are_valid(request.user.pk, details, label):
         try:
             channel = changes.add(request.user, kind, details.cleaned_data, label.cleaned_data["label"])
         except changes.SecondInbox:
@@ -93,11 +89,11 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
     return _add_page(request, provider, details, label)
 
 
-@login_required
+@person_form
 def change_settings(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     channel = _own(request, channel_id)
     provider = _provider(channel.provider)
-    form = ChannelForm(request.POST if request.method == "POST" else None, channel, provider)
+    form = ChannelForm(posted(request), channel, provider)
     if form.is_valid():
         changes.change_settings(channel, **form.cleaned_data)
         messages.success(request, _("“%(label)s” is saved.") % {"label": form.cleaned_data["label"]})
@@ -109,18 +105,18 @@ def change_settings(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     return render(request, "notifications/channel_settings.html", context | _uses(channel))
 
 
-@login_required
+@person_form
 def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     """Change its address or secrets, in its provider's own form."""
     channel = _own(request, channel_id)
     provider = _provider(channel.provider)
     if provider.from_browser or not provider.form.base_fields:
         return redirect("notifications:channel", channel.id)
-    posted = request.POST if request.method == "POST" else None
+    data = posted(request)
     stored = channel.readable_destination()
-    details = change_form(posted, provider, stored)
-    label = RenameForm(posted, initial={"label": channel.label})
-    if posted is not None and address_checks.are_valid(request.user.pk, details, label):
+    details = change_form(data, provider, stored)
+    label = RenameForm(data, initial={"label": channel.label})
+    if data is not None and address_checks.are_valid(request.user.pk, details, label):
         after = provider.update(stored, details.cleaned_data)
         try:
             changed = changes.change(channel, request.POST.get("read", ""), after, label.cleaned_data["label"])
@@ -162,8 +158,7 @@ def _after_change(request: PersonRequest, before: Channel, after: Channel, new_s
     return redirect(f"{reverse('notifications:channels')}#channel-{after.id}")
 
 
-@login_required
-@require_POST
+@person_action
 def enable(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     """Enable a channel that failures or its reader disabled."""
     channel = _own(request, channel_id)
@@ -174,7 +169,7 @@ def enable(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     return redirect("notifications:channel", channel.id)
 
 
-@login_required
+@person_form
 def remove(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     channel = _own(request, channel_id)
     if request.method == "POST":

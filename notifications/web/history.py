@@ -3,13 +3,11 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 
 from common.web import paging
 from notifications.deliveries import dead_letters, withdrawal
@@ -18,7 +16,7 @@ from notifications.deliveries.history import candidates, with_delivery
 from notifications.models import Channel, Delivery, Notification, sort_channels
 from notifications.web.chart import chart
 from notifications.web.history_form import TESTS, HistoryForm
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action, person_page
 
 _SAID = {
     What.REPLAYED: gettext_lazy("Sending again to “%(channel)s”."),
@@ -28,8 +26,7 @@ _SAID = {
 }
 
 
-@login_required
-@require_safe
+@person_page
 def history(request: PersonRequest) -> HttpResponse:
     form = HistoryForm(request.GET, request.user)
     form.is_valid()
@@ -43,8 +40,7 @@ def history(request: PersonRequest) -> HttpResponse:
     return render(request, "notifications/history.html", context)
 
 
-@login_required
-@require_safe
+@person_page
 def notification(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     deliveries = Delivery.objects.select_related("channel").prefetch_related("history").order_by("channel_id")
     own = get_object_or_404(
@@ -56,8 +52,7 @@ def notification(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     return render(request, "notifications/notification.html", {"notification": own, "order": order})
 
 
-@login_required
-@require_POST
+@person_action
 def cancel(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     own = Notification.objects.for_user(request.user).filter(id=notification_id)
     get_object_or_404(own)
@@ -68,8 +63,7 @@ def cancel(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     return redirect("notifications:notification", notification_id)
 
 
-@login_required
-@require_POST
+@person_action
 def act(request: PersonRequest, delivery_id: UUID, what: What) -> HttpResponse:
     """Send one's own dead letter again or as new, discard it, or mark it as fixed; recorded like an operator's act."""
     own = Delivery.objects.for_user(request.user).select_related("channel", "notification")

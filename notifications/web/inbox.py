@@ -3,21 +3,18 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
-from django.views.decorators.http import require_POST, require_safe
 
 from common.web import paging
 from notifications.messages.links import LEAVE
 from notifications.models import Delivery, Notification
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_action, person_page
 
 
-@login_required
-@require_safe
+@person_page
 def inbox(request: PersonRequest) -> HttpResponse:
     search, unread_only = request.GET.get("q", "").strip()[:200].replace("\0", ""), "unread" in request.GET
     is_archive = "archived" in request.GET
@@ -36,8 +33,7 @@ def inbox(request: PersonRequest) -> HttpResponse:
     return render(request, "notifications/inbox.html", context)
 
 
-@login_required
-@require_safe
+@person_page
 def message(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     """One message; opening it marks it as read."""
     delivery = get_object_or_404(Delivery.objects.inbox(request.user).select_related("notification"), id=delivery_id)
@@ -50,8 +46,7 @@ def message(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     return render(request, "notifications/message.html", {"delivery": delivery, "leave": leave})
 
 
-@login_required
-@require_POST
+@person_action
 def archive(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     """Take a message out of the list, or with `back` put it there again."""
     chosen = Delivery.objects.inbox(request.user).filter(id=delivery_id)
@@ -66,8 +61,7 @@ def archive(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     return redirect("notifications:inbox")
 
 
-@login_required
-@require_POST
+@person_action
 def read_all(request: PersonRequest) -> HttpResponse:
     count = Delivery.objects.inbox(request.user).mark_read(timezone.now())
     text = ngettext("One message marked as read.", "%(count)s messages marked as read.", count)

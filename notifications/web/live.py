@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.contrib.staticfiles import finders
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -11,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from common.database.postgres import query
 from notifications import providers
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_page
 from people.models import User
 
 MOST_UNREAD = 1_000
@@ -68,8 +67,7 @@ def mail_notice(request: HttpRequest) -> dict[str, Any]:
     return {"mail_notice": SimpleLazyObject(providers.get("email").notice)}
 
 
-@login_required
-@require_safe
+@person_page
 def state(request: PersonRequest) -> HttpResponse:
     """The number of unread messages, when the newest arrived, and a mark that changes with what pages show.
 

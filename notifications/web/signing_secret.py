@@ -4,18 +4,16 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from common.database import encryption
 from notifications import providers
 from notifications.channels import changes
 from notifications.models import Channel
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_form, person_page
 
 # Session key: the id of the channel whose secret the next page shows. The session never holds the secret.
 _TO_REVEAL = "channel_to_reveal"
@@ -27,8 +25,7 @@ def to_page(request: PersonRequest, channel: Channel) -> HttpResponse:
     return redirect("notifications:channel-secret", channel.id)
 
 
-@login_required
-@require_safe
+@person_page
 def show(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     """Show the new secret once; afterwards the page says that it cannot be shown again."""
     channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
@@ -44,7 +41,7 @@ def show(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     return render(request, "notifications/channel_secret.html", context)
 
 
-@login_required
+@person_form
 def replace(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     """Confirm first; a form that is sent twice replaces the secret once."""
     channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)

@@ -13,7 +13,6 @@ from django.apps import apps
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.http import HttpResponse, StreamingHttpResponse
@@ -23,14 +22,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
-from django.views.decorators.http import require_safe
 
 from common.admin.base import count_up_to
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Window
 from common.uuid7 import uuid7
 from people import tokens
-from people.access.requests import PersonRequest, sensitive
+from people.access.requests import PersonRequest, person_form, person_page, posted, sensitive
 from people.account import deletion, export
 from people.account.token_form import TokenForm
 from people.models import ApiToken, SecurityEvent, User
@@ -109,7 +107,7 @@ class DeleteForm(forms.Form):
 @sensitive
 def delete(request: PersonRequest) -> HttpResponseBase:
     """Ask, then switch the account off and sign out. A task deletes it."""
-    form = DeleteForm(request.POST if request.method == "POST" else None, request.user)
+    form = DeleteForm(posted(request), request.user)
     if form.is_valid():
         try:
             deletion.request(request.user)
@@ -163,8 +161,7 @@ _WORDS: dict[str, Callable[[int], str]] = {
 """By the model's label: this app knows the others by name only."""
 
 
-@login_required
-@require_safe
+@person_page
 def activity(request: PersonRequest) -> HttpResponse:
     here = request.session.session_key
     signed_in = [
@@ -207,8 +204,7 @@ def create_token(request: PersonRequest) -> HttpResponse:
         messages.info(request, _("Staff need a second factor. Set one up to make a token."))
         return redirect("mfa_index")
     preset = tokens.GIVEN if request.GET.get("preset") == "all" else ["read"]
-    posted = request.POST if request.method == "POST" else None
-    form = TokenForm(posted, initial={"scopes": preset, "made_as": uuid7()})
+    form = TokenForm(posted(request), initial={"scopes": preset, "made_as": uuid7()})
     if form.is_valid():
         made = form.cleaned_data
         try:
@@ -227,7 +223,7 @@ def create_token(request: PersonRequest) -> HttpResponse:
     return render(request, "people/token_new.html", {"form": form, "most": tokens.MOST})
 
 
-@login_required
+@person_form
 def revoke_token(request: PersonRequest, token_id: UUID) -> HttpResponse:
     token = get_object_or_404(ApiToken, user=request.user, id=token_id)
     if request.method == "POST":

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from common.redis.request_limiter import by_address, limit_page
 from people import mailboxes, tokens
-from people.access.requests import PersonRequest
+from people.access.requests import PersonRequest, person_form, person_page, posted
 from people.account.settings_form import SettingsForm
 from people.models import Theme, User
 from people.sign_in import address_undo, second_factor
@@ -28,9 +28,9 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "people/home.html", {"sign_up": settings.SIGN_UP})
 
 
-@login_required
+@person_form
 def own_settings(request: PersonRequest) -> HttpResponse:
-    form = SettingsForm(request.POST if request.method == "POST" else None, instance=request.user)
+    form = SettingsForm(posted(request), instance=request.user)
     if form.is_valid():
         form.save()
         messages.success(request, _("Your settings are saved."))
@@ -42,8 +42,7 @@ def own_settings(request: PersonRequest) -> HttpResponse:
     return render(request, "people/settings.html", {"form": form, "tokens": tokens.valid_tokens(request.user)})
 
 
-@login_required
-@require_safe
+@person_page
 def security_keys(request: HttpRequest) -> HttpResponse:
     """Instead of allauth's page: the second factor's page lists them."""
     return redirect("mfa_index")

@@ -4,31 +4,24 @@ The row of a schedule is a projection (see `mirror`), so this admin shows the sc
 to it. To stop it, pause the schedule.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import NON_FIELD_ERRORS
-from django.db.models import Model, QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 from django_celery_beat import admin as stock
-from django_celery_beat.models import (
-    ClockedSchedule,
-    CrontabSchedule,
-    IntervalSchedule,
-    PeriodicTask,
-    SolarSchedule,
-    cronexp,
-)
+from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule
 from django_celery_results import admin as stock_results
 from django_celery_results.models import GroupResult, TaskResult
 from kombu.exceptions import OperationalError
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from common import zones
 from common.admin import columns
 from common.admin.base import BaseAdmin, ReadOnly, ReadOnlyAdmin, as_uuid
 from common.admin.damaged import SafeAdmin
@@ -55,20 +48,30 @@ class PeriodicTaskForm(stock.PeriodicTaskForm):  # type: ignore[misc]  # django-
             self.add_error("task", _("Choose a registered task, or write the name of another one."))
         if data.get("expire_seconds") is not None and data.get("expires"):
             self.add_error("expires", _("Set either this or the seconds after which a run expires, not both."))
-        self._refuse_what_cannot_run(data)
+        fields = ("args", "kwargs", "headers", "interval", "crontab", "clocked")
+        task = PeriodicTask(**{name: data[name] for name in fields if name in data})
+        _refuse_damaged(self, partial(stock_entries.check, task))
         self.instance.solar = None  # one that was chosen before is replaced
         return data
 
-    def _refuse_what_cannot_run(self, data: dict[str, Any]) -> None:
-        fields = ("args", "kwargs", "headers", "interval", "crontab", "clocked")
-        try:
-            stock_entries.check(PeriodicTask(**{name: data[name] for name in fields if name in data}))
-        except stock_entries.Damaged as damaged:
-            if damaged.field not in self.errors:
-                self.add_error(damaged.field, str(damaged))
-
     def _clean_json(self, field: str) -> Any:
-        return self.cleaned_data[field]  # `clean` looks at it
+        return self.cleaned_data[field]  # `clean` checks it
+
+
+class TimingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
+    def _post_clean(self) -> None:
+        """Refuse a timing for which beat cannot compute the next run."""
+        super()._post_clean()  # type: ignore[misc]  # not in the stubs
+        if not self.errors:
+            _refuse_damaged(self, partial(stock_entries.check_timing, self.instance, NON_FIELD_ERRORS))
+
+
+def _refuse_damaged(form: forms.BaseForm, check: Callable[[], None]) -> None:
+    try:
+        check()
+    except stock_entries.Damaged as damaged:
+        if damaged.field not in form.errors:
+            form.add_error(damaged.field, str(damaged))
 
 
 class Which(admin.SimpleListFilter):
@@ -102,7 +105,6 @@ def _of_stock_entries(action: str, description: Any) -> Any:
 class PeriodicTaskAdmin(BaseAdmin):
     owner = "mirrored_schedule__user"
     related = ("interval", "crontab", "solar", "clocked", "mirrored_schedule")
-    deferred = ("crontab__timezone",)
     form = PeriodicTaskForm
     celery_app = stock.PeriodicTaskAdmin.celery_app  # stock's actions look for it here
     list_display = ("label", "is_enabled", "to_schedule", "timing", "last_run", "runs", "one_off")
@@ -123,30 +125,6 @@ class PeriodicTaskAdmin(BaseAdmin):
         "No periodic tasks yet. Beat adds its own when it first starts, and each schedule adds one."
     )
 
-    schedule_fieldsets = (
-        (None, {"fields": ("label", "to_schedule", "is_enabled")}),
-        (gettext_lazy("When"), {"fields": ("description", "timing", ("start_time", "expires"), "one_off")}),
-        (gettext_lazy("Runs"), {"fields": (("last_run", "runs"),)}),
-        (gettext_lazy("What beat sends"), {"fields": ("task", "args")}),
-    )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        # A crontab's zone that is gone from the zone database cannot be read as one, and would fail the whole list.
-        zone = Cast("crontab__timezone", TextField())
-        rows: QuerySet[Any] = super().get_queryset(request).annotate(crontab_zone=zone)
-        return rows
-
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        task = super().get_object(request, object_id, from_field)
-        if task is not None and task.crontab is not None:
-            vars(task.crontab)["timezone"] = task.crontab_zone  # as text: the page's title names it
-        return task
-
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "crontab":
-            kwargs["queryset"] = CrontabSchedule.objects.filter(timezone__in=zones.known())
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
-
     def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
         key = as_uuid(term)
         return rows.filter(name__startswith=term) if key is None else rows.filter(mirrored_schedule=key)
@@ -157,7 +135,15 @@ class PeriodicTaskAdmin(BaseAdmin):
         return super().get_form(request, obj, change, **kwargs)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        return self.schedule_fieldsets if _schedule(obj) else super().get_fieldsets(request, obj)
+        if _schedule(obj) is None:
+            return super().get_fieldsets(request, obj)
+        when = ("description", "timing", ("start_time", "expires"), "one_off")
+        return (
+            (None, {"fields": ("label", "to_schedule", "is_enabled")}),
+            (_("When"), {"fields": when}),
+            (_("Runs"), {"fields": (("last_run", "runs"),)}),
+            (_("What beat sends"), {"fields": ("task", "args")}),
+        )
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         allowed: bool = super().has_change_permission(request, obj)
@@ -190,6 +176,7 @@ class PeriodicTaskAdmin(BaseAdmin):
     crontab_translation = stock.PeriodicTaskAdmin.crontab_translation
 
     label = columns.column(gettext_lazy("name"), "name", columns.short)
+    timing = columns.column(gettext_lazy("timing"), "scheduler", lambda timing: str(timing or columns.NONE))
 
     @admin.display(description=gettext_lazy("enabled"), boolean=True)
     def is_enabled(self, task: PeriodicTask) -> bool:
@@ -201,14 +188,6 @@ class PeriodicTaskAdmin(BaseAdmin):
         if (schedule := _schedule(task)) is None:
             return SafeString(columns.NONE)
         return columns.to_row("schedules.schedule", schedule.pk, columns.short(schedule.title))
-
-    @admin.display(description=gettext_lazy("timing"))
-    def timing(self, task: PeriodicTask) -> str:
-        if task.crontab is None:
-            return str(task.interval or task.solar or task.clocked or columns.NONE)
-        crontab = task.crontab
-        fields = (crontab.minute, crontab.hour, crontab.day_of_month, crontab.month_of_year, crontab.day_of_week)
-        return f"{' '.join(map(cronexp, fields))} (m/h/dM/MY/d) {task.crontab_zone}"
 
     @admin.display(description=gettext_lazy("last run"))
     def last_run(self, task: PeriodicTask) -> SafeString:
@@ -224,17 +203,6 @@ class PeriodicTaskAdmin(BaseAdmin):
 def _schedule(task: Any) -> Schedule | None:
     """The schedule that a periodic task is the row of; None for a stock entry."""
     return getattr(task, "mirrored_schedule", None)
-
-
-class TimingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
-    def _post_clean(self) -> None:
-        """Refuse a timing for which beat cannot compute the next run."""
-        super()._post_clean()  # type: ignore[misc]  # not in the stubs
-        if not self.errors:
-            try:
-                stock_entries.check_timing(self.instance, NON_FIELD_ERRORS)
-            except stock_entries.Damaged as damaged:
-                self.add_error(None, str(damaged))
 
 
 class Timing(ReadOnly, SafeAdmin):
@@ -260,12 +228,6 @@ class ClockedScheduleAdmin(Timing):
 class CrontabScheduleAdmin(Timing):
     fields: Any = stock.CrontabScheduleAdmin.fields
     readonly_fields = ("human_readable",)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Only rows with a known zone; an unknown one would fail the whole list."""
-        rows: QuerySet[Any] = super().get_queryset(request).filter(timezone__in=zones.known())
-        return rows
-
     search_fields = ("minute", "hour", "day_of_week", "timezone")
 
 

@@ -116,6 +116,6 @@ def _occurrences(
     ahead = Occurrence.objects.filter(schedule_id__in=ids, scheduled_for__gt=now)
     for schedule_id, slot, reason in ahead.values_list("schedule_id", "scheduled_for", "reason"):
         taken[schedule_id].add(slot)
-        if reason == Occurrence.Reason.ASKED:
+        if reason == Occurrence.Reason.BY_PERSON:
             skipped[schedule_id].append(slot)
     return taken, skipped

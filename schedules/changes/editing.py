@@ -106,9 +106,10 @@ def reschedule_locked(
         reminders.forget(schedule.id)
     for name, value in editable(wanted).items():
         setattr(schedule, name, value)
-    if schedule.state not in {Schedule.State.PAUSED, Schedule.State.ARCHIVED}:
-        set_next_slot(schedule, now)
     detail = {} if was == _timing(schedule) else {"was": was}
+    stopped = schedule.state in {Schedule.State.PAUSED, Schedule.State.ARCHIVED}
+    if not stopped and (detail or schedule.state == Schedule.State.BROKEN):
+        set_next_slot(schedule, now)
     _save(schedule, What.EDITED, now, by, channels, **detail)
     quarantine.drop_notices(schedule.id, wanted.version)
     return schedule
@@ -176,7 +177,7 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
         schedule=schedule,
         scheduled_for=slot,
         outcome=Occurrence.Outcome.SKIPPED,
-        reason=Occurrence.Reason.ASKED,
+        reason=Occurrence.Reason.BY_PERSON,
         version=schedule.version,
     )
     Occurrence.objects.bulk_create([skipped], ignore_conflicts=True)
@@ -194,7 +195,7 @@ def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = N
     schedule = _lock(schedule_id, now)
     if slot <= now:
         raise ScheduleConflict(schedule)
-    skipped = schedule.occurrences.filter(scheduled_for=slot, reason=Occurrence.Reason.ASKED).first()
+    skipped = schedule.occurrences.filter(scheduled_for=slot, reason=Occurrence.Reason.BY_PERSON).first()
     # An edit made after the slot's time has settled it: without this record the slot would be lost.
     if skipped is None or schedule.events.filter(version__gt=skipped.version, at__gte=slot).exists():
         raise ScheduleConflict(schedule)

@@ -33,7 +33,7 @@ PUNCTUAL = timedelta(seconds=2)
 _OUTAGES_BEFORE = timedelta(minutes=10)
 
 _Reason = Occurrence.Reason
-_BY_HAND = {_Reason.ASKED, _Reason.MANUAL}
+_BY_HAND = {_Reason.BY_PERSON, _Reason.MANUAL}
 
 
 @dataclass(frozen=True, slots=True)

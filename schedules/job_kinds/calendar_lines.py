@@ -73,13 +73,10 @@ def read(raw: bytes, content_type: str) -> Component:
             ended |= _end(line.partition(":")[2].strip().upper(), open_components)
         elif match := (_TIME_LINE.fullmatch(line) if name in TIMES else None) or _LINE.fullmatch(line):
             open_components[-1].properties.setdefault(name, []).append((match[1], match[2]))
-    if not _is_whole(ended, {one.kind for one in open_components[1:]}):
-        raise NotACalendar
-    return whole
-
-
-def _is_whole(ended: set[str], still_open: set[str]) -> bool:
-    return "VCALENDAR" in ended - still_open or bool(ended & {"VEVENT", "VTODO"} and not still_open)
+    still_open = {one.kind for one in open_components[1:]}
+    if "VCALENDAR" in ended - still_open or (ended & {"VEVENT", "VTODO"} and not still_open):
+        return whole
+    raise NotACalendar
 
 
 def _end(kind: str, open_components: list[Component]) -> set[str]:

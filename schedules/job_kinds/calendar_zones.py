@@ -5,7 +5,7 @@ Reminders are stored with a zone of the IANA database, so one is looked for whos
 
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from itertools import pairwise
@@ -135,11 +135,10 @@ def _alike(own: tzinfo, now: datetime) -> str | None:
         if seconds % 3600 == 0:
             return f"Etc/GMT{-seconds // 3600:+d}" if seconds else "UTC"
     names = (*_FIRST, *(name for name in sorted(known()) if "/" in name and "Etc/" not in name))
-    return next((name for name in names if _shows(ZoneInfo(name), probes)), None)
-
-
-def _shows(zone: ZoneInfo, probes: Iterable[tuple[datetime, timedelta]]) -> bool:
-    return all(instant.astimezone(zone).utcoffset() == offset for instant, offset in probes)
+    for zone in map(ZoneInfo, names):
+        if all(instant.astimezone(zone).utcoffset() == offset for instant, offset in probes):
+            return zone.key
+    return None
 
 
 def _probes(own: tzinfo, now: datetime) -> list[tuple[datetime, timedelta]]:

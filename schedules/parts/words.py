@@ -59,7 +59,7 @@ _FREQUENT = timedelta(hours=12)
 
 def reason(code: str) -> str:
     """Why an occurrence was skipped, or fired otherwise than in time; "" without a reason."""
-    if code == Occurrence.Reason.ASKED:
+    if code == Occurrence.Reason.BY_PERSON:
         return _("Skipped by a person")
     if code == Occurrence.Reason.MANUAL:
         return _("Run outside of the timetable by a person")

@@ -15,12 +15,13 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
-from api.protocol.problems import FieldError, Problem, errors, invalid
+from api.protocol.problems import FieldError, Problem, errors as errors_of, invalid
 from api.resources import me
 from api.resources.rules import RuleBody
 from api.resources.schedules.documents import ScheduleBody
 from api.resources.transfer import export
 from api.resources.transfer.sections import SECTIONS, ChannelEntry, Entry, SubscriptionEntry, Taker, read
+from common.admin.base import as_uuid
 from common.parsing.budget import Budget, OverBudget
 from common.texts.numbers import grouped
 from jobs.changes import connections as connection_changes
@@ -61,7 +62,7 @@ class Outcome:
     """Counts of added and existing entries, by section; what the person must do, and why the rest was not read."""
 
     added: Counter[str] = field(default_factory=Counter)
-    known: Counter[str] = field(default_factory=Counter)
+    existing: Counter[str] = field(default_factory=Counter)
     troubles: list[Trouble] = field(default_factory=list)
     to_confirm: list[str] = field(default_factory=list)
     stopped: str = ""
@@ -120,39 +121,31 @@ class _Loading:
         self.outcome = Outcome(to_confirm=self.taker.to_confirm)
         self.ids = defaultdict[str, dict[str, str]](dict)
         self.waits = MOST_WAITS
-        self._deleted: dict[str, dict[str, bool]] = {}
         self._same: dict[str, dict[str, str]] = {}
 
     def take(self, section: str, entry: Any) -> None:
-        """One entry, in a transaction within."""
+        """One entry, in a transaction within; again after each wait for another change of its person."""
         name = ""
         try:
             if not isinstance(entry, dict):
                 raise invalid(FieldError("", _("This must be an object."), "dict_type"))
             entry = {_RENAMED.get(name, name): value for name, value in entry.items()}
             name = str(next(filter(None, map(entry.get, ("title", "label", "name"))), ""))[:80]
-            added = self._in_turn(section, entry)
-            (self.outcome.added if added else self.outcome.known)[section] += 1
+            with transaction.atomic():
+                added = self._settings(entry) if section == "settings" else self._entry(section, entry)
+            (self.outcome.added if added else self.outcome.existing)[section] += 1
             return
         except Problem as problem:
-            found = problem.errors or [FieldError("", problem.detail or problem.title)]
+            errors = problem.errors or [FieldError("", problem.detail or problem.title)]
         except Busy:
-            found = [FieldError("", _("You were changing something elsewhere. Import the file again."))]
-        except _REFUSALS as refusal:
-            found = [FieldError("", str(refusal))]
-        self.outcome.troubles += [Trouble(section, name, one.field, one.detail) for one in found[:5]]
-
-    def _in_turn(self, section: str, entry: Entry) -> bool:
-        """Raises Busy once all waits are used up."""
-        while True:
-            try:
-                with transaction.atomic():
-                    return self._settings(entry) if section == "settings" else self._entry(section, entry)
-            except Busy:
-                self.user.refresh_from_db()  # it may have new settings that were not saved
-                if not self.waits:
-                    raise
+            self.user.refresh_from_db()  # it may have new settings that were not saved
+            if self.waits:
                 self.waits -= 1
+                return self.take(section, entry)
+            errors = [FieldError("", _("You were changing something elsewhere. Import the file again."))]
+        except _REFUSALS as refusal:
+            errors = [FieldError("", str(refusal))]
+        self.outcome.troubles += [Trouble(section, name, one.field, one.detail) for one in errors[:5]]
 
     def _settings(self, entry: Entry) -> bool:
         stored = me.settings_of(self.user)
@@ -162,52 +155,42 @@ class _Loading:
         form = me.settings_form(self.user, wanted)
         if not form.is_valid():
             self.user.refresh_from_db()
-            raise invalid(*errors(form))
+            raise invalid(*errors_of(form))
         lock_in_transaction(self.user)
         if not is_dry_run():  # what follows is checked with these settings, but nobody waits for the person's row
             form.save()
         return True
 
     def _entry(self, section: str, entry: Entry) -> bool:
-        """Whether it is added or restored; else it is there already."""
-        kind, id_in_file, deleted = SECTIONS[section], str(entry.get("id")), self._own_ids(section)
+        """Whether it is added or restored; else it exists already."""
+        kind, id_in_file, is_new = SECTIONS[section], str(entry.get("id")), False
         key = uuid5(_NAMESPACE, f"{self.user.pk}:{entry.get('id') or _canonical(entry)}")
-        existing = next((one for one in (id_in_file, str(key)) if one in deleted), None)
-        is_new = False
+        ids = [key, *filter(None, [as_uuid(id_in_file)])]
+        existing = kind.rows(self.user).filter(pk__in=ids).values_list("pk", flat=True).first()
+        if existing is None and kind.restore is not None:
+            deleted = kind.rows(self.user).model._default_manager.filter(user=self.user, deleted_at__isnull=False)
+            if is_new := (existing := deleted.filter(pk__in=ids).values_list("pk", flat=True).first()) is not None:
+                kind.lock(self.user)
+                kind.restore(self.taker, existing)
         if existing is None:
             body = read(kind.body, entry)
             self._use_own_ids(body)
             existing = self._own_contents(section).get(_compared(section, body))
             if is_new := existing is None:
-                existing = str(kind.add(self.taker, body, key))
+                existing = kind.add(self.taker, body, key)
                 if kind.restore is None:
                     self._same.pop(section)
-        elif kind.restore is not None and deleted[existing]:
-            kind.lock(self.user)
-            kind.restore(self.taker, UUID(existing))
-            is_new = True
-        deleted[existing] = False
-        self.ids[section][id_in_file] = existing
+        self.ids[section][id_in_file] = str(existing)
         return is_new
-
-    def _own_ids(self, section: str) -> dict[str, bool]:
-        """Whether each of the person's rows is deleted, by its id."""
-        if section not in self._deleted:
-            rows = SECTIONS[section].rows(self.user)
-            self._deleted[section] = {str(key): False for key in rows.values_list("pk", flat=True)}
-            if SECTIONS[section].restore is not None:
-                gone = rows.model._default_manager.filter(user=self.user, deleted_at__isnull=False)
-                self._deleted[section] |= {str(key): True for key in gone.values_list("pk", flat=True)}
-        return self._deleted[section]
 
     def _own_contents(self, section: str) -> dict[str, str]:
         """The ids of the person's rows, by what makes two entries the same."""
         if section not in self._same:
-            kind, found = SECTIONS[section], dict[str, str]()
+            kind, contents = SECTIONS[section], dict[str, str]()
             for one in kind.documents(kind.rows(self.user).order_by("id")):
                 with suppress(Problem):  # a damaged row is like no entry
-                    found[_compared(section, read(kind.body, one))] = one["id"]
-            self._same[section] = found
+                    contents[_compared(section, read(kind.body, one))] = one["id"]
+            self._same[section] = contents
         return self._same[section]
 
     def _use_own_ids(self, body: BaseModel) -> None:
@@ -223,19 +206,19 @@ class _Loading:
             body.job.connection_id = self.ids["connections"].get(body.job.connection_id or "")
 
     def _own_channels(self, named: list[str]) -> list[str]:
-        found = [self.ids["channels"][key] for key in named if key in self.ids["channels"]]
-        if named and not found:
-            said = _("None of its channels could be imported. Add one of the same name and address, and import again.")
-            raise invalid(FieldError("channel_ids", said, "channels_missing"))
-        return found
+        own = [self.ids["channels"][key] for key in named if key in self.ids["channels"]]
+        if named and not own:
+            text = _("None of its channels could be imported. Add one of the same name and address, and import again.")
+            raise invalid(FieldError("channel_ids", text, "channels_missing"))
+        return own
 
 
 def _compared(section: str, body: BaseModel) -> str:
     """Return the values that make two entries the same; nobody has a second inbox."""
     if isinstance(body, ChannelEntry) and body.kind == "inbox":
         return "inbox"
-    said = body.model_dump(include={*SECTIONS[section].same})
-    return _canonical(said | ({"channel_ids": sorted(said["channel_ids"])} if "channel_ids" in said else {}))
+    values = body.model_dump(include={*SECTIONS[section].same})
+    return _canonical(values | ({"channel_ids": sorted(values["channel_ids"])} if "channel_ids" in values else {}))
 
 
 def _canonical(value: Any) -> str:

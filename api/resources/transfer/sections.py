@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from api.protocol import words
 from api.protocol.answers import fields_of
 from api.protocol.fields import Instant
-from api.protocol.problems import FieldError, errors, invalid, require_valid
+from api.protocol.problems import FieldError, errors as errors_of, invalid, require_valid
 from api.resources import connections, inbound, rules, topics
 from api.resources.channels import documents as channels
 from api.resources.inbound import InboundBody
@@ -87,8 +87,8 @@ class Section:
     def lock(self, user: User) -> None:
         """Lock the person in the transaction. Raises a 422 problem if there is no room for one more."""
         lock_in_transaction(user)
-        if said := self.refusal(user):
-            raise invalid(FieldError("", said))
+        if refusal := self.refusal(user):
+            raise invalid(FieldError("", refusal))
 
 
 class AddressEntry(BaseModel):
@@ -127,14 +127,10 @@ def read(model: type[Body], entry: Mapping[str, Any]) -> Body:
     try:
         return model.model_validate({name: entry[name] for name in model.model_fields if name in entry})
     except ValidationError as error:
-        found = error.errors()
-        raise invalid(
-            *(FieldError(".".join(map(str, one["loc"])), words.detail({**one}), one["type"]) for one in found)
-        ) from None
-
-
-def _topic(topic: Topic) -> Entry:
-    return {"id": str(topic.id)} | fields_of(TopicBody, topic)
+        errors = [
+            FieldError(".".join(map(str, one["loc"])), words.detail({**one}), one["type"]) for one in error.errors()
+        ]
+        raise invalid(*errors) from None
 
 
 def _subscription(one: Subscription) -> Entry:
@@ -171,14 +167,15 @@ def _destination(user: User, kind: HasForm, given: AddressEntry) -> tuple[Destin
     form, label_form = kind.form(given.fields), LabelForm({"label": given.label})
     address_checks.are_valid(user.pk, form, label_form, visits=False)
     missing = [name for name in form.errors if name not in given.fields and form.has_error(name, "required")]
-    if wrong := [one for one in errors(form, "fields") if one.field.removeprefix("fields.") not in missing]:
+    if wrong := [one for one in errors_of(form, "fields") if one.field.removeprefix("fields.") not in missing]:
         raise invalid(*wrong)
     require_valid(label_form)
     try:
-        found = kind.destination(form.cleaned_data | dict.fromkeys(missing, ""))
+        destination = kind.destination(form.cleaned_data | dict.fromkeys(missing, ""))
     except (ValueError, TypeError, LookupError):  # the secret is all that it is made of
         return Destination({}), False
-    return Destination(found.address, {name: one for name, one in found.secrets.items() if one}), not missing
+    secrets = {name: one for name, one in destination.secrets.items() if one}
+    return Destination(destination.address, secrets), not missing
 
 
 def _add_subscription(taker: Taker, given: SubscriptionEntry, key: UUID) -> UUID:
@@ -215,8 +212,8 @@ def _add_holiday(taker: Taker, body: HolidayBody, key: UUID) -> UUID:
 def _add_reminder(taker: Taker, body: ReminderEntry, key: UUID) -> UUID:
     state = Schedule.State
     if body.audience is not None:
-        said = _("Announcements are not imported, because they would be sent to others. Make it again.")
-        raise invalid(FieldError("audience", said))
+        text = _("Announcements are not imported, because they would be sent to others. Make it again.")
+        raise invalid(FieldError("audience", text))
     if body.max_count is not None and body.state != state.FINISHED:
         body.max_count = max(1, body.max_count - max(0, body.fired_count))  # it rings as often as is left
     since = _LONG_AGO if body.state in (state.FINISHED, state.ARCHIVED) else taker.now
@@ -224,19 +221,13 @@ def _add_reminder(taker: Taker, body: ReminderEntry, key: UUID) -> UUID:
     SECTIONS["reminders"].lock(taker.user)
     made.id = key
     editing.create(made, chosen, taker.now)
-    _stop(made, body, taker)
-    return made.id
-
-
-def _stop(made: Schedule, body: ReminderEntry, taker: Taker) -> None:
-    """Archive, pause or snooze the reminder as it was; one that was finished fires no more."""
-    state = Schedule.State
     if body.state == state.ARCHIVED:
         editing.archive(made.id, taker.now, taker.user)
     elif body.state == state.PAUSED or (body.state == state.FINISHED and made.state == state.ACTIVE):
-        editing.pause(made.id, taker.now, taker.user)
+        editing.pause(made.id, taker.now, taker.user)  # one that was finished fires no more
     elif body.snooze_ends_at is not None and body.snooze_ends_at > taker.now and made.next_fire_at:
         editing.snooze(made.id, body.snooze_ends_at, taker.now, taker.user)
+    return made.id
 
 
 SECTIONS = {
@@ -249,7 +240,8 @@ SECTIONS = {
         Connection.objects.for_user, partial(map, connections.document), _add_connection,
     ),
     "topics": Section(
-        gettext_lazy("Topics"), TopicBody, ("slug",), Topic.objects.for_user, partial(map, _topic),
+        gettext_lazy("Topics"), TopicBody, ("slug",), Topic.objects.for_user,
+        lambda rows: ({"id": str(one.id)} | fields_of(TopicBody, one) for one in rows),
         lambda taker, body, key: topics.make(taker.user, body).id,
     ),
     "subscriptions": Section(

@@ -3,14 +3,12 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
-from django.views.decorators.http import require_http_methods
 from psycopg.errors import UniqueViolation
 
 from api.resources.transfer import export, load
@@ -20,7 +18,7 @@ from common.parsing import strict_json
 from common.parsing.budget import OverBudget
 from common.parsing.pool import ParsingUnavailable, parsed
 from common.redis.request_slots import TooManyImports, one_import
-from people.access.requests import PersonRequest, sensitive
+from people.access.requests import PersonRequest, person_form, sensitive
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of a file."""
@@ -37,8 +35,7 @@ def download(request: PersonRequest) -> HttpResponseBase:
     return HttpResponse(export.text(request.user, now), content_type="application/json", headers=headers)
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_form
 def upload(request: PersonRequest) -> HttpResponse:
     """An uploaded file is tried and shown; the form of that page takes it over."""
     if request.method != "POST":
@@ -80,8 +77,8 @@ def _read(request: PersonRequest) -> tuple[bytes, dict[str, Any]]:
     except ParsingUnavailable:
         raise Unreadable(_("Other files are being read at the moment. Try again in a few seconds.")) from None
     except (strict_json.Bad, OverBudget) as problem:
-        said = _("This is not a JSON file that can be read: %(problem)s") % {"problem": problem}
-        raise Unreadable(said) from None
+        text = _("This is not a JSON file that can be read: %(problem)s")
+        raise Unreadable(text % {"problem": problem}) from None
 
 
 def _ask(request: PersonRequest, problem: str = "", status: int = 422) -> HttpResponse:
@@ -90,8 +87,8 @@ def _ask(request: PersonRequest, problem: str = "", status: int = 422) -> HttpRe
 
 def _report(request: PersonRequest, outcome: Outcome) -> None:
     count = outcome.added.total()
-    said = ngettext("%(count)d entry is imported.", "%(count)d entries are imported.", count) % {"count": count}
-    messages.success(request, said)
+    text = ngettext("%(count)d entry is imported.", "%(count)d entries are imported.", count)
+    messages.success(request, text % {"count": count})
     if outcome.troubles:
         count, why = len({(one.section, one.name) for one in outcome.troubles}), outcome.troubles[0].detail
         warning = ngettext(
@@ -109,9 +106,9 @@ def _report(request: PersonRequest, outcome: Outcome) -> None:
 def _shown(outcome: Outcome) -> dict[str, Any]:
     names = {"settings": _("Settings")} | {name: str(section.name) for name, section in SECTIONS.items()}
     rows = [
-        {"name": name, "added": outcome.added[section], "known": outcome.known[section]}
+        {"name": name, "added": outcome.added[section], "known": outcome.existing[section]}
         for section, name in names.items()
-        if outcome.added[section] or outcome.known[section]
+        if outcome.added[section] or outcome.existing[section]
     ]
     troubles = [(names[one.section], one, one.field.replace("(body)", "")) for one in outcome.troubles]
     return {"rows": rows, "added": outcome.added.total(), "troubles": troubles, "to_confirm": outcome.to_confirm}

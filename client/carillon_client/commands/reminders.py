@@ -37,8 +37,8 @@ def declare(command: Declare) -> None:
         one.add_argument("reminder", help="its title or id")
         return one
 
-    of_one("pause", _pause, "Pause a reminder: nothing fires until `resume`.")
-    of_one("resume", _resume, "End a pause or a snooze.")
+    of_one("pause", _pause_or_resume, "Pause a reminder: nothing fires until `resume`.").set_defaults(done="Paused")
+    of_one("resume", _pause_or_resume, "End a pause or a snooze.").set_defaults(done="Resumed")
     of_one("delete", _delete, "Delete a reminder. `restore` undoes it.").add_argument(
         "--yes", action="store_true", help="without being asked"
     )
@@ -97,16 +97,11 @@ def _list(options: argparse.Namespace) -> None:
         show_list(options, there.schedules.list(search=options.search, state=options.state), _line, "No reminders.")
 
 
-def _pause(options: argparse.Namespace) -> None:
+def _pause_or_resume(options: argparse.Namespace) -> None:
     with client() as there:
-        done = there.schedules.pause(_find(there, options.reminder)["id"])
-    show(options, done, [f"Paused: {_line(done)}"])
-
-
-def _resume(options: argparse.Namespace) -> None:
-    with client() as there:
-        done = there.schedules.resume(_find(there, options.reminder)["id"])
-    show(options, done, [f"Resumed: {_line(done)}"])
+        change = there.schedules.pause if options.done == "Paused" else there.schedules.resume
+        changed = change(_find(there, options.reminder)["id"])
+    show(options, changed, [f"{options.done}: {_line(changed)}"])
 
 
 def _delete(options: argparse.Namespace) -> None:

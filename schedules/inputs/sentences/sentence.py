@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from schedules.inputs.sentences import rest
+from schedules.inputs.sentences import unused_words
 from schedules.inputs.sentences.days import Clock, Day, Piece, Step, Times
 from schedules.inputs.sentences.grammar import grammar
 from schedules.inputs.sentences.hints import NotUnderstood
@@ -64,8 +64,8 @@ class Sentence:
             self._take_limits()
         else:
             self._begin_once()
-        rest.check(self, words)
-        self.title = rest.title([piece for piece in self.pieces if not piece.is_used], words)
+        unused_words.check(self, words)
+        self.title = unused_words.title([piece for piece in self.pieces if not piece.is_used], words)
 
     @property
     def timing(self) -> str:

@@ -198,7 +198,7 @@ def test_the_same_by_hand_counts_as_there_already(ada: User, newcomer: User) -> 
     make_schedule(newcomer, [Channel.objects.get(user=newcomer)])
     make_rule(newcomer, channels=[Channel.objects.get(user=newcomer)])
     outcome = taken(newcomer, file)
-    assert outcome.known == {"channels": 1, "rules": 1, "reminders": 1}
+    assert outcome.existing == {"channels": 1, "rules": 1, "reminders": 1}
 
 
 def test_what_was_deleted_stays_so_where_there_is_no_room(ada: User, settings: Settings) -> None:
@@ -372,7 +372,7 @@ def test_an_import_checks_without_a_lock_and_may_be_repeated(
     made = Schedule.objects.filter(user=newcomer).count()
     assert 0 < made < Schedule.objects.for_user(ada).count()
     outcome = load.load(newcomer, file)
-    assert outcome.known["reminders"] == made and not outcome.troubles
+    assert outcome.existing["reminders"] == made and not outcome.troubles
     assert Schedule.objects.filter(user=newcomer).count() == Schedule.objects.for_user(ada).count()
 
 

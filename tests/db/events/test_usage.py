@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime, time, timedelta
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
+from common.database.postgres import query
 from events.intake import ledger, usage
 from events.kinds.digest import DIGEST
 from events.models import Digest, Event, Usage
@@ -16,6 +19,7 @@ from tests.db.api.conftest import Api
 from tests.db.events.test_inbound import ORDER, make_address, post
 from tests.make import NOON, happen, make_channel, make_rule, signed_in
 from work.engine import runner
+from work.reasons import NO_REASON
 
 
 def publish(user: User, count: int = 1, size: int = 0) -> None:
@@ -56,6 +60,14 @@ def test_what_is_over_the_quota_is_refused_by_api_and_address_and_kept(
     assert (answer.status_code, answer.json()["code"]) == (429, code)
     assert int(answer["Retry-After"]) >= 1
     assert (address.requests.get().reason_code, Event.objects.count()) == (code, before)
+
+
+def test_it_says_when_the_next_minute_and_the_next_day_begin(ada: User) -> None:
+    used, [now] = usage.used(ada.pk), query("SELECT now() AT TIME ZONE 'UTC' AS at", [])
+    assert 0 <= used.next_minute - (60 - now.at.second - now.at.microsecond / 1e6) < 1
+    midnight = datetime.combine(now.at.date() + timedelta(days=1), time())
+    assert 0 <= used.tomorrow - (midnight - now.at).total_seconds() < 1
+    assert usage.QuotaReached(NO_REASON, 0).wait == 1
 
 
 def test_an_operator_gives_a_person_another_quota(ada: User, settings: Settings) -> None:

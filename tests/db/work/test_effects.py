@@ -101,7 +101,7 @@ def test_a_connection_lost_at_the_commit_costs_no_effect_and_doubles_none(
     assert (delivery.state, effects()) == ("delivered", 1)
 
 
-@pytest.mark.parametrize(("released", "wait"), [(0, 1.0), (3, 8.0), (10, 20.0)])
+@pytest.mark.parametrize(("released", "wait"), [(0, 0.75), (3, 6.0), (10, 15.0)])
 def test_what_another_transaction_has_locked_is_done_again_after_a_growing_wait(
     monkeypatch: pytest.MonkeyPatch, released: int, wait: float
 ) -> None:
@@ -111,7 +111,7 @@ def test_what_another_transaction_has_locked_is_done_again_after_a_growing_wait(
     delivery = delivering(monkeypatch, locked)
     Delivery.objects.update(released=released)
     before = timezone.now()
-    assert try_once(delivery, random=0.5) is None
+    assert try_once(delivery, random=0.25) is None
     assert (delivery.state, delivery.tries, delivery.released) == ("pending", 0, released + 1)
     assert delivery.reason_code == WorkCode.LOCKED
     assert (delivery.available_at - before).total_seconds() == pytest.approx(wait, abs=0.9)

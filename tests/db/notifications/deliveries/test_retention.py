@@ -78,6 +78,14 @@ def test_what_is_snoozed_stays_until_a_year_after_it_came_again(inbox: Channel) 
     assert NOTIFICATIONS.prune() == 1
 
 
+def test_one_whose_next_channel_is_still_to_be_tried_stays(inbox: Channel) -> None:
+    notification = make_old(inbox)
+    Notification.objects.filter(id=notification.id).update(advance_at=timezone.now())
+    assert NOTIFICATIONS.prune() == 0
+    Notification.objects.filter(id=notification.id).update(advance_at=None)
+    assert NOTIFICATIONS.prune() == 1
+
+
 def test_one_that_was_sent_again_lately_stays(inbox: Channel) -> None:
     notification = make_old(inbox)
     with without_triggers():

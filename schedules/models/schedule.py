@@ -1,4 +1,4 @@
-"""Schedules, the record of each of their slots, and what the beats keep."""
+"""The model of a schedule."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import ClassVar
 from uuid import UUID
 
-import pgtrigger
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -17,7 +16,7 @@ from django_celery_beat.models import PeriodicTask
 
 from common.database import checks
 from common.database.storage import BUSY
-from common.database.triggers import refuse_unreadable, update_of
+from common.database.triggers import update_of
 from common.uuid7 import uuid7
 from jobs import kinds
 from jobs.models import Connection
@@ -273,186 +272,3 @@ class Schedule(models.Model):
         except rules.InvalidRule as error:
             return _("Cannot be read: %(error)s") % {"error": error}
         return rule.describe(self.local_time)
-
-
-class Occurrence(models.Model):
-    """The record of one slot of a schedule: fired, or skipped with a reason.
-
-    Its id is the `batch_id` of its notification. `fired_at` is when it was recorded, on the database's clock.
-    """
-
-    class Outcome(models.TextChoices):
-        FIRED = "fired"
-        SKIPPED = "skipped"
-
-    class Reason(models.TextChoices):
-        NONE = ""
-        LATE = "late"
-        MISFIRE = "misfire"
-        NO_CHANNEL = "no-channel"
-        BROKEN = "broken"
-        HOLIDAY = "holiday"
-        ASKED = "asked"  # a person skipped it
-        MANUAL = "manual"  # a person ran it
-
-    id = models.UUIDField("batch", primary_key=True, default=uuid7, editable=False)
-    schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="occurrences", db_index=False)
-    scheduled_for = models.DateTimeField()
-    outcome = models.CharField(max_length=8, choices=Outcome.choices)
-    reason = models.CharField(max_length=16, choices=Reason.choices, blank=True)
-    version = models.PositiveIntegerField(
-        gettext_lazy("version"), help_text=gettext_lazy("The schedule's version when this slot was recorded.")
-    )
-    fired_at = models.DateTimeField(db_default=Now())
-
-    storage: ClassVar[Mapping[str, int]] = BUSY
-
-    class Meta:
-        verbose_name = gettext_lazy("occurrence")
-        verbose_name_plural = gettext_lazy("occurrences")
-        ordering = ["-scheduled_for"]
-        indexes = [
-            # what a person's calendar says was skipped; what fires pays nothing for it
-            models.Index(
-                fields=["schedule", "scheduled_for"], condition=Q(outcome="skipped"), name="occurrence_skipped"
-            )
-        ]
-        constraints = [
-            models.UniqueConstraint(fields=["schedule", "scheduled_for"], name="occurrence_once_per_slot"),
-            models.CheckConstraint(condition=Q(outcome__in=["fired", "skipped"]), name="occurrence_known_outcome"),
-            models.CheckConstraint(condition=Q(outcome="fired") | ~Q(reason=""), name="occurrence_skipped_with_reason"),
-        ]
-        triggers = [
-            change.recorder(
-                "occurrence_records_change",
-                pgtrigger.Insert,
-                new_rows=True,
-                source="new_rows o JOIN schedules_schedule s ON s.id = o.schedule_id",
-                user="s.user_id",
-                type="'schedule.' || o.outcome",
-                data="""jsonb_build_object(
-                    'schedule_id', s.id, 'correlation_id', o.id, 'reason', o.reason, 'slot_at',
-                    replace(to_char(o.scheduled_for AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-                            '.000000', ''))""",
-            ),
-            refuse_unreadable("scheduled_for", "fired_at"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.schedule_id} at {self.scheduled_for.isoformat()}"
-
-
-class ScheduleEvent(models.Model):
-    """One change of a schedule, written in its transaction. Explain reads when a schedule was paused from these.
-
-    `version` is the schedule's afterwards. `detail["was"]` is the timing that an edit replaced, `detail["before"]` the
-    state and snooze before a pause or the archive.
-    """
-
-    class What(models.TextChoices):
-        CREATED = "created"
-        EDITED = "edited"
-        PAUSED = "paused"
-        RESUMED = "resumed"
-        SNOOZED = "snoozed"
-        SKIPPED = "skipped"
-        UNSKIPPED = "unskipped"
-        RUN = "run"
-        DELETED = "deleted"
-        RESTORED = "restored"
-        RECLOCKED = "reclocked"
-        ARCHIVED = "archived"
-        UNARCHIVED = "unarchived"
-
-    schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="events")
-    what = models.CharField(max_length=12, choices=What.choices)
-    at = models.DateTimeField()
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    version = models.PositiveIntegerField(gettext_lazy("version"))
-    detail = models.JSONField(default=dict)
-
-    class Meta:
-        ordering = ["id"]
-        triggers = [
-            change.recorder(
-                "event_records_change",
-                pgtrigger.Insert,
-                # Of these two, the occurrence is the change.
-                condition="NEW.what NOT IN ('skipped', 'run')",
-                source="schedules_schedule s",
-                where="s.id = NEW.schedule_id",
-                user="s.user_id",
-                type="'schedule.' || NEW.what",
-                data="jsonb_build_object('schedule_id', s.id, 'version', NEW.version)",
-            ),
-            refuse_unreadable("at", objects=["detail"]),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.schedule_id} {self.what}"
-
-
-class Holiday(models.Model):
-    """A time in which a person's own reminders send nothing: from `first` to `last`, dates on the clock of their zone.
-
-    `tags`: only reminders that have one of these; empty: all. `ended_at` is when its person ended it early.
-    """
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="holidays", db_index=False
-    )
-    first = models.DateField()
-    last = models.DateField()
-    tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
-    note = models.CharField(max_length=200, blank=True)
-    urgent_rings = models.BooleanField(default=True)
-    ended_at = models.DateTimeField(null=True, blank=True, editable=False)
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
-
-    class Meta:
-        ordering = ["first", "id"]
-        indexes = [models.Index(fields=["user", "last"], name="holiday_of_person")]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(first__gte="1900-01-01", last__gte=models.F("first"), last__lt="9000-01-01"),
-                name="holiday_in_order",
-            ),
-            models.CheckConstraint(
-                condition=checks.instants("created_at", nullable=("ended_at",)),
-                name="holiday_readable_instants",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.first} to {self.last}"
-
-
-class ZoneDigest(models.Model):
-    """The digest of a time zone's data when next slots were last computed with it; see `beat.zone_updates`."""
-
-    zone = models.CharField(max_length=64, primary_key=True)
-    digest = models.CharField(max_length=64)
-
-    def __str__(self) -> str:
-        return self.zone
-
-
-class Heartbeat(models.Model):
-    """A time without a gap in which one beat process (`host:pid`) was seen.
-
-    `work` is how many schedules it fired between its last two heartbeats, `total` since `started_at`.
-    """
-
-    process = models.CharField(max_length=200)
-    started_at = models.DateTimeField(db_default=Now())
-    last_seen_at = models.DateTimeField(db_default=Now())
-    work = models.PositiveIntegerField(default=0)
-    total = models.PositiveBigIntegerField(default=0)
-
-    class Meta:
-        ordering = ["-last_seen_at"]
-        indexes = [models.Index(fields=["-last_seen_at"], name="heartbeat_last_seen")]
-
-    def __str__(self) -> str:
-        return self.process

@@ -71,11 +71,7 @@ def _code(at: int, sentence: Sentence) -> str:
     kinds = {place: _kinds(one, sentence) for place, one in places.items()}
     if piece.text[0].isupper() and any("zoneword" in one.kinds for one in after[:2]):
         kinds[""].add("city")
-    return next((code for code, rule in _rules() if _fits(rule, kinds)), "title")
-
-
-def _fits(rule: Rule, kinds: Mapping[str, set[str]]) -> bool:
-    return all(kinds[place] & of for place, of in rule)
+    return next((code for code, rule in _rules() if all(kinds[place] & of for place, of in rule)), "title")
 
 
 def _kinds(piece: Piece, sentence: Sentence) -> set[str]:

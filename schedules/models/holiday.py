@@ -1,0 +1,46 @@
+"""Times in which a person's reminders send nothing."""
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from common.database import checks
+from common.uuid7 import uuid7
+
+
+class Holiday(models.Model):
+    """A time in which a person's own reminders send nothing: from `first` to `last`, dates on the clock of their zone.
+
+    `tags`: only reminders that have one of these; empty: all. `ended_at` is when its person ended it early.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="holidays", db_index=False
+    )
+    first = models.DateField()
+    last = models.DateField()
+    tags = ArrayField(models.CharField(max_length=30), default=list, blank=True)
+    note = models.CharField(max_length=200, blank=True)
+    urgent_rings = models.BooleanField(default=True)
+    ended_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        ordering = ["first", "id"]
+        indexes = [models.Index(fields=["user", "last"], name="holiday_of_person")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(first__gte="1900-01-01", last__gte=models.F("first"), last__lt="9000-01-01"),
+                name="holiday_in_order",
+            ),
+            models.CheckConstraint(
+                condition=checks.instants("created_at", nullable=("ended_at",)),
+                name="holiday_readable_instants",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.first} to {self.last}"

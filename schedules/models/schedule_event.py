@@ -1,0 +1,60 @@
+"""The record of a change of a schedule."""
+
+import pgtrigger
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy
+
+from common.database.triggers import refuse_unreadable
+from notifications.models import change
+from schedules.models.schedule import Schedule
+
+
+class ScheduleEvent(models.Model):
+    """One change of a schedule, written in its transaction. Explain reads when a schedule was paused from these.
+
+    `version` is the schedule's afterwards. `detail["was"]` is the timing that an edit replaced, `detail["before"]` the
+    state and snooze before a pause or the archive.
+    """
+
+    class What(models.TextChoices):
+        CREATED = "created"
+        EDITED = "edited"
+        PAUSED = "paused"
+        RESUMED = "resumed"
+        SNOOZED = "snoozed"
+        SKIPPED = "skipped"
+        UNSKIPPED = "unskipped"
+        RUN = "run"
+        DELETED = "deleted"
+        RESTORED = "restored"
+        RECLOCKED = "reclocked"
+        ARCHIVED = "archived"
+        UNARCHIVED = "unarchived"
+
+    schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="events")
+    what = models.CharField(max_length=12, choices=What.choices)
+    at = models.DateTimeField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    version = models.PositiveIntegerField(gettext_lazy("version"))
+    detail = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["id"]
+        triggers = [
+            change.recorder(
+                "event_records_change",
+                pgtrigger.Insert,
+                # Of these two, the occurrence is the change.
+                condition="NEW.what NOT IN ('skipped', 'run')",
+                source="schedules_schedule s",
+                where="s.id = NEW.schedule_id",
+                user="s.user_id",
+                type="'schedule.' || NEW.what",
+                data="jsonb_build_object('schedule_id', s.id, 'version', NEW.version)",
+            ),
+            refuse_unreadable("at", objects=["detail"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.schedule_id} {self.what}"
