@@ -398,3 +398,92 @@ def test_requests_of_one_round_trip_count_one_after_the_other(monkeypatch: pytes
     take([slots], "eve", 1, token="second")  # the slot is free since the request before it
     full = [bool(answer and answer[0]) for answer in rate_limiter._ask(requests)]
     assert full == [False, True, False, True, True, False, False]
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        yield client
+
+
+def exact(reservation: Reservation | None) -> float:
+    assert reservation is not None
+    return reservation.wait
+
+
+def test_a_rest_lasts_30_seconds_at_first_and_15_minutes_at_most(server: redis.Redis) -> None:
+    slots = make_slots(amount=8, rests=True)
+    time_out(slots, 5)
+    assert exact(take([slots], "ada", 0, token="next")) == pytest.approx(30.0, abs=0.5)
+    state = rate_limiter._keys(slots, "")[2]
+    server.hset(state, mapping={"timeouts": 20, "rests": time.time() - 0.001})
+    time_out(slots, 1)
+    assert exact(take([slots], "bob", 0, token="next")) == pytest.approx(900.0, abs=0.5)
+    assert 86_390_000 < server.pttl(state) <= 86_400_000
+
+
+def test_slots_that_are_not_to_rest_never_do() -> None:
+    slots = make_slots(amount=8)
+    time_out(slots, 9)
+    assert take([slots], "ada", 0, token="next") is None
+
+
+def aged(server: redis.Redis, slots: Slots, token: str, seconds: float) -> None:
+    """Have a request run for so long already."""
+    server.zincrby(rate_limiter._keys(slots, "")[0], -seconds, token)
+
+
+def test_the_gaps_of_slots_follow_from_what_runs_longer_than_was_known(server: redis.Redis) -> None:
+    slots = make_slots()
+    take([slots], "ada", 0, token="first")
+    finish(slots, "first", seconds=1.0)
+    take([slots], "ada", 0, token="slow")
+    aged(server, slots, "slow", 20.0)
+    waits = [exact(take([slots], "ada", 0, token=token)) for token in "ab"]
+    assert waits[0] == pytest.approx(10.0, abs=0.5)  # half as long again as it has run
+    assert waits[1] - waits[0] == pytest.approx(4 * 1.0 * 1.1, abs=0.3)
+
+
+def test_how_long_requests_take_is_a_moving_mean(server: redis.Redis) -> None:
+    slots = make_slots()
+    for token, seconds in (("a", 10.0), ("b", 20.0)):
+        take([slots], "ada", 0, token=token)
+        finish(slots, token, seconds=seconds)
+    took = server.hget(rate_limiter._keys(slots, "")[2], "took")
+    assert float(took or 0) == pytest.approx(12.0)
+    assert 86_390_000 < server.pttl(rate_limiter._keys(slots, "")[2]) <= 86_400_000
+
+
+def test_without_patience_a_short_wait_reserves_a_time() -> None:
+    slots = make_slots()
+    take([slots], "ada", 0, token="a")
+    waits = [exact(take([slots], "ada", 0, token=token)) for token in "bc"]
+    assert waits[0] + 0.05 < waits[1] < 1.0
+
+
+def test_a_counter_lives_as_long_as_its_window(server: redis.Redis) -> None:
+    window, slots = make_window(seconds=50.0), make_slots(seconds=50.0)
+    take([window, slots], "ada", 0, token="a")
+    assert 49_000 < server.pttl(rate_limiter._keys(window, "")[0]) <= 50_100
+    assert 49_000 < server.pttl(rate_limiter._keys(slots, "")[0]) <= 50_000
+
+
+def test_what_is_only_counted_reserves_nothing(server: redis.Redis) -> None:
+    window = make_window()
+    assert [rate_limiter.allows(window) for _ in range(3)] == [True, False, False]
+    assert [key.decode() for key in server.scan_iter(f"*{window.key}*")] == [rate_limiter._keys(window, "")[0]]
+
+
+def test_what_another_threads_request_broke_is_asked_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, broken = redis_client.script, []
+
+    def script(*given: str) -> object:
+        if not broken:
+            broken.append(given)
+            raise ValueError
+        return real(*given)
+
+    monkeypatch.setattr(redis_client, "script", script)
+    window = make_window()
+    assert take([window], "ada", 0) is None
+    assert wait(take([window], "ada", 0)) == 100
