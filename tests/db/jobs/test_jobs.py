@@ -98,6 +98,17 @@ def test_a_decision_that_costs_too_much_is_dead_at_once_and_names_the_limit() ->
     assert (job.state, job.tries, job.reason_code) == ("dead", 1, "over-budget")
 
 
+@pytest.mark.parametrize(("hours", "is_told_again"), [(23.9, False), (24.1, True)])
+def test_a_check_that_goes_on_failing_is_told_again_after_a_day(hours: float, is_told_again: bool) -> None:
+    schedule, job = fired({"value": "refused"})
+    check(job)
+    told_at = timezone.now() - timedelta(hours=hours)
+    Memory.objects.update(told_at=told_at)
+    next_day(schedule, 1)
+    memory = Memory.objects.get()
+    assert (memory.failures, memory.told_at != told_at) == (2, is_told_again)
+
+
 def test_a_failure_is_told_once_a_day_and_the_recovery_once() -> None:
     schedule, job = fired({"value": "refused"})
     assert check(job).state == "dead"

@@ -8,9 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+import redis
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
+from common.database.postgres import query
+from common.uuid7 import uuid7
 from notifications.models import Delivery, Notification
 from schedules.changes import editing
 from schedules.firing import due, fire, sending
@@ -284,6 +287,47 @@ def test_four_beats_at_once_record_each_slot_once() -> None:
     for thread in beats:
         thread.join()
     assert Occurrence.objects.count() == Notification.objects.count() == Delivery.objects.count() == 60
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_fires_is_published_after_its_commit(broker: redis.Redis) -> None:
+    schedule = make_schedule(make_user())
+    assert (fire.fire_due(NINE), broker.llen("carillon:deliveries")) == (1, 1)
+    editing.run_now(schedule.id, NINE + timedelta(minutes=1))
+    assert broker.llen("carillon:deliveries") == 2
+
+
+def test_it_is_counted_and_dated_when_a_slot_fires(schedule: Schedule) -> None:
+    editing.skip_next(schedule.id, NINE, NOON)
+    Schedule.objects.update(next_fire_at=NINE + timedelta(days=1), fired_count=2_147_483_646)
+    for day, count in ((1, 2_147_483_647), (2, 2_147_483_647)):
+        fire.fire_due(NINE + timedelta(days=day))
+        schedule.refresh_from_db()
+        assert (schedule.fired_count, schedule.manual_count) == (count, 0)
+    [now] = query("SELECT now() AS at", [])
+    assert schedule.last_fired_at == now.at
+
+
+def test_a_slot_that_is_missed_leaves_the_count_and_the_date(schedule: Schedule) -> None:
+    Schedule.objects.update(misfire="skip")
+    fire.fire_due(NINE + timedelta(hours=5))
+    schedule.refresh_from_db()
+    assert (schedule.fired_count, schedule.last_fired_at) == (0, None)
+
+
+def test_a_manual_run_is_counted_apart_and_dated(schedule: Schedule) -> None:
+    run_id = uuid7()
+    for _ in range(2):
+        editing.run_now(schedule.id, NOON, occurrence_id=run_id)
+    schedule.refresh_from_db()
+    assert (schedule.manual_count, schedule.fired_count, schedule.next_fire_at) == (1, 0, NINE)
+    assert schedule.last_fired_at is not None
+    assert outcomes(schedule) == [(NOON, "fired", "manual")]
+
+
+def test_a_clock_says_how_long_it_is_to_the_next_slot() -> None:
+    assert fire.Clock(NOON, NOON + timedelta(seconds=5)).seconds_to_next == 5.0
+    assert fire.Clock(NOON, None).seconds_to_next is None
 
 
 @pytest.mark.django_db(transaction=True)
