@@ -26,7 +26,8 @@ _SETTINGS = {"listen_addresses": "127.0.0.1", "max_connections": "100", "log_min
 class Postgres:
     """A server in the folder `home`, on a port of 127.0.0.1 and on a Unix socket there. It is restarted if it dies.
 
-    `programs`: the folder of `initdb` and `postgres`. `standby`: gets all that is acknowledged (synchronous_commit).
+    `programs`: the folder of `initdb` and `postgres`, and for a standby `pg_basebackup`. `standby`: nothing is
+    acknowledged before it has it.
     """
 
     def __init__(self, home: Path, programs: Path, standby: Postgres | None = None) -> None:
@@ -36,6 +37,7 @@ class Postgres:
         self._account: Account | None = account_for(self.data)
         self._process: subprocess.Popen[bytes] | None = None
         self._wanted = threading.Event()
+        self._keeper: threading.Thread | None = None
 
     def url(self, database: str = "carillon") -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
@@ -44,7 +46,7 @@ class Postgres:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.running_pid():
+        if self._process:
             self.stop(signal.SIGQUIT)
 
     def make(self) -> str:
@@ -56,18 +58,17 @@ class Postgres:
             engine.execute("CREATE DATABASE carillon")
         if self.standby is None:
             return self.url()
-        self.standby._follow(self)
+        self.standby.follow(f"host=127.0.0.1 port={self.port}")
+        with psycopg.connect(self.url(), autocommit=True) as engine:
+            engine.execute("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+            engine.execute("SELECT pg_reload_conf()")
         return self.url().replace("/carillon", f",127.0.0.1:{self.standby.port}/carillon")
 
-    def _follow(self, primary: Postgres) -> None:
-        """Become the standby of `primary`, from a copy that is taken while it is stopped."""
+    def follow(self, primary: str) -> None:
+        """Become the standby of the server of these parameters of libpq, from a copy. It is called “standby” there."""
         self._make_home()
-        primary.stop()
-        subprocess.run(["cp", "-a", str(primary.data), str(self.data)], check=True)
-        (self.data / "standby.signal").touch()
-        self.settings["primary_conninfo"] = f"host=127.0.0.1 port={primary.port} user=postgres application_name=standby"
-        primary.settings["synchronous_standby_names"] = "standby"
-        primary.start()
+        there = f"{primary} user=postgres application_name=standby"
+        self._run("pg_basebackup", "-D", str(self.data), "-R", "--checkpoint=fast", "-d", there)
         self.start()
 
     def promote(self) -> None:
@@ -78,7 +79,8 @@ class Postgres:
         """Wait until it answers."""
         self._wanted.set()
         self._launch()
-        threading.Thread(target=self._keep, daemon=True).start()
+        self._keeper = threading.Thread(target=self._keep, daemon=True)
+        self._keeper.start()
         deadline = time.monotonic() + 60
         while True:
             try:
@@ -93,6 +95,8 @@ class Postgres:
         """SIGINT: it ends sessions and writes a checkpoint. SIGKILL: its children die too, as with a machine."""
         self._wanted.clear()
         assert self._process
+        assert self._keeper
+        self._keeper.join()
         pid = self._process.pid
         family = Path(f"/proc/{pid}/task/{pid}/children").read_text().split() if by == signal.SIGKILL else []
         self._process.send_signal(by)

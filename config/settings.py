@@ -29,21 +29,27 @@ POSTGRES_PROGRAMS = "" if _given_database else embedded.postgres_programs()  # a
 REDIS_URL = engine_urls.redis(_redis_url)
 
 DATABASES = {"default": engine_urls.database(_database_url)}
+if _replica_url := env.secret("DATABASE_REPLICA_URL", ""):
+    DATABASES["replica"] = engine_urls.database(_replica_url, "DATABASE_REPLICA_URL")
+    DATABASE_ROUTERS = ["common.database.replica.Router"]
 # Variables of servers on other hosts whose connections are not secured, for a warning at the start.
-UNENCRYPTED = engine_urls.unencrypted(DATABASES["default"], REDIS_URL)
-if "PGAPPNAME" not in os.environ:
-    DATABASES["default"]["OPTIONS"].setdefault("application_name", child.role_of(sys.argv))  # in pg_stat_activity
-# Behind a pooler, a cursor of the server outlives its session.
-DATABASES["default"] |= {"CONN_HEALTH_CHECKS": True, "DISABLE_SERVER_SIDE_CURSORS": True}
+UNENCRYPTED = engine_urls.unencrypted(DATABASES, REDIS_URL)
 _worker_threads = child.threads_of(sys.argv)
-if env.flag("DATABASE_POOL", _worker_threads):
-    # For the web process and for workers with threads. A prefork worker keeps one connection for each process.
-    # timeout: in a burst, hundreds of threads record results at once. reconnect_timeout: after an outage the pool
-    # waits longer between its attempts; after 5 s it gives up, and the next request reconnects.
-    pool = {"min_size": 1, "max_size": 16, "timeout": 30, "reconnect_timeout": 5}
-    DATABASES["default"]["OPTIONS"] |= {"pool": pool}
-else:
-    DATABASES["default"]["CONN_MAX_AGE"] = None
+_pool = env.flag("DATABASE_POOL", _worker_threads)
+for _alias, _database in DATABASES.items():
+    if "PGAPPNAME" not in os.environ:
+        _database["OPTIONS"].setdefault("application_name", child.role_of(sys.argv))  # in pg_stat_activity
+    # Behind a pooler, a cursor of the server outlives its session.
+    _database |= {"CONN_HEALTH_CHECKS": True, "DISABLE_SERVER_SIDE_CURSORS": True}
+    if _pool:
+        # For the web process and for workers with threads. A prefork worker keeps one connection for each process.
+        # timeout: in a burst, hundreds of threads record results at once. reconnect_timeout: after an outage the pool
+        # waits longer between its attempts; after 5 s it gives up, and the next request reconnects.
+        _of_replica = {"min_size": 0, "max_size": 4, "timeout": 2} if _alias == "replica" else {}
+        _every_pool = {"min_size": 1, "max_size": 16, "timeout": 30, "reconnect_timeout": 5}
+        _database["OPTIONS"]["pool"] = _every_pool | _of_replica
+    else:
+        _database["CONN_MAX_AGE"] = None
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 VERSION = "1.0.0"

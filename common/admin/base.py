@@ -19,11 +19,13 @@ from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from unfold.admin import TabularInline
 
 from common.admin import rights
 from common.admin.damaged import SafeAdmin
+from common.database import replica
 from common.texts.numbers import grouped
 from common.texts.types import StrOrPromise
 
@@ -168,6 +170,15 @@ class ReadOnly:
 
 class ReadOnlyAdmin(ReadOnly, BaseAdmin):
     """Read-only rows, changed only by actions."""
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        def page() -> HttpResponse:
+            answer: HttpResponse = super(ReadOnlyAdmin, self).changelist_view(request, extra_context)
+            if replica.alias() == replica.ALIAS and isinstance(answer, TemplateResponse):
+                answer.render()
+            return answer
+
+        return page() if request.method == "POST" else replica.read(page)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -23,6 +23,8 @@ from django.db.models import JSONField, Model, QuerySet
 from psycopg.rows import class_row, namedtuple_row
 from psycopg.types.datetime import TimestamptzLoader
 
+from common.database import replica
+
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -62,7 +64,7 @@ def query(statement: str, values: Any) -> list[Any]: ...
 def query(statement: str, values: Any, kind: type[T]) -> list[T]: ...
 def query(statement: str, values: Any, kind: type[Any] | None = None) -> list[Any]:
     """The rows that a statement returns, by the names of its columns: as `kind`, or as named tuples."""
-    with connection.cursor() as cursor:
+    with connections[replica.alias()].cursor() as cursor:
         cursor.cursor.row_factory = namedtuple_row if kind is None else class_row(kind)
         # psycopg's own reader of instants, in C; Django's is in Python, and several times as slow.
         cursor.adapters.register_loader("timestamptz", TimestamptzLoader)

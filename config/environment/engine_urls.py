@@ -34,41 +34,42 @@ _NOT_FOR_US = {"user", "password", "dbname", "service", "client_encoding", "repl
 _DATABASE = "postgresql://carillon:password@127.0.0.1:5432/carillon"
 
 
-def database(value: str) -> dict[str, Any]:
-    """A value of DATABASE_URL as an entry of Django's DATABASES.
+def database(value: str, name: str = "DATABASE_URL") -> dict[str, Any]:
+    """The value of the variable `name` as an entry of Django's DATABASES.
 
     `?host=/dir` names the directory of a Unix socket. Of several hosts (`db1:5432,db2:5432`) that is used which takes
-    writes. Other options go to libpq and override `DATABASE_TIMEOUTS`, and `sslmode`: the certificate of a server on
-    another host is verified by default.
+    writes, or for the replica a standby. Other options go to libpq and override `DATABASE_TIMEOUTS`, and `sslmode`: the
+    certificate of a server on another host is verified by default.
     """
-    parts = split_url("DATABASE_URL", value, _DATABASE, of_servers=True)
+    parts = split_url(name, value, _DATABASE, of_servers=True)
     if parts.scheme not in {"postgres", "postgresql"}:
-        raise Misconfigured("DATABASE_URL", "does not start with postgresql:// (Carillon needs PostgreSQL)", _DATABASE)
-    if not (name := unquote(parts.path[1:])) or "/" in name:
-        raise Misconfigured("DATABASE_URL", "does not end with the name of a database", _DATABASE)
-    given = _options("DATABASE_URL", parts, _DATABASE)
-    _refuse_unknown(given)
+        raise Misconfigured(name, "does not start with postgresql:// (Carillon needs PostgreSQL)", _DATABASE)
+    if not (path := unquote(parts.path[1:])) or "/" in path:
+        raise Misconfigured(name, "does not end with the name of a database", _DATABASE)
+    given = _options(name, parts, _DATABASE)
+    _refuse_unknown(name, given)
     hosts = parts.netloc.rpartition("@")[2].split(",")
-    servers = [split_url("DATABASE_URL", f"//{server}", _DATABASE) for server in hosts]
+    servers = [split_url(name, f"//{server}", _DATABASE) for server in hosts]
     host = given.pop("host", "") or ",".join(unquote(server.hostname or "") for server in servers)
     ports = [str(server.port or "") for server in servers]
-    writable = {"target_session_attrs": "read-write"} if "," in host else {}
+    session = "read-write" if name == "DATABASE_URL" else "prefer-standby"
+    chosen = {"target_session_attrs": session} if "," in host else {}
     return {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": name,
+        "NAME": path,
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
         "HOST": host,
         "PORT": given.pop("port", "") or (",".join(ports) if any(ports) else ""),
-        "OPTIONS": DATABASE_TIMEOUTS | writable | _encryption(host, given) | given,
+        "OPTIONS": DATABASE_TIMEOUTS | chosen | _encryption(host, given) | given,
     }
 
 
-def _refuse_unknown(given: dict[str, str]) -> None:
+def _refuse_unknown(name: str, given: dict[str, str]) -> None:
     options = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - _NOT_FOR_US
     if unknown := sorted(given.keys() - options):
         problem = f"has the option {unknown[0]}, which is not one of libpq's for a connection"
-        raise Misconfigured("DATABASE_URL", problem, f"{_DATABASE}?application_name=carillon")
+        raise Misconfigured(name, problem, f"{_DATABASE}?application_name=carillon")
 
 
 def _encryption(host: str, given: dict[str, str]) -> dict[str, str]:
@@ -188,12 +189,13 @@ def broker(redis_url: str) -> str:
     return redis_url.replace("unix://", "redis+socket://", 1).replace("?db=", "?virtual_host=")
 
 
-def unencrypted(database_entry: dict[str, Any], redis_url: str) -> list[str]:
+def unencrypted(databases: dict[str, dict[str, Any]], redis_url: str) -> list[str]:
     """The variables of engines on other hosts whose connections others can read or take over."""
     names = []
-    mode = database_entry["OPTIONS"].get("sslmode", os.environ.get("PGSSLMODE", ""))
-    if not all(map(is_local, database_entry["HOST"].split(","))) and mode not in {"verify-full", "verify-ca"}:
-        names.append("DATABASE_URL")
+    for alias, entry in databases.items():
+        mode = entry["OPTIONS"].get("sslmode", os.environ.get("PGSSLMODE", ""))
+        if not all(map(is_local, entry["HOST"].split(","))) and mode not in {"verify-full", "verify-ca"}:
+            names.append("DATABASE_URL" if alias == "default" else "DATABASE_REPLICA_URL")
     parts = split_url("REDIS_URL", redis_url, "")
     hosts = re.findall(r"([^,=]+):\d+", parts.query) if "sentinels=" in parts.query else [parts.hostname or ""]
     if not all(map(is_local, hosts)) and "ssl_cert_reqs=required" not in parts.query:

@@ -19,13 +19,14 @@ def wait_briefly() -> None:
 
     No request keeps a connection for long that others need: not for one statement, nor while it waits for a lock.
     """
-    options = settings.DATABASES["default"]["OPTIONS"]
     limits = f"{engine_urls.DATABASE_TIMEOUTS['options']} -c statement_timeout=20s -c lock_timeout=1s"
-    for name, value in (("connect_timeout", "3"), ("tcp_user_timeout", "4000"), ("options", limits)):
-        if options.get(name) == engine_urls.DATABASE_TIMEOUTS[name]:
-            options[name] = value
-    if "pool" in options:
-        options["pool"] |= {"timeout": 4}
+    for database in settings.DATABASES.values():
+        options = database["OPTIONS"]
+        for name, value in (("connect_timeout", "3"), ("tcp_user_timeout", "4000"), ("options", limits)):
+            if options.get(name) == engine_urls.DATABASE_TIMEOUTS[name]:
+                options[name] = value
+        if "pool" in options:
+            options["pool"]["timeout"] = min(options["pool"]["timeout"], 4)
     # Rescue publishes what a page could not.
     names = ("socket_timeout", "socket_connect_timeout", "connect_timeout", "read_timeout", "write_timeout")
     settings.CELERY_BROKER_TRANSPORT_OPTIONS |= dict.fromkeys(names, 1.5)

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.database import replica
 from common.web import paging
 from notifications.deliveries import dead_letters, withdrawal
 from notifications.deliveries.dead_letters import What
@@ -28,6 +29,10 @@ _SAID = {
 
 @person_page
 def history(request: PersonRequest) -> HttpResponse:
+    return replica.read(lambda: _history(request))
+
+
+def _history(request: PersonRequest) -> HttpResponse:
     form = HistoryForm(request.GET, request.user)
     form.is_valid()
     is_first = not {"before", "after"} & request.GET.keys()

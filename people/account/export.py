@@ -4,10 +4,11 @@ import zipfile
 from collections.abc import Iterator
 from typing import IO
 
-from django.db import connection, models, transaction
+from django.db import connections, models, transaction
 from django.db.models.expressions import RawSQL
 from django.utils.translation import gettext as _
 
+from common.database import replica
 from people.account.rows import tables
 from people.models import User
 
@@ -24,7 +25,12 @@ _SECRET_IN = {
 
 def write(user: User, file: IO[bytes]) -> None:
     """Write the zip, without files for empty tables. Memory stays the same however many rows there are."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, transaction.atomic():
+    file.seek(0)
+    file.truncate()  # of a replica that failed
+    with (
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        transaction.atomic(using=replica.alias()),
+    ):
         archive.writestr("README.txt", _readme(user))
         for model in tables():
             rows = _rows(model, user.pk)
@@ -37,6 +43,7 @@ def write(user: User, file: IO[bytes]) -> None:
 
 def _rows(model: type[models.Model], user_id: int) -> Iterator[list[str]]:
     """The person's rows of a table as JSON, in batches, by a cursor of the server."""
+    connection = connections[replica.alias()]
     path = "__".join(key.name for key in tables()[model]) or "pk"
     table = connection.ops.quote_name(model._meta.db_table)
     secret = [*SECRET, *_SECRET_IN.get(model._meta.label, ())]

@@ -24,6 +24,7 @@ from django.utils.html import escape
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from common.admin.base import count_up_to
+from common.database import replica
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Window
 from common.uuid7 import uuid7
@@ -58,7 +59,7 @@ def download(request: PersonRequest) -> HttpResponseBase:
         )
         return redirect("people:account-download")
     file = TemporaryFile()  # noqa: SIM115 - `_Pieces` closes it
-    export.write(request.user, file)
+    replica.read(lambda: export.write(request.user, file))
     security_log.record(SecurityEvent.Type.EXPORTED, request.user, request)
     size = file.tell()
     file.seek(0)

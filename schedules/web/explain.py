@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 
+from common.database import replica
 from notifications.models import Delivery, Notification
 from people.access.requests import PersonRequest, person_page
 from people.models import User
@@ -33,9 +34,13 @@ def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     schedule = get_object_or_404(own, id=schedule_id)
     now = fire.read_clock().now
     before = typed.instant(request.GET.get("before", ""))
-    stories = history.past(schedule, civil.FIRST_INSTANT, before or civil.LAST_INSTANT, now, history.PAGE + 1)
+
+    def past() -> tuple[list[ExplainedSlot], list[dict[str, object]]]:
+        stories = history.past(schedule, civil.FIRST_INSTANT, before or civil.LAST_INSTANT, now, history.PAGE + 1)
+        return stories, with_notifications(request.user, stories[: history.PAGE])
+
+    stories, paired = replica.read(past)
     shown = stories[: history.PAGE]
-    paired = with_notifications(request.user, shown)
     coming = [] if before else history.coming(schedule, now)
     context = {
         "schedule": schedule,

@@ -71,7 +71,7 @@ def test_the_certificate_of_a_database_on_another_host_is_verified(host: str, tm
     assert engine_urls.database(f"{url}?sslrootcert=/ca.pem")["OPTIONS"]["sslrootcert"] == "/ca.pem"
     chosen = engine_urls.database(f"{url}?sslmode=disable")
     assert chosen["OPTIONS"]["sslmode"] == "disable"
-    assert engine_urls.unencrypted(chosen, "redis://127.0.0.1/0") == ["DATABASE_URL"]
+    assert engine_urls.unencrypted({"default": chosen}, "redis://127.0.0.1/0") == ["DATABASE_URL"]
     (tmp_path / ".postgresql").mkdir()
     (tmp_path / ".postgresql/root.crt").write_text("the operator's")
     assert "sslrootcert" not in engine_urls.database(url)["OPTIONS"]
@@ -81,7 +81,7 @@ def test_the_certificate_of_a_database_on_another_host_is_verified(host: str, tm
 def test_a_database_on_this_machine_needs_no_certificate(host: str) -> None:
     entry = engine_urls.database(f"postgresql://me@{host}/carillon")
     assert "sslmode" not in entry["OPTIONS"]
-    assert engine_urls.unencrypted(entry, "rediss://cache.example/0?ssl_cert_reqs=required") == []
+    assert engine_urls.unencrypted({"default": entry}, "rediss://cache.example/0?ssl_cert_reqs=required") == []
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,8 @@ def test_an_unknown_option_of_a_database_is_refused(query: str) -> None:
     ],
 )
 def test_a_redis_on_another_host_without_checked_certificate_is_named(redis_url: str, found: list[str]) -> None:
-    assert engine_urls.unencrypted(engine_urls.database("postgresql:///carillon"), redis_url) == found
+    databases = {"default": engine_urls.database("postgresql:///carillon")}
+    assert engine_urls.unencrypted(databases, redis_url) == found
 
 
 def test_the_certificate_of_rabbitmq_is_verified_unless_the_url_says_otherwise(tmp_path: Path) -> None:
@@ -197,3 +198,11 @@ def test_a_url_of_rabbitmq_leads_to_our_transport() -> None:
         with Connection(f"{scheme}://me@localhost/carillon") as connection:
             assert isinstance(connection.transport, rabbitmq.Transport)
             assert connection.virtual_host == "carillon"
+
+
+def test_a_replica_has_a_standby_of_several_servers_and_is_named_where_it_is_not_checked() -> None:
+    entry = engine_urls.database("postgresql://me@db2,db3/carillon?sslmode=disable", "DATABASE_REPLICA_URL")
+    assert entry["OPTIONS"]["target_session_attrs"] == "prefer-standby"
+    assert engine_urls.unencrypted({"replica": entry}, "redis://127.0.0.1/0") == ["DATABASE_REPLICA_URL"]
+    with pytest.raises(Misconfigured, match="DATABASE_REPLICA_URL"):
+        engine_urls.database("mysql://db2/carillon", "DATABASE_REPLICA_URL")
