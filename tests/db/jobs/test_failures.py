@@ -60,13 +60,28 @@ def test_a_bug_of_a_kind_sends_anyway_where_wanted() -> None:
     assert said() == ["It is unknown"]
 
 
+def lose_at_the_last_try(job: Job) -> None:
+    lost = {"state": "looking", "tries": 3, "lease_token": uuid4(), "lease_until": Now() - timedelta(seconds=1)}
+    Job.objects.filter(id=job.id).update(**lost)
+    assert recovery.recover(JOB, 10)["dead"] == 1
+
+
 def test_a_worker_that_is_lost_at_the_last_try_is_told() -> None:
     job = fired({"value": "seven"})
-    Job.objects.filter(id=job.id).update(
-        state="looking", tries=3, lease_token=uuid4(), lease_until=Now() - timedelta(seconds=1)
-    )
-    assert recovery.recover(JOB, 10)["dead"] == 1
+    lose_at_the_last_try(job)
     assert (JOB.rescue(), said()) == (1, [CANNOT_CHECK])
+
+
+@pytest.mark.parametrize("first", ["refused", "damaged"])
+def test_a_replay_that_is_lost_after_a_failure_that_was_noted_is_noted_too(first: str) -> None:
+    job = fired({"value": "refused"})
+    if first == "damaged":
+        Job.objects.filter(id=job.id).update(message={"title": 1})
+    check(job)
+    assert JOB.rescue() == (first == "damaged")
+    manual.replay(Job, [job.id])
+    lose_at_the_last_try(job)
+    assert [JOB.rescue(), JOB.rescue()] == [1, 0]
 
 
 def test_a_check_that_becomes_stale_between_its_tries_is_told_and_not_sent() -> None:
