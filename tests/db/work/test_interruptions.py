@@ -111,12 +111,13 @@ def test_a_release_under_a_lost_lease_changes_nothing(channel: Channel) -> None:
 
 
 def test_a_deferred_delivery_waits_and_no_try_is_counted(channel: Channel) -> None:
-    delivery = make_delivery(channel)
+    delivery = make_delivery(channel, wakes=3)
     claim = taken(delivery.id)
     assert settlement.release(DELIVERY, claim, noted("It waits."), 60.0) is True
     assert take(delivery.id, "worker") is None
     delivery.refresh_from_db()
     assert (delivery.state, delivery.tries, attempts(delivery)) == ("pending", 0, [(1, "released")])
+    assert delivery.wakes == 0
     assert delivery.reason == delivery.history.get().reason == "It waits."
     assert delivery.available_at - delivery.wake_at == timedelta(seconds=6)
     wait = claiming.seconds_until_available(DELIVERY, delivery.id)
