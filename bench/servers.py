@@ -145,6 +145,17 @@ class Postgres:
 
 
 @contextmanager
+def small_disk(at: Path, megabytes: int) -> Iterator[Path]:
+    """A file system in memory of so many megabytes. Only root may mount one."""
+    at.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "tmpfs", str(at)], check=True)
+    try:
+        yield at
+    finally:
+        subprocess.run(["umount", "--lazy", str(at)], check=True)
+
+
+@contextmanager
 def pgbouncer(program: str, server: str, directory: Path) -> Iterator[int]:
     """The port of a PgBouncer in transaction mode, in front of `server` (as in its section of databases)."""
     port = free_port()

@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING
 
 from bench.faults.brokers import BROKERS
 from bench.faults.environment import prepare
-from bench.servers import Postgres, pgbouncer
+from bench.servers import Postgres, pgbouncer, small_disk
 from config import embedded
 
 if TYPE_CHECKING:
     from bench.faults.run import Verdict
 
-_FAILOVER = 19  # alone, for it has engines of its own
+_FAILOVER, _DISK = 19, 20  # each alone, for it has engines of its own
 _HEADS = ("cell", "delivered", "lost", "twice", "repeats", "unknown", "expired", "dead", "p99, s")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="script/bench faults", description=__doc__)
-    parser.add_argument("--cell", type=int, action="append", choices=range(1, 20))
+    parser.add_argument("--cell", type=int, action="append", choices=range(1, 21))
     parser.add_argument("--deliveries", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=20261120)
     parser.add_argument("--mutation", default="", help="no-rescue, no-fence and others, see apps.py")
@@ -48,10 +48,11 @@ def main() -> int:
 
 def _run(wished: argparse.Namespace, running: ExitStack) -> int:
     server, variables = None, {}
-    if wished.postgres or wished.pgbouncer or wished.cell == [_FAILOVER]:
+    if wished.postgres or wished.pgbouncer or wished.cell in ([_FAILOVER], [_DISK]):
         programs, var = Path(wished.postgres or embedded.postgres_programs()), embedded.var_dir()
         standby = running.enter_context(Postgres(var / "standby", programs)) if wished.cell == [_FAILOVER] else None
-        server = running.enter_context(Postgres(var / "server", programs, standby))
+        home = running.enter_context(small_disk(var / "disk", 256)) if wished.cell == [_DISK] else var
+        server = running.enter_context(Postgres(home / "server", programs, standby))
     broker = prepare(server.make if server else str, lambda: running.enter_context(BROKERS[wished.broker]()))
     if server and wished.pgbouncer:
         to = f"host=127.0.0.1 port={server.port} user=postgres"

@@ -161,6 +161,33 @@ def fail_over(scene: Scene) -> None:
     scene.problems.extend(f"{name} ended" for name in cluster.ended)
 
 
+def fill_disk(scene: Scene) -> None:
+    """No space is left for PostgreSQL for five seconds under load. Then there is again, and nothing else is done."""
+    cluster, publisher = scene.cluster, scene.publisher
+    assert publisher
+    assert isinstance(cluster.postgres, Server)
+    publisher.start()
+    time.sleep(scene.seconds / 2)
+    filler = cluster.postgres.home / "filler"
+    with suppress(OSError), filler.open("wb", buffering=0) as file:
+        while file.write(bytes(4096)):
+            pass
+    full = time.time()
+    time.sleep(5.0)
+    filler.unlink()
+    emptied = time.time()
+    publisher.finish()
+    wait_for(lambda: cluster.first_arrival_after(emptied) < float("inf"), _BACK_WITHIN)
+    refused = (cluster.postgres.home / "log").read_text().count("No space left on device")
+    if not refused:
+        scene.problems.append("PostgreSQL never lacked space")
+    scene.notes.append(
+        f"{emptied - full:.1f} s without space, {refused} refusals of it in PostgreSQL's log; "
+        f"the first arrival {cluster.first_arrival_after(emptied) - emptied:.1f} s after there was space again"
+    )
+    scene.problems.extend(f"{name} ended" for name in cluster.ended)
+
+
 def end_connections() -> None:
     with suppress(psycopg.Error):
         parameters = connection.get_connection_params()
@@ -375,6 +402,13 @@ CELLS: dict[int, Cell] = {
         "PostgreSQL killed, its standby promoted",
         fail_over,
         environment={"FAULTS_LEASE": "16"},
+        seconds=10.0,
+        over_http=True,
+    ),
+    20: Cell(
+        "disk of PostgreSQL full",
+        fill_disk,
+        environment={"FAULTS_LEASE": "30"},
         seconds=10.0,
         over_http=True,
     ),
