@@ -9,7 +9,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.management import execute_from_command_line
 
-    import config  # noqa: F401  # reports errors in one line
+    import config.celery  # noqa: F401  # reports errors in one line
 
     execute_from_command_line(sys.argv)
 

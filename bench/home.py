@@ -94,22 +94,21 @@ def tree(top: int) -> dict[int, Process]:
 def process(entry: Path) -> Process | None:
     try:
         words = (entry / "cmdline").read_text().replace("\0", " ").split()
-        values = (entry / "stat").read_text().rpartition(")")[2].split()
+        called, _, rest = (entry / "stat").read_text().rpartition(")")
     except (FileNotFoundError, ProcessLookupError):
         return None
-    line = " ".join(words)
-    name = next((one for one in _NAMES if re.search(_NAMES[one], line)), line[:30])
+    values, line = rest.split(), " ".join(words)
+    fork = called.partition("(")[2]  # the name that a fork has given itself
+    name = fork if fork in _FORKS else next((one for one in _NAMES if re.search(_NAMES[one], line)), line[:30])
     return Process(name, int(values[1]), sum(map(int, values[11:15])) / _TICKS)
 
 
+_FORKS = ("web", "worker", "beat")
 _NAMES = {
     "PostgreSQL": r"^postgres: |bin/postgres ",
     "Redis": r"valkey-server|redis-server",
     "supervisor": r"config\.processes\.server",
     "keeper": r"embedded\.keeper",
-    "web": "uvicorn",
-    "worker": " worker ",
-    "beat": " beat ",
 }
 
 

@@ -8,6 +8,7 @@ import gc
 import logging.config
 import os
 import sys
+import warnings
 from contextlib import suppress
 from types import TracebackType
 from typing import Any
@@ -37,6 +38,8 @@ def _report_in_one_line(kind: type[BaseException], error: BaseException, trace: 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")  # they import the admin and the API; `migrate` runs them
 sys.excepthook = _report_in_one_line
+# As root, Celery warns of pickle, which is not used here.
+warnings.filterwarnings("ignore", "You're running the worker with superuser privileges")
 
 transport.install()
 rabbitmq.install()
@@ -60,7 +63,8 @@ def configure_logging(loglevel: int, **_: Any) -> None:
 @signals.celeryd_init.connect
 def begin_worker(**_: Any) -> None:
     """Import neither the admin's pages nor the API in a worker, which only writes links: a fifth of its start."""
-    settings.ROOT_URLCONF = "config.page_urls"
+    if settings.ROOT_URLCONF not in sys.modules:  # a fork of `script/server` has them
+        settings.ROOT_URLCONF = "config.page_urls"
     probe.note("worker", waits_for="its start")
 
 

@@ -13,7 +13,7 @@ from celery.schedules import crontab
 from django.templatetags.static import static
 from django.utils.translation import gettext_lazy as _
 
-from config import embedded, logs
+from config import celery as _celery, embedded, logs  # noqa: F401 - Celery: shared tasks need their app
 from config.environment import engine_urls, env
 from config.processes import child
 
@@ -47,6 +47,8 @@ for _alias, _database in DATABASES.items():
         # waits longer between its attempts; after 5 s it gives up, and the next request reconnects.
         _of_replica = {"min_size": 0, "max_size": 4, "timeout": 2} if _alias == "replica" else {}
         _every_pool = {"min_size": 1, "max_size": 16, "timeout": 30, "reconnect_timeout": 5}
+        if _embedded_database:  # a session of PostgreSQL has 6 MiB
+            _every_pool |= {"min_size": 0, "max_idle": 60}
         _database["OPTIONS"]["pool"] = _every_pool | _of_replica
     else:
         _database["CONN_MAX_AGE"] = None

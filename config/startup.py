@@ -16,8 +16,14 @@ from config.environment.env import Misconfigured
 from notifications.channels import key_rotation
 
 
+is_done = False
+"""Whether this process is a fork of one that has checked, and shares its memory."""
+
+
 def check() -> None:
     """Raise Misconfigured where work would fail, or be lost. Returns this thread's connection."""
+    if is_done:
+        return
     try:
         _check_pooler()
         if difference := schema.difference():

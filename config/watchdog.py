@@ -17,7 +17,7 @@ from work.broker import load
 
 log = logging.getLogger(__name__)
 
-_EVERY = 0.5  # seconds
+_EVERY = 2.0  # seconds
 # For acknowledgements, and for putting back messages, once all that can finish has finished.
 _GOODBYE = 3.0  # seconds
 

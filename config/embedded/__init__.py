@@ -73,7 +73,8 @@ def postgres_programs() -> str:
 def look_after() -> None:
     """Start a new keeper for each engine in use whose keeper was killed."""
     for engine, _users in list(_used.values()):
-        _bring_up(engine)
+        if is_free(engine.home / "keeper"):
+            _bring_up(engine)
 
 
 def leave() -> None:

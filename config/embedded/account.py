@@ -2,19 +2,16 @@
 
 import os
 import pwd
-import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from config.embedded.var import is_private, say
 
 _NAME = "pgserver"  # the account that the wheel itself would make
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(NamedTuple):
     name: str
     uid: int
     gid: int
@@ -69,6 +66,8 @@ def account_for(data: Path) -> Account | None:
         return None
     if data.exists() and (owner := data.stat()).st_uid != 0:
         return Account(f"number {owner.st_uid}", owner.st_uid, owner.st_gid)
+    import shutil
+
     entry = _entry(_NAME)
     if entry is None and (useradd := shutil.which("useradd")):
         say(f"Making the system user {_NAME}: PostgreSQL does not run as root")

@@ -1,6 +1,5 @@
 """The base class of the embedded engines."""
 
-import hashlib
 import os
 import signal
 import subprocess
@@ -62,6 +61,8 @@ class Engine(ABC):
         path = self.home / "run" / self.socket_name
         if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
             return path
+        import hashlib
+
         mark = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:12]
         # Not $TMPDIR, which differs between processes. `make_private` checks the owner.
         return Path("/tmp") / f"carillon-{mark}" / self.socket_name  # noqa: S108

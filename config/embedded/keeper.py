@@ -4,6 +4,7 @@
 """
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from config.embedded.redis import Redis
 from config.embedded.var import var_dir
 
 _GRACE = 3.0  # seconds without a user, so that the engine survives between two commands
-_POLL_EVERY = 0.2
+_POLL_EVERY = 1.0
 _ANSWERS_WITHIN = 110.0
 _STOPS_WITHIN = 20.0
 _TRIES = 5
@@ -35,6 +36,7 @@ class Keeper:
         """Return the exit status: 0 after a clean stop, 1 if the engine does not start."""
         signal.signal(signal.SIGTERM, self._ask_to_stop)
         signal.signal(signal.SIGINT, self._ask_to_stop)
+        woken = _waking_pipe()
         # Adopt a server whose keeper was killed, even if it answers slowly: two servers would damage the data.
         if self.engine.running_pid() is None:
             try:
@@ -45,7 +47,8 @@ class Keeper:
         users: int | None = None
         used_at = time.monotonic()
         while not self.asked_to_stop:
-            time.sleep(_POLL_EVERY)
+            if select.select([woken], [], [], _POLL_EVERY)[0]:
+                os.read(woken, 512)
             if not self._runs():
                 print(f"keeper: {self.engine.title} has died; starting it again", file=sys.stderr, flush=True)  # noqa: T201
                 with suppress(EngineFailed):  # logged; tried again while there are users
@@ -92,6 +95,15 @@ class Keeper:
                 os.kill(pid, by)
             while self._runs() and time.monotonic() < deadline:
                 time.sleep(0.02)
+
+
+def _waking_pipe() -> int:
+    """A descriptor that can be read after a signal; that of an engine that ended is one."""
+    woken, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakes)
+    return woken
 
 
 if __name__ == "__main__":

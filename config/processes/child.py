@@ -28,20 +28,19 @@ def web_command(host: str, port: int) -> list[str]:
 
 def worker_command(name: str, level: str) -> list[str]:
     """The command of a worker with threads, for all queues; `level` is that of its log."""
-    # As root, Celery warns of pickle, which is not used here.
-    python = [sys.executable, "-W", "ignore:You're running the worker with superuser privileges"]
-    celery = [*python, "-m", "celery", "-A", "config", "--quiet", "worker"]
+    celery = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "worker"]
     quick = ["--without-mingle", "--without-gossip"]  # no messages between workers, which cost a second at the start
     queues = ",".join(env.queues(env.job_queues("JOB_QUEUES")))
     return [*celery, "-Q", queues, "-n", f"{name}@%h", *quick, "--loglevel", level]
 
 
 def threads_of(command: list[str]) -> bool:
-    """Whether this command line starts a worker with threads, the default of `celery worker` here."""
+    """Whether this command line starts `script/server`, or a worker with threads, the default of `celery worker`."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("-P", "--pool", default="threads")
     options, others = parser.parse_known_args(command)
-    return "celery" in command[0] and "worker" in others and options.pool == "threads"
+    worker = "celery" in command[0] and "worker" in others and options.pool == "threads"
+    return worker or command[0].endswith("config/processes/server.py")
 
 
 def role_of(command: list[str]) -> str:

@@ -1,30 +1,35 @@
 """`script/server`: all of Carillon in one terminal, for one machine.
 
-It migrates the database, creates a first admin, and starts web, two workers and beat. A child that dies is restarted;
-if it dies three times within a minute, everything stops with exit status 1 (a worker: three times before it was ready).
-Ctrl-C or SIGTERM stops beat, workers, web and engines, in this order, so that nothing new begins while current work
-finishes. A second Ctrl-C kills at once.
+It migrates the database, creates a first admin, and starts web, a worker and beat, as forks that share the memory of
+what this process has imported. A child that dies is restarted; if it dies three times within a minute, everything stops
+with exit status 1 (the worker: three times before it was ready). Ctrl-C or SIGTERM stops beat, worker, web and engines,
+in this order, so that nothing new begins while current work finishes. A second Ctrl-C kills at once.
 """
 
+import gc
 import http.client
+import multiprocessing
 import os
 import signal
 import socket
 import sys
 import time
 from collections import deque
-from contextlib import suppress
+from contextlib import closing, suppress
+from importlib import import_module
+from multiprocessing.connection import Connection
+from typing import Any
 
 from config import embedded, preflight
+from config.celery import app
 from config.environment import env
-from config.processes.child import Child, print_line, web_command, worker_command
+from config.processes.child import print_line, role_of, web_command, worker_command
+from config.processes.fork import ForkedChild, fork, read_outputs
 
 _READY_WITHIN = 90.0  # seconds
 # Seconds. What children say at their start has ended after a pause; beat and workers also say what they do later.
 _PAUSE, _PAUSES_WITHIN = 1.0, 6.0
 _DEATHS, _WITHIN = 3, 60.0
-# Python uses one core for each; and while one starts again, the other goes on.
-_WORKERS = ("worker1", "worker2")
 _FIRST_ADMIN = "admin@localhost"
 # Seconds. A delivery may take its deadline of 60 s.
 _BEAT_STOPS_WITHIN, _WORKER_STOPS_WITHIN, _WEB_STOPS_WITHIN = 5.0, 65.0, 8.0
@@ -36,16 +41,17 @@ class Server:
         self.first_admin = ""
         self.signals = 0
         self.last_line_at = 0.0
-        self.web = Child("web", web_command(host, port), ready_check=self._web_answers, on_line=self._on_line)
+        self.web = self._child("web", web_command(host, port), ready_check=self._web_answers)
         # INFO is the level of the lines that we wait for.
-        self.workers = [
-            Child(name, worker_command(name, "INFO"), ready_sign=" ready.", on_line=self._on_line) for name in _WORKERS
-        ]
+        self.worker = self._child("worker", worker_command("worker", "INFO"), ready_sign=" ready.")
         beat = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "beat", "--loglevel", "INFO"]
-        self.beat = Child("beat", beat, ready_sign="beat: Starting...", on_line=self._on_line)
-        self.deaths: dict[Child, deque[float]] = {
-            child: deque(maxlen=_DEATHS) for child in (self.web, *self.workers, self.beat)
+        self.beat = self._child("beat", beat, ready_sign="beat: Starting...")
+        self.deaths: dict[ForkedChild, deque[float]] = {
+            child: deque(maxlen=_DEATHS) for child in (self.web, self.worker, self.beat)
         }
+
+    def _child(self, name: str, command: list[str], **readiness: Any) -> ForkedChild:
+        return ForkedChild(name, command, prepare=_use_own_connections, on_line=self._on_line, **readiness)
 
     @property
     def address(self) -> str:
@@ -81,7 +87,7 @@ class Server:
             if time.monotonic() > deadline:
                 print_line(f"{' and '.join(waiting)} not ready after {_READY_WITHIN:.0f} s; stopping")
                 return False
-            time.sleep(0.25)
+            read_outputs(0.25)
         return False
 
     def _on_line(self, line: str, name: str) -> None:
@@ -91,16 +97,16 @@ class Server:
     def _await_pause(self) -> None:
         deadline = time.monotonic() + _PAUSES_WITHIN
         while not self.signals and time.monotonic() < min(self.last_line_at + _PAUSE, deadline):
-            time.sleep(0.05)
+            read_outputs(0.05)
 
     def _watch(self) -> int:
         while not self.signals:
-            time.sleep(0.2)
+            read_outputs(1.0)
             embedded.look_after()
             for child, deaths in self.deaths.items():
                 if (status := child.exit_status()) is None:
                     continue
-                if child not in self.workers or not child.is_ready():  # a provider may end a worker, not the server
+                if child is not self.worker or not child.is_ready():  # a provider may end a worker, not the server
                     deaths.append(time.monotonic())
                 if len(deaths) == _DEATHS and deaths[-1] - deaths[0] < _WITHIN:
                     print_line(f"{child.name} died {_DEATHS} times in a minute (last exit status {status}); stopping")
@@ -111,17 +117,14 @@ class Server:
         return 0
 
     def _stop(self) -> None:
-        print_line("Stopping beat, workers and web … (press Ctrl-C again to stop at once)")
+        print_line("Stopping beat, worker and web … (press Ctrl-C again to stop at once)")
         already = self.signals
 
         def hurry() -> bool:
             return self.signals > already
 
         self.beat.stop(_BEAT_STOPS_WITHIN, hurry)
-        for worker in self.workers:
-            worker.ask_to_stop()
-        for worker in self.workers:
-            worker.stop(_WORKER_STOPS_WITHIN, hurry)
+        self.worker.stop(_WORKER_STOPS_WITHIN, hurry)
         self.web.stop(_WEB_STOPS_WITHIN, hurry)
         embedded.leave()
         print_line("Stopped.")
@@ -129,7 +132,7 @@ class Server:
     def _web_answers(self) -> bool:
         there = self.address.removeprefix("http://").rsplit(":", 1)[0].strip("[]")
         connection = http.client.HTTPConnection(there, self.port, timeout=5)
-        with suppress(OSError, http.client.HTTPException):
+        with suppress(OSError, http.client.HTTPException), closing(connection):
             connection.request("GET", "/healthz")
             return connection.getresponse().status == 200
         return False
@@ -150,18 +153,66 @@ def _check_port(host: str, port: int) -> None:
         ) from None
 
 
-def _set_up() -> str:
-    """Migrate; return what to say of the first admin."""
+def _load() -> None:
+    """Import what the children share. It opens no connection to PostgreSQL or Redis and starts no thread."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     import django
-    from django.core.management import call_command
+    from django.conf import settings
 
     django.setup()
-    print_line("Migrating the database …")
-    call_command("migrate", interactive=False, verbosity=0)
+    app.loader.import_default_modules()
+    app.finalize()
+    from notifications.deliveries.preload import preload
+
+    preload()
+    middleware = (path.rpartition(".")[0] for path in settings.MIDDLEWARE)
+    for module in (*middleware, *_SHARED):
+        import_module(module)
+    import_module("jobs.kinds").registry.all()
+    gc.collect()
+    gc.freeze()  # a collection in a child would write to what it shares
+
+
+# What the children would import each for itself.
+_SHARED = (
+    *("config.startup", "config.web.body_limit", "config.web.request_head", "config.web.response_headers"),
+    *("config.web.unavailable", "people.middleware", "common.redis.cache", "common.web.message_cookie"),
+    *("schedules.beat.scheduler", "schedules.web.context", "psycopg_pool", "django_celery_results.backends.database"),
+    *("django.contrib.staticfiles.storage", "django.contrib.messages.storage.fallback"),
+    *("uvicorn.main", "uvicorn.protocols.http.httptools_impl", "uvicorn.loops.uvloop", "uvicorn.lifespan.off"),
+    *("celery.bin.celery", "celery.apps.worker", "celery.apps.beat", "celery.concurrency.thread", "celery.app.amqp"),
+    *("celery.worker.autoscale", "celery.worker.components", "celery.worker.consumer", "celery.worker.strategy"),
+    *("celery.app.control", "celery.app.events", "celery.app.log", "celery.app.routes", "celery.events.receiver"),
+    *("celery.worker.consumer.delayed_delivery", "billiard.pool", "kombu.transport.redis"),
+)
+
+
+def _use_own_connections() -> None:
+    """Correct what the settings took from the command line of this process. Only web and worker have threads."""
+    from django.conf import settings
+
+    role = role_of(sys.argv)
+    for database in settings.DATABASES.values():
+        options = database["OPTIONS"]
+        if options.get("application_name") == role_of([__file__]):
+            options["application_name"] = role
+        if role not in ("carillon web", "carillon worker"):
+            options.pop("pool", None)
+            database["CONN_MAX_AGE"] = None
+
+
+def _set_up(sent: Connection) -> None:
+    """Check the engines and migrate; send what to say of the first admin."""
+    from django.core.management import call_command
+
     from config import startup
 
+    _use_own_connections()
+    preflight.check()
+    print_line("Migrating the database …")
+    call_command("migrate", interactive=False, verbosity=0)
     startup.check()
-    return _invite_first_admin()
+    sent.send(_invite_first_admin())
 
 
 def _invite_first_admin() -> str:
@@ -184,10 +235,20 @@ def main() -> int:
     _check_port(host, port)
     server = Server(host, port)
     os.environ.setdefault("BASE_URL", server.address)
-    preflight.check()
-    server.first_admin = _set_up()
+    _load()
     signal.signal(signal.SIGINT, server.ask_to_stop)
     signal.signal(signal.SIGTERM, server.ask_to_stop)
+    received, sent = multiprocessing.Pipe(duplex=False)
+    set_up = fork(lambda: _set_up(sent))
+    while set_up.exitcode is None:
+        set_up.join(0.1)
+        if server.signals:
+            set_up.terminate()
+    if server.signals or set_up.exitcode:
+        return int(not server.signals)
+    from config import startup
+
+    server.first_admin, startup.is_done = received.recv(), True
     return server.run()
 
 

@@ -39,7 +39,7 @@ BROKER_RETRY = 5.0
 # Seconds of each tick for entries of the stock loop.
 _STOCK = 0.1
 # Seconds by which one may be late, so that those of nearly the same time share a tick.
-_APART = 0.25
+_APART = LONGEST_SLEEP
 _BROKER_AWAY = (OperationalError, OSError, ResponseError)
 
 

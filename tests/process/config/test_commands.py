@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -82,15 +82,30 @@ class Server:
         return any(words in line for line in self.lines)
 
     def child(self, name: str) -> int:
-        """The process id of web, a worker or beat."""
+        """The process id of web, worker or beat, once there is one."""
+        wait_until(lambda: name in self.children())
+        return self.children()[name]
+
+    def children(self) -> dict[str, int]:
         listed = subprocess.run(
-            ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(self.process.pid)],
+            ["ps", "-o", "pid=,comm=", "--ppid", str(self.process.pid)],
             capture_output=True,
             text=True,
             check=True,
         )
-        (pid,) = [int(line.split()[0]) for line in listed.stdout.splitlines() if f" {name}" in line]
-        return pid
+        named = {name: int(pid) for pid, name in map(str.split, listed.stdout.splitlines())}
+        return {name: pid for name, pid in named.items() if name in ("web", "worker", "beat")}
+
+    def stop_after(self, signals: int) -> float:
+        """Send so many SIGINT; the seconds until it has ended well, with its children."""
+        children, asked_at = self.children(), time.monotonic()
+        for number in range(signals):
+            self.process.send_signal(signal.SIGINT)
+            wait_until(lambda: self.said("Stopping beat, worker and web")) if number == 0 else None
+        assert self.process.wait(timeout=120) == 0
+        assert set(children) == {"web", "worker", "beat"}
+        assert not any(map(alive, children.values()))
+        return time.monotonic() - asked_at
 
 
 def alive(pid: int) -> bool:
@@ -100,52 +115,71 @@ def alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.journey
-def test_the_server_starts_everything_restarts_what_dies_and_stops_all_of_it(var: Path) -> None:
-    server = Server(var)
-    try:
-        wait_until(lambda: server.said(f"Carillon is ready: http://127.0.0.1:{server.port}"))
-        wait_until(lambda: server.said("Choose the password of admin@localhost within an hour: http"))
-        assert not server.said("superuser privileges")
-        with socket.create_connection(("127.0.0.1", server.port)) as connection:
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            assert connection.recv(100).startswith(b"HTTP/1.1 200")
-        killed = server.child("beat")
-        os.kill(killed, signal.SIGKILL)
-        wait_until(lambda: server.said("beat died (exit status -9); starting it again"))
-        for times in range(1, 4):  # a worker may die often: its provider is to blame
-            os.kill(server.child("worker1@"), signal.SIGKILL)
-            wait_until(lambda times=times: sum("worker1 died" in line for line in server.lines) == times)  # type: ignore[misc]
-            wait_until(lambda times=times: sum(" ready." in line for line in server.lines) == 2 + times)  # type: ignore[misc]
-        keeper = (var / "redis" / "keeper").read_text()
-        os.kill(int(keeper), signal.SIGKILL)
-        wait_until(lambda: (var / "redis" / "keeper").read_text() not in (keeper, ""))
-        children = [server.child(name) for name in ("uvicorn", "worker1@", "worker2@", "beat")]
-        assert killed not in children
+@pytest.fixture
+def servers(var: Path) -> Iterator[Callable[[], Server]]:
+    """Starts `script/server`, and returns it once it is ready."""
+    started = []
 
-        asked_at = time.monotonic()
-        server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(timeout=120) == 0
-        assert time.monotonic() - asked_at < 60
-        assert not any(map(alive, children))
-        assert all(is_free(keeper) for keeper in var.glob("*/keeper"))
-        assert not (var / "postgres" / "data" / "postmaster.pid").exists()
-        assert "Traceback" not in "".join(server.lines)
-    finally:
+    def start() -> Server:
+        started.append(server := Server(var))
+        wait_until(lambda: server.said(f"Carillon is ready: http://127.0.0.1:{server.port}"))
+        return server
+
+    yield start
+    for server in started:
         server.process.kill()
         server.process.wait()
 
-    again = Server(var)
-    try:
-        wait_until(lambda: again.said("Carillon is ready"))
-        assert again.said("Choose the password of admin@localhost")  # nobody has
-        children = [again.child(name) for name in ("uvicorn", "worker1@", "worker2@", "beat")]
-        again.process.kill()
-        again.process.wait()
-        wait_until(lambda: not any(map(alive, children)))  # nobody holds the port or goes on sending
-    finally:
-        again.process.kill()
-        again.process.wait()
+
+def opens_nothing_that_a_fork_must_not_have(pid: int) -> bool:
+    """Whether a process has one thread, and no connection to anything."""
+    opened = [os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir() if entry.exists()]
+    return len([*Path(f"/proc/{pid}/task").iterdir()]) == 1 and not any("socket" in one for one in opened)
+
+
+@pytest.mark.journey
+def test_the_server_starts_everything_restarts_what_dies_and_stops_all_of_it(
+    var: Path, servers: Callable[[], Server]
+) -> None:
+    server = servers()
+    wait_until(lambda: server.said("Choose the password of admin@localhost within an hour: http"))
+    assert not server.said("superuser privileges")
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 200")
+    wait_until(lambda: opens_nothing_that_a_fork_must_not_have(server.process.pid))
+    first = server.children()
+    for times in range(1, 4):  # a worker may die often: its provider is to blame
+        os.kill(server.child("worker"), signal.SIGKILL)
+        wait_until(lambda times=times: sum("worker died" in line for line in server.lines) == times)  # type: ignore[misc]
+        wait_until(lambda times=times: sum(" ready." in line for line in server.lines) == 1 + times)  # type: ignore[misc]
+    for name, sign in (("beat", "beat: Starting..."), ("web", "Uvicorn running on")):
+        os.kill(server.child(name), signal.SIGKILL)
+        wait_until(lambda name=name: server.said(f"{name} died (exit status -9); starting it again"))  # type: ignore[misc]
+        wait_until(lambda sign=sign: sum(sign in line for line in server.lines) == 2)  # type: ignore[misc]
+    keeper = (var / "redis" / "keeper").read_text()
+    os.kill(int(keeper), signal.SIGKILL)
+    wait_until(lambda: (var / "redis" / "keeper").read_text() not in (keeper, ""))
+    assert not {*first.values()} & {*server.children().values()}
+
+    assert server.stop_after(1) < 60
+    assert all(is_free(keeper) for keeper in var.glob("*/keeper"))
+    assert not (var / "postgres" / "data" / "postmaster.pid").exists()
+    assert "Traceback" not in "".join(server.lines)
+
+
+@pytest.mark.journey
+def test_no_child_survives_a_server_that_is_killed_or_is_told_twice_to_stop(servers: Callable[[], Server]) -> None:
+    for _ in range(3):
+        server = servers()
+        assert server.said("Choose the password of admin@localhost")  # nobody has
+        children = server.children()
+        server.process.kill()
+        server.process.wait()
+        wait_until(lambda children=children: not any(map(alive, children.values())))  # type: ignore[misc]
+    server = servers()
+    os.kill(server.child("worker"), signal.SIGSTOP)
+    assert server.stop_after(2) < 30
 
 
 def test_a_port_that_is_taken_is_reported_in_one_line_before_anything_is_started(var: Path) -> None:
