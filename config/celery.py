@@ -10,10 +10,11 @@ import os
 import sys
 import warnings
 from contextlib import suppress
+from functools import cached_property
 from types import TracebackType
 from typing import Any
 
-from celery import Celery, signals
+from celery import Celery, platforms, signals
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db.utils import OperationalError
@@ -41,9 +42,29 @@ sys.excepthook = _report_in_one_line
 # As root, Celery warns of pickle, which is not used here.
 warnings.filterwarnings("ignore", "You're running the worker with superuser privileges")
 
+
+class Application(Celery):
+    @cached_property
+    def Beat(self) -> Any:
+        name: Any = "celery.apps.beat:Beat"
+        return self.subclass_with_self(name, install_sync_handler=_end_at_signals)
+
+
+def _end_at_signals(beat: object, service: object) -> None:
+    """End beat at SIGTERM and SIGINT. Celery's handlers also save the schedule, of which nothing is unsaved here.
+
+    While a statement runs, they would wait for ever for the connection that it uses.
+    """
+
+    def end(*_: object) -> None:
+        raise SystemExit
+
+    platforms.signals.update(SIGTERM=end, SIGINT=end)
+
+
 transport.install()
 rabbitmq.install()
-app = Celery("carillon")
+app = Application("carillon")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.steps["consumer"].add("common.redis.served_queues:Announcement")

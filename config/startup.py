@@ -15,7 +15,6 @@ from common.database import postgres, schema
 from config.environment.env import Misconfigured
 from notifications.channels import key_rotation
 
-
 is_done = False
 """Whether this process is a fork of one that has checked, and shares its memory."""
 

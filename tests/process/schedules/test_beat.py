@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django_celery_beat.models import PeriodicTask
 
 from bench import exact
@@ -101,6 +101,16 @@ def test_a_beat_that_waits_for_its_database_stops_when_told_to(tmp_path: Path) -
     with lines() as (database, broker), beat_without_database(database, broker, tmp_path / "log") as beat:
         beat.send_signal(signal.SIGTERM)
         assert beat.wait(timeout=90) == 0
+
+
+def test_a_beat_whose_first_statements_wait_stops_when_told_to(tmp_path: Path) -> None:
+    waiting = "SELECT FROM pg_locks WHERE relation = 'django_celery_beat_periodictask'::regclass AND NOT granted"
+    with lines() as (database, broker), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE django_celery_beat_periodictask")
+        with running_beat(database, broker, tmp_path / "log") as beat:
+            wait_until(lambda: cursor.execute(waiting).fetchone() is not None)
+            beat.send_signal(signal.SIGTERM)
+            assert beat.wait(timeout=30) is not None
 
 
 def test_each_slot_has_one_occurrence_whatever_is_killed_edited_or_set_back() -> None:
