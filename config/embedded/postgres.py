@@ -131,7 +131,7 @@ class Postgres(Engine):
             # For one small machine: no processes that wait for nothing, and few copies of whole pages in the WAL.
             "io_method": "sync",
             "max_logical_replication_workers": "0",
-            "checkpoint_timeout": "30min",
+            "checkpoint_timeout": "2h",
             "wal_compression": "on",
             "timezone": "UTC",
             "log_timezone": "UTC",
