@@ -227,6 +227,8 @@ def make_rule(user: User, **overrides: Any) -> Rule:
 def happen(user: User, **overrides: Any) -> Event:
     """Record an event and handle it, as a worker does."""
     fields: dict[str, Any] = {"type": "order.paid", "source": "shop", "data": {"order_id": 7, "amount": 120}}
+    if "correlation_id" in overrides:
+        overrides["correlation_id"] = str(overrides["correlation_id"])
     envelope = Envelope(**fields | overrides)
     ledger.record(user.pk, [envelope])
     event = Event.objects.get(user=user, key=envelope.key)

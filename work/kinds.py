@@ -189,7 +189,7 @@ class Kind(Generic[C]):
         """Whether the row keeps this receipt of its success as its reason, and not only its attempt."""
         return False
 
-    def origin(self, claim: C) -> tuple[str, UUID | None]:
+    def origin(self, claim: C) -> tuple[str, str | None]:
         """Return its cause and its correlation id, for the log."""
         return "", None
 

@@ -20,7 +20,7 @@ class WebhookMessage(BaseModel):
     recipient: str = Field(description="The name of the channel's owner.")
     answer_url: str | None = Field(description="The page with “Done” and “Snooze”; null where none is asked for.")
     unsubscribe_url: str | None = Field(description="The page that ends the subscription; null without a topic.")
-    correlation_id: UUID
+    correlation_id: str
     schedule_id: UUID | None = Field(description="The schedule that fired; null without one.")
     category: str | None = Field(description="A word of its sender's; null without one.")
     data: dict[str, Any] | None = Field(description="An object of its sender's; null without one.")

@@ -23,9 +23,10 @@ from api.protocol.problems import FieldError, Problem, conflict, invalid
 from api.resources import cloud_events
 from api.resources.notifications import ReasonDocument, reason, reason_of
 from api.resources.schedules.documents import AudienceBody, AudienceDocument, may_not_announce
+from common import correlation
 from events.intake import ledger, usage
 from events.intake.trace import Row, trace
-from events.models import Digest, Effect, Event, Topic
+from events.models import Digest, Effect, Event, Step, Topic
 from events.pure import matching, types
 from events.pure.cloud_events import key as cloud_event_key
 from events.pure.envelope import (
@@ -38,6 +39,7 @@ from events.pure.envelope import (
     Envelope,
 )
 from jobs.batches import audiences
+from jobs.models import Batch, Job
 from notifications.models import Delivery
 from schedules.inputs.audience_form import MOST_UNCONFIRMED
 
@@ -82,6 +84,7 @@ StoredId = Annotated[
     str, Field(min_length=1, json_schema_extra={"pattern": f"^{ID}$"}), AfterValidator(_without_control_characters)
 ]
 EventId = Annotated[StoredId, Field(max_length=LONGEST_ID)]
+CorrelationId = Annotated[StoredId, Field(max_length=correlation.LONGEST)]
 
 
 class EnvelopeBody(Body):
@@ -91,8 +94,8 @@ class EnvelopeBody(Body):
     )
     source: str = Field("", max_length=LONGEST_SOURCE)
     occurred_at: Instant | None = Field(None, description="When it happened. Without it, now.")
-    correlation_id: UUID | None = Field(
-        None, strict=False, description="The same through a chain of events. Without it, this event begins one."
+    correlation_id: CorrelationId | None = Field(
+        None, description="The same through a chain of events: any text. Without it, this event begins one."
     )
     hops: int = Field(0, ge=0, le=1_000, description="How many steps it is behind the first event of its chain.")
     data: Data = Field(default_factory=dict, description="At most 128 KiB. Ids rather than whole objects.")
@@ -168,7 +171,7 @@ class EventDocument(BaseModel):
     type: str
     source: str
     occurred_at: Instant = Field(description="When it happened.")
-    correlation_id: UUID
+    correlation_id: str
     hops: int
     data: dict[str, Any]
     topic: str | None = Field(description="The slug of the topic whose subscribers get it.")
@@ -190,6 +193,7 @@ def document(event: Event) -> dict[str, Any]:
         EventDocument,
         event,
         id=event.key,
+        correlation_id=event.chain,
         topic=event.topic and event.topic.slug,
         to={"kind": event.audience, "key": event.audience_key} if event.audience else None,
         audience=event.batch and event.batch.size,
@@ -352,7 +356,9 @@ def quota_reached(reached: usage.QuotaReached) -> Problem:
     return Problem(429, str(reached.reason.code), "Your quota of events is used up.", str(reached), headers=headers)
 
 
-_OUTCOMES = dict(Event.words.outcomes + Delivery.words.outcomes)
+_WORK = (Event, Job, Batch, Step, Delivery)
+_STATES = dict.fromkeys(state for model in _WORK for state in model.words.states)
+_OUTCOMES = dict(outcome for model in _WORK for outcome in model.words.outcomes)
 
 
 class TryDocument(BaseModel):
@@ -367,39 +373,38 @@ class TryDocument(BaseModel):
 
 
 class RowDocument(BaseModel):
-    """An event or a delivery."""
+    """An event, a job, a batch, a step of a flow or a delivery."""
 
-    kind: Literal["event", "delivery"] = Field(description="What it is.")
-    id: str = Field(description="Of an event your id of it; of a delivery its idempotency key.")
+    kind: Literal["event", "job", "batch", "step", "delivery"] = Field(description="What it is.")
+    id: str = Field(description="Of an event your id of it; of a delivery its idempotency key; else that of the row.")
     recorded_at: Instant
     seconds: float = Field(description="When it was recorded, in seconds since the first row.")
-    queue: str = Field(description="Who works on it: `events`, or the kind of the delivery's channel.")
-    type: str = Field(description="The type of an event, or the title of what was delivered.")
+    queue: str = Field(description="A queue of workers, the kind of a delivery's channel, or a pulled queue's label.")
+    type: str = Field(description="The type of an event, the kind of a job, the name of a step, or a title.")
     source: str = Field(description="What the producer said, or the rule or reminder.")
-    consumers: list[str] = Field(description="The rules that an event reached, or the channel of a delivery.")
-    state: Annotated[str, one_of(dict.fromkeys(Event.words.states + Delivery.words.states))] = Field(
-        description="That of the event, or of the delivery."
-    )
+    consumers: list[str] = Field(description="The rules and flows of an event; a delivery's channel, or who pulled it.")
+    key: str = Field(description="The first texts and numbers of its data.")
+    state: Annotated[str, one_of(_STATES)] = Field(description="That of its row.")
     reason: ReasonDocument
     tries: list[TryDocument] = Field(description="The oldest first.")
-    notification_id: UUID | None = Field(description="Whose delivery it is; null for an event.")
-    told: int | None = Field(description="How many people of its topic an event has reached; null without a topic.")
+    notification_id: UUID | None = Field(description="Whose delivery it is, or what a job has sent; else null.")
+    told: int | None = Field(description="How many people an event or a batch has reached; null without an audience.")
 
 
 class TraceDocument(BaseModel):
-    correlation_id: UUID
+    correlation_id: str
     items: list[RowDocument] = Field(description="Oldest first.")
     more: bool = Field(description="Whether the chain has more than is shown.")
 
 
-@trace_router.get("/{uuid:correlation_id}", response=TraceDocument, summary="Read the trace of a chain")
-def read_trace(request: ApiRequest, correlation_id: UUID) -> HttpResponse:
-    """Every event, delivery and attempt of yours with this correlation id, or of the batch with this id."""
+@trace_router.get("/{path:correlation_id}", response=TraceDocument, summary="Read the trace of a chain")
+def read_trace(request: ApiRequest, correlation_id: str) -> HttpResponse:
+    """All work of yours with this correlation id, or of the batch with this id."""
     found = trace(correlation_id, request.auth.user)
     if not found.rows:
         raise Http404
     rows = [_row(one) for one in found.rows]
-    return answer({"correlation_id": str(correlation_id), "items": rows, "more": found.more})
+    return answer({"correlation_id": correlation_id, "items": rows, "more": found.more})
 
 
 def _row(row: Row) -> dict[str, Any]:

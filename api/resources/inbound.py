@@ -44,6 +44,7 @@ class ExpressionsBody(Body):
     data: str = Field(default="", description="Of its data, an object; empty: the whole body.")
     time: str = Field(default="", description="Of when it happened; empty: when it came.")
     id: str = Field(default="", description="Of an id that is the same when a request is repeated.")
+    correlation_id: str = Field(default="", description="Of its correlation id; empty: the request begins a chain.")
 
 
 class InboundBody(Body):

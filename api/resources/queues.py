@@ -50,7 +50,7 @@ class Message(BaseModel):
     recorded_at: Instant
     attempts: int = Field(description="How often it was handed out, counting from the last replay.")
     lease_id: str = Field(description="Names this lease of it to `ack`.")
-    correlation_id: UUID
+    correlation_id: str
     hops: int = Field(description="How many steps it is behind the first cause of its chain.")
 
 

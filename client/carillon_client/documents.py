@@ -518,14 +518,16 @@ class TraceTry(TypedDict):
     seconds: float
     ended: float | None
     worker: str
-    outcome: Literal["", "handled", "retryable", "rejected", "ambiguous", "lost", "released", "delivered"]
+    outcome: Literal[
+        "", "handled", "retryable", "rejected", "ambiguous", "lost", "released", "decided", "told", "done", "delivered"
+    ]
     reason: Reason
 
 
 class TraceRow(TypedDict):
-    """An event or a delivery."""
+    """An event, a job, a batch, a step of a flow or a delivery."""
 
-    kind: Literal["event", "delivery"]
+    kind: Literal["event", "job", "batch", "step", "delivery"]
     id: str
     recorded_at: str
     seconds: float
@@ -533,7 +535,24 @@ class TraceRow(TypedDict):
     type: str
     source: str
     consumers: list[str]
-    state: Literal["pending", "handling", "handled", "dead", "unknown", "cancelled", "expired", "sending", "delivered"]
+    key: str
+    state: Literal[
+        "pending",
+        "handling",
+        "handled",
+        "dead",
+        "unknown",
+        "cancelled",
+        "expired",
+        "looking",
+        "decided",
+        "telling",
+        "told",
+        "working",
+        "done",
+        "sending",
+        "delivered",
+    ]
     reason: Reason
     tries: list[TraceTry]
     notification_id: str | None

@@ -46,7 +46,7 @@ class EventRecord(OwnedWorkAdmin):
 
     @admin.display(description=_("trace"))
     def trace(self, event: Event) -> SafeString:
-        return columns.to_page("events:trace", event.correlation_id, correlation_id=event.correlation_id)
+        return columns.to_page("events:trace", event.chain, correlation_id=event.chain)
 
     occurred = columns.instant_column(_("occurred"), "occurred_at")
 

@@ -93,7 +93,7 @@ class RunAdmin(OwnedAdmin):
 
     @admin.display(description=gettext_lazy("trace"))
     def trace(self, run: Run) -> SafeString:
-        return columns.to_page("events:trace", run.correlation_id, correlation_id=run.correlation_id)
+        return columns.to_page("events:trace", run.chain, correlation_id=run.chain)
 
 
 class StepRecord(OwnedWorkAdmin):
@@ -114,7 +114,7 @@ class StepRecord(OwnedWorkAdmin):
 
     @admin.display(description=gettext_lazy("trace"))
     def trace(self, step: Step) -> SafeString:
-        return columns.to_page("events:trace", step.correlation_id, correlation_id=step.correlation_id)
+        return columns.to_page("events:trace", step.chain, correlation_id=step.chain)
 
 
 @admin.register(Step)

@@ -128,7 +128,7 @@ class StepCall:
 
     key: str
     tries: int
-    correlation_id: UUID
+    correlation_id: str
 
 
 Handler = Callable[[Any, Turn, FlowEvent], None]

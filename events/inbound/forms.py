@@ -12,7 +12,7 @@ from common.texts.types import StrOrPromise
 from events.models import InboundAddress
 from events.pure import schemes
 
-_FIELDS = ("type", "source", "data", "time", "id")
+_FIELDS = ("type", "source", "data", "time", "id", "correlation_id")
 _OPTIONS = ("header", "algorithm", "encoding", "prefix")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}", re.ASCII)
 
@@ -75,6 +75,10 @@ class InboundForm(forms.Form):
     event_id = ExpressionField(
         gettext_lazy("Id"),
         gettext_lazy("The same when a request is repeated. What GitHub, Stripe and Standard Webhooks sign needs none."),
+    )
+    event_correlation_id = ExpressionField(
+        gettext_lazy("Correlation id"),
+        gettext_lazy("The same for all that belongs together. Without it, each request begins a chain."),
     )
     enabled = forms.BooleanField(label=gettext_lazy("Takes requests"), required=False, initial=True)
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import uuid5
 
 from django.conf import settings
 from django.db import transaction
@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from common import correlation
 from common.database import encryption
 from common.database.postgres import change
 from common.parsing import expressions, strict_json
@@ -185,14 +186,13 @@ def _of_cloud_event(
 ) -> tuple[Envelope, Reason | None]:
     """The event, and why it has no data, if so. Raises ValueError for a type of Carillon's own, and for no time."""
     data, too_large = _fitting(fields["data"])
-    chain = fields.get("correlation_id")
     envelope = Envelope(
         type=_type(fields["type"]),
         data=data,
         source=fields["source"],
         key=_key(address, cloud_events.key(fields["source"], fields["id"]) + identity),
         occurred_at=_time(fields.get("time")),
-        correlation_id=None if chain is None else UUID(chain),
+        correlation_id=fields.get("correlation_id"),
         hops=fields.get("hops", 0),
     )
     return envelope, too_large
@@ -211,6 +211,7 @@ def event_of(
         source=fields.get("source") or address.label,
         key=_key(address, same) if same else str(uuid7()),
         occurred_at=fields.get("time") or _sent_time(address, given),
+        correlation_id=fields.get("correlation_id"),
     )
     return envelope, too_large or reason
 
@@ -275,6 +276,13 @@ def _text(value: Any) -> str:
     return "" if value is None else matching.shown(value, 200)
 
 
+def _chain(value: Any) -> str | None:
+    text = _text(value)
+    if text and not re.fullmatch(correlation.TEXT, text):
+        raise ValueError(_("A correlation id has at most 128 characters, none of them a control character."))
+    return text or None
+
+
 def _data(value: Any) -> dict[str, Any] | None:
     if value is not None and not isinstance(value, dict):
         raise ValueError("It gives no object. Write {name: expression, …}.")
@@ -299,7 +307,14 @@ def _time(value: Any) -> datetime | None:
     return instant.astimezone(UTC)  # PostgreSQL reads no offset of 16 hours, or with parts of a second
 
 
-_READ: dict[str, Any] = {"type": _type, "source": _text, "data": _data, "time": _time, "id": _text}
+_READ: dict[str, Any] = {
+    "type": _type,
+    "source": _text,
+    "data": _data,
+    "time": _time,
+    "id": _text,
+    "correlation_id": _chain,
+}
 
 # By id, which grows with time.
 _TRIM = """

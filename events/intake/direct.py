@@ -54,7 +54,8 @@ def send(queue: Channel, envelopes: Sequence[Envelope]) -> list[Sent]:
 def _notification(queue: Channel, envelope: Envelope) -> NewNotification:
     """Its batch follows from the queue and the message's id, so that the same message is there once."""
     now, batch_id = timezone.now(), uuid5(queue.id, envelope.key)
-    whole = replace(envelope, correlation_id=envelope.chain or batch_id, occurred_at=envelope.occurred_at or now)
+    chain = envelope.chain or str(batch_id)
+    whole = replace(envelope, correlation_id=chain, occurred_at=envelope.occurred_at or now)
     return NewNotification(
         user_id=queue.user_id,
         channels=[(queue.id, queue.provider)],
@@ -63,7 +64,7 @@ def _notification(queue: Channel, envelope: Envelope) -> NewNotification:
         origin=Notification.Origin.API,
         origin_id=queue.id,
         batch_id=batch_id,
-        correlation_id=whole.correlation_id,
+        correlation_id=chain,
         hops=envelope.hops,
         data=json.dumps(as_sent(whole), ensure_ascii=False),
         available_at=now + timedelta(seconds=envelope.delay) if envelope.delay else None,

@@ -5,6 +5,7 @@ from operator import attrgetter
 from typing import NamedTuple
 from uuid import UUID, uuid5
 
+from common import correlation
 from common.database.postgres import execute
 from common.database.rows import Json, Rows
 from common.uuid7 import uuid7
@@ -38,7 +39,8 @@ _EVENTS = Rows(
     of="envelope.",
     id=(UUID, lambda _: uuid7()),
     user_id=(int, attrgetter("user_id")),
-    correlation_id=(UUID, attrgetter("envelope.chain")),
+    correlation_id=(UUID, lambda new: correlation.key(new.envelope.chain)),
+    correlation=(str, lambda new: correlation.text(new.envelope.chain)),
     data=(Json, attrgetter("envelope.data_text")),
 )
 # `wake_at` also for those with a delay, as everywhere: see `wakes`.
@@ -97,7 +99,7 @@ def replay(event: Event, user: User) -> str:
         data=event.data,
         source=event.source,
         occurred_at=event.occurred_at,
-        correlation_id=event.correlation_id,
+        correlation_id=event.chain,
         topic_id=event.topic_id,
         audience=event.audience,
         audience_key=event.audience_key,

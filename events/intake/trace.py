@@ -1,21 +1,26 @@
-"""The trace of a correlation id: the whole chain of events, notifications, deliveries and tries, in order of time."""
+"""The trace of a correlation id: all that one cause led to, in order of time, as far as it is work with a row."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Prefetch, Q
 
+from common import correlation
 from events.intake import ledger
-from events.models import Effect, Event
+from events.models import Effect, Event, FlowEffect, Step
+from jobs.models import Batch, Job
 from notifications.models import Delivery, Notification
 from people.models import User
+from work.models import Work
 from work.reasons import Reason
 
 MOST = 300
-"""Events, and deliveries, that are shown of a chain."""
+"""Rows of each kind that are shown of a chain."""
+_LONGEST_KEY = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +37,12 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An event or a delivery of the chain, whose row is `work_id`; `id` is an event's key.
+    """An event, a job, a batch, a step or a delivery of the chain, whose row is `work_id`; `id` is an event's key.
 
-    `seconds` since the first row. `source` is where it came from: what the producer says, or the rule or reminder of a
-    notification. `consumers` are the rules that an event reached, or a delivery's channel.
+    `seconds` since the first row. `queue` is that of its workers, or the label of a queue that programs pull. `source`
+    is where it came from: what the producer says, or the rule or reminder of a notification. `consumers` are the rules
+    and flows that an event reached, a delivery's channel, or the programs that have pulled it. `key`: the first texts
+    and numbers of its data.
     """
 
     kind: str
@@ -43,23 +50,29 @@ class Row:
     work_id: UUID
     owner_id: int
     at: datetime
-    seconds: float
     queue: str
     type: str
     source: str
     consumers: Sequence[str]
     state: str
     reason: Reason
-    tries: Sequence[Try]
+    key: str = ""
+    seconds: float = 0.0
+    tries: Sequence[Try] = ()
     notification_id: UUID | None = None
     told: int | None = None
+
+    @property
+    def ended(self) -> float:
+        """Seconds since the first row, of what is known last."""
+        return max([self.seconds, *(one.ended if one.ended is not None else one.seconds for one in self.tries)])
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
     """`rows` are oldest first; `more` says that the chain has others, which are not shown."""
 
-    correlation_id: UUID
+    correlation_id: str
     rows: list[Row] = field(default_factory=list)
     more: bool = False
 
@@ -68,70 +81,148 @@ class Trace:
         return self.rows[-1].seconds if self.rows else 0.0
 
 
-def trace(correlation_id: UUID, user: User | None) -> Trace:
-    """Return the part of the chain that `user` owns; with None, all of it. Six statements, each on an index."""
+def trace(correlation_id: str, user: User | None) -> Trace:
+    """Return the part of the chain that `user` owns; with None, all of it. Each statement is on an index."""
     own = Q() if user is None else Q(user=user)
+    chain = correlation.key_of(correlation_id)
     effects = Effect.objects.select_related("rule", "digest")
-    chain = Event.objects.filter(own, correlation_id=correlation_id).select_related("batch").order_by("id")
-    stored = list(chain.prefetch_related("history", Prefetch("effects", effects))[: MOST + 1])
-    events = stored[:MOST]
+    happened = Event.objects.filter(own, correlation_id=chain).select_related("batch")
+    events = _first(happened.prefetch_related("history", "flow_effects", Prefetch("effects", effects)))
     names = {effect.notified_in: effect.rule.name for event in events for effect in event.effects.all()}
     names.pop(None, None)
-    # For one person; what topics tell all others is only counted.
-    topics = [ledger.batch_of(one.id, one.topic_id) for one in events if one.topic_id and user is not None]
-    sent = _sent(own, [correlation_id, *topics], list(names))
-    deliveries = sent[:MOST]
-    if (began := min((one.created_at for one in (*events, *deliveries)), default=None)) is None:
+    batches = _first(Batch.objects.filter(own, Q(correlation_id=chain) | Q(id=chain)).prefetch_related("history"))
+    causes = [chain, *(ledger.batch_of(event.id, event.topic_id) for event in events if event.topic_id)]
+    sent, jobs = Q(id__in=list(names)), Q()
+    # Of what a batch tells others, operators see the numbers on its page.
+    if user is not None or not batches:
+        sent |= Q(batch_id__in=causes) | Q(correlation_id=chain)
+        jobs = Q(batch_id=chain) | Q(correlation_id=chain)
+    deliveries = _sent(Notification.objects.filter(own, sent))
+    looked = _first(Job.objects.filter(own, jobs).prefetch_related("history")) if jobs else []
+    steps = _first(Step.objects.filter(own, correlation_id=chain).select_related("run").prefetch_related("history"))
+    several: list[tuple[Callable[[Any], Row], Sequence[Any]]] = [
+        (_event, events),
+        (_batch, batches),
+        (_job, looked),
+        (_step, steps),
+        (partial(_delivery, names), deliveries),
+    ]
+    rows = [row(one) for row, found in several for one in found[:MOST]]
+    if not rows:
         return Trace(correlation_id)
-    rows = [_event(one, began) for one in events] + [_delivery(one, began, names) for one in deliveries]
-    has_more = len(stored) > MOST or len(sent) > MOST
-    return Trace(correlation_id, sorted(rows, key=lambda row: row.at), has_more)
+    attempts = {one.id: one.history.all() for _, found in several for one in found}
+    began = min(row.at for row in rows)
+    timed = [
+        replace(row, seconds=(row.at - began).total_seconds(), tries=_tries(attempts[row.work_id], began))
+        for row in sorted(rows, key=lambda row: row.at)
+    ]
+    return Trace(correlation_id, timed, any(len(found) > MOST for _, found in several))
 
 
-def _sent(own: Q, batches: Sequence[UUID], notification_ids: Sequence[UUID | None]) -> list[Delivery]:
-    """Deliveries of these batches and notifications, the oldest first, and one more than are shown."""
-    notifications = Notification.objects.filter(own, Q(id__in=notification_ids) | Q(batch_id__in=batches))
+def _first(found: Any) -> list[Any]:
+    """The oldest, and one more than are shown."""
+    return list(found.order_by("id")[: MOST + 1])
+
+
+def _sent(notifications: Any) -> list[Delivery]:
     found = Delivery.objects.filter(notification__in=notifications).select_related("notification", "channel")
-    return list(found.prefetch_related("history").order_by("id")[: MOST + 1])
+    return _first(found.prefetch_related("history"))
 
 
-def _event(event: Event, began: datetime) -> Row:
+def _common(work: Work) -> dict[str, Any]:
+    return {
+        "work_id": work.pk,
+        "at": work.created_at,
+        "state": work.state,
+        "reason": Reason(work.reason_code, **work.reason_params),
+    }
+
+
+def _event(event: Event) -> Row:
     return Row(
+        **_common(event),
         kind="event",
         id=event.key,
-        work_id=event.id,
         owner_id=event.user_id,
-        at=event.created_at,
-        seconds=(event.created_at - began).total_seconds(),
         queue="events",
         type=event.type,
         source=event.source,
-        consumers=[effect.rule.name for effect in event.effects.all() if effect.outcome != Effect.Outcome.SILENT],
-        state=event.state,
-        reason=Reason(event.reason_code, **event.reason_params),
-        tries=_tries(event.history.all(), began),
+        consumers=[
+            *(effect.rule.name for effect in event.effects.all() if effect.outcome != Effect.Outcome.SILENT),
+            *(effect.flow for effect in event.flow_effects.all() if effect.outcome == FlowEffect.Outcome.APPLIED),
+        ],
+        key=_key(event.data),
         told=event.batch.told if event.batch else None,
     )
 
 
-def _delivery(delivery: Delivery, began: datetime, names: dict[UUID | None, str]) -> Row:
-    notification = delivery.notification
+def _batch(batch: Batch) -> Row:
     return Row(
+        **_common(batch),
+        kind="batch",
+        id=str(batch.id),
+        owner_id=batch.user_id,
+        queue="jobs",
+        type=str(batch),
+        source=batch.origin,
+        consumers=[],
+        key=f"{batch.audience}: {batch.audience_key}".removesuffix(": "),
+        told=batch.told,
+    )
+
+
+def _job(job: Job) -> Row:
+    return Row(
+        **_common(job),
+        kind="job",
+        id=str(job.id),
+        owner_id=job.user_id,
+        queue=job.queue,
+        type=job.kind,
+        source=str(job.message.get("title", "")) if isinstance(job.message, dict) else "",
+        consumers=[],
+        key=_key(job.payload),
+        notification_id=job.notification_id,
+    )
+
+
+def _step(step: Step) -> Row:
+    return Row(
+        **_common(step),
+        kind="step",
+        id=str(step.id),
+        owner_id=step.user_id,
+        queue="jobs",
+        type=step.handler,
+        source=f"{step.run.flow} {step.run.key}",
+        consumers=[],
+        key=_key(step.input),
+    )
+
+
+def _delivery(names: Mapping[UUID | None, str], delivery: Delivery) -> Row:
+    notification, data = delivery.notification, delivery.notification.data
+    pulled_by = [one.worker for one in delivery.history.all()] if delivery.is_pulled else []
+    return Row(
+        **_common(delivery),
         kind="delivery",
         id=str(delivery.id),
-        work_id=delivery.id,
         owner_id=notification.user_id,
-        at=delivery.created_at,
-        seconds=(delivery.created_at - began).total_seconds(),
-        queue=delivery.channel.provider_label,
+        queue=delivery.channel.label if delivery.is_pulled else delivery.channel.provider_label,
         type=notification.subject,
         source=names.get(notification.id) or notification.get_origin_display(),
-        consumers=[delivery.channel.label],
-        state=delivery.state,
-        reason=Reason(delivery.reason_code, **delivery.reason_params),
-        tries=_tries(delivery.history.all(), began),
+        consumers=list(dict.fromkeys(pulled_by)) if delivery.is_pulled else [delivery.channel.label],
+        # An event, or a message to a queue, has its data in its envelope.
+        key=_key(data["data"] if isinstance(data, dict) and isinstance(data.get("data"), dict) else data),
         notification_id=notification.id,
     )
+
+
+def _key(data: Any) -> str:
+    """The first texts and numbers of data."""
+    found = data.items() if isinstance(data, dict) else ()
+    shown = ", ".join(f"{name}: {value}" for name, value in found if isinstance(value, str | int | float))
+    return shown if len(shown) <= _LONGEST_KEY else f"{shown[: _LONGEST_KEY - 1]}…"
 
 
 def _tries(attempts: Iterable[Any], began: datetime) -> list[Try]:

@@ -58,7 +58,7 @@ class DigestKind(Kind[DigestClaim]):
     repeats = True  # its notification commits with the settlement, or not at all
     dead_letters = "admin:events_deaddigest"  # those of events have the usual name
 
-    def origin(self, claim: DigestClaim) -> tuple[str, UUID | None]:
+    def origin(self, claim: DigestClaim) -> tuple[str, str | None]:
         return str(claim.rule_id), None
 
     def prepare(self, claim: DigestClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:

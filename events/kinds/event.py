@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from celery import signals
 
@@ -46,7 +45,7 @@ class EventKind(Kind[EventClaim]):
     retries = POLICY
     repeats = True  # what handling does commits with the settlement, or not at all
 
-    def origin(self, claim: EventClaim) -> tuple[str, UUID | None]:
+    def origin(self, claim: EventClaim) -> tuple[str, str | None]:
         return claim.source, claim.correlation_id
 
     def prepare(self, claim: EventClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import uuid5
 
 from common.database.damaged import object_of
 from events.intake import ledger
@@ -44,13 +44,12 @@ def _is_valid(row: Any, data: Any) -> bool:
 
 def _envelope(row: Any, data: Mapping[str, Any], hops: Mapping[str, int]) -> Envelope:
     """Its id follows from the change, so that a change is one event, however often it is read."""
-    correlation_id = data.get("correlation_id")
     return Envelope(
         type=row.type,
         data=dict(data),
         source=types.SOURCE,
         key=str(uuid5(row.id, types.SOURCE)),
         occurred_at=row.at,
-        correlation_id=None if correlation_id is None else UUID(correlation_id),
+        correlation_id=data.get("correlation_id"),
         hops=hops.get(data.get("notification_id", ""), 0),
     )

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
+from common import correlation
 from common.database.postgres import change
 from common.time_limit import TimeLimitReached, limited
 from events import flows
@@ -31,7 +32,7 @@ class StepClaim(kinds.Claim):
     run_id: UUID
     key: str
     input: Annotated[Any, Loaded("d.input::text", read=from_json)]
-    correlation_id: UUID
+    chain: Annotated[str, Loaded(correlation.sql("d"))]
     hops: int
     ended: Annotated[bool, Loaded("r.ended_at IS NOT NULL")]
 
@@ -50,8 +51,8 @@ class StepKind(Kind[StepClaim]):
     rescues = steps.MISSED
     dead_letters = "admin:events_failedstep"
 
-    def origin(self, claim: StepClaim) -> tuple[str, UUID | None]:
-        return str(claim.run_id), claim.correlation_id
+    def origin(self, claim: StepClaim) -> tuple[str, str | None]:
+        return str(claim.run_id), claim.chain
 
     def prepare(self, claim: StepClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
         if claim.ended:
@@ -84,7 +85,7 @@ def _found(handler: str) -> tuple[Flow | None, Step | None]:
 
 
 def _run(claim: StepClaim, flow: Flow, step: Step) -> Answer:
-    call = StepCall(key=str(claim.id), tries=claim.tries, correlation_id=claim.correlation_id)
+    call = StepCall(key=str(claim.id), tries=claim.tries, correlation_id=claim.chain)
     try:
         result = limited(step.seconds, step.run, flow, claim.input, call)
         written = stored_json("result", dict(result or {}), LARGEST_STATE)

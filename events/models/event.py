@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from common import correlation
 from common.database import checks
 from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
@@ -39,8 +40,8 @@ class Event(Work):
     """Something that happened, as an envelope: the ledger of what was taken, and the queue of its handling.
 
     `key` is the producer's id: the same key twice is one event of its person. `occurred_at` is when it happened, by the
-    producer. `correlation_id` is the same through a whole chain, by default the key of its first event if that is a
-    UUID, else its `id`; `hops` counts the steps since that.
+    producer. `chain` is its correlation id, the same through a whole chain, by default the key of its first event if
+    that is a UUID, else its `id`; `hops` counts the steps since that.
 
     One that names a topic or an audience becomes a batch, which tells its people; see `fan_out`.
     """
@@ -54,6 +55,8 @@ class Event(Work):
     source = models.CharField(_("source"), max_length=LONGEST_SOURCE, blank=True)
     occurred_at = models.DateTimeField()
     correlation_id = models.UUIDField(db_index=True, editable=False)
+    # What is not a UUID, see `common.correlation`.
+    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
     hops = models.PositiveSmallIntegerField(default=0)
     data = models.JSONField(default=dict)
     topic = models.ForeignKey(
@@ -88,6 +91,11 @@ class Event(Work):
 
     def __str__(self) -> str:
         return self.type
+
+    @property
+    def chain(self) -> str:
+        """Its correlation id."""
+        return self.correlation or str(self.correlation_id)
 
 
 class DeadLetter(Event):

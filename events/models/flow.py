@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from common import correlation
 from common.database import checks
 from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
@@ -56,6 +57,8 @@ class Run(models.Model):
     reason_code = models.CharField(max_length=32, db_default="", blank=True)
     reason_params = models.JSONField(default=dict, db_default={}, blank=True)
     correlation_id = models.UUIDField(editable=False)
+    # What is not a UUID, see `common.correlation`.
+    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     changed_at = models.DateTimeField(db_default=Now(), editable=False)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -88,6 +91,11 @@ class Run(models.Model):
         return f"{self.flow} {self.key}"
 
     @property
+    def chain(self) -> str:
+        """Its correlation id."""
+        return self.correlation or str(self.correlation_id)
+
+    @property
     def reason(self) -> str:
         return sentence(self.reason_code, self.reason_params)
 
@@ -108,6 +116,8 @@ class Step(Work):
     input = models.JSONField(default=dict)
     result = models.JSONField(null=True, blank=True)
     correlation_id = models.UUIDField(editable=False)
+    # What is not a UUID, see `common.correlation`.
+    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
     hops = models.PositiveSmallIntegerField(default=0)
     failures_noted = models.PositiveSmallIntegerField(db_default=0, editable=False)
 
@@ -117,6 +127,8 @@ class Step(Work):
         indexes = [
             *WORDS.indexes(),
             models.Index(fields=["user", "-id"], name="step_of_person"),
+            # the trace of its chain
+            models.Index(fields=["correlation_id"], name="step_of_chain"),
             # rescue: what failed without its worker
             models.Index(
                 fields=["settled_at"],
@@ -132,6 +144,11 @@ class Step(Work):
 
     def __str__(self) -> str:
         return self.handler
+
+    @property
+    def chain(self) -> str:
+        """Its correlation id."""
+        return self.correlation or str(self.correlation_id)
 
     @property
     def name(self) -> str:

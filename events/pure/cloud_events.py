@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
-from uuid import UUID
 
+from common import correlation
 from common.parsing import strict_json
 from common.texts.refusal import Refusal, noop as _
 from events.pure.envelope import LONGEST_ID, LONGEST_SOURCE
@@ -89,9 +89,8 @@ def read(event: Any) -> dict[str, Any]:
 
 def _chain(attributes: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Take the correlation id and the hops from the attributes; what is neither stays an attribute."""
-    with suppress(ValueError, AttributeError):  # another text, or no text
-        yield "correlation_id", str(UUID(attributes.get("correlationid", "")))
-        del attributes["correlationid"]
+    if re.fullmatch(correlation.TEXT, str(attributes.get("correlationid", ""))):
+        yield "correlation_id", str(attributes.pop("correlationid"))
     if re.fullmatch("[0-9]{1,4}", str(attributes.get("hops"))):
         yield "hops", int(attributes.pop("hops"))
 

@@ -1,12 +1,12 @@
 """The envelope of an event, as producers send it."""
 
 import json
-import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from common import correlation
 from common.times.dates import rfc3339
 from common.uuid7 import uuid7
 
@@ -20,7 +20,6 @@ LONGEST_ID = 255
 LONGEST_SOURCE = 200
 ID = r"[^\x00-\x1f\x7f-\x9f]+"
 """A producer's id of an event: any text without control characters."""
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Envelope:
     source: str = ""
     key: str = field(default_factory=lambda: str(uuid7()))
     occurred_at: datetime | None = None
-    correlation_id: UUID | None = None
+    correlation_id: str | None = None
     hops: int = 0
     delay: int = 0
     topic_id: UUID | None = None
@@ -45,10 +44,10 @@ class Envelope:
         return json.dumps(self.data, ensure_ascii=False, separators=(",", ":"))
 
     @property
-    def chain(self) -> UUID | None:
+    def chain(self) -> str | None:
         """The correlation id; None for that of its row, where it starts a chain and its key is no UUID."""
-        if self.correlation_id is None and _UUID.fullmatch(self.key):
-            return UUID(self.key)
+        if self.correlation_id is None and correlation.is_uuid(self.key):
+            return self.key
         return self.correlation_id
 
 
@@ -59,7 +58,7 @@ def as_sent(event: Any) -> dict[str, Any]:
         "type": event.type,
         "source": event.source,
         "time": rfc3339(event.occurred_at),
-        "correlation_id": str(event.correlation_id),
+        "correlation_id": event.chain,
         "hops": event.hops,
         "data": event.data,
     }

@@ -68,14 +68,14 @@ class ScheduleData(Schema):
 
 class FiredData(ScheduleData):
     slot_at: AwareDatetime
-    correlation_id: UUID
+    correlation_id: str
     reason: str
 
 
 class NotificationData(Schema):
     notification_id: UUID
     schedule_id: UUID | None
-    correlation_id: UUID
+    correlation_id: str
 
 
 class DeliveryData(Schema):
@@ -84,7 +84,7 @@ class DeliveryData(Schema):
     channel_id: UUID
     provider: str
     schedule_id: UUID | None
-    correlation_id: UUID
+    correlation_id: str
     reason: str
 
 

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from pydantic import ValidationError
 
+from common import correlation
 from common.database.postgres import blames_no_row, columns, execute, instance, is_locked
 from common.time_limit import TimeLimitReached, limited
 from common.uuid7 import child, uuid7
@@ -122,8 +123,10 @@ _BEGIN = f"""
 WITH may AS MATERIALIZED (
     SELECT pg_try_advisory_xact_lock(hashtextextended(%(user)s || ' ' || %(flow)s || ' ' || %(key)s, 0)) AS begin
 ), r AS (
-    INSERT INTO events_run (id, user_id, flow, key, version, status, state, correlation_id, waits, applied, begun)
-    SELECT %(id)s, %(user)s, %(flow)s, %(key)s, %(version)s, 'open', '{{}}', %(correlation_id)s, 0, 0, 0
+    INSERT INTO events_run (id, user_id, flow, key, version, status, state, correlation_id, correlation,
+                            waits, applied, begun)
+    SELECT %(id)s, %(user)s, %(flow)s, %(key)s, %(version)s, 'open', '{{}}', %(correlation_id)s, %(correlation)s,
+           0, 0, 0
       FROM may WHERE may.begin
         ON CONFLICT DO NOTHING
  RETURNING *
@@ -150,7 +153,8 @@ def _lock(statement: str, **values: Any) -> Run | None:
 
 def _begin(event: EventClaim, flow: Flow, key: str) -> Run:
     values = {"id": child(event.id, flow.name), "user": event.user_id, "flow": flow.name, "key": key}
-    row = execute(_BEGIN, {**values, "version": flow.version, "correlation_id": event.correlation_id}).fetchone()
+    chain = {"correlation_id": correlation.key(event.chain), "correlation": correlation.text(event.chain)}
+    row = execute(_BEGIN, {**values, **chain, "version": flow.version}).fetchone()
     if row is None:
         raise Busy
     return instance(Run, row)

@@ -8,6 +8,7 @@ from uuid import UUID, uuid5
 from django.db import transaction
 from django.db.models import F
 
+from common import correlation
 from common.database.postgres import query
 from common.uuid7 import child
 from events.flows.base import Flow, NewStep
@@ -51,7 +52,8 @@ def begin(event: Any, run: Run, flow: Flow, new: Sequence[NewStep]) -> list[Wake
                 handler=handler,
                 key=key,
                 input=dict(one.input),
-                correlation_id=event.correlation_id,
+                correlation_id=correlation.key_of(event.chain),
+                correlation=correlation.text(event.chain),
                 hops=event.hops,
                 wake_at=None if held else event.claimed_at + timedelta(seconds=wakes.wake_in(0.0)),
             )
@@ -91,7 +93,7 @@ def to_run(
         data={"flow": flow, "run_id": str(run_id), **data},
         source=types.SOURCE,
         key=key,
-        correlation_id=cause.correlation_id,
+        correlation_id=cause.chain,
         hops=cause.hops,
         delay=delay,
     )

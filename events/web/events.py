@@ -8,16 +8,18 @@ from django.contrib import admin, messages
 from django.db.models import Prefetch
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from common.web import paging
 from events.intake import ledger, usage
-from events.intake.trace import trace
+from events.intake.trace import Row, trace
 from events.models import Effect, Event, Rule
 from events.models.event import EventQuerySet
 from events.pure import types
 from events.pure.matching import fits_pattern
 from events.rules.preview import types_seen
+from events.web.trace_picture import HEIGHT, bars
 from people.access.requests import PersonRequest, person_action, person_page
 
 _OF_OPERATORS = ["events.view_event", "notifications.view_delivery"]
@@ -69,13 +71,40 @@ def _own(mine: EventQuerySet, event_id: UUID) -> Event:
 
 
 @person_page
-def trace_page(request: PersonRequest, correlation_id: UUID) -> HttpResponse:
+def trace_page(request: PersonRequest, correlation_id: str) -> HttpResponse:
     """Of its owner; operators, where the admin admits them to events and deliveries, see the rows of everybody."""
     sees_all = admin.site.has_permission(request) and request.user.has_perms(_OF_OPERATORS)
     chain = trace(correlation_id, None if sees_all else request.user)
     if not chain.rows:
         raise Http404
-    return render(request, "events/trace.html", {"trace": chain})
+    drawn = bars(chain)
+    context = {
+        "trace": chain,
+        "rows": [(row, _page_of(row, request.user.pk)) for row in chain.rows],
+        "bars": drawn,
+        "height": HEIGHT * len(drawn),
+        "ends": max(row.ended for row in chain.rows),
+    }
+    return render(request, "events/trace.html", context)
+
+
+_ADMIN = {
+    "event": "admin:events_event_change",
+    "batch": "admin:jobs_batch_change",
+    "job": "admin:jobs_job_change",
+    "step": "admin:events_step_change",
+    "delivery": "admin:notifications_delivery_change",
+}
+_OWN = {"event": "events:event", "batch": "jobs:batch"}
+
+
+def _page_of(row: Row, reader_id: int) -> str:
+    """The page of a row; empty where there is none."""
+    if row.owner_id != reader_id:
+        return reverse(_ADMIN[row.kind], args=[row.work_id])
+    if row.kind in _OWN:
+        return reverse(_OWN[row.kind], args=[row.work_id])
+    return reverse("notifications:notification", args=[row.notification_id]) if row.notification_id else ""
 
 
 @person_page

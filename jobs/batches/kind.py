@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 from django.db import transaction
 
-from common import fault_points, zones
+from common import correlation, fault_points, zones
 from common.database import postgres
 from common.database.postgres import column, persist
 from common.times import civil_time
@@ -58,7 +58,7 @@ _large_ones = threading.BoundedSemaphore(2)
 class BatchClaim(kinds.Claim):
     """A leased batch; see `Batch`. `message` is what its people are told: texts, and how they are sent."""
 
-    correlation_id: UUID | None
+    correlation_id: Annotated[str | None, Loaded(correlation.sql("d"))]
     slot: datetime | None
     local_time: bool
     job_kind: str
@@ -82,7 +82,7 @@ class BatchKind(Kind[BatchClaim]):
     retries = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
     repeats = True  # each part commits with the cursor, or not at all
 
-    def origin(self, claim: BatchClaim) -> tuple[str, UUID | None]:
+    def origin(self, claim: BatchClaim) -> tuple[str, str | None]:
         return claim.handler, claim.correlation_id
 
     def prepare(self, claim: BatchClaim) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:

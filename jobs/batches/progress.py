@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from common import correlation
 from common.database.postgres import change, column, query
 from common.database.rows import Rows
 from jobs.models import Batch, Job
@@ -54,7 +55,7 @@ class NewBatch:
     origin: Notification.Origin
     message: Mapping[str, Any]
     origin_id: UUID | None = None
-    correlation_id: UUID | None = None
+    correlation_id: str | None = None
     as_of: datetime | None = None
     slot: datetime | None = None
     local_time: bool = False
@@ -65,7 +66,7 @@ class NewBatch:
     errors_allowed: int = 3
 
 
-_BATCHES = Rows("new", NewBatch)
+_BATCHES = Rows("new", NewBatch, **correlation.COLUMNS)
 _RECORD = f"""
 {_BATCHES.insert("jobs_batch", **wakes.new_work("0.0"), as_of="coalesce(as_of, now())", available_at="now()")}
 ON CONFLICT (id) DO NOTHING

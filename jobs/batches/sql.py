@@ -63,10 +63,10 @@ SAY = f"""{_PEOPLE}, usable AS MATERIALIZED (
     SELECT * FROM usable
      WHERE provider = 'inbox' AND user_id NOT IN (SELECT user_id FROM usable WHERE is_chosen)
 ), recorded AS (
-    INSERT INTO notifications_notification (id, batch_id, correlation_id, hops, user_id, origin, origin_id, slot,
-                                            subject, body, urgent, category, data)
-    SELECT {child_sql("held.id", "r.user_id")}, held.id, held.correlation_id, %(hops)s, r.user_id, held.origin,
-           coalesce(r.own_id, held.origin_id), r.slot,
+    INSERT INTO notifications_notification (id, batch_id, correlation_id, correlation, hops, user_id, origin, origin_id,
+                                            slot, subject, body, urgent, category, data)
+    SELECT {child_sql("held.id", "r.user_id")}, held.id, held.correlation_id, held.correlation, %(hops)s,
+           r.user_id, held.origin, coalesce(r.own_id, held.origin_id), r.slot,
            coalesce(nullif(left(replace(r.subject, %(marker)s, r.name), {text.MAX_SUBJECT}), ''), 'Message'),
            left(replace(r.body, %(marker)s, r.name), {text.MAX_BODY}), %(urgent)s, %(category)s, %(data)s::jsonb
       FROM held, readers r WHERE r.user_id IN (SELECT user_id FROM chosen) ORDER BY r.user_id
@@ -84,14 +84,14 @@ SAY = f"""{_PEOPLE}, usable AS MATERIALIZED (
   FROM moved
 """
 CHECK = f"""{_PEOPLE}, recorded AS (
-    INSERT INTO jobs_job (id, user_id, kind, queue, payload, connection_id, batch_id, correlation_id, origin_id, slot,
-                          message, on_error, errors_allowed, state, available_at, wake_at, expires_at, wakes, is_bulk,
-                          tries, replays)
+    INSERT INTO jobs_job (id, user_id, kind, queue, payload, connection_id, batch_id, correlation_id, correlation,
+                          origin_id, slot, message, on_error, errors_allowed, state, available_at, wake_at,
+                          expires_at, wakes, is_bulk, tries, replays)
     SELECT {uuid7.SQL}, r.user_id, held.job_kind, %(queue)s, held.job_payload,
            (SELECT c.id FROM jobs_connection c
              WHERE c.user_id = r.user_id AND c.kind = %(connection)s AND c.removed_at IS NULL AND c.disabled_at IS NULL
              ORDER BY c.id LIMIT 1),
-           held.id, held.correlation_id, held.origin_id, r.slot,
+           held.id, held.correlation_id, held.correlation, held.origin_id, r.slot,
            held.message || jsonb_build_object('name', r.name, 'time_zone', r.time_zone), held.on_error,
            held.errors_allowed, 'pending', greatest(r.slot, now()),
            {wakes.wake_at("extract(epoch FROM greatest(r.slot, now()) - now())::float")},

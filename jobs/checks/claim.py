@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from common import zones
+from common import correlation, zones
 from jobs.checks.recording import SendAs
 from jobs.kinds.base import Ask, Source
 from people.quiet import Window, window
@@ -30,7 +30,7 @@ class JobClaim(kinds.Claim):
     user_id: int
     origin_id: UUID | None
     batch_id: UUID
-    correlation_id: UUID | None
+    correlation_id: Annotated[str | None, Loaded(correlation.sql("d"))]
     slot: datetime
     payload: Annotated[Mapping[str, Any], Loaded("d.payload::text", read=lambda text: dict(json.loads(text)))]
     send_as: Annotated[SendAs, Loaded("d.message::text", read=SendAs.read)]

@@ -5,7 +5,6 @@ import random
 from collections.abc import Callable
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from common.database import postgres
 from common.parsing.pool import ParsingUnavailable
@@ -57,8 +56,8 @@ class CheckKind(Kind[JobClaim]):
         source, unusable = _source(row)
         return {"source": source, "unusable": unusable}
 
-    def origin(self, claim: JobClaim) -> tuple[str, UUID | None]:
-        return str(claim.origin_id or ""), claim.correlation_id or claim.batch_id
+    def origin(self, claim: JobClaim) -> tuple[str, str | None]:
+        return str(claim.origin_id or ""), claim.correlation_id or str(claim.batch_id)
 
     def prepare(self, claim: JobClaim) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
         if not claim.is_active:

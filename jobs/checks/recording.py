@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from common import correlation
 from common.database.postgres import query
 from common.database.rows import Json, Rows
 from common.uuid7 import uuid7
@@ -64,7 +65,7 @@ class NewJob:
     slot: datetime
     send_as: SendAs
     origin_id: UUID | None = None
-    correlation_id: UUID | None = None
+    correlation_id: str | None = None
     available_at: datetime | None = None
     expires_at: datetime | None = None
     on_error: str = "daily"
@@ -76,6 +77,7 @@ _JOBS = Rows(
     "j",
     NewJob,
     without=("send_as",),
+    **correlation.COLUMNS,
     id=(UUID, lambda _: uuid7()),
     queue=(str, lambda job: queue_of(job.kind)),
     message=(Json, lambda job: job.send_as.stored()),

@@ -15,6 +15,7 @@ from uuid import UUID, uuid5
 from django.utils import timezone
 from django.utils.translation import gettext_noop as _
 
+from common import correlation
 from jobs.checks import recording
 from jobs.checks.recording import NewJob, SendAs
 from jobs.kinds.base import Ask, Nothing, Say
@@ -85,7 +86,7 @@ def _record(ask: Ask, number: int, after: timedelta) -> None:
         payload={**job.payload, "series": str(first), "begun": started.isoformat(), "step": number},
         connection_id=job.connection_id,
         batch_id=uuid5(first, str(number)),
-        correlation_id=job.correlation_id or first,
+        correlation_id=correlation.of(job) or str(first),
         origin_id=job.origin_id,
         slot=at,
         available_at=at,

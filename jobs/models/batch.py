@@ -10,6 +10,7 @@ from django.db.models import OuterRef, Q, Subquery, Sum
 from django.db.models.functions import JSONObject, Now
 from django.utils.translation import gettext_lazy as _
 
+from common import correlation
 from jobs.models.job import OnError
 from people.models import User
 from work.models import Attempt, Words, Work
@@ -48,6 +49,8 @@ class Batch(Work):
     origin = models.CharField(max_length=12)
     origin_id = models.UUIDField(null=True, editable=False)
     correlation_id = models.UUIDField(null=True, editable=False)
+    # What is not a UUID, see `common.correlation`.
+    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
     as_of = models.DateTimeField(db_default=Now(), editable=False)
     slot = models.DateTimeField(null=True)
     local_time = models.BooleanField(default=False, db_default=False)
@@ -73,6 +76,8 @@ class Batch(Work):
             *WORDS.indexes(),
             models.Index(fields=["user", "-created_at"], name="batch_of_person"),
             models.Index(fields=["origin_id", "-created_at"], name="batch_of_origin"),
+            # the trace of its chain
+            models.Index(fields=["correlation_id"], condition=Q(correlation_id__isnull=False), name="batch_of_chain"),
             # progress: what has not ended
             models.Index(fields=["created_at"], condition=Q(ended_at=None), name="batch_open"),
         ]

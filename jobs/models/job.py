@@ -6,6 +6,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from common import correlation
 from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
 from jobs.models.connection import Connection
@@ -45,6 +46,8 @@ class Job(Work):
     )
     batch_id = models.UUIDField(default=uuid7, editable=False)
     correlation_id = models.UUIDField(null=True, editable=False)
+    # What is not a UUID, see `common.correlation`.
+    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
     origin_id = models.UUIDField(null=True, blank=True, editable=False)
     slot = models.DateTimeField()
     message = models.JSONField(default=dict)
@@ -69,6 +72,8 @@ class Job(Work):
                 name="job_failure_to_note",
             ),
             models.Index(fields=["origin_id", "-id"], condition=Q(origin_id__isnull=False), name="job_of_origin"),
+            # the trace of its chain
+            models.Index(fields=["correlation_id"], condition=Q(correlation_id__isnull=False), name="job_of_chain"),
         ]
         constraints = [
             *WORDS.constraints(),

@@ -40,7 +40,6 @@ def _notification(row: Any) -> outbox.NewNotification:
     """The batch is the change, so that a reader gets one notification of it, on all of their status webhooks."""
     channels: list[UUID] = row.channels
     data = object_of(row.data)
-    chain = data.get("correlation_id")
     return outbox.NewNotification(
         user_id=row.reader_id,
         channels=[(channel, STATUS) for channel in channels],
@@ -48,7 +47,7 @@ def _notification(row: Any) -> outbox.NewNotification:
         body="",
         origin=Notification.Origin.STATUS,
         batch_id=row.id,
-        correlation_id=None if chain is None else UUID(chain),
+        correlation_id=str(data["correlation_id"]) if data.get("correlation_id") else None,
         hops=row.hops,
         data=json.dumps(
             {

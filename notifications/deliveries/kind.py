@@ -12,6 +12,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from common import correlation
 from common.database import encryption
 from common.database.postgres import persist
 from common.texts import languages
@@ -101,7 +102,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
     rescues = fallback.WAITING
     claim = DeliveryClaim
     columns = f"""
-       n.subject, n.body, n.slot, n.category, n.data, coalesce(n.correlation_id, n.batch_id) AS correlation_id, n.hops,
+       n.subject, n.body, n.slot, n.category, n.data, {correlation.sql("n", "n.batch_id")} AS correlation_id, n.hops,
        CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id,
        CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
        CASE WHEN n.origin = 'topic' THEN n.origin_id END AS subscription_id,
@@ -173,7 +174,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
         """Of emails that were only saved, so that pages can say it."""
         return receipt.code == DeliveryCode.SAVED
 
-    def origin(self, claim: DeliveryClaim) -> tuple[str, UUID | None]:
+    def origin(self, claim: DeliveryClaim) -> tuple[str, str | None]:
         """The id of the schedule, where one has caused it."""
         return str(claim.message.schedule_id or ""), claim.message.correlation_id
 

@@ -105,7 +105,7 @@ def send(claim: DeliveryClaim, provider: Provider, destination: Destination) -> 
     """Send, and free the slots of its host. The answer says whether the host hangs."""
     started, answered = time.monotonic(), None
     try:
-        with chain.within(claim.message.correlation_id or claim.message.key, claim.message.hops):
+        with chain.within(claim.message.correlation_id or str(claim.message.key), claim.message.hops):
             answer = provider.send(claim.message, destination)
         answered = isinstance(answer, Done) or answer.reason.code != DeliveryCode.TIMEOUT
         return answer

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from common import correlation
 from common.database.postgres import column, execute, query
 from common.database.rows import Json, Rows, insert
 from common.uuid7 import child, uuid7
@@ -65,7 +66,7 @@ class NewNotification(SendOptions):
     body: str
     origin: Notification.Origin
     batch_id: UUID
-    correlation_id: UUID | None = None
+    correlation_id: str | None = None
     origin_id: UUID | None = None
     slot: datetime | None = None
     available_at: datetime | None = None
@@ -128,6 +129,7 @@ _NOTIFICATIONS = Rows(
     NewNotification,
     without=("channels", "available_at", "expires_at", "quiet_hours", "in_order"),
     channel_order=(str, _order),
+    **correlation.COLUMNS,
     advance_at=(datetime, lambda new: _wait(new, new.channels[0][1])[0] if new.in_order else None),
 )
 _DELIVERIES = Rows("d", _NewDelivery)
@@ -168,7 +170,7 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
 
 
 def again(before: Notification, channels: Sequence[tuple[UUID, str]], **changed: Any) -> NewNotification:
-    """The same message as a new batch, to these channels."""
+    """The same message as a new batch of the same chain, to these channels."""
     return NewNotification(
         user_id=before.user_id,
         channels=channels,
@@ -176,6 +178,7 @@ def again(before: Notification, channels: Sequence[tuple[UUID, str]], **changed:
         body=before.body,
         origin=Notification.Origin(before.origin),
         batch_id=uuid7(),
+        correlation_id=before.chain,
         origin_id=before.origin_id,
         hops=before.hops,
         slot=before.slot,

@@ -33,7 +33,7 @@ class Message:
     unsubscribe_url: str = field(default="", repr=False)
     answer_url: str = field(default="", repr=False)
     open_url: str = ""
-    correlation_id: UUID | None = None
+    correlation_id: str | None = None
     hops: int = 0
     schedule_id: UUID | None = None
     category: str = ""

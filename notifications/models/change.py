@@ -4,6 +4,7 @@ import pgtrigger
 from django.conf import settings
 from django.db import models
 
+from common import correlation
 from common.database.triggers import update_of
 from common.uuid7 import SQL as UUID7, uuid7
 from notifications.messages.change_types import STATUS
@@ -109,6 +110,7 @@ def recorder(
     )
 
 
+_CHAIN = correlation.sql("n", "n.batch_id")
 OF_DELIVERY = f"""
 INSERT INTO notifications_change (xact, id, user_id, type, at, data)
 SELECT {_XACT}, {UUID7}, n.user_id, change.type, now(), change.data
@@ -116,11 +118,11 @@ SELECT {_XACT}, {UUID7}, n.user_id, change.type, now(), change.data
     SELECT 'delivery.' || NEW.state AS type, jsonb_build_object(
                'delivery_id', NEW.id, 'notification_id', n.id, 'channel_id', NEW.channel_id, 'provider', NEW.provider,
                'schedule_id', CASE WHEN n.origin = 'schedule' THEN n.origin_id END,
-               'correlation_id', coalesce(n.correlation_id, n.batch_id), 'reason', NEW.reason_code) AS data
+               'correlation_id', {_CHAIN}, 'reason', NEW.reason_code) AS data
      WHERE OLD.state <> NEW.state AND NEW.settled_at IS NOT NULL
      UNION ALL
     SELECT 'notification.' || n.outcome, jsonb_build_object(
-               'notification_id', n.id, 'correlation_id', coalesce(n.correlation_id, n.batch_id),
+               'notification_id', n.id, 'correlation_id', {_CHAIN},
                'schedule_id', CASE WHEN n.origin = 'schedule' THEN n.origin_id END)
      WHERE ended AND n.origin NOT IN ('test', 'code')
   ) change

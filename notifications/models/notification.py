@@ -6,7 +6,6 @@ from collections.abc import Container, Mapping
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -17,6 +16,7 @@ from django.utils.html import urlize
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
+from common import correlation
 from common.database.storage import BUSY
 from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
@@ -84,6 +84,8 @@ class Notification(models.Model):
     batch_id = models.UUIDField(_("batch id"), default=uuid7, editable=False)
     # Empty: its batch's id.
     correlation_id = models.UUIDField(null=True, editable=False)
+    # What is not a UUID, see `common.correlation`.
+    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
     # The steps since the first cause of its chain: an event that follows from it has as many.
     hops = models.PositiveSmallIntegerField(db_default=0, editable=False)
     # The index of the history begins with it.
@@ -126,6 +128,10 @@ class Notification(models.Model):
             models.Index(
                 fields=["origin_id", "-id"], condition=Q(origin_id__isnull=False), name="notification_of_origin"
             ),
+            # the trace of its chain
+            models.Index(
+                fields=["correlation_id"], condition=Q(correlation_id__isnull=False), name="notification_of_chain"
+            ),
             # fallback: whose next channel is to be tried
             models.Index(fields=["advance_at"], condition=Q(advance_at__isnull=False), name="notification_to_advance"),
             # the notices that are not sent yet, every 5 minutes
@@ -150,8 +156,9 @@ class Notification(models.Model):
         return self.origin in self.ANSWERABLE
 
     @property
-    def chain(self) -> UUID:
-        return self.correlation_id or self.batch_id
+    def chain(self) -> str:
+        """Its correlation id."""
+        return correlation.of(self) or str(self.batch_id)
 
     def linked_body(self) -> SafeString:
         """Its text for a page, with its web addresses as links, also those without a scheme, and those of mail."""

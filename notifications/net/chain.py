@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from uuid import UUID
+from urllib.parse import quote, unquote
 
 from django.core.signing import BadSignature, Signer
 
@@ -13,9 +13,9 @@ _current: ContextVar[Mapping[str, str]] = ContextVar("chain", default=_NONE)
 
 
 @contextmanager
-def within(correlation_id: UUID, hops: int) -> Iterator[None]:
+def within(correlation_id: str, hops: int) -> Iterator[None]:
     """Requests that are made inside the block are of this chain, so many steps behind its first cause."""
-    token = _current.set({HEADER: _signer().sign(f"{hops} {correlation_id}")})
+    token = _current.set({HEADER: _signer().sign(f"{hops} {quote(correlation_id)}")})
     try:
         yield
     finally:
@@ -27,11 +27,11 @@ def headers() -> Mapping[str, str]:
     return _current.get()
 
 
-def read(value: str) -> tuple[UUID, int] | None:
+def read(value: str) -> tuple[str, int] | None:
     """The correlation id and the hops in a header that came in; None unless this installation has signed it."""
     try:
         hops, correlation_id = _signer().unsign(value).split(" ")
-        return UUID(correlation_id), int(hops)
+        return unquote(correlation_id), int(hops)
     except (BadSignature, ValueError):
         return None
 

@@ -172,7 +172,7 @@ def _log(kind: Kind[C], claimed: C, outcome: str, reason: Reason, wait: float | 
         "id": str(claimed.id),
         "type": claimed.handler,
         "source": source,
-        "correlation_id": correlation_id and str(correlation_id),
+        "correlation_id": correlation_id,
         "attempt": claimed.tries,
         "queued_at": claimed.available_at.isoformat(timespec="milliseconds"),
         "delay_ms": round((claimed.claimed_at - claimed.available_at).total_seconds() * 1000),

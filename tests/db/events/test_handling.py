@@ -33,7 +33,7 @@ def test_an_event_rings_by_a_rule_once_with_its_words_and_its_chain(ada: User) -
     assert (effect.outcome, effect.rule, effect.notification_id) == ("notified", rule, notification.id)
     assert (notification.subject, notification.body) == ("Order 7", "120 EUR from shop")
     assert (notification.origin, notification.origin_id) == ("event", rule.id)
-    assert notification.correlation_id == chain
+    assert notification.chain == str(chain)
     assert notification.data["data"] == {"order_id": 7, "amount": 120}
     assert Delivery.objects.get().state == "pending"
 

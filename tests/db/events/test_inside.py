@@ -106,7 +106,7 @@ def test_a_change_becomes_an_event_of_its_person_where_a_rule_is_for_it(ada: Use
     event = Event.objects.get(user=ada)
     change = Change.objects.get(type="delivery.dead")
     assert (event.source, event.data, event.occurred_at) == ("carillon", change.data, change.at)
-    assert event.correlation_id == delivery.notification.batch_id
+    assert event.chain == str(delivery.notification.batch_id)
     assert event.hops == 0
     handle_all()
     assert Notification.objects.get(user=ada, origin="event").subject == "delivery.dead"

@@ -360,12 +360,13 @@ def test_an_owner_who_is_subscribed_finds_the_message_in_the_trace(topic: Topic,
     make_channel(ada)
     subscribe(topic, ada, *make_readers(2))
     batch = handle(publish(topic))
-    rows = trace.trace(batch.correlation_id, ada).rows
+    rows = trace.trace(str(batch.correlation_id), ada).rows
     assert [(row.kind, row.type, row.told) for row in rows] == [
         ("event", "news.written", 3),
+        ("batch", "Rain", 3),
         ("delivery", "Rain", None),
     ]
-    assert [row.kind for row in trace.trace(batch.correlation_id, None).rows] == ["event"]
+    assert [row.kind for row in trace.trace(str(batch.correlation_id), None).rows] == ["event", "batch"]
 
 
 def test_many_rows_in_a_table_that_was_small_are_told_to_the_planner_once(

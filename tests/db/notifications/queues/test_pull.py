@@ -508,7 +508,7 @@ def test_a_pull_reads_only_its_own_indexes_whatever_the_planner_last_heard(other
 
 
 def test_a_rule_puts_what_an_event_says_into_a_queue_with_its_chain() -> None:
-    person, chain = make_user(), uuid4()
+    person, chain = make_user(), "brand-cycle-llc-tax-2026-03-14"
     queue = make_channel(person, "queue")
     make_rule(person, channels=[queue])
     happen(person, correlation_id=chain)
