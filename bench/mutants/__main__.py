@@ -119,14 +119,14 @@ def read_calls() -> Calls:
 def choose(mutant: Mutant, calls: Calls, limit: float) -> list[str]:
     """Tests of its function, then of its module, the likely and short ones first, up to `limit` seconds in all.
 
-    One outside of a function is in a statement or a declaration, which tests reach by importing the module, too.
+    One outside of a function is in a statement or a declaration, which is reached through whatever imports the module.
     """
-    importing = set() if mutant.function else importers(mutant.path)
+    modules = {mutant.path} if mutant.function else {mutant.path, *importers(mutant.path)}
     module, folders, name = f"{mutant.path}:", set(Path(mutant.path).parts[:-1]), Path(mutant.path).stem
     ranked = []
     for test, (seconds, called) in calls.items():
-        of_module = [function for function in called if function.startswith(module)]
-        if of_module or test.partition("::")[0] in importing:
+        of_module = [function for function in called if function.partition(":")[0] in modules]
+        if of_module or test.partition("::")[0] in modules:
             is_direct = not mutant.function or module + mutant.function in of_module
             likeness = len(folders.intersection(Path(test.partition("::")[0]).parts)) + 2 * (name in test)
             ranked.append((not is_direct, -likeness, seconds, test))
@@ -139,10 +139,11 @@ def choose(mutant: Mutant, calls: Calls, limit: float) -> list[str]:
 
 
 def importers(path: str) -> set[str]:
-    """The files of tests that import the module."""
-    folder, _, name = path.removesuffix(".py").replace("/", ".").rpartition(".")
-    imports = re.compile(rf"^from {re.escape(folder)}(\.{name} import| import .*\b{name}\b)", re.MULTILINE)
-    files = (file for lane in LANES for file in (COPY / lane).rglob("test_*.py"))
+    """The files of the product and of tests that import the module."""
+    package, _, name = path.removesuffix(".py").replace("/", ".").rpartition(".")
+    imports = re.compile(rf"^from {re.escape(package)}(\.{name} import| import .*\b{name}\b)", re.MULTILINE)
+    folders = {*LANES, *(one.partition("/")[0] for one in CORE)}
+    files = (file for one in folders for file in (COPY / one).rglob("*.py"))
     return {str(file.relative_to(COPY)) for file in files if imports.search(file.read_text())}
 
 
