@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -75,6 +76,15 @@ def test_receivers_of_celerys_signals_see_each_message_and_may_add_headers() -> 
     messages = heard("bulk")
     assert [message.headers["traceparent"] for message in messages] == [f"trace of {number}" for number in ids]
     assert seen == [(when, message.headers["id"]) for message in messages for when in ("before", "after")]
+
+
+def test_an_event_of_celery_names_each_message_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, ...]] = []
+    dispatcher = SimpleNamespace(publish=lambda name, event, _: seen.append((name, event["uuid"], event["queue"])))
+    monkeypatch.setitem(app.conf, "task_send_sent_event", True)
+    monkeypatch.setattr(app.events, "Dispatcher", lambda **_: dispatcher)
+    publisher.publish(app, outbox.DELIVER, [(uuid7(), 0.0), (uuid7(), 60.0)])
+    assert seen == [("task-sent", message.headers["id"], "deliveries") for message in heard()]
 
 
 def test_every_call_has_its_own_message_in_order_and_with_its_own_time() -> None:

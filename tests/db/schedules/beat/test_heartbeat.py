@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from types import SimpleNamespace
 
+import pytest
 from django.db import OperationalError, connection
 from django.test import Client
 
@@ -70,3 +72,15 @@ def test_a_new_beat_deletes_heartbeats_of_long_ago() -> None:
     seen(86_400 * (heartbeat.RETAINED_DAYS - 1))
     heartbeat.HeartbeatWriter().count(1)
     assert Heartbeat.objects.count() == 2
+
+
+def test_what_is_fired_between_two_heartbeats_is_written_with_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(heartbeat, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    writer = heartbeat.HeartbeatWriter()
+    rows = []
+    for seconds, fired in ((0.0, 2), (1.0, 3), (3.9, 0), (0.1, 4), (5.0, 0)):
+        clock.now += seconds
+        writer.count(fired)
+        rows.append(Heartbeat.objects.values_list("work", "total").get())
+    assert rows == [(2, 2), (2, 2), (2, 2), (7, 9), (0, 9)]
