@@ -17,6 +17,7 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
+from common.redis.rate_limiter import Reservation, Slots
 from notifications import providers
 from notifications.deliveries import limits, permits
 from notifications.deliveries.kind import DELIVERY, DeliveryClaim
@@ -99,6 +100,17 @@ def test_a_provider_may_take_one_send_at_a_time(ada: User, monkeypatch: pytest.M
     monkeypatch.setattr(Webhook, "one_at_a_time", True)
     begin(make_hook(ada))
     assert send(make_hook(ada)).state == "pending"
+
+
+def test_a_delivery_asks_for_a_slot_again_and_again_within_its_patience(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = taken(make_delivery(make_hook(ada)).id)
+    busy = Reservation(0.01, Slots("sends:a.example", 1, 1.0))
+    left = [busy, busy, busy, None]
+    monkeypatch.setattr(limits, "_SLEEP", 30.0)
+    monkeypatch.setattr(limits.rate_limiter, "take", lambda *_: left.pop(0))
+    assert (limits.limited(claim), left) == (None, [])
 
 
 def test_a_host_gets_at_most_half_of_one_worker(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
