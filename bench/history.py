@@ -165,6 +165,8 @@ def pages(options: Any, clients: tuple[Any, Any]) -> Found:
 
     measured = {path: heard.during(path, read(path), options.requests) for path in who}
     slowest = dict(sorted(measured.items(), key=lambda item: -item[1]["p95 ms"]))
+    for path, one in slowest.items():
+        print(f"{path}: {one}")
     heard.show()
     slow = sum(one["p95 ms"] >= SLOW for one in measured.values())
     return {"pages": len(measured), "slow pages": slow}, slowest, {}
@@ -313,6 +315,8 @@ def snapshot(options: Any, _: Any) -> Found:
         before = statistics.median(runner.rates)
         runner.rates.clear()
         with psycopg.connect(**connection.get_connection_params()) as holder:
+            holder.execute("SET idle_in_transaction_session_timeout = 0")  # Carillon's own connections have one
+            holder.execute("COMMIT")
             holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
             holder.execute("SELECT count(*) FROM people_user")
             until = time.monotonic() + options.snapshot_seconds

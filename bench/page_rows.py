@@ -25,7 +25,7 @@ _MILLION = 1_000_000
 _SENT = """
 CREATE TEMPORARY TABLE sent ON COMMIT DROP AS
 SELECT n, now() - n * %(apart)s * interval '35 seconds' AS at,
-       uuidv7(n * %(apart)s * interval '-35 seconds') AS id, uuidv7() AS batch,
+       uuidv7(n * %(apart)s * interval '-35 seconds') AS id, uuidv7(n * %(apart)s * interval '-35 seconds') AS batch,
        s.id AS schedule, c.id AS channel, c.provider,
        CASE WHEN n <= 20 THEN 'pending' WHEN n %% 200 = 0 THEN 'dead' WHEN n %% 200 = 1 THEN 'unknown'
             WHEN n %% 100 = 3 THEN 'cancelled' WHEN n %% 200 = 5 THEN 'expired' ELSE 'delivered' END AS state,
