@@ -30,7 +30,7 @@ from demo.ports import free_port
 
 PRIMARY = "primary"
 # Where Debian has it; the commands on the PATH change to another user and directory.
-_RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 
 
 def signal_engine(engine: Engine | Postgres, by: signal.Signals) -> None:
@@ -185,7 +185,7 @@ class RabbitMQ(_Supervised):
 
     def __init__(self) -> None:
         super().__init__("rabbitmq")
-        if not _RABBITMQ.exists():
+        if not RABBITMQ.exists():
             sys.exit("RabbitMQ is not installed: apt install rabbitmq-server")
         port, epmd = free_port(), free_port()
         self.variables = {"BROKER_URL": f"amqp://guest:guest@127.0.0.1:{port}//"}
@@ -209,7 +209,7 @@ class RabbitMQ(_Supervised):
             "RABBITMQ_MNESIA_BASE": str(self.directory / "data"),
         }
         self._server("epmd", epmd, ["epmd", "-address", "127.0.0.1", "-port", str(epmd)])
-        self._node = self._server("rabbitmq", port, [str(_RABBITMQ)], self.environment)
+        self._node = self._server("rabbitmq", port, [str(RABBITMQ)], self.environment)
 
     @property
     def main(self) -> Child:
