@@ -46,6 +46,7 @@ class EventCode(Codes):
     FLOW_RUN_ENDED = "flow-run-ended", _("The run had ended before.")
     FLOW_WAIT_ENDED = "flow-wait-ended", _("The run does not wait for this time any more.")
     FLOW_NOT_INSTALLED = "flow-not-installed", _("The flow {flow} is not installed here, or its file has an error.")
+    FLOW_OFF = "flow-off", _("The flow was switched off.")
     FLOW_FAULT = "flow-fault", _("The flow failed on {type} ({error}). Nothing of it was kept.")
     FLOW_TOO_LONG = "flow-too-long", _("The flow was ended after {seconds:duration} on {type}.")
     FLOW_TOO_MANY = "flow-too-many", _("The flow asked for {count} {what} at {type}; {most} are allowed.")

@@ -68,10 +68,12 @@ class Wait(NamedTuple):
 class Turn:
     """A run while it handles one event: what its handler reads, and what it asks for.
 
-    All of it is committed with the state and the event, or nothing is. `now` is when the event was taken.
+    All of it is committed with the state and the event, or nothing is. `page` is the address of the run's page; `now`
+    is when the event was taken.
     """
 
     key: str
+    page: str
     state: Any
     settings: Any
     now: datetime

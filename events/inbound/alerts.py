@@ -1,7 +1,8 @@
-"""The format in which Alertmanager and Grafana post alerts: one event for each alert. Pure.
+"""The formats in which Alertmanager, Grafana and Uptime Kuma post alerts: one event for each alert. Pure.
 
 Alertmanager: prometheus.io/docs/alerting/latest/configuration, "webhook_config" (version 4). Grafana: the same with
-more fields, grafana.com/docs, "Webhook notifier".
+more fields, grafana.com/docs, "Webhook notifier". Uptime Kuma: the heartbeat that has changed, with its monitor; those
+that are down or up are alerts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,7 +10,9 @@ from typing import Any
 
 
 def are_alerts(body: Any) -> bool:
-    """Whether a body is of this format: a list of alerts, each with its state and its fingerprint."""
+    """Whether a body is of one of these formats: a list of alerts with states and fingerprints, or a heartbeat."""
+    if _is_heartbeat(body):
+        return True
     alerts = body.get("alerts") if isinstance(body, Mapping) else None
     return (
         isinstance(alerts, list)
@@ -26,6 +29,9 @@ def are_alerts(body: Any) -> bool:
 
 def read(body: Mapping[str, Any], most: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """The type of the event, what identifies it, and its data, for each of the first `most` alerts."""
+    if _is_heartbeat(body):
+        yield _of_heartbeat(body)
+        return
     for alert in body["alerts"][:most]:
         labels, annotations = _texts(alert["labels"]), _texts(alert.get("annotations"))
         ended = alert["status"] == "resolved"
@@ -43,6 +49,30 @@ def read(body: Mapping[str, Any], most: int) -> Iterator[tuple[str, str, dict[st
         }
         identity = f"{alert['fingerprint']} {alert['status']} {data['starts_at']} {data['ends_at']}"
         yield "alert.resolved" if ended else "alert.raised", identity, data
+
+
+_DOWN, _UP = 0, 1
+
+
+def _is_heartbeat(body: Any) -> bool:
+    heartbeat, monitor = (body.get("heartbeat"), body.get("monitor")) if isinstance(body, Mapping) else (None, None)
+    if not isinstance(heartbeat, Mapping) or not isinstance(monitor, Mapping):
+        return False
+    return heartbeat.get("status") in (_DOWN, _UP) and isinstance(monitor.get("id"), int | str)
+
+
+def _of_heartbeat(body: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    heartbeat, monitor = body["heartbeat"], body["monitor"]
+    key, ended, at = f"uptime-kuma-{monitor['id']}", heartbeat["status"] == _UP, _text(heartbeat.get("time"))
+    data = {
+        "key": key,
+        "title": _text(monitor.get("name")) or key,
+        "summary": _text(heartbeat.get("msg")),
+        "url": _text(monitor.get("url")),
+        "starts_at": "" if ended else at,
+        "ends_at": at if ended else "",
+    }
+    return "alert.resolved" if ended else "alert.raised", f"{key} {heartbeat['status']} {at}", data
 
 
 def _texts(given: Any) -> dict[str, str]:

@@ -10,8 +10,10 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid5
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
+from django.urls import reverse
 from pydantic import ValidationError
 
 from common import correlation
@@ -46,7 +48,7 @@ LARGEST_STATE = 64 * 1024
 MOST_STEPS = 1_000
 """Steps of one run, begun in all."""
 LONGEST_WAIT = 366 * 86_400  # seconds
-SECONDS = 2
+SECONDS = 5
 """A handler computes; it may take so long."""
 _OUTCOME = FlowEffect.Outcome
 
@@ -194,7 +196,11 @@ def _advance(event: EventClaim, flow: Flow, run: Run) -> None:
             versions = {"stored": run.version, "installed": flow.version}
             raise Stopped(Reason(EventCode.FLOW_VERSION, **versions)) from None
     state = flow.State() if is_new else flow.State.model_validate(stored)
-    turn = Turn(run.key, state, _settings(event.user_id, flow), event.claimed_at)
+    chosen = _settings(event.user_id, flow)
+    if flow.Settings is not None and chosen is None:
+        raise Stopped(Reason(EventCode.FLOW_OFF))
+    page = settings.BASE_URL + reverse("events:run", args=[run.id])
+    turn = Turn(run.key, page, state, chosen, event.claimed_at)
     handler = flow.handlers.get((event.type, str(event.data.get("step", "")) if event.type in types.TO_RUNS else ""))
     if handler:
         try:

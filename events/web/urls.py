@@ -1,6 +1,6 @@
 from django.urls import path
 
-from events.web import edit, events, inbound, rules, subscriptions, topics
+from events.web import edit, events, inbound, rules, runs, subscriptions, topics
 
 app_name = "events"
 urlpatterns = [
@@ -28,6 +28,15 @@ urlpatterns = [
     path("inbound/<uuid:address_id>/remove", inbound.inbound_remove, name="inbound-remove"),
     path("inbound/requests/<uuid:request_id>/replay", inbound.inbound_replay, name="inbound-replay"),
     path("trace/<path:correlation_id>", events.trace_page, name="trace"),
+    path("flows/", runs.run_list, name="runs"),
+    path("flows/<uuid:run_id>/", runs.run_page, name="run"),
+    path("flows/<uuid:run_id>/end/", runs.run_end, name="run-end"),
+    path("flows/steps/<uuid:step_id>/retry/", runs.step_retry, name="step-retry"),
+    path("flows/steps/<uuid:step_id>/skip/", runs.step_skip, name="step-skip"),
+    path("incidents/", runs.incident_list, name="incidents"),
+    path("incidents/settings/", runs.incident_settings, name="incident-settings"),
+    path("incidents/<uuid:run_id>/acknowledge/", runs.acknowledge, name="incident-acknowledge"),
+    path("incidents/<uuid:run_id>/resolve/", runs.resolve, name="incident-resolve"),
     path("rules/", rules.rule_list, name="rules"),
     path("rules/new/", edit.new, name="rule-new"),
     path("rules/preview/", edit.show_preview, name="rule-preview"),

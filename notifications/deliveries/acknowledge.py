@@ -4,6 +4,7 @@ Only the first answer counts. It marks the message in the inbox as read, stops o
 cancels deliveries that have not gone out; a delivery that is being sent at that moment is not tried again.
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -21,11 +22,18 @@ from work.reasons import Reason
 LINK_LIFE = timedelta(days=30)
 """The lifetime of a link to answer, from the record of its notification on."""
 
+LISTENERS: list[Callable[[Notification], object]] = []
+"""Called after a notification is acknowledged, in its transaction."""
+
 
 @transaction.atomic
 def acknowledge(notification_id: UUID) -> bool:
     """False when it has been answered before; nothing changes then."""
-    return _answer(notification_id, DeliveryCode.ACKNOWLEDGED)
+    if not _answer(notification_id, DeliveryCode.ACKNOWLEDGED):
+        return False
+    for tell in LISTENERS:
+        tell(Notification.objects.get(id=notification_id))
+    return True
 
 
 @transaction.atomic

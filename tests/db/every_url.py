@@ -17,7 +17,7 @@ from django.utils import timezone
 from api.protocol.fields import written
 from api.v1 import api
 from common.database import encryption
-from events.models import InboundAddress, InboundRequest, Rule, Subscription, Topic
+from events.models import InboundAddress, InboundRequest, Rule, Run, Step, Subscription, Topic
 from jobs.models import Batch, Job
 from people import tokens
 from people.models import User
@@ -82,7 +82,11 @@ def values_of(owner: User) -> dict[str, object]:
     Batch.objects.create(
         id=message.notification.batch_id, user=owner, audience="topic", audience_key=topic.id, message={"title": "News"}
     )
+    run = Run.objects.create(user=owner, flow="incident", key="disk", correlation_id=uuid4())
+    step = Step.objects.create(user=owner, run=run, handler="incident.none", key="1", correlation_id=uuid4())
     return {
+        "run_id": run.id,
+        "step_id": step.id,
         "announcement_id": announced.notification_id,
         "event_id": event.key,
         "address_id": address.id,

@@ -1,0 +1,106 @@
+"""Incidents: an alert rings on one channel after the other until somebody acknowledges it, or it is over."""
+
+import hashlib
+from uuid import UUID
+
+from django.utils.translation import gettext as _, gettext_lazy
+from pydantic import BaseModel, Field
+
+from events.flows.base import Flow, FlowEvent, State, Turn, on
+from events.pure import types
+
+RAISED, RESOLVED, ACKNOWLEDGED = "alert.raised", "alert.resolved", "incident.acknowledged"
+MOST_ROUNDS = 10
+"""So often it rings on all channels without an answer."""
+
+
+class IncidentSettings(BaseModel):
+    """`channels` are tried in this order, `wait` minutes apart. `again`: minutes after which an acknowledged incident
+    that is not over rings again. `flapping`: minutes in which an alert that is raised again opens the same incident."""
+
+    channels: list[UUID] = Field(min_length=1)
+    wait: int = Field(5, ge=1, le=1440)
+    again: int = Field(60, ge=1, le=10_080)
+    flapping: int = Field(10, ge=1, le=1440)
+
+
+class IncidentState(State):
+    """`raised` counts the alerts, `rings` the messages, since it was last acknowledged `in_turn`. `phase`: open,
+    acknowledged or resolved. `told_over`: its end was told since it last rang."""
+
+    phase: str = "open"
+    title: str = ""
+    summary: str = ""
+    severity: str = ""
+    url: str = ""
+    raised: int = 0
+    reopened: int = 0
+    rings: int = 0
+    in_turn: int = 0
+    told_over: bool = False
+
+
+class Incident(Flow):
+    name = "incident"
+    label = gettext_lazy("Incidents")
+    position = 10
+    begins_on = (RAISED,)
+    State = IncidentState
+    Settings = IncidentSettings
+
+    def key(self, event: FlowEvent) -> str:
+        key = str(event.data["key"])
+        return key if len(key) <= 200 else hashlib.sha256(key.encode()).hexdigest()
+
+    @on(RAISED)
+    def raised(self, run: Turn, event: FlowEvent) -> None:
+        state, data = run.state, event.data
+        state.raised += 1
+        state.title, state.summary = data["title"][:300], data.get("summary", "")[:2_000]
+        state.severity, state.url = data.get("severity", "")[:100], data.get("url", "")[:1_000]
+        if state.raised == 1:
+            self._ring(run)
+        elif state.phase == "resolved":  # flapping: it rings if it lasts
+            state.phase, state.reopened = "open", state.reopened + 1
+            run.wait(ACKNOWLEDGED, run.settings.wait * 60)
+
+    @on(ACKNOWLEDGED)
+    def acknowledged(self, run: Turn, event: FlowEvent) -> None:
+        if run.state.phase == "open":
+            run.state.phase, run.state.in_turn = "acknowledged", 0
+            run.withdraw()
+            run.wait(RESOLVED, run.settings.again * 60)
+
+    @on(RESOLVED)
+    def resolved(self, run: Turn, event: FlowEvent) -> None:
+        state = run.state
+        if state.phase == "resolved":
+            return
+        state.phase = "resolved"
+        run.withdraw()
+        if not state.told_over:
+            told = run.settings.channels[: state.rings]
+            run.notify(_("Over: %(title)s") % {"title": state.title}, self._body(run), told)
+            state.told_over = True
+        run.wait(RAISED, run.settings.flapping * 60)
+
+    @on(types.WAIT_OVER)
+    def over(self, run: Turn, event: FlowEvent) -> None:
+        if run.state.phase == "resolved":
+            run.finish()
+        else:
+            run.state.phase = "open"
+            self._ring(run)
+
+    def _ring(self, run: Turn) -> None:
+        state, channels = run.state, run.settings.channels
+        subject = f"{state.severity}: {state.title}" if state.severity else state.title
+        run.notify(subject, self._body(run), [channels[state.in_turn % len(channels)]], urgent=True)
+        state.rings, state.in_turn, state.told_over = state.rings + 1, state.in_turn + 1, False
+        if state.in_turn < MOST_ROUNDS * len(channels):
+            run.wait(ACKNOWLEDGED, run.settings.wait * 60)
+
+    def _body(self, run: Turn) -> str:
+        state = run.state
+        counted = _("Raised %(count)s times.") % {"count": state.raised} if state.raised > 1 else ""
+        return "\n".join(filter(None, (state.summary, counted, state.url, run.page)))

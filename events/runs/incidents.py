@@ -1,0 +1,108 @@
+"""Incidents of a person: acknowledged, resolved, switched on with their settings."""
+
+from typing import Any
+from uuid import uuid5
+
+from django import forms
+from django.db import transaction
+from django.utils.translation import gettext as _, gettext_lazy
+
+from events.flows.incident import ACKNOWLEDGED, RESOLVED, Incident, IncidentSettings
+from events.intake import ledger
+from events.intake.ledger import Happened
+from events.models import FlowSettings, Run
+from events.pure import types
+from events.pure.envelope import Envelope
+from notifications.models import Channel, Notification
+from notifications.models.channel import usable
+from people.models import User
+
+_PLACES = ("first", "second", "third")
+
+
+@transaction.atomic
+def act(run: Run, type: str) -> None:
+    """Record that a person acknowledges or resolves an incident. Twice in one phase of it has no further effect."""
+    data: dict[str, Any] = {"key": run.key}
+    if type == RESOLVED:
+        data["title"] = run.state.get("title", "")
+    envelope = Envelope(
+        type=type,
+        data=data,
+        source=types.SOURCE,
+        key=str(uuid5(run.id, f"{type} {run.waits}")),
+        correlation_id=run.chain,
+    )
+    ledger.record_all([Happened(run.user_id, envelope)])
+
+
+def answered(notification: Notification) -> None:
+    """“Done” in the message of an incident acknowledges it."""
+    if notification.origin == Notification.Origin.EVENT and notification.origin_id:
+        for run in Run.objects.filter(id=notification.origin_id, flow=Incident.name, ended_at=None):
+            act(run, ACKNOWLEDGED)
+
+
+class IncidentForm(forms.Form):
+    """Whether a person's alerts become incidents, and how they ring."""
+
+    enabled = forms.BooleanField(label=gettext_lazy("Alerts open incidents"), required=False, initial=True)
+    first, second, third = (
+        forms.ModelChoiceField(
+            queryset=Channel.objects.none(),
+            required=not number,
+            label=label,
+            error_messages={
+                "required": gettext_lazy("Choose at least one channel."),
+                "invalid_choice": gettext_lazy("This is not one of your channels. Choose from those listed."),
+            },
+        )
+        for number, label in enumerate(
+            (gettext_lazy("Rings first"), gettext_lazy("Rings second"), gettext_lazy("Rings third"))
+        )
+    )
+    wait = forms.IntegerField(label=gettext_lazy("Minutes until the next channel rings"), min_value=1, max_value=1440)
+    again = forms.IntegerField(
+        label=gettext_lazy("Minutes until an acknowledged incident rings again"), min_value=1, max_value=10_080
+    )
+    flapping = forms.IntegerField(
+        label=gettext_lazy("Minutes in which the same alert opens the same incident again"), min_value=1, max_value=1440
+    )
+
+    def __init__(self, posted: Any, user: User) -> None:
+        stored = FlowSettings.objects.filter(user=user, flow=Incident.name).first()
+        defaults = {name: field.default for name, field in IncidentSettings.model_fields.items() if name != "channels"}
+        own = Channel.objects.for_user(user).for_messages().filter(usable()).order_by("id")
+        values = stored.settings | {"enabled": stored.enabled} if stored else {}
+        chosen = dict(zip(_PLACES, values.pop("channels", []), strict=False))
+        super().__init__(posted, initial=defaults | values | chosen)
+        self.user = user
+        for name in _PLACES:
+            field: Any = self.fields[name]
+            field.queryset = own
+
+    def save(self) -> None:
+        chosen = [self.cleaned_data[name] for name in _PLACES]
+        values = IncidentSettings(
+            channels=[*dict.fromkeys(one.id for one in chosen if one is not None)],
+            **{name: self.cleaned_data[name] for name in ("wait", "again", "flapping")},
+        )
+        FlowSettings.objects.update_or_create(
+            user=self.user,
+            flow=Incident.name,
+            defaults={"enabled": self.cleaned_data["enabled"], "settings": values.model_dump(mode="json")},
+        )
+
+
+PHASES = {
+    "open": gettext_lazy("open"),
+    "acknowledged": gettext_lazy("acknowledged"),
+    "resolved": gettext_lazy("over"),
+}
+
+
+def title(run: Run) -> str:
+    """Of a run of any flow, for lists."""
+    if run.flow == Incident.name and isinstance(run.state, dict):
+        return str(run.state.get("title") or run.key)
+    return run.key or _("run")

@@ -1,0 +1,129 @@
+"""Runs of flows, and incidents among them: a list, a page with state, steps and timeline, what their person may do."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+
+from common.web import paging
+from events import flows
+from events.flows.incident import ACKNOWLEDGED, RESOLVED, Incident
+from events.models import FlowSettings, Run, Step
+from events.runs import changes, incidents
+from notifications.models import Notification
+from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
+from work.dead_letters import Done, Who
+from work.models import DEAD_LETTERS
+
+_SHOWN = 100
+
+
+@person_page
+def run_list(request: PersonRequest) -> HttpResponse:
+    return _list(request, Run.objects.for_user(request.user).exclude(flow=Incident.name), "events/run_list.html")
+
+
+@person_page
+def incident_list(request: PersonRequest) -> HttpResponse:
+    mine = Run.objects.for_user(request.user).filter(flow=Incident.name)
+    is_on = FlowSettings.objects.filter(user=request.user, flow=Incident.name, enabled=True).exists()
+    return _list(request, mine, "events/incident_list.html", is_on=is_on)
+
+
+def _list(request: PersonRequest, runs: Any, template: str, **context: Any) -> HttpResponse:
+    page = paging.page(runs, request.GET)
+    rows = [(run, incidents.title(run), flows.label(run.flow), _phase(run)) for run in page.rows]
+    return render(request, template, {"page": page, "rows": rows, **context})
+
+
+def _phase(run: Run) -> Any:
+    return incidents.PHASES.get(run.state.get("phase", "")) if run.flow == Incident.name else None
+
+
+@person_page
+def run_page(request: PersonRequest, run_id: UUID) -> HttpResponse:
+    run = _own(request, run_id)
+    steps = list(run.steps.order_by("id")[:_SHOWN])
+    effects = list(run.effects.select_related("event").defer("event__data").order_by("-id")[:_SHOWN])
+    said = list(Notification.objects.filter(user=request.user, origin_id=run.id).order_by("-id")[:_SHOWN])
+    timeline: list[tuple[Any, str, Any]] = [
+        *((one.at, "event", one) for one in effects),
+        *((one.created_at, "message", one) for one in said),
+    ]
+    context = {
+        "run": run,
+        "title": incidents.title(run),
+        "flow": flows.label(run.flow),
+        "phase": _phase(run),
+        "is_incident": run.flow == Incident.name,
+        "state": json.dumps(run.state, ensure_ascii=False, indent=2),
+        "steps": [(step, step.state in DEAD_LETTERS) for step in steps],
+        "timeline": sorted(timeline, key=lambda row: row[0]),
+    }
+    return render(request, "events/run.html", context)
+
+
+@person_action
+def run_end(request: PersonRequest, run_id: UUID) -> HttpResponse:
+    run = _own(request, run_id)
+    changes.end(run, _who(request), "")
+    messages.success(request, _("It is ended."))
+    return redirect("events:run", run.id)
+
+
+@person_action
+def step_retry(request: PersonRequest, step_id: UUID) -> HttpResponse:
+    return _on_step(request, step_id, lambda rows: changes.retry(rows, "own step", _who(request)))
+
+
+@person_action
+def step_skip(request: PersonRequest, step_id: UUID) -> HttpResponse:
+    return _on_step(request, step_id, lambda rows: changes.skip(rows, "own step", _who(request), "Skipped."))
+
+
+@person_action
+def acknowledge(request: PersonRequest, run_id: UUID) -> HttpResponse:
+    return _on_incident(request, run_id, ACKNOWLEDGED, _("It is acknowledged. It rings again if it lasts."))
+
+
+@person_action
+def resolve(request: PersonRequest, run_id: UUID) -> HttpResponse:
+    return _on_incident(request, run_id, RESOLVED, _("It is over."))
+
+
+@person_form
+def incident_settings(request: PersonRequest) -> HttpResponse:
+    form = incidents.IncidentForm(posted(request), request.user)
+    if form.is_valid():
+        form.save()
+        messages.success(request, _("The settings of incidents are saved."))
+        return redirect("events:incidents")
+    return render(request, "events/incident_settings.html", {"form": form})
+
+
+def _own(request: PersonRequest, run_id: UUID) -> Run:
+    return get_object_or_404(Run.objects.for_user(request.user), id=run_id)
+
+
+def _who(request: PersonRequest) -> Who:
+    return Who(request.user.pk, request.user.email)
+
+
+def _on_step(request: PersonRequest, step_id: UUID, act: Callable[[Any], Done]) -> HttpResponse:
+    step = get_object_or_404(Step, id=step_id, user=request.user)
+    if not act(Step.objects.filter(id=step.id)).changed:
+        messages.error(request, _("This step has not failed. Nothing changed."))
+    return redirect("events:run", step.run_id)
+
+
+def _on_incident(request: PersonRequest, run_id: UUID, type: str, said: str) -> HttpResponse:
+    run = get_object_or_404(Run.objects.for_user(request.user), id=run_id)
+    if run.flow == Incident.name and run.ended_at is None:
+        incidents.act(run, type)
+        messages.success(request, said)
+    return redirect("events:run", run.id)

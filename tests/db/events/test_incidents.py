@@ -1,0 +1,209 @@
+"""Incidents: alerts of one key are one incident, which rings until somebody acknowledges it or it is over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from events.flows.incident import ACKNOWLEDGED, RAISED, RESOLVED
+from events.inbound import alerts
+from events.kinds.event import EVENT
+from events.models import Event, FlowEffect, FlowSettings, Run
+from events.pure import types
+from notifications.deliveries import acknowledge
+from notifications.models import Channel, Delivery, Notification
+from people.models import User
+from tests.make import NOON, happen, make_channel, make_user
+from work.engine import runner
+
+
+@pytest.fixture
+def channels(ada: User) -> list[Channel]:
+    """In the order in which incidents ring on them."""
+    own = [make_channel(ada, "email", label="Mail"), make_channel(ada, "webhook", label="Hook")]
+    FlowSettings.objects.create(user=ada, flow="incident", settings={"channels": [str(one.id) for one in own]})
+    return own
+
+
+def alert(user: User, type: str, key: str = "disk", **data: Any) -> Event:
+    return happen(user, type=type, data={"key": key, "title": "Disk full"} | data)
+
+
+def handle_new() -> None:
+    for event_id in Event.objects.filter(state="pending").exclude(type=types.WAIT_OVER).values_list("id", flat=True):
+        Event.objects.filter(id=event_id).update(available_at=NOON)
+        runner.run(EVENT, event_id, "worker")
+
+
+def wait_over() -> None:
+    timer = Event.objects.filter(type=types.WAIT_OVER, state="pending").latest("id")
+    Event.objects.filter(id=timer.id).update(available_at=NOON)
+    runner.run(EVENT, timer.id, "worker")
+
+
+def rung() -> list[str]:
+    return list(Delivery.objects.order_by("id").values_list("channel__label", flat=True))
+
+
+def phase() -> str:
+    return str(Run.objects.latest("id").state["phase"])
+
+
+def test_without_settings_an_alert_opens_nothing(ada: User) -> None:
+    alert(ada, RAISED)
+    assert not Run.objects.exists()
+    assert not FlowEffect.objects.exists()
+
+
+def test_repeats_fold_into_one_incident_that_rings_once(ada: User, channels: list[Channel]) -> None:
+    for _ in range(3):
+        alert(ada, RAISED, severity="critical")
+    run = Run.objects.get()
+    assert (run.status, run.state["raised"]) == ("waiting", 3)
+    assert rung() == ["Mail"]
+    assert Notification.objects.get().subject == "critical: Disk full"
+
+
+def test_it_rings_in_order_until_somebody_acknowledges(ada: User, channels: list[Channel]) -> None:
+    alert(ada, RAISED)
+    wait_over()
+    wait_over()
+    assert rung() == ["Mail", "Hook", "Mail"]
+    happen(ada, type=ACKNOWLEDGED, data={"key": "disk"})
+    assert phase() == "acknowledged"
+    assert set(Delivery.objects.values_list("state", flat=True)) == {"cancelled"}
+    alert(ada, RAISED)
+    assert len(rung()) == 3
+
+
+def test_it_rings_again_after_an_acknowledgement_that_led_to_no_end(ada: User, channels: list[Channel]) -> None:
+    alert(ada, RAISED)
+    happen(ada, type=ACKNOWLEDGED, data={"key": "disk"})
+    wait_over()
+    assert (phase(), rung()) == ("open", ["Mail", "Mail"])
+
+
+def test_an_end_cancels_what_has_not_gone_out_and_is_told_once(ada: User, channels: list[Channel]) -> None:
+    alert(ada, RAISED)
+    alert(ada, RESOLVED)
+    alert(ada, RESOLVED)
+    assert list(Notification.objects.order_by("id").values_list("subject", flat=True)) == [
+        "Disk full",
+        "Over: Disk full",
+    ]
+    assert list(Delivery.objects.order_by("id").values_list("state", flat=True)) == ["cancelled", "pending"]
+
+
+def test_the_independent_order(ada: User, channels: list[Channel]) -> None:
+    """Raise, raise, acknowledge, resolve, late raise."""
+    alert(ada, RAISED)
+    alert(ada, RAISED)
+    happen(ada, type=ACKNOWLEDGED, data={"key": "disk"})
+    alert(ada, RESOLVED)
+    alert(ada, RAISED)
+    run = Run.objects.get()
+    assert (run.state["phase"], run.state["raised"], run.state["reopened"], run.state["rings"]) == ("open", 3, 1, 1)
+
+
+def test_flapping_is_one_incident_that_rings_once(ada: User, channels: list[Channel]) -> None:
+    for _ in range(5):
+        alert(ada, RAISED)
+        alert(ada, RESOLVED)
+    assert Run.objects.get().state["reopened"] == 4
+    assert Notification.objects.count() == 2  # one ring, one end
+
+
+def test_one_that_stays_open_after_flapping_rings_again(ada: User, channels: list[Channel]) -> None:
+    alert(ada, RAISED)
+    alert(ada, RESOLVED)
+    alert(ada, RAISED)
+    wait_over()
+    assert Run.objects.get().state["rings"] == 2
+    alert(ada, RESOLVED)
+    assert Notification.objects.filter(subject__startswith="Over").count() == 2
+
+
+def test_after_the_time_of_flapping_another_incident_opens(ada: User, channels: list[Channel]) -> None:
+    alert(ada, RAISED)
+    alert(ada, RESOLVED)
+    wait_over()
+    assert Run.objects.get().status == "finished"
+    alert(ada, RAISED)
+    assert Run.objects.count() == 2
+
+
+def test_done_in_a_message_acknowledges(ada: User, channels: list[Channel]) -> None:
+    alert(ada, RAISED)
+    assert acknowledge.acknowledge(Notification.objects.get().id)
+    handle_new()
+    assert phase() == "acknowledged"
+
+
+def test_switched_off_meanwhile_it_stops_with_words(ada: User, channels: list[Channel]) -> None:
+    alert(ada, RAISED)
+    FlowSettings.objects.update(enabled=False)
+    wait_over()
+    assert (Run.objects.get().status, Run.objects.get().reason) == ("stopped", "The flow was switched off.")
+
+
+def test_a_storm_makes_one_incident_a_key(ada: User, channels: list[Channel]) -> None:
+    for number in range(60):
+        alert(ada, RAISED, key=f"disk{number % 5}")
+    assert Run.objects.count() == 5
+    assert Delivery.objects.count() == 5
+    assert sum(run.state["raised"] for run in Run.objects.all()) == 60
+
+
+def test_the_pages(ada: User, browser: Client, channels: list[Channel]) -> None:
+    alert(ada, RAISED)
+    run = Run.objects.get()
+    assert b"Disk full" in browser.get(reverse("events:incidents")).content
+    page = browser.get(reverse("events:run", args=[run.id]))
+    assert b"alert.raised" in page.content
+    browser.post(reverse("events:incident-acknowledge", args=[run.id]))
+    browser.post(reverse("events:incident-acknowledge", args=[run.id]))
+    handle_new()
+    assert phase() == "acknowledged"
+    browser.post(reverse("events:incident-resolve", args=[run.id]))
+    handle_new()
+    assert phase() == "resolved"
+    browser.post(reverse("events:run-end", args=[run.id]))
+    assert Run.objects.get().status == "finished"
+    assert browser.get(reverse("events:runs")).status_code == 200
+
+
+def test_settings_choose_channels_in_order(ada: User, browser: Client) -> None:
+    first, second = make_channel(ada, "email"), make_channel(ada, "webhook")
+    url = reverse("events:incident-settings")
+    assert browser.get(url).status_code == 200
+    values = {"enabled": "on", "wait": 3, "again": 30, "flapping": 5}
+    refused = browser.post(url, values)
+    assert (refused.status_code, b"Choose at least one channel." in refused.content) == (200, True)
+    strange = make_channel(make_user(), "email")
+    assert browser.post(url, values | {"first": strange.id}).status_code == 200
+    browser.post(url, values | {"first": second.id, "second": first.id})
+    stored = FlowSettings.objects.get(user=ada)
+    assert stored.enabled
+    assert stored.settings == {"channels": [str(second.id), str(first.id)], "wait": 3, "again": 30, "flapping": 5}
+    assert str(second.id).encode() in browser.get(url).content
+
+
+def test_a_heartbeat_of_uptime_kuma_is_an_alert() -> None:
+    body: dict[str, Any] = {
+        "heartbeat": {"monitorID": 7, "status": 0, "time": "2026-06-01 12:00:00", "msg": "timeout", "important": True},
+        "monitor": {"id": 7, "name": "Shop", "url": "https://shop.example.org"},
+        "msg": "[Shop] Down",
+    }
+    assert alerts.are_alerts(body)
+    [(type, _, data)] = alerts.read(body, 100)
+    assert (type, data["key"], data["title"], data["summary"]) == (RAISED, "uptime-kuma-7", "Shop", "timeout")
+    assert types.problem(type, data) is None
+    body["heartbeat"]["status"] = 1
+    [(type, _, data)] = alerts.read(body, 100)
+    assert (type, data["ends_at"]) == (RESOLVED, "2026-06-01 12:00:00")
+    body["heartbeat"]["status"] = 2
+    assert not alerts.are_alerts(body)
+    assert not alerts.are_alerts({"heartbeat": None, "monitor": None, "msg": "a test"})
