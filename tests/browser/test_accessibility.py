@@ -35,7 +35,7 @@ from django_celery_results.models import TaskResult
 from playwright.sync_api import Page, sync_playwright
 
 from common.uuid7 import uuid7
-from events.models import Digest
+from events.models import Digest, Run, Step
 from jobs.models import Batch, Job
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel
@@ -187,7 +187,9 @@ def fill(owner: User) -> None:
     job = {"user": owner, "kind": "feed", "slot": NOON, "origin_id": make_schedule(owner, [inbox]).id}
     rule = make_rule(owner, channels=[inbox])
     batch = Batch.objects.create(user=owner, audience="everybody", message={"title": "News"})
-    for row in (Job.objects.create(**job), Digest.objects.create(user=owner, rule=rule, type_pattern="*"), batch):
+    run = Run.objects.get(user=owner)
+    step = Step.objects.create(user=owner, run=run, handler="incident.none", key="2", correlation_id=run.correlation_id)
+    for row in (Job.objects.create(**job), Digest.objects.create(user=owner, rule=rule, type_pattern="*"), batch, step):
         die(row)
     letters = Which(DELIVERY, cause=make_delivery(hook, state="dead", reason="Old.", cause="old").cause)
     discard(letters.rows(), str(letters), Who(owner.pk, owner.email), "Dealt with.")
