@@ -18,6 +18,8 @@ GAP = 15.0
 # Seconds without a heartbeat of any beat after which pages say that the clock has stopped.
 STOPPED = 60.0
 RETAINED_DAYS = 90
+RETAINED_ROWS = 1_000
+"""The newest rows, for a beat that ends again and again. The table is always read whole: see the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,11 @@ _EXTEND = """
 UPDATE schedules_heartbeat SET last_seen_at = greatest(last_seen_at, now()), work = %s, total = total + %s
  WHERE id = %s AND last_seen_at > now() - %s * interval '1 second'
 RETURNING id
+"""
+_DELETE_OLD = """
+DELETE FROM schedules_heartbeat
+ WHERE last_seen_at < now() - %s * interval '1 day'
+    OR id <= (SELECT id FROM schedules_heartbeat ORDER BY id DESC OFFSET %s LIMIT 1)
 """
 
 
@@ -50,9 +57,7 @@ class HeartbeatWriter:
         if time.monotonic() < self._next:
             return
         if not query(_EXTEND, [self._work, self._work, self._row, GAP]):
-            change(
-                "DELETE FROM schedules_heartbeat WHERE last_seen_at < now() - %s * interval '1 day'", [RETAINED_DAYS]
-            )
+            change(_DELETE_OLD, [RETAINED_DAYS, RETAINED_ROWS - 1])
             self._row = Heartbeat.objects.create(process=self.process, work=self._work, total=self._work).id
         self._work = 0
         self._next = time.monotonic() + EVERY

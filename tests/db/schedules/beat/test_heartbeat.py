@@ -74,6 +74,25 @@ def test_a_new_beat_deletes_heartbeats_of_long_ago() -> None:
     assert Heartbeat.objects.count() == 2
 
 
+def test_a_new_beat_deletes_the_oldest_of_many_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heartbeat, "RETAINED_ROWS", 3)
+    for ago in (50, 40, 30, 20, 10):
+        seen(ago)
+    newest = list(Heartbeat.objects.order_by("id").values_list("id", flat=True))[-2:]
+    heartbeat.HeartbeatWriter().count(1)
+    assert list(Heartbeat.objects.order_by("id").values_list("id", flat=True))[:-1] == newest
+
+
+def test_a_heartbeat_writes_to_no_index() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = 'schedules_heartbeat'::regclass"
+        )
+        indexes = " ".join(row[0] for row in cursor.fetchall())
+    assert "(id)" in indexes
+    assert not [name for name in ("last_seen_at", "work", "total") if name in indexes]
+
+
 def test_what_is_fired_between_two_heartbeats_is_written_with_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(now=100.0)
     monkeypatch.setattr(heartbeat, "time", SimpleNamespace(monotonic=lambda: clock.now))
