@@ -168,7 +168,8 @@ def _load() -> None:
     middleware = (path.rpartition(".")[0] for path in settings.MIDDLEWARE)
     for module in (*middleware, *_SHARED):
         import_module(module)
-    import_module("jobs.kinds").registry.all()
+    for name in ("jobs.kinds", "events.flows"):
+        import_module(name).registry.all()
     gc.collect()
     gc.freeze()  # a collection in a child would write to what it shares
 

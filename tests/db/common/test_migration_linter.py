@@ -10,7 +10,8 @@ import django
 import pytest
 from django.conf import settings
 
-pytestmark = pytest.mark.django_db
+# An index is built concurrently only outside of a transaction, also where its SQL is only collected.
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ def test_a_worker_names_its_queues_at_once_and_every_ten_seconds_until_it_stops(
     due.entry()
     assert "jobs" not in served_queues.unserved()
     step.stop(worker)
-    assert (due.entry.canceled, alive.read_text()) == (True, "Redis")
+    assert (due.entry.canceled, alive.read_text()) == (True, "the broker")
 
 
 def test_a_queue_is_served_for_a_minute_and_remembered_for_a_day() -> None:
