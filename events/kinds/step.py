@@ -21,7 +21,7 @@ from work import kinds
 from work.answers import Answer, Cancel, Defer, Done, NotStarted, Rejected, Retryable
 from work.kinds import Kind, Loaded, from_json
 from work.reasons import Reason
-from work.retry import Policy
+from work.retry import SLOW, Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class StepKind(Kind[StepClaim]):
 
     def policy(self, handler: str) -> Policy:
         step = _found(handler)[1]
-        return Policy(tries=1) if step is None else step.policy
+        return SLOW if step is None else step.policy  # it may be one that only this process does not know
 
     def after(self, claim: StepClaim, answer: Answer) -> None:
         if not isinstance(answer, Done):

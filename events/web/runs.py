@@ -42,7 +42,8 @@ def _list(request: PersonRequest, runs: Any, template: str, **context: Any) -> H
 
 
 def _phase(run: Run) -> Any:
-    return incidents.PHASES.get(run.state.get("phase", "")) if run.flow == Incident.name else None
+    is_incident = run.flow == Incident.name and isinstance(run.state, dict)
+    return incidents.PHASES.get(str(run.state.get("phase"))) if is_incident else None
 
 
 @person_page
