@@ -76,7 +76,10 @@ class Transport(pyamqp.Transport):
         if connection.connected and not any(getattr(one, "callbacks", None) for one in connection.channels.values()):
             with suppress(*self.connection_errors):
                 connection.receive()
-        return bool(connection.connected)
+        if connection.connected:
+            return True
+        connection.collect()  # kombu drops it, and would leave its socket open
+        return False
 
 
 def install() -> None:
