@@ -1,0 +1,171 @@
+"""Flows in processes that are killed: each event is applied once, and a run goes on behind its last finished step."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db.models.functions import Now
+
+from events import flows
+from events.intake import ledger
+from events.kinds.event import EVENT
+from events.kinds.step import STEP
+from events.models import Event, FlowEffect, Run, Step, StepAttempt
+from events.pure.envelope import Envelope
+from tests.make import make_user
+from tests.process.conftest import wait_until
+from tests.process.notifications.conftest import environment
+from work.engine import rescue
+from work.engine.claim import LEASE
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
+
+_FLOWS = "tests.process.events.sample_flows"
+_EVENTS = 200
+
+# Children are forked from a process that has loaded everything: one that is killed is followed by another at once.
+_KILLED_AT_RANDOM = """
+import os, random, signal, sys, time, django
+django.setup()
+from contextlib import suppress
+from django.db.models.functions import Now
+from events.kinds.event import EVENT
+from events.models import Event
+from work.engine import runner
+
+def work():
+    random.seed(os.getpid())
+    while True:
+        due = Event.objects.filter(state="pending", available_at__lte=Now())
+        for key in due.order_by("?").values_list("id", flat=True)[:5]:
+            with suppress(runner.TryAgain):
+                runner.run(EVENT, key, f"worker {os.getpid()}")
+        time.sleep(0.02)
+
+def start():
+    if pid := os.fork():
+        return pid
+    work()
+
+workers = [start() for _ in range(8)]
+while True:
+    time.sleep(random.uniform(0.05, 0.3))
+    at = random.randrange(len(workers))
+    os.kill(workers[at], signal.SIGKILL)
+    os.waitpid(workers[at], 0)
+    workers[at] = start()
+    print("killed", flush=True)
+"""
+_KILLED_AT_A_POINT = """
+import os, sys, uuid, django
+django.setup()
+from contextlib import suppress
+from work.engine import runner
+from work.kinds import KINDS
+for line in sys.stdin:
+    kind, key = line.split()
+    if not (pid := os.fork()):
+        with suppress(runner.TryAgain):
+            runner.run(KINDS[kind], uuid.UUID(key), "doomed")
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def sample_flows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Rescue, in this process, asks a flow how often its steps are tried."""
+    monkeypatch.setattr(flows.registry, "_packages", [*flows.PACKAGES, _FLOWS])
+    vars(flows.registry).pop("by_name", None)
+    yield
+    vars(flows.registry).pop("by_name", None)
+
+
+@contextmanager
+def process(code: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=os.environ | environment(FLOWS=_FLOWS, **variables),
+        cwd=settings.BASE_DIR,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as running:
+        try:
+            yield running
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+
+
+def test_events_of_one_key_are_each_applied_once_by_workers_that_are_killed_at_random() -> None:
+    ada = make_user()
+    ledger.record(ada.pk, [Envelope("slow.add", {"key": "a", "number": number}) for number in range(_EVENTS)])
+
+    def is_over() -> bool:
+        time.sleep(0.25)
+        held = Event.objects.filter(state="handling", lease_until__lt=Now() + timedelta(seconds=LEASE - 2))
+        held.update(lease_until=Now() - timedelta(seconds=1))
+        rescue.rescue()
+        return not Event.objects.filter(settled_at=None).exists()
+
+    with process(_KILLED_AT_RANDOM) as workers:
+        wait_until(is_over)
+        os.killpg(workers.pid, signal.SIGKILL)
+        killed = len(workers.communicate()[0].splitlines())
+    run = Run.objects.get()
+    assert killed > 10
+    assert sorted(run.state["numbers"]) == list(range(_EVENTS))
+    assert (run.state["total"], run.applied) == (sum(range(_EVENTS)), _EVENTS)
+    effects = FlowEffect.objects.filter(run=run, outcome="applied")
+    assert effects.count() == effects.values("event").distinct().count() == FlowEffect.objects.count() == _EVENTS
+    assert set(Event.objects.values_list("state", flat=True)) == {"handled"}
+
+
+@pytest.mark.parametrize("point", ["ran", "settled"])
+def test_a_run_goes_on_behind_each_crash_and_repeats_no_finished_step(point: str, tmp_path: Path) -> None:
+    """Each piece of work, steps and the events between them, is killed once: before its commit, or right behind it."""
+    ada = make_user()
+    file = tmp_path / "called"
+    ledger.record(ada.pk, [Envelope("three.begin", {"key": "a", "file": str(file)})])
+    killed = 0
+    with process(_KILLED_AT_A_POINT, CARILLON_FAULT_POINTS=str(tmp_path)) as worker:
+        assert worker.stdin and worker.stdout
+
+        def run(kind: Any, key: object) -> int:
+            print(kind.name, key, file=worker.stdin, flush=True)
+            return int(worker.stdout.readline())
+
+        while due := [(kind, row.id) for kind in (EVENT, STEP) for row in kind.model.objects.filter(state="pending")]:
+            for kind, key in due:
+                # Events have no code that runs outside of their settlement.
+                (tmp_path / ("claimed" if (kind, point) == (EVENT, "ran") else point)).write_text("kill")
+                assert run(kind, key) == -signal.SIGKILL
+                killed += 1
+                row = kind.model.objects.filter(id=key)
+                row.filter(settled_at=None).update(lease_until=Now() - timedelta(seconds=1))
+                rescue.rescue()
+                row.filter(state="pending").update(available_at=Now())
+                assert run(kind, key) == 0
+    ended = Run.objects.get()
+    assert killed == 7  # one event that begins, three steps, and an event behind each
+    assert (ended.status, ended.state["done"], ended.applied) == ("finished", ["first", "second", "third"], 4)
+    each = Counter(file.read_text().splitlines())
+    assert list(each) == [f"{step.handler.removeprefix('three.')} {step.id}" for step in Step.objects.order_by("id")]
+    # One that was killed before its result was stored is called again, with the same key.
+    assert set(each.values()) == ({2} if point == "ran" else {1})
+    assert StepAttempt.objects.count() == sum(each.values())
+    assert set(Step.objects.values_list("state", flat=True)) == {"done"}
