@@ -43,7 +43,11 @@ from contextlib import suppress
 from django.db.models.functions import Now
 from events.kinds.event import EVENT
 from events.models import Event
+from django.urls import reverse
+from events import flows
+from notifications.deliveries.preload import preload
 from work.engine import runner
+preload(), flows.all(), reverse("events:runs")
 
 def work():
     random.seed(os.getpid())
