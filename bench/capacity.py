@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.environment import arguments, clear_broker, environment, report
 from bench.workers import Sink, beat, cpu_of, own_redis_database, worker
-from config.processes.child import Child
+from demo.child import Child
 
 _HOSTS = 32
 _RATES = (1, 100, 10_000)

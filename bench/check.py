@@ -20,7 +20,7 @@ from uuid import UUID
 
 from bench.environment import arguments, clear_broker, environment, report
 from bench.workers import Sink, beat, cpu_of, own_redis_database, worker
-from config.processes.child import Child
+from demo.child import Child
 
 _SIZES = (10, 100, 1_000)
 _IN_LOOP = 3

@@ -24,7 +24,7 @@ from uuid import UUID, uuid4
 
 from bench.environment import arguments, clear_broker, environment, report, transactions
 from bench.workers import Sink, cpu_of, memory_of, own_redis_database, stock_worker, worker
-from config.processes.child import Child
+from demo.child import Child
 
 _LONE = 200
 # More than a host may have in flight, few enough to keep their connections. Slow ones need more.

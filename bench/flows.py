@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.environment import arguments, environment, report
 from bench.workers import Sink, cpu_of, own_redis_database, worker
-from config.processes.child import Child
+from demo.child import Child
 
 _FLOWS = "bench.flow_files"
 _PEOPLE = 50

@@ -28,7 +28,7 @@ from bench.environment import arguments, report
 from config import embedded
 from config.embedded.postgres import as_superuser
 from config.embedded.var import CHECKOUT
-from config.processes.child import Child
+from demo.child import Child
 
 DATABASE = "bench_upgrade"
 # Run by the release before, in its checkout: arguments are the port of the sink, reminders and seconds.

@@ -70,7 +70,8 @@ class Web:
     """A web process on a free port, as a context."""
 
     def __init__(self, application: str, variables: dict[str, str]) -> None:
-        from config.processes.child import Child, web_command  # not before Django is set up
+        from config.processes.commands import web_command  # not before Django is set up
+        from demo.child import Child
 
         self.port = free_port()
         arguments = web_command("127.0.0.1", self.port)

@@ -17,7 +17,7 @@ from typing import Any
 import redis
 
 from config.environment import engine_urls
-from config.processes.child import Child
+from demo.child import Child
 
 
 class Sink:

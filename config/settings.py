@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from config import celery as _celery, embedded, logs  # noqa: F401 - Celery: shared tasks need their app
 from config.environment import engine_urls, env
-from config.processes import child
+from config.processes import commands
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = embedded.var_dir()
@@ -34,11 +34,11 @@ if _replica_url := env.secret("DATABASE_REPLICA_URL", ""):
     DATABASE_ROUTERS = ["common.database.replica.Router"]
 # Variables of servers on other hosts whose connections are not secured, for a warning at the start.
 UNENCRYPTED = engine_urls.unencrypted(DATABASES, REDIS_URL)
-_worker_threads = child.threads_of(sys.argv)
+_worker_threads = commands.threads_of(sys.argv)
 _pool = env.flag("DATABASE_POOL", _worker_threads)
 for _alias, _database in DATABASES.items():
     if "PGAPPNAME" not in os.environ:
-        _database["OPTIONS"].setdefault("application_name", child.role_of(sys.argv))  # in pg_stat_activity
+        _database["OPTIONS"].setdefault("application_name", commands.role_of(sys.argv))  # in pg_stat_activity
     # Behind a pooler, a cursor of the server outlives its session.
     _database |= {"CONN_HEALTH_CHECKS": True, "DISABLE_SERVER_SIDE_CURSORS": True}
     if _pool:

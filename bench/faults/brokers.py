@@ -25,7 +25,7 @@ from common.redis import client
 from config.embedded import var_dir
 from config.embedded.engine import Engine
 from config.embedded.redis import Redis as EmbeddedRedis
-from config.processes.child import Child
+from demo.child import Child
 from demo.ports import free_port
 
 PRIMARY = "primary"

@@ -23,7 +23,8 @@ from bench.servers import Postgres as Server
 from common.fault_points import POINTS, Point
 from config.embedded import var_dir
 from config.embedded.postgres import Postgres
-from config.processes.child import Child, web_command
+from config.processes.commands import web_command
+from demo.child import Child
 from demo.ports import free_port
 
 _CELERY = [sys.executable, "-m", "celery", "-A", "config"]

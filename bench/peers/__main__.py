@@ -25,7 +25,7 @@ from typing import Any
 
 from bench.environment import children_environment, clear_broker, environment, report
 from bench.workers import Sink, cpu_of, own_redis_database, worker
-from config.processes.child import Child
+from demo.child import Child
 
 _LIST = Path(__file__).with_name("requirements.txt")
 _CRASH_JOBS = 8

@@ -23,7 +23,7 @@ from typing import Any
 from config import embedded, preflight
 from config.celery import app
 from config.environment import env
-from config.processes.child import print_line, role_of, web_command, worker_command
+from config.processes.commands import print_line, role_of, web_command, worker_command
 from config.processes.fork import ForkedChild, fork, read_outputs
 
 _READY_WITHIN = 90.0  # seconds

@@ -6,6 +6,7 @@ after a moment. What the code of a flow does wrong stops this run alone.
 
 import json
 import logging
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 from uuid import uuid5
@@ -31,6 +32,7 @@ from events.pure import matching, types
 from events.pure.envelope import LARGEST_DATA, LONGEST_DELAY, MOST_AT_ONCE, Envelope, copy_of
 from events.reasons import EventCode
 from events.runs import steps
+from notifications import providers
 from notifications.deliveries import outbox, withdrawal
 from notifications.deliveries.outbox import NewNotification
 from notifications.messages import text
@@ -263,7 +265,8 @@ def _write(event: EventClaim, flow: Flow, run: Run, turn: Turn) -> None:
     ledger.record_all([Happened(event.user_id, one) for one in new])
     if turn.withdraws:
         withdrawal.cancel(Notification.objects.filter(user=event.user_id, origin_id=run.id))
-    messages = [_message(event, run, number, one) for number, one in enumerate(turn.messages)]
+    own = Channel.objects.filter(user=event.user_id).for_messages().filter(usable()) if turn.messages else []
+    messages = [_message(event, run, number, one, own) for number, one in enumerate(turn.messages)]
     steps_due = steps.begin(event, run, flow, turn.steps)
     publish_after_commit([*outbox.record(messages), *steps_due])
     if turn.is_finished:
@@ -302,13 +305,13 @@ def _end_wait(user_id: int, run: Run) -> None:
         timer.update(**cancelled(Reason(EventCode.FLOW_WAIT_ENDED)))
 
 
-def _message(event: EventClaim, run: Run, number: int, message: NewMessage) -> NewNotification:
-    own = Channel.objects.filter(user=event.user_id)
-    chosen = list(own.for_messages().filter(usable(), id__in=message.channels)) if message.channels else []
+def _message(event: EventClaim, run: Run, number: int, message: NewMessage, own: Iterable[Channel]) -> NewNotification:
+    chosen = [one for one in own if one.id in message.channels]
+    chosen = chosen or [one for one in own if one.provider not in providers.pulled()]
     subject = text.fit(" ".join(message.subject.split()), text.MAX_SUBJECT).text or run.flow
     return NewNotification(
         user_id=event.user_id,
-        channels=[(one.id, one.provider) for one in chosen or own.read_by_people()],
+        channels=[(one.id, one.provider) for one in chosen],
         subject=subject,
         body=text.fit(message.body, text.MAX_BODY).text,
         origin=Notification.Origin.EVENT,

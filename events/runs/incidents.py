@@ -52,6 +52,7 @@ class IncidentForm(forms.Form):
             queryset=Channel.objects.none(),
             required=not number,
             label=label,
+            empty_label=gettext_lazy("No other channel") if number else gettext_lazy("Choose a channel"),
             error_messages={
                 "required": gettext_lazy("Choose at least one channel."),
                 "invalid_choice": gettext_lazy("This is not one of your channels. Choose from those listed."),

@@ -1,12 +1,13 @@
 """Steps of a run: begun, held and released, and given to the run as events when they end."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid5
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Count, F
 
 from common import correlation
 from common.database.postgres import query
@@ -38,12 +39,17 @@ RETURNING id, user_id
 
 def begin(event: Any, run: Run, flow: Flow, new: Sequence[NewStep]) -> list[Wake]:
     """Insert steps, with ids that follow from the event. Returns what to publish after the commit."""
+    if not new:
+        return []
+    known, working = _keys(run, new), _working(run) if any(one.most_open is not None for one in new) else Counter()
     made: list[Step] = []
     for number, one in enumerate(new):
         handler, key = f"{flow.name}.{one.name}", one.key or f"{event.id} {number}"
-        if one.key and (_exists(run, handler, key) or any((x.handler, x.key) == (handler, key) for x in made)):
+        if (handler, key) in known:
             continue
-        held = one.most_open is not None and _open(run, handler, made) >= one.most_open
+        known.add((handler, key))
+        held = one.most_open is not None and working[handler] >= one.most_open
+        working[handler] += not held
         made.append(
             Step(
                 id=child(event.id, f"{run.id} {handler} {key}"),
@@ -62,15 +68,18 @@ def begin(event: Any, run: Run, flow: Flow, new: Sequence[NewStep]) -> list[Wake
     return [Wake(RUN_STEP, one.id, 0.0, one.user_id) for one in made if one.wake_at is not None]
 
 
-def _exists(run: Run, handler: str, key: str) -> bool:
-    return Step.objects.filter(run=run, handler=handler, key=key).exists()
+def _keys(run: Run, new: Sequence[NewStep]) -> set[tuple[str, str]]:
+    """The name and key of those steps that exist."""
+    given = [one.key for one in new if one.key]
+    stored = Step.objects.filter(run=run, key__in=given) if given else Step.objects.none()
+    return set(stored.values_list("handler", "key"))
 
 
-def _open(run: Run, handler: str, made: Iterable[Step]) -> int:
-    """Those that work on it now, or soon; held ones do not count, dead letters do."""
+def _working(run: Run) -> Counter[str]:
+    """How many, by name, work now or soon; held ones do not count, dead letters do."""
     states = ("pending", "working", *DEAD_LETTERS)
-    stored = Step.objects.filter(run=run, handler=handler, state__in=states).exclude(state="pending", wake_at=None)
-    return stored.count() + sum(one.handler == handler and one.wake_at is not None for one in made)
+    stored = Step.objects.filter(run=run, state__in=states).exclude(state="pending", wake_at=None)
+    return Counter(dict(stored.values_list("handler").annotate(count=Count("id"))))
 
 
 def release(run: Run, name: str) -> list[Wake]:

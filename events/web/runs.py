@@ -64,7 +64,8 @@ def run_page(request: PersonRequest, run_id: UUID) -> HttpResponse:
         "is_incident": run.flow == Incident.name,
         "state": json.dumps(run.state, ensure_ascii=False, indent=2),
         "steps": [(step, step.state in DEAD_LETTERS) for step in steps],
-        "timeline": sorted(timeline, key=lambda row: row[0]),
+        # Of one second, events stand before the messages that they cause.
+        "timeline": sorted(timeline, key=lambda row: (row[0].replace(microsecond=0), row[1])),
     }
     return render(request, "events/run.html", context)
 

@@ -24,7 +24,7 @@ from redis.asyncio import Redis as AsyncRedis
 from common.redis import client as redis_client, sentinels
 from config.embedded.redis import Redis as EmbeddedRedis
 from config.environment import engine_urls
-from config.processes.child import Child
+from demo.child import Child
 from demo.ports import free_port
 from tests.broken_line import Line
 from tests.process.conftest import wait_until

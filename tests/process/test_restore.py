@@ -23,7 +23,8 @@ from django.db import connection
 
 from config import embedded
 from config.embedded.postgres import Postgres
-from config.processes.child import Child, worker_command
+from config.processes.commands import worker_command
+from demo.child import Child
 from demo.receivers import HTTPReceiver
 from events.intake import ledger
 from events.models import Event

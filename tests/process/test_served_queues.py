@@ -12,7 +12,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from common.redis import served_queues
-from config.processes.child import Child
+from demo.child import Child
 from tests.process.notifications.test_limits import environment
 from tests.process.notifications.test_pools import command
 

@@ -16,7 +16,8 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from config.processes.child import Child, web_command
+from config.processes.commands import web_command
+from demo.child import Child
 from demo.ports import free_port
 from people.models import User
 from tests import make

@@ -9,6 +9,8 @@ from unittest.mock import patch
 from uuid import uuid5
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from events import flows
 from events.kinds.event import EVENT
@@ -208,6 +210,18 @@ def test_steps_above_the_limit_are_held_and_released_one_by_one(ada: User) -> No
     assert sum(one.is_held for one in Step.objects.all()) == 2
     work_through()
     assert run_of(ada).state["results"] == ["x"] * 4
+
+
+@pytest.mark.parametrize("what", ["fetch", "say"])
+def test_many_steps_or_messages_cost_no_more_statements_than_two(ada: User, what: str) -> None:
+    count(ada, "add")
+    count(ada, what)
+    costs = []
+    for times in (2, 15):
+        with CaptureQueriesContext(connection) as queries:
+            count(ada, what, times=times, most_open=1)
+        costs.append(len(queries))
+    assert costs[0] == costs[1]
 
 
 def test_a_wait_ends_by_its_event(ada: User) -> None:

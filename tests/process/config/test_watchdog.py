@@ -12,7 +12,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from config.processes.child import Child, worker_command
+from config.processes.commands import worker_command
+from demo.child import Child
 from demo.receivers import HTTPReceiver, Reply
 from notifications.deliveries import outbox
 from notifications.models import Channel, Delivery
@@ -133,7 +134,7 @@ def test_a_worker_that_is_asked_to_stop_finishes_its_sends_and_leaves_the_rest_i
 
 
 def test_a_worker_with_threads_is_the_default() -> None:
-    from config.processes.child import threads_of
+    from config.processes.commands import threads_of
 
     celery = [sys.prefix + "/bin/celery", "-A", "config"]
     assert threads_of([*celery, "worker", "-Q", "deliveries"])

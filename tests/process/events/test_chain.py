@@ -8,7 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from config.processes.child import Child, worker_command
+from config.processes.commands import worker_command
+from demo.child import Child
 from events.intake import ledger
 from events.models import Event
 from events.pure.envelope import MOST_HOPS, Envelope

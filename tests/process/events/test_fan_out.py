@@ -15,7 +15,7 @@ from django.db import connection
 from django.db.models import Count
 from django.db.models.functions import Now
 
-from config.processes.child import Child
+from demo.child import Child
 from jobs.batches.kind import PART
 from jobs.models import Batch
 from notifications.models import Delivery, Notification

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import redis
 
-from config.processes.child import Child
+from demo.child import Child
 from demo.receivers import HTTPReceiver, Reply
 from jobs.models import Job
 from people import tokens

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from config.processes.child import Child
+from demo.child import Child
 from demo.receivers import HTTPReceiver, Reply
 from jobs.checks.recording import CHECK
 from jobs.models import Job

@@ -8,7 +8,7 @@ import time
 import pytest
 import redis
 
-from config.processes.child import Child
+from demo.child import Child
 from demo.receivers import HTTPReceiver, Received, Reply
 from jobs.checks.recording import CHECK
 from jobs.models import Job

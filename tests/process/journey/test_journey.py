@@ -10,9 +10,9 @@ from datetime import timedelta
 import pytest
 import requests
 
-from config.processes.child import Child
 from demo.announcement import Announcement
 from demo.checks import Checks
+from demo.child import Child
 from demo.installation import Installation, wait_until
 from demo.outcome import Outcome, outcome
 from demo.receivers import Hang, HTTPReceiver, Reply, SMTPReceiver

@@ -12,7 +12,7 @@ from datetime import timedelta
 import pytest
 from django.conf import settings
 
-from config.processes.child import Child
+from demo.child import Child
 from demo.receivers import HTTPReceiver, Reply
 from demo.receivers.http import Hang
 from notifications.deliveries import outbox

@@ -15,7 +15,7 @@ import pytest
 import redis
 from django.utils import timezone
 
-from config.processes.child import Child
+from demo.child import Child
 from demo.receivers import HTTPReceiver
 from demo.receivers.discord import WEBHOOK, answer
 from notifications.deliveries import outbox

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from config import settings
-from config.processes import child
+from config.processes import commands
 
 ROOT = Path(__file__).parents[3]
 
@@ -32,4 +32,4 @@ def test_the_version_is_the_same_everywhere() -> None:
     ],
 )
 def test_a_process_says_what_it_is(command: list[str], role: str) -> None:
-    assert child.role_of(command) == role
+    assert commands.role_of(command) == role

@@ -38,7 +38,8 @@ class Counter(Flow):
 
     @on("counter.say")
     def say(self, run: Turn, event: FlowEvent) -> None:
-        run.notify(f"{run.key} has {len(run.state.numbers)}", "All of them.")
+        for _ in range(event.data.get("times", 1)):
+            run.notify(f"{run.key} has {len(run.state.numbers)}", "All of them.")
 
     @on("counter.fetch")
     def fetch(self, run: Turn, event: FlowEvent) -> None:

@@ -1,6 +1,7 @@
-"""Child processes: start them, read their output, and stop them with all their own children."""
+"""A child process of the demo, of tests and of benches: its output is read, and it ends with all its own children."""
 
-import argparse
+from __future__ import annotations
+
 import ctypes
 import os
 import signal
@@ -12,49 +13,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 
-from config.environment import env
+from config.processes.commands import print_line
 
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
-_print_lock = threading.Lock()
-
-
-def web_command(host: str, port: int) -> list[str]:
-    """The command of a web process. It trusts X-Forwarded-* headers only with BEHIND_PROXY."""
-    proxy = [] if env.flag("BEHIND_PROXY", False) else ["--no-proxy-headers"]
-    uvicorn = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--lifespan", "off"]
-    return [*uvicorn, "--host", host, "--port", str(port), "--timeout-graceful-shutdown", "5", *proxy]
-
-
-def worker_command(name: str, level: str) -> list[str]:
-    """The command of a worker with threads, for all queues; `level` is that of its log."""
-    celery = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "worker"]
-    quick = ["--without-mingle", "--without-gossip"]  # no messages between workers, which cost a second at the start
-    queues = ",".join(env.queues(env.job_queues("JOB_QUEUES")))
-    return [*celery, "-Q", queues, "-n", f"{name}@%h", *quick, "--loglevel", level]
-
-
-def threads_of(command: list[str]) -> bool:
-    """Whether this command line starts `script/server`, or a worker with threads, the default of `celery worker`."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("-P", "--pool", default="threads")
-    options, others = parser.parse_known_args(command)
-    worker = "celery" in command[0] and "worker" in others and options.pool == "threads"
-    return worker or command[0].endswith("config/processes/server.py")
-
-
-def role_of(command: list[str]) -> str:
-    """What the process of this command line is called in PostgreSQL: "carillon worker", "carillon migrate"."""
-    program = os.path.basename(os.path.dirname(command[0]) if command[0].endswith("__main__.py") else command[0])
-    words = [word for word in command[1:] if word in ("worker", "beat")] if program == "celery" else command[1:2]
-    return " ".join(["carillon", "web" if program == "uvicorn" else "".join(words[:1])]).strip()[:63]
-
-
-def print_line(line: str, name: str = "carillon") -> None:
-    """Print a line, or several that stay together."""
-    with _print_lock:
-        sys.stdout.write("".join(f"{name:<8} | {one}\n" for one in line.split("\n")))
-        sys.stdout.flush()
 
 
 @dataclass(eq=False)
@@ -127,7 +89,7 @@ class Child:
             self._listener.join(timeout=2)
 
     def _listen(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None  # noqa: S101  # we asked for a pipe
+        assert process.stdout is not None  # we asked for a pipe
         with process.stdout:
             for line in process.stdout:
                 self.on_line(line.rstrip("\n"), self.name)

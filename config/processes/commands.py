@@ -1,0 +1,48 @@
+"""Commands that start the processes of an installation, and what is read from them."""
+
+import argparse
+import os
+import sys
+import threading
+
+from config.environment import env
+
+_print_lock = threading.Lock()
+
+
+def web_command(host: str, port: int) -> list[str]:
+    """The command of a web process. It trusts X-Forwarded-* headers only with BEHIND_PROXY."""
+    proxy = [] if env.flag("BEHIND_PROXY", False) else ["--no-proxy-headers"]
+    uvicorn = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--lifespan", "off"]
+    return [*uvicorn, "--host", host, "--port", str(port), "--timeout-graceful-shutdown", "5", *proxy]
+
+
+def worker_command(name: str, level: str) -> list[str]:
+    """The command of a worker with threads, for all queues; `level` is that of its log."""
+    celery = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "worker"]
+    quick = ["--without-mingle", "--without-gossip"]  # no messages between workers, which cost a second at the start
+    queues = ",".join(env.queues(env.job_queues("JOB_QUEUES")))
+    return [*celery, "-Q", queues, "-n", f"{name}@%h", *quick, "--loglevel", level]
+
+
+def threads_of(command: list[str]) -> bool:
+    """Whether this command line starts `script/server`, or a worker with threads, the default of `celery worker`."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("-P", "--pool", default="threads")
+    options, others = parser.parse_known_args(command)
+    worker = "celery" in command[0] and "worker" in others and options.pool == "threads"
+    return worker or command[0].endswith("config/processes/server.py")
+
+
+def role_of(command: list[str]) -> str:
+    """What the process of this command line is called in PostgreSQL: "carillon worker", "carillon migrate"."""
+    program = os.path.basename(os.path.dirname(command[0]) if command[0].endswith("__main__.py") else command[0])
+    words = [word for word in command[1:] if word in ("worker", "beat")] if program == "celery" else command[1:2]
+    return " ".join(["carillon", "web" if program == "uvicorn" else "".join(words[:1])]).strip()[:63]
+
+
+def print_line(line: str, name: str = "carillon") -> None:
+    """Print a line, or several that stay together."""
+    with _print_lock:
+        sys.stdout.write("".join(f"{name:<8} | {one}\n" for one in line.split("\n")))
+        sys.stdout.flush()
