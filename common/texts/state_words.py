@@ -47,6 +47,8 @@ _WORDS = {
     "failed": pgettext_lazy("state", "failed"),
     "dropped": pgettext_lazy("state", "dropped"),
     "open": pgettext_lazy("state", "open"),
+    "acknowledged": pgettext_lazy("state", "acknowledged"),
+    "resolved": pgettext_lazy("state", "over"),
     "full": pgettext_lazy("state", "full"),
     "partial": pgettext_lazy("state", "failed in part"),
 }

@@ -95,13 +95,6 @@ class IncidentForm(forms.Form):
         )
 
 
-PHASES = {
-    "open": gettext_lazy("open"),
-    "acknowledged": gettext_lazy("acknowledged"),
-    "resolved": gettext_lazy("over"),
-}
-
-
 def title(run: Run) -> str:
     """Of a run of any flow, for lists."""
     if run.flow == Incident.name and isinstance(run.state, dict):

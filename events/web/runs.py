@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.db.models import Prefetch
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -15,7 +16,7 @@ from events import flows
 from events.flows.incident import ACKNOWLEDGED, RESOLVED, Incident
 from events.models import FlowSettings, Run, Step
 from events.runs import changes, incidents
-from notifications.models import Notification
+from notifications.models import Delivery, Notification
 from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 from work.dead_letters import Done, Who
 from work.models import DEAD_LETTERS
@@ -31,19 +32,17 @@ def run_list(request: PersonRequest) -> HttpResponse:
 @person_page
 def incident_list(request: PersonRequest) -> HttpResponse:
     mine = Run.objects.for_user(request.user).filter(flow=Incident.name)
+    shows_all = "all" in request.GET
+    if not shows_all:
+        mine = mine.filter(ended_at=None).exclude(state__phase="resolved")
     is_on = FlowSettings.objects.filter(user=request.user, flow=Incident.name, enabled=True).exists()
-    return _list(request, mine, "events/incident_list.html", is_on=is_on)
+    return _list(request, mine, "events/incident_list.html", is_on=is_on, shows_all=shows_all)
 
 
 def _list(request: PersonRequest, runs: Any, template: str, **context: Any) -> HttpResponse:
     page = paging.page(runs, request.GET)
-    rows = [(run, incidents.title(run), flows.label(run.flow), _phase(run)) for run in page.rows]
+    rows = [(run, incidents.title(run), flows.label(run.flow)) for run in page.rows]
     return render(request, template, {"page": page, "rows": rows, **context})
-
-
-def _phase(run: Run) -> Any:
-    is_incident = run.flow == Incident.name and isinstance(run.state, dict)
-    return incidents.PHASES.get(str(run.state.get("phase"))) if is_incident else None
 
 
 @person_page
@@ -51,23 +50,22 @@ def run_page(request: PersonRequest, run_id: UUID) -> HttpResponse:
     run = _own(request, run_id)
     steps = list(run.steps.order_by("id")[:_SHOWN])
     effects = list(run.effects.select_related("event").defer("event__data").order_by("-id")[:_SHOWN])
-    said = list(Notification.objects.filter(user=request.user, origin_id=run.id).order_by("-id")[:_SHOWN])
+    said = Notification.objects.filter(user=request.user, origin_id=run.id).order_by("-id")
+    deliveries = Prefetch("deliveries", Delivery.objects.select_related("channel"))
     timeline: list[tuple[Any, str, Any]] = [
         *((one.at, "event", one) for one in effects),
-        *((one.created_at, "message", one) for one in said),
+        *((one.created_at, "message", one) for one in said.prefetch_related(deliveries)[:_SHOWN]),
     ]
     context = {
         "run": run,
         "title": incidents.title(run),
         "flow": flows.label(run.flow),
-        "phase": _phase(run),
-        "is_incident": run.flow == Incident.name,
         "state": json.dumps(run.state, ensure_ascii=False, indent=2),
         "steps": [(step, step.state in DEAD_LETTERS) for step in steps],
         # Of one second, events stand before the messages that they cause.
         "timeline": sorted(timeline, key=lambda row: (row[0].replace(microsecond=0), row[1])),
     }
-    return render(request, "events/run.html", context)
+    return render(request, "events/incident.html" if run.flow == Incident.name else "events/run.html", context)
 
 
 @person_action

@@ -162,7 +162,9 @@ def test_the_pages(ada: User, browser: Client, channels: list[Channel]) -> None:
     run = Run.objects.get()
     assert b"Disk full" in browser.get(reverse("events:incidents")).content
     page = browser.get(reverse("events:run", args=[run.id]))
-    assert b"alert.raised" in page.content
+    assert "Raised" in page.text
+    assert "raised once, rang once" in page.text
+    assert "Being sent." in page.text
     browser.post(reverse("events:incident-acknowledge", args=[run.id]))
     browser.post(reverse("events:incident-acknowledge", args=[run.id]))
     handle_new()
@@ -170,6 +172,9 @@ def test_the_pages(ada: User, browser: Client, channels: list[Channel]) -> None:
     browser.post(reverse("events:incident-resolve", args=[run.id]))
     handle_new()
     assert phase() == "resolved"
+    assert "Nobody has answered" not in browser.get(reverse("events:run", args=[run.id])).text
+    assert "No incident is open." in browser.get(reverse("events:incidents")).text
+    assert "Disk full" in browser.get(reverse("events:incidents"), {"all": ""}).text
     browser.post(reverse("events:run-end", args=[run.id]))
     assert Run.objects.get().status == "finished"
     assert browser.get(reverse("events:runs")).status_code == 200
