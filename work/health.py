@@ -1,6 +1,10 @@
 """The health of a kind of work, for operators. Each statement reads an index, and at most `MOST` rows."""
 
-from datetime import timedelta
+import time
+from bisect import bisect_left
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate, groupby
 from typing import Any
 
 from django.utils import timezone
@@ -8,6 +12,8 @@ from django.utils import timezone
 from common.database.postgres import query
 from common.uuid7 import first_of
 from work.kinds import KINDS, Kind
+from work.models import Rollup
+from work.totals import EDGES, MINUTE
 
 MOST = 100_000
 _LINES = 20
@@ -15,23 +21,41 @@ _LINES = 20
 LATE = 60
 HOURS = 24
 
-_PROCESSED = """
-SELECT handler, source, count(*) AS count, count(*) FILTER (WHERE state = '$done') AS done FROM (
-       SELECT $handler AS handler, $source AS source, d.state, d.settled_at FROM $work d
-        WHERE d.id >= %(since)s ORDER BY d.id DESC LIMIT %(most)s
-) newest WHERE settled_at IS NOT NULL GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT %(lines)s
+# Tries whose end is in the rollups of the minutes since then, and those that are not counted yet: all have an id from
+# `first` on, so the newest ones are read by the primary key.
+_ENDED = """
+SELECT a.$key, a.outcome, a.finished_at FROM (
+       SELECT * FROM $attempt WHERE id >= {first} ORDER BY id DESC LIMIT %(most)s
+) a WHERE a.finished_at >= %(since)s AND a.outcome <> 'released'
 """
+_UNCOUNTED = "coalesce((SELECT attempt_id + 1 FROM work_countedattempts WHERE kind = '$name'), 0)"
+_ENDED_SINCE = _ENDED.format(
+    first=f"""coalesce((
+           SELECT min(first_attempt) FROM work_rollup
+            WHERE span = {MINUTE} AND start >= date_trunc('minute', %(since)s) AND kind = '$name'), {_UNCOUNTED})"""  # noqa: S608 - constants only
+)
+_PROCESSED = f"""
+SELECT $handler AS handler, $source AS source, count(*) AS count, count(*) FILTER (WHERE a.outcome = '$done') AS done
+  FROM ({_ENDED_SINCE}) a JOIN $work d ON d.id = a.$key GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT %(lines)s
+"""  # noqa: S608 - constants only
 _DEAD = """
-SELECT handler, cause, count(*) AS count, max(settled_at) AS last FROM (
-       SELECT $handler AS handler, d.cause, d.settled_at FROM $work d
+SELECT queue, handler, cause, count(*) AS count, max(settled_at) AS last FROM (
+       SELECT coalesce($queue_of, '$queue') AS queue, $handler AS handler, d.cause, d.settled_at FROM $work d
         WHERE d.state IN ('dead', 'unknown') AND d.settled_at >= %(since)s ORDER BY d.settled_at DESC LIMIT %(most)s
-) newest GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT %(lines)s
+) newest GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3 LIMIT %(lines)s
 """
-_MINUTES = """
-SELECT date_trunc('minute', created_at) AS minute, count(*) AS recorded, count(settled_at) AS ended FROM (
-       SELECT d.created_at, d.settled_at FROM $work d WHERE d.id >= %(since)s ORDER BY d.id DESC LIMIT %(most)s
-) newest GROUP BY 1 ORDER BY 1 DESC
-"""
+_MINUTES = f"""
+SELECT minute, sum(recorded)::bigint AS recorded, sum(tries)::bigint AS tries, sum(done)::bigint AS done FROM (
+       SELECT date_trunc('minute', created_at) AS minute, count(*) AS recorded, 0 AS tries, 0 AS done FROM (
+              SELECT d.created_at FROM $work d WHERE d.id >= %(first)s ORDER BY d.id DESC LIMIT %(most)s
+       ) newest GROUP BY 1
+        UNION ALL
+       SELECT start, 0, tries, done FROM work_rollup WHERE span = {MINUTE} AND start >= %(since)s AND kind = '$name'
+        UNION ALL
+       SELECT date_trunc('minute', finished_at), 0, count(*), count(*) FILTER (WHERE outcome = '$done')
+         FROM ({_ENDED.format(first=_UNCOUNTED)}) a GROUP BY 1
+) counts WHERE minute >= %(since)s GROUP BY 1 ORDER BY 1 DESC
+"""  # noqa: S608 - constants only
 _HOURS = """
 WITH newest AS MATERIALIZED (
        SELECT d.state, d.settled_at FROM $work d WHERE d.id >= %(first)s ORDER BY d.id DESC LIMIT %(most)s
@@ -148,19 +172,57 @@ def _of_all(statement: str) -> str:
 
 
 def processed(kind: Kind[Any]) -> list[Any]:
-    """Of what was recorded in the past hour and has ended: `count` and `done` by `handler` and `source`, most first."""
-    return _rows(kind, _PROCESSED, first_of(timezone.now() - timedelta(hours=1)))
+    """Of the tries that ended in the past hour: `count` and `done` by `handler` and `source`, most first."""
+    return _rows(kind, _PROCESSED, timezone.now() - timedelta(hours=1))
 
 
 def died(kind: Kind[Any]) -> list[Any]:
-    """Dead letters of the past 24 hours: `count` and the `last` one by `handler` and `cause`, most first."""
+    """Dead letters of the past 24 hours: `count` and the `last` one by `queue`, `handler` and `cause`, most first."""
     return _rows(kind, _DEAD, timezone.now() - timedelta(hours=24))
 
 
 def minutes(kind: Kind[Any]) -> list[Any]:
-    """Return the counts of `recorded` in each of the past 30 minutes, and have `ended` since, newest first."""
-    return _rows(kind, _MINUTES, first_of(timezone.now() - timedelta(minutes=30)))
+    """By each of the past 30 minutes: what was `recorded` in it, the `tries` that ended in it, and those `done`."""
+    return _rows(kind, _MINUTES, timezone.now().replace(second=0, microsecond=0) - timedelta(minutes=29))
 
 
-def _rows(kind: Kind[Any], statement: str, since: object) -> list[Any]:
-    return query(kind.sql(statement), {"since": since, "most": MOST, "lines": _LINES})
+def _rows(kind: Kind[Any], statement: str, since: datetime) -> list[Any]:
+    return query(kind.sql(statement), {"since": since, "first": first_of(since), "most": MOST, "lines": _LINES})
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Tries of one handler of a kind, and their share that failed.
+
+    `took` is how long they took, and `late` how long after they were due they began: half and 99 % of them within so
+    many seconds, as far as a bucket of a histogram tells; None where there are none.
+    """
+
+    kind: str
+    handler: str
+    tries: int
+    failed: float
+    took: tuple[float, float] | None
+    late: tuple[float, float] | None
+
+
+def past(span: int, count: int) -> list[Past]:
+    """What the rollups say of the present hour or day (`span`, of `work.totals`) and `count` before it, most first."""
+    since = datetime.fromtimestamp((time.time() // span - count) * span, UTC)
+    rows, found = Rollup.objects.filter(span=span, start__gte=since).order_by("kind", "handler"), []
+    for (kind, handler), some in groupby(rows, key=lambda row: (row.kind, row.handler)):
+        of = list(some)
+        tries = sum(row.tries for row in of)
+        failed = 1 - sum(row.done for row in of) / tries
+        took, late = (_percentiles([getattr(row, name) for row in of]) for name in ("took", "late"))
+        found.append(Past(kind, handler, tries, failed, took, late))
+    return sorted(found, key=lambda row: -row.tries)
+
+
+def _percentiles(histograms: list[list[int]]) -> tuple[float, float] | None:
+    """The upper ends of the buckets with the median and with the 99th percentile."""
+    upto = list(accumulate(map(sum, zip(*histograms, strict=True))))
+    if not upto[-1]:
+        return None
+    half, most = (EDGES[min(bisect_left(upto, part * upto[-1]), len(EDGES) - 1)] for part in (0.5, 0.99))
+    return half, most

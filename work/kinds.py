@@ -225,6 +225,7 @@ class Kind(Generic[C]):
     def _all_names(self) -> dict[str, str]:
         names = {
             "name": self.name,
+            "queue": self.queue,
             "work": self.model._meta.db_table,
             "attempt": self.attempts._meta.db_table,
             "working": self.words.working,

@@ -1,4 +1,7 @@
-"""Count the tries of each kind of work, once each, some minutes after they began. A task that may die at any line."""
+"""Count the tries of each kind of work, once each, some minutes after they began. A task that may die at any line.
+
+In all, for `/metrics`, and by minute, hour and day, for the page "Health". A settlement does not pay for it.
+"""
 
 import time
 from functools import partial
@@ -15,6 +18,12 @@ _MARGIN = 180
 # Those that people do not name.
 _CLOSED = ("provider", "kind")
 
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+# For how long the rows of each span are kept, in seconds: with what the counting is behind.
+_KEPT = {MINUTE: 2 * HOUR, HOUR: 26 * HOUR, DAY: 31 * DAY}
+EDGES = [0.001 * 2 ** (number / 2) for number in range(55)]
+"""The upper ends of the buckets of a histogram, in seconds: from 1 ms to a day and a half. One more has the rest."""
+
 # The ids of two attempts that begin at once may be in the other order: what is too new ends the part.
 _COUNT = """
 WITH position AS MATERIALIZED (
@@ -26,19 +35,40 @@ WITH position AS MATERIALIZED (
     SELECT * FROM part
      WHERE id < coalesce((SELECT min(id) FROM part WHERE started_at > now() - %(margin)s * interval '1 second'),
                          9223372036854775807)
+), ended AS MATERIALIZED (
+    SELECT old.*, {handler} AS handler, extract(epoch FROM old.finished_at - old.started_at)::float8 AS seconds,
+           -- A retry has another time: when this try was due is then no longer known.
+           CASE WHEN d.available_at <= old.started_at
+                THEN extract(epoch FROM old.started_at - d.available_at)::float8 END AS late
+      FROM old JOIN $work d ON d.id = old.$key WHERE old.finished_at IS NOT NULL
 ), totals AS (
     INSERT INTO work_total AS total (kind, handler, outcome, count, seconds)
-    SELECT '$name', {handler} AS handler, old.outcome, count(*),
-           sum(extract(epoch FROM greatest(old.finished_at - old.started_at, interval '0')))
-      FROM old JOIN $work d ON d.id = old.$key WHERE old.finished_at IS NOT NULL
-     GROUP BY 2, 3 ORDER BY 2, 3
+    SELECT '$name', handler, outcome, count(*), sum(seconds) FROM ended GROUP BY 2, 3 ORDER BY 2, 3
     ON CONFLICT (kind, handler, outcome) DO UPDATE
        SET count = total.count + excluded.count, seconds = total.seconds + excluded.seconds
+), spans AS MATERIALIZED (
+    SELECT handler, span, to_timestamp(floor(extract(epoch FROM finished_at) / span) * span) AS start,
+           count(*) AS tries, count(*) FILTER (WHERE outcome = '$done') AS done, min(id) AS first_attempt,
+           array_agg(width_bucket(seconds, {edges})) AS took, array_agg(width_bucket(late, {edges})) AS late
+      FROM ended, unnest(%(spans)s::int[]) AS span WHERE outcome <> 'released' GROUP BY 1, 2, 3
+), rollups AS (
+    INSERT INTO work_rollup AS rollup (kind, handler, span, start, tries, done, first_attempt, took, late)
+    SELECT '$name', handler, span, start, tries, done, first_attempt, {took}, {late} FROM spans ORDER BY 2, 3, 4
+    ON CONFLICT (span, start, kind, handler) DO UPDATE
+       SET tries = rollup.tries + excluded.tries, done = rollup.done + excluded.done,
+           first_attempt = least(rollup.first_attempt, excluded.first_attempt),
+           took = ARRAY(SELECT a + b FROM unnest(rollup.took, excluded.took) AS pair(a, b)),
+           late = ARRAY(SELECT a + b FROM unnest(rollup.late, excluded.late) AS pair(a, b))
 )
 UPDATE work_countedattempts SET attempt_id = (SELECT max(id) FROM old)
  WHERE kind = '$name' AND EXISTS (SELECT FROM old)
 RETURNING (SELECT count(*) FROM old) AS counted
 """
+_EDGES = "%(edges)s::float8[]"
+_HISTOGRAM = """
+    ARRAY(SELECT count(one) FROM generate_series(0, cardinality({edges})) AS bucket
+            LEFT JOIN unnest({column}) AS one ON one = bucket GROUP BY bucket ORDER BY bucket)"""
+_FORGET = "DELETE FROM work_rollup WHERE span = %s AND start < now() - %s * interval '1 second'"
 _BEGIN = "INSERT INTO work_countedattempts (kind, attempt_id) VALUES (%s, 0) ON CONFLICT DO NOTHING"
 
 
@@ -51,11 +81,15 @@ def count() -> int:
             total += counted
             if counted < _CHUNK or time.monotonic() > give_up_at:
                 break
+    for span, kept in _KEPT.items():
+        persist(partial(change, _FORGET, [span, kept]))
     return total
 
 
 def _count(kind: Kind[Any]) -> int:
     handler = "$handler" if kind.handler in _CLOSED else "''"
-    statement = kind.sql(_COUNT.format(handler=handler))
-    rows = persist(partial(query, statement, {"chunk": _CHUNK, "margin": _MARGIN}))
+    took, late = (_HISTOGRAM.format(column=column, edges=_EDGES) for column in ("took", "late"))
+    statement = kind.sql(_COUNT.format(handler=handler, took=took, late=late, edges=_EDGES))
+    values = {"chunk": _CHUNK, "margin": _MARGIN, "edges": EDGES, "spans": list(_KEPT)}
+    rows = persist(partial(query, statement, values))
     return rows[0].counted if rows else 0

@@ -16,6 +16,7 @@ from common.texts.numbers import grouped
 from people.models import User
 from work import health
 from work.kinds import KINDS, Kind
+from work.totals import DAY, HOUR
 
 _LINES = 10
 _FEW = 1_000  # rows, of which a size says nothing
@@ -31,6 +32,7 @@ def screen(request: HttpRequest) -> HttpResponse:
         "title": _("Health"),
         "overview": _overview(),
         "people": _people(),
+        "past": [_past(_("Past 24 hours"), HOUR, 24), _past(_("Past 30 days"), DAY, 30)],
         "kinds": [(kind.model._meta.verbose_name_plural, kind.queue, _tables(kind)) for kind in KINDS.values()],
         "most": grouped(health.MOST),
     }
@@ -87,14 +89,40 @@ def _people() -> dict[str, Any]:
     return {"headers": [_("Person"), _("Kind"), _("Recorded in 24 hours")], "rows": rows}
 
 
+def _past(name: str, span: int, count: int) -> tuple[str, dict[str, Any]]:
+    """By kind, and by provider or kind of job: tries, how many of them failed, how long they took and were late."""
+    rows = [
+        [
+            KINDS[row.kind].model._meta.verbose_name_plural.capitalize(),  # type: ignore[union-attr]
+            row.handler or columns.NONE,
+            grouped(row.tries),
+            number_format(100 * row.failed, 1) + " %",
+            *(_duration(end) for ends in (row.took, row.late) for end in ends or (None, None)),
+        ]
+        for row in health.past(span, count)
+        if row.kind in KINDS
+    ]
+    headers = [_("Kind"), _("Type"), _("Tries"), _("Error rate")]
+    measures = [_("Latency"), _("Lateness")]
+    return name, {"headers": headers + [f"{one} p{part}" for one in measures for part in (50, 99)], "rows": rows}
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return columns.NONE
+    return f"{number_format(seconds * 1000, 0)} ms" if seconds < 1 else f"{number_format(seconds, 1)} s"
+
+
 def _tables(kind: Kind[Any]) -> list[tuple[str, dict[str, Any]]]:
     handler = kind.handler_name.capitalize()
+    done = kind.words.done.capitalize()
     processed = [
         [row.handler, columns.short(row.source), grouped(row.count), grouped(row.done)]
         for row in health.processed(kind)
     ]
     died = [
         [
+            row.queue,
             row.handler,
             columns.to_page(f"{kind.dead_letters}_cause", row.cause, cause=row.cause),
             grouped(row.count),
@@ -102,18 +130,21 @@ def _tables(kind: Kind[Any]) -> list[tuple[str, dict[str, Any]]]:
         ]
         for row in health.died(kind)
     ]
-    minutes = [[columns.instant(row.minute), grouped(row.recorded), grouped(row.ended)] for row in health.minutes(kind)]
+    minutes = [
+        [columns.instant(row.minute), *map(grouped, (row.recorded, row.tries, row.done))]
+        for row in health.minutes(kind)
+    ]
     return [
         (
-            _("Recorded and ended in the past hour"),
-            {"headers": [handler, "Source", "Ended", kind.words.done.capitalize()], "rows": processed},
+            _("Processed in the past hour"),
+            {"headers": [handler, _("Source"), _("Tries"), done], "rows": processed},
         ),
         (
             _("Dead letters of the past 24 hours"),
-            {"headers": [handler, _("Cause"), _("Count"), _("Last")], "rows": died},
+            {"headers": [_("Queue"), handler, _("Cause"), _("Count"), _("Last")], "rows": died},
         ),
         (
             _("Each of the past 30 minutes"),
-            {"headers": [_("Minute"), _("Recorded"), _("Ended since")], "rows": minutes},
+            {"headers": [_("Minute"), _("Recorded"), _("Tries"), done], "rows": minutes},
         ),
     ]

@@ -1,7 +1,8 @@
-"""How many tries there were of each kind of work, for /metrics. The counts outlive the rows that were counted."""
+"""How many tries there were of each kind of work. The counts outlive the rows that were counted."""
 
 from __future__ import annotations
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 
@@ -22,6 +23,31 @@ class Total(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.handler} {self.outcome}: {self.count}"
+
+
+class Rollup(models.Model):
+    """The tries that ended in a minute, an hour or a day (UTC) from `start` on, of `span` seconds.
+
+    Each try is counted in one row of each span. Rows are deleted when their span is no longer shown, see `work.totals`.
+    `handler` as in `Total`. `took` and `late` are histograms by the buckets of `work.totals`: how long tries took, and
+    how long after they were due they began, where that is known. `first_attempt` is the lowest id of those counted.
+    """
+
+    span = models.PositiveIntegerField()
+    start = models.DateTimeField()
+    kind = models.CharField(max_length=64)
+    handler = models.CharField(max_length=64)
+    tries = models.PositiveBigIntegerField()
+    done = models.PositiveBigIntegerField()
+    took = ArrayField(models.BigIntegerField())
+    late = ArrayField(models.BigIntegerField())
+    first_attempt = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["span", "start", "kind", "handler"], name="rollup_once")]
+
+    def __str__(self) -> str:
+        return f"{self.start} {self.kind} {self.handler}: {self.tries}"
 
 
 class CountedAttempts(models.Model):
