@@ -300,6 +300,7 @@ MOST_RULES = env.integer("MOST_RULES", 100)
 EVENTS_PER_PERSON_PER_MINUTE = env.integer("EVENTS_PER_PERSON_PER_MINUTE", 3_000)  # 0: no limit
 EVENTS_PER_PERSON_PER_DAY = env.integer("EVENTS_PER_PERSON_PER_DAY", 100_000)  # or as an operator sets it for a person
 EVENT_MEGABYTES_PER_PERSON_PER_DAY = env.integer("EVENT_MEGABYTES_PER_PERSON_PER_DAY", 500)  # with their messages
+MOST_HOPS = env.integer("MOST_HOPS", 3)  # a chain of events, and of what follows from them, ends behind these
 MOST_TOPICS = env.integer("MOST_TOPICS", 50)
 MOST_ADDED = env.integer("MOST_ADDED", 1_000)  # addresses that its owner has added to a topic
 TESTS_A_DAY = env.integer("TESTS_A_DAY", 100)

@@ -1,4 +1,4 @@
-"""Run the scenario of the demo. Exit status 0 only if every count is exact."""
+"""`script/demo [events]`: run a scenario of the demo. Exit status 0 only if every count is exact."""
 
 from __future__ import annotations
 
@@ -17,42 +17,72 @@ from config.embedded.var import var_dir
 from demo.announcement import Announcement
 from demo.checks import Checks, accounts
 from demo.installation import DemoFailed, Installation
+from demo.keywords import SETTINGS, Keywords, Service
 from demo.receivers import HTTPReceiver, Reply, SMTPReceiver
 from demo.receivers.github import GitHub
-from demo.report import say
+from demo.report import Count, say
 from demo.scenario import Scenario
 from demo.services import services
 
 _LAST_LINES = 15
 
 
+def reminders(opened: ExitStack) -> None:
+    enter = opened.enter_context
+    mail, pager, moved = enter(SMTPReceiver()), enter(HTTPReceiver()), enter(HTTPReceiver(Reply(404)))
+    others, shop, source = enter(services()), enter(HTTPReceiver()), enter(HTTPReceiver(GitHub(accounts()).answer))
+    leading = {name: url for service in others for name, url in service.settings.items()}
+    site = _started(opened, EMAIL_URL=mail.url, GITHUB_URL=source.origin, **leading)
+    say(f"  mail server           {mail.url}")
+    say(f"  webhook receivers     {pager.url} and {moved.url}, which answers 404")
+    labels = ", ".join(service.label for service in others)
+    say(f"  other services        {labels}, GitHub and a shop, on local servers")
+    counts = Scenario(site, mail, pager, moved, others).run() + Checks(site, shop).run()
+    _conclude(counts + Announcement(site).run())
+
+
+def events(opened: ExitStack) -> None:
+    service = Service()
+    receiver = opened.enter_context(HTTPReceiver(service.answer))
+    site = _started(opened, DEMO_SERVICE=receiver.origin, **SETTINGS)
+    _conclude(Keywords(site, service).run())
+
+
+SCENARIOS = {"": reminders, "events": events}
+
+
 def main() -> int:
     began = time.monotonic()
-    say("Carillon's demo: reminders from sign-up to delivery, with a real database, broker, worker and beat,")
-    say("and with real receivers. Nothing leaves this machine.\n")
+    scenario = SCENARIOS.get(" ".join(sys.argv[1:]))
+    if scenario is None:
+        sys.exit("script/demo, or script/demo events")
+    say("Carillon's demo, with a real database, broker, worker and beat, and with real receivers.")
+    say("Nothing leaves this machine.\n")
     with ExitStack() as opened:
-        enter = opened.enter_context
-        mail, pager, moved = enter(SMTPReceiver()), enter(HTTPReceiver()), enter(HTTPReceiver(Reply(404)))
-        others, shop, source = enter(services()), enter(HTTPReceiver()), enter(HTTPReceiver(GitHub(accounts()).answer))
-        leading = {name: url for service in others for name, url in service.settings.items()}
-        site = Installation("demo", EMAIL_URL=mail.url, GITHUB_URL=source.origin, **leading)
-        with _reporting_failure(site), site:
-            site.start(site.web, site.worker, site.beat)
-            say(f"Everything is ready after {time.monotonic() - began:.1f} s")
-            say(f"  web, worker and beat  {site.url}, on an empty database")
-            say(f"  mail server           {mail.url}")
-            say(f"  webhook receivers     {pager.url} and {moved.url}, which answers 404")
-            labels = ", ".join(service.label for service in others)
-            say(f"  other services        {labels}, GitHub and a shop, on local servers")
-            counts = Scenario(site, mail, pager, moved, others).run() + Checks(site, shop).run()
-            counts += Announcement(site).run()
-            say("\nCounted")
-            for count in counts:
-                say(f"  {'ok   ' if count.exact else 'WRONG'}  {count}")
-            if wrong := [str(count) for count in counts if not count.exact]:
-                raise DemoFailed("; ".join(wrong))
+        scenario(opened)
     say(f"\nEverything arrived once. It took {time.monotonic() - began:.0f} s.")
     return 0
+
+
+def _started(opened: ExitStack, **settings: str) -> Installation:
+    """An installation that runs until `opened` is closed."""
+    began = time.monotonic()
+    site = Installation("demo", **settings)
+    opened.enter_context(_reporting_failure(site))
+    opened.enter_context(site)
+    site.start(site.web, site.worker, site.beat)
+    say(f"Everything is ready after {time.monotonic() - began:.1f} s")
+    say(f"  web, worker and beat  {site.url}, on an empty database")
+    return site
+
+
+def _conclude(counts: list[Count]) -> None:
+    """Show the counts. Raises DemoFailed where one is wrong."""
+    say("\nCounted")
+    for count in counts:
+        say(f"  {'ok   ' if count.exact else 'WRONG'}  {count}")
+    if wrong := [str(count) for count in counts if not count.exact]:
+        raise DemoFailed("; ".join(wrong))
 
 
 @contextmanager

@@ -54,6 +54,16 @@ class Person:
         page = self._browser.open(self._browser.open("/channels/").link(f"Verify {label}"))
         self._browser.send(page, page.form("code").fill(code=wait_until(read_code, f"the code for “{label}”", 60)))
 
+    def token(self, label: str, password: str) -> str:
+        """A token that may do all but making others; the page shows it this once."""
+        asked = self._browser.open("/settings/tokens/new/?preset=all")
+        page = self._browser.send(asked, asked.form("password").fill(password=password))
+        [token] = self._browser.ask(page, page.form("label").fill(label=label), page.address).texts("secret")
+        return token.split()[0]
+
+    def page(self, path: str) -> Page:
+        return self._browser.open(path)
+
     def remind(self, title: str, at: datetime, check: str = "", **fields: str) -> None:
         """Make a reminder for one moment, an aware instant, on all channels; where it is over by then, for a later one.
 

@@ -144,10 +144,11 @@ class Step(NamedTuple):
 
 
 def on(*types: str, step: str = "") -> Callable[[Handler], Handler]:
-    """Mark a handler of events of these types; of those of a step with its name."""
+    """Mark a handler of events of these types; of those of a step with its name. It may be marked several times."""
 
     def mark(handler: Handler) -> Handler:
-        handler.handled = [(type, step) for type in types]  # type: ignore[attr-defined]
+        handled = getattr(handler, "handled", [])
+        handler.handled = [*handled, *((type, step) for type in types)]  # type: ignore[attr-defined]
         return handler
 
     return mark

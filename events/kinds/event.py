@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from celery import signals
+from django.conf import settings
 
 from events.flows.base import Flow
 from events.intake import handling
@@ -12,7 +13,6 @@ from events.intake.handling import EventClaim
 from events.intake.ledger import COST, HANDLE
 from events.models import Event, EventAttempt, Rule, Topic
 from events.pure import types
-from events.pure.envelope import MOST_HOPS
 from events.reasons import EventCode
 from events.runs import apply
 from events.topics import fan_out, subscriptions
@@ -49,9 +49,9 @@ class EventKind(Kind[EventClaim]):
         return claim.source, claim.correlation_id
 
     def prepare(self, claim: EventClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
-        if claim.hops > MOST_HOPS:
+        if claim.hops > settings.MOST_HOPS:
             # No dead letter: nothing is broken, and nobody needs to act.
-            return Cancel(Reason(EventCode.TOO_MANY_HOPS, hops=claim.hops, most=MOST_HOPS))
+            return Cancel(Reason(EventCode.TOO_MANY_HOPS, hops=claim.hops, most=settings.MOST_HOPS))
         if problem := types.problem(claim.type, claim.data):
             return NotStarted(problem)
         topic = None if claim.topic_id is None else Topic.objects.filter(id=claim.topic_id).first()

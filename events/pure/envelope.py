@@ -10,7 +10,6 @@ from common import correlation
 from common.times.dates import rfc3339
 from common.uuid7 import uuid7
 
-MOST_HOPS = 3
 LARGEST_DATA = 128 * 1024
 LARGEST_COPY = 4_096
 """Bytes of an event that a message has a copy of; of a larger one it has all but the data."""

@@ -84,7 +84,7 @@ FIGURES = [
     ("events.pure.envelope", "LARGEST_COPY", "{} KiB | `events/pure/envelope.py`"),
     ("events.pure.envelope", "LARGEST_DATA", "{} KiB of data"),
     ("events.pure.envelope", "MOST_AT_ONCE", "{} events in one call"),
-    ("events.pure.envelope", "MOST_HOPS", "{} hops"),
+    ("config.settings", "MOST_HOPS", "{} hops"),
     ("events.pure.matching", "LONGEST_VALUE", "{} characters of each value"),
     ("events.pure.matching", "_MOST_COMPARED", "{} compared values"),
     ("events.web.inbound", "LARGEST", "{} KiB, 100 alerts"),

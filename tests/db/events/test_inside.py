@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from django.conf import settings
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
@@ -20,7 +21,7 @@ from events.kinds.digest import DIGEST
 from events.kinds.event import EVENT
 from events.models import Digest, Event, Rule
 from events.pure import types
-from events.pure.envelope import MOST_HOPS, Envelope
+from events.pure.envelope import Envelope
 from events.reasons import EventCode
 from notifications.channels import changes
 from notifications.deliveries import outbox
@@ -236,19 +237,19 @@ def test_what_does_not_fit_its_schema_does_not_go_out_and_stops_nothing_else(
 def test_a_rule_on_what_it_causes_does_not_ring_for_ever(ada: User) -> None:
     follow(ada, "notification.full")
     finish(ada)
-    for _ in range(MOST_HOPS + 3):
+    for _ in range(settings.MOST_HOPS + 3):
         record_until_current()
         handle_all()
         for delivery_id in Delivery.objects.filter(state="pending").values_list("id", flat=True):
             send_now(delivery_id)
     found = Event.objects.order_by("hops")
     assert [(one.hops, one.state) for one in found] == [
-        *((hops, "handled") for hops in range(MOST_HOPS + 1)),
-        (MOST_HOPS + 1, "cancelled"),
+        *((hops, "handled") for hops in range(settings.MOST_HOPS + 1)),
+        (settings.MOST_HOPS + 1, "cancelled"),
     ]
-    assert found[MOST_HOPS + 1].reason_code == EventCode.TOO_MANY_HOPS
+    assert found[settings.MOST_HOPS + 1].reason_code == EventCode.TOO_MANY_HOPS
     assert len(set(found.values_list("correlation_id", flat=True))) == 1
-    assert Notification.objects.filter(origin="event").count() == MOST_HOPS + 1
+    assert Notification.objects.filter(origin="event").count() == settings.MOST_HOPS + 1
 
 
 def test_what_a_digest_causes_is_a_step_behind_its_events(ada: User) -> None:

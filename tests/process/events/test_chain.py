@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from uuid import UUID
 
 import pytest
+from django.conf import settings
 
 from config.processes.commands import worker_command
 from demo.child import Child
 from events.intake import ledger
 from events.models import Event
-from events.pure.envelope import MOST_HOPS, Envelope
+from events.pure.envelope import Envelope
 from notifications.models import Delivery, Notification
 from notifications.net import chain
 from tests.db.events.test_digests import make_digest_rule
@@ -45,12 +46,12 @@ def test_a_digest_and_the_chain_that_it_causes_arrive_and_the_chain_ends() -> No
     make_digest_rule(ada, channels=inbox, digest_seconds=6, title="{count} orders")
     make_rule(ada, channels=inbox, type_pattern="notification.full", conditions=[], title="It arrived")
     ledger.record(ada.pk, [Envelope("order.paid", {"order_id": number}) for number in range(3)])
-    last = Event.objects.filter(type="notification.full", state="cancelled", hops=MOST_HOPS + 1)
+    last = Event.objects.filter(type="notification.full", state="cancelled", hops=settings.MOST_HOPS + 1)
     wait_until(last.exists)
     assert not Delivery.objects.exclude(state="delivered").exists()
     assert Notification.objects.filter(subject="3 orders").count() == 1
     assert list(Event.objects.filter(type="notification.full").order_by("id").values_list("hops", flat=True)) == [
-        *range(1, MOST_HOPS + 2)
+        *range(1, settings.MOST_HOPS + 2)
     ]
 
 
@@ -72,11 +73,11 @@ def test_a_webhook_to_an_address_of_this_installation_ends_its_chain(provider: s
         make_rule(ada, channels=rung, type_pattern="*", conditions=[], title="It happened")
         first = Envelope("order.paid", {"order_id": 1})
         ledger.record(ada.pk, [first])
-        wait_until(Event.objects.filter(state="cancelled", hops__gt=MOST_HOPS).exists)
+        wait_until(Event.objects.filter(state="cancelled", hops__gt=settings.MOST_HOPS).exists)
         wait_until(lambda: not Delivery.objects.filter(state__in=["pending", "sending"]).exists())
         events = list(Event.objects.order_by("id"))
         step = 2 if provider == "status" else 1
-        assert [event.hops for event in events] == list(range(0, MOST_HOPS + 2, step))
+        assert [event.hops for event in events] == list(range(0, settings.MOST_HOPS + 2, step))
         assert {event.correlation_id for event in events} == {UUID(first.key)}
 
 

@@ -1,0 +1,1 @@
+"""The flow of `script/demo events`; FLOWS names this package there."""
