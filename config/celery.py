@@ -79,6 +79,9 @@ def configure_logging(loglevel: int, **_: Any) -> None:
     logging.config.dictConfig(settings.LOGGING)
     if any(word.startswith(("-l", "--loglevel")) for word in sys.argv):
         logging.getLogger().setLevel(loglevel)
+    if settings.LOG_FORMAT == "json":
+        # A worker that stops writes there, past any logger, that it does; with None it does not.
+        setattr(sys, "__stdout__", None)  # noqa: B010 - it is final to mypy
 
 
 @signals.celeryd_init.connect

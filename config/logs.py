@@ -9,6 +9,8 @@ import re
 import time
 from typing import Any
 
+from common.log_line import LogLine
+
 _HIDDEN = "•••"
 # C0 without tabs, C1, the ends of lines of Unicode, and what turns the direction of a text.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -91,10 +93,14 @@ def _origin(request: Any) -> str:
 
 
 class JSONFormatter(RedactingFormatter):
-    """One JSON object a line: `time`, `level`, `logger`, and `message` with its traceback."""
+    """One JSON object a line: `time`, `level`, `logger`, and `message` with its traceback. A `LogLine` has more."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {"time": self.formatTime(record), "level": record.levelname, "logger": record.name}
+        if isinstance(record.msg, LogLine):
+            given = {name: redact(one) if isinstance(one, str) else one for name, one in record.msg.items()}
+            written = json.dumps(fields | {"message": record.msg.message} | given, ensure_ascii=False)
+            return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
         return json.dumps(fields | {"message": super().format(record)}, ensure_ascii=False)
 
 

@@ -446,7 +446,8 @@ UNFOLD = {
     "GLOBAL_CALLBACK": "config.admin.site.context",
 }
 _log_level = env.choice("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL"))
-LOGGING = logs.settings(_log_level, as_json=env.choice("LOG_FORMAT", ("text", "json")) == "json")
+LOG_FORMAT = env.choice("LOG_FORMAT", ("text", "json"))
+LOGGING = logs.settings(_log_level, as_json=LOG_FORMAT == "json")
 if _sentry := env.secret("SENTRY_DSN", ""):
     from config import error_reports  # half a second, for those who want it
 

@@ -56,7 +56,7 @@ class Claim(Lease):
     `person_id` is whose it is, None for nobody's; `language` is theirs, in which everything is written while it runs;
     `is_bulk`: see `Work`; `queue` is its own, if any. `released`: how often it was given back before it began. It was
     due at `available_at` and claimed at `claimed_at`, on the database's clock. `left`: seconds until it is stale, None
-    for never.
+    for never. `caused_by` and `chain`: its cause and its correlation id, see `Kind`.
     """
 
     person_id: Annotated[int | None, Loaded("$person")]
@@ -68,6 +68,8 @@ class Claim(Lease):
     available_at: datetime
     claimed_at: Annotated[datetime, Loaded("now()")]
     left: Annotated[float | None, Loaded("extract(epoch FROM d.expires_at - now())::float")]
+    caused_by: Annotated[str, Loaded("$caused_by")]
+    chain: Annotated[str | None, Loaded("$chain")]
 
 
 def from_json(text: str | None) -> Any:
@@ -79,7 +81,7 @@ C = TypeVar("C", bound=Claim)
 
 # The attributes of a kind that statements take as they are written.
 _WRITTEN = (
-    *("on_unknown", "most_tries", "person", "language", "source"),
+    *("on_unknown", "most_tries", "person", "language", "source", "caused_by", "chain"),
     *("queue_of", "joins", "follow", "cost", "rescues"),
 )
 
@@ -93,7 +95,8 @@ class Kind(Generic[C]):
     names the code that runs it, `on_unknown` the SQL of what its owner chose for an unknown outcome, `most_tries` the
     SQL of the tries that they allow (NULL: as many as the policy), `person` the SQL of whose it is, and `cost`
     that of how many usual pieces of work it is like, for the fair queue; `language` that of the language that they
-    read; `source` that of what it comes from, for operators.
+    read; `source` that of what it comes from, for operators; `caused_by` that of its cause, often an id, and `chain`
+    that of its correlation id, for the log.
     `follow` is the SQL of what else a settlement writes, as CTEs that see `settled` and read `follow_rows`;
     `follow_locks` are the foreign keys to the rows that it writes to, which are locked first. `rescues` is the SQL of
     rows for which `rescue` has something to do. `waits_for_locks` are the shortest and the longest wait, in seconds, of
@@ -113,6 +116,8 @@ class Kind(Generic[C]):
     person: ClassVar[str] = "NULL::bigint"
     language: ClassVar[str] = "''"
     source: ClassVar[str] = "''"
+    caused_by: ClassVar[str] = "''"
+    chain: ClassVar[str] = "NULL::text"
     queue_of: ClassVar[str] = "NULL::text"
     cost: ClassVar[str] = "1"
     follow: ClassVar[str] = ""
@@ -188,10 +193,6 @@ class Kind(Generic[C]):
     def keeps_receipt(self, receipt: Reason) -> bool:
         """Whether the row keeps this receipt of its success as its reason, and not only its attempt."""
         return False
-
-    def origin(self, claim: C) -> tuple[str, str | None]:
-        """Return its cause and its correlation id, for the log."""
-        return "", None
 
     def lost(self, handler: str) -> Reason:
         """Why a try is over whose lease expired."""

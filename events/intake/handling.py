@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from common import correlation, fault_points
+from common import fault_points
 from common.database.postgres import column, columns, execute, instance, query
 from common.parsing.budget import Budget
 from common.uuid7 import child
@@ -50,7 +50,7 @@ class EventClaim(kinds.Claim):
     type: str
     source: str
     occurred_at: datetime
-    correlation_id: Annotated[str, Loaded(correlation.sql("d"))]
+    chain: Annotated[str, Loaded("$chain")]
     hops: int
     created_at: datetime
     data: Annotated[dict[str, Any], Loaded("d.data::text", read=json.loads)]
@@ -60,8 +60,8 @@ class EventClaim(kinds.Claim):
     quiet: Annotated[Window | None, Loaded("p.quiet_from", "p.quiet_until", "p.time_zone", read=quiet.window)]
 
     @property
-    def chain(self) -> str:
-        return self.correlation_id
+    def correlation_id(self) -> str:
+        return self.chain
 
 
 def handle(event: EventClaim, rules: Sequence[Rule]) -> None:

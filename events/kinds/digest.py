@@ -52,14 +52,12 @@ class DigestKind(Kind[DigestClaim]):
     handler = "type_pattern"
     person = "d.user_id"
     language = "p.language"
+    caused_by = "d.rule_id::text"
     claim = DigestClaim
     joins = "JOIN people_user p ON p.id = d.user_id"
     retries = POLICY
     repeats = True  # its notification commits with the settlement, or not at all
     dead_letters = "admin:events_deaddigest"  # those of events have the usual name
-
-    def origin(self, claim: DigestClaim) -> tuple[str, str | None]:
-        return str(claim.rule_id), None
 
     def prepare(self, claim: DigestClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
         rule = Rule.objects.with_channels().get(id=claim.rule_id)

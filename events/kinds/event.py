@@ -7,6 +7,7 @@ from typing import Any
 from celery import signals
 from django.conf import settings
 
+from common import correlation
 from events.flows.base import Flow
 from events.intake import handling
 from events.intake.handling import EventClaim
@@ -37,6 +38,8 @@ class EventKind(Kind[EventClaim]):
     person = "d.user_id"
     language = "p.language"
     source = "d.source"
+    caused_by = source
+    chain = correlation.sql("d")
     cost = COST
     rescues = "SELECT FROM events_subscription WHERE asked_at IS NOT NULL"
     claim = EventClaim
@@ -44,9 +47,6 @@ class EventKind(Kind[EventClaim]):
     waits_for_locks = (0.1, 5.0)  # a run that somebody else has: events of one key come one by one
     retries = POLICY
     repeats = True  # what handling does commits with the settlement, or not at all
-
-    def origin(self, claim: EventClaim) -> tuple[str, str | None]:
-        return claim.source, claim.correlation_id
 
     def prepare(self, claim: EventClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
         if claim.hops > settings.MOST_HOPS:

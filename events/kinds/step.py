@@ -32,7 +32,7 @@ class StepClaim(kinds.Claim):
     run_id: UUID
     key: str
     input: Annotated[Any, Loaded("d.input::text", read=from_json)]
-    chain: Annotated[str, Loaded(correlation.sql("d"))]
+    chain: Annotated[str, Loaded("$chain")]
     hops: int
     ended: Annotated[bool, Loaded("r.ended_at IS NOT NULL")]
 
@@ -45,14 +45,13 @@ class StepKind(Kind[StepClaim]):
     person = "d.user_id"
     language = "p.language"
     source = "split_part(d.handler, '.', 1)"
+    caused_by = "d.run_id::text"
+    chain = correlation.sql("d")
     claim = StepClaim
     joins = "JOIN people_user p ON p.id = d.user_id JOIN events_run r ON r.id = d.run_id"
     repeats = True  # the other side gets the same key again
     rescues = steps.MISSED
     dead_letters = "admin:events_failedstep"
-
-    def origin(self, claim: StepClaim) -> tuple[str, str | None]:
-        return str(claim.run_id), claim.chain
 
     def prepare(self, claim: StepClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
         if claim.ended:

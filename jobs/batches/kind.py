@@ -58,7 +58,6 @@ _large_ones = threading.BoundedSemaphore(2)
 class BatchClaim(kinds.Claim):
     """A leased batch; see `Batch`. `message` is what its people are told: texts, and how they are sent."""
 
-    correlation_id: Annotated[str | None, Loaded(correlation.sql("d"))]
     slot: datetime | None
     local_time: bool
     job_kind: str
@@ -77,13 +76,12 @@ class BatchKind(Kind[BatchClaim]):
     handler = "audience"
     person = "d.user_id"
     language = "(SELECT language FROM people_user WHERE id = d.user_id)"
+    caused_by = "d.audience"
+    chain = correlation.sql("d")
     claim = BatchClaim
     dead_letters = "admin:jobs_deadbatch"
     retries = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
     repeats = True  # each part commits with the cursor, or not at all
-
-    def origin(self, claim: BatchClaim) -> tuple[str, str | None]:
-        return claim.handler, claim.correlation_id
 
     def prepare(self, claim: BatchClaim) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
         if claim.is_cancelled:

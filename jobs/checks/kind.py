@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from common import correlation
 from common.database import postgres
 from common.parsing.pool import ParsingUnavailable
 from jobs import kinds
@@ -37,6 +38,8 @@ class CheckKind(Kind[JobClaim]):
     person = "d.user_id"
     language = "p.language"
     source = "CASE WHEN d.connection_id IS NULL THEN '' ELSE 'connection' END"
+    caused_by = "coalesce(d.origin_id::text, '')"
+    chain = correlation.sql("d", "d.batch_id")
     queue_of = "nullif(d.queue, 'jobs')"
     most_tries = "CASE WHEN d.preview IS NOT NULL THEN 1 END"
     repeats = True  # a check changes nothing, and what it decides commits with the settlement, or not at all
@@ -55,9 +58,6 @@ class CheckKind(Kind[JobClaim]):
     def from_row(self, row: Any) -> dict[str, Any]:
         source, unusable = _source(row)
         return {"source": source, "unusable": unusable}
-
-    def origin(self, claim: JobClaim) -> tuple[str, str | None]:
-        return str(claim.origin_id or ""), claim.correlation_id or str(claim.batch_id)
 
     def prepare(self, claim: JobClaim) -> Defer | Cancel | Answer | Callable[[], Answer | Defer]:
         if not claim.is_active:

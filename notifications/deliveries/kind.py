@@ -99,10 +99,13 @@ class DeliveryKind(Kind[DeliveryClaim]):
                         WHEN jsonb_typeof(address->'tries') = 'number'
                         THEN greatest(0, least((address->'tries')::numeric, 100))::int END
               FROM notifications_channel WHERE id = d.channel_id) END"""
+    # of its schedule, where one has caused it
+    caused_by = "coalesce(CASE WHEN n.origin = 'schedule' THEN n.origin_id::text END, '')"
+    chain = correlation.sql("n", "n.batch_id")
     rescues = fallback.WAITING
     claim = DeliveryClaim
     columns = f"""
-       n.subject, n.body, n.slot, n.category, n.data, {correlation.sql("n", "n.batch_id")} AS correlation_id, n.hops,
+       n.subject, n.body, n.slot, n.category, n.data, n.hops,
        CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id,
        CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
        CASE WHEN n.origin = 'topic' THEN n.origin_id END AS subscription_id,
@@ -137,7 +140,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
                 unsubscribe_url=_unsubscribe_url(row),
                 answer_url=ANSWER.address(row.notification_id) if row.origin in Notification.ANSWERABLE else "",
                 open_url=_open_url(row),
-                correlation_id=row.correlation_id,
+                correlation_id=row.chain,
                 hops=row.hops,
                 schedule_id=row.schedule_id,
                 category=row.category,
@@ -173,10 +176,6 @@ class DeliveryKind(Kind[DeliveryClaim]):
     def keeps_receipt(self, receipt: Reason) -> bool:
         """Of emails that were only saved, so that pages can say it."""
         return receipt.code == DeliveryCode.SAVED
-
-    def origin(self, claim: DeliveryClaim) -> tuple[str, str | None]:
-        """The id of the schedule, where one has caused it."""
-        return str(claim.message.schedule_id or ""), claim.message.correlation_id
 
     def policy(self, handler: str) -> Policy:
         try:

@@ -14,10 +14,11 @@ from typing import Any
 from django.db import transaction
 
 from common.database import postgres
+from work.engine import log_lines
 from work.engine.decision import decide_lost
 from work.engine.settlement import settlement, write
 from work.kinds import Kind, Lease
-from work.reasons import WorkCode
+from work.reasons import Reason, WorkCode
 
 _EXPIRE = f"""
 UPDATE $work
@@ -27,12 +28,16 @@ UPDATE $work
      WHERE d.state = 'pending' AND d.expires_at <= now()
      ORDER BY d.expires_at LIMIT %s FOR NO KEY UPDATE OF $lock SKIP LOCKED
  ))
+RETURNING id
 """  # noqa: S608 - constants only
 
 
 def expire(kind: Kind[Any], limit: int) -> int:
     """pending -> expired: up to `limit` rows past their `expires_at`."""
-    return postgres.change(kind.sql(_EXPIRE), [limit])
+    ids = [row.id for row in postgres.query(kind.sql(_EXPIRE), [limit])]
+    for row in log_lines.load(kind, ids):
+        log_lines.write(kind, row, "expired", Reason(WorkCode.STALE))
+    return len(ids)
 
 
 _LOST = """
@@ -50,15 +55,18 @@ class _Lost(Lease):
 _FOUND = {"pending": "again", "unknown": "held", "dead": "dead"}
 
 
-@transaction.atomic
 def recover(kind: Kind[Any], limit: int) -> Counter[str]:
     """working -> pending, unknown, dead: the worker is gone, and nobody knows how its try ended.
 
     Work that has used up its tries this way (a payload that kills every worker) is dead. Returns how many are done
     again, are held for a person, and are dead.
     """
-    leases = postgres.query(kind.sql(_LOST), [limit], _Lost)
-    lost = [(lease, decide_lost(kind, lease, lease.most_tries, random.random())) for lease in leases]  # noqa: S311
-    if lost:
-        write(kind, [settlement(kind, lease, decision) for lease, decision in lost])
-    return Counter(_FOUND[decision.state] for _, decision in lost)
+    with transaction.atomic():
+        leases = postgres.query(kind.sql(_LOST), [limit], _Lost)
+        lost = {lease.id: decide_lost(kind, lease, lease.most_tries, random.random()) for lease in leases}  # noqa: S311
+        rows = log_lines.load(kind, lost)
+        if lost:
+            write(kind, [settlement(kind, lease, lost[lease.id]) for lease in leases])
+    for row in rows:
+        log_lines.ended(kind, row, lost[row.id])
+    return Counter(_FOUND[decision.state] for decision in lost.values())

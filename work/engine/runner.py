@@ -1,6 +1,5 @@
 """Run one piece of work: claim it, run it outside of any transaction, decide, settle under the lease's token."""
 
-import json
 import logging
 import random
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from common.texts import languages
 from work.answers import Answer, Busy, Cancel, Defer, NotStarted, Overtaken, OwnFault
 from work.broker import load
 from work.broker.wakes import Wake, is_published, publish
+from work.engine import log_lines
 from work.engine.claim import claim, seconds_until_available, unreadable
 from work.engine.decision import decide, give_back
 from work.engine.manual import cancel
@@ -129,7 +129,7 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
     if not settled:
         log.warning("%s %s was taken over while it ran; this result is not recorded", kind.task, claimed.id)
         return
-    _log(kind, claimed, decision.outcome, decision.reason, decision.wait)
+    log_lines.ended(kind, claimed, decision)
     if decision.wait is not None:
         raise TryAgain(decision.reason, decision.wait)
     kind.after(claimed, answer)
@@ -159,25 +159,4 @@ def _withdraw(kind: Kind[C], claimed: C, reason: Reason) -> None:
         if not release(kind, claimed, reason):
             return
         cancel(kind.model, [claimed.id], reason)
-    _log(kind, claimed, "cancelled", reason, None)
-
-
-def _log(kind: Kind[C], claimed: C, outcome: str, reason: Reason, wait: float | None) -> None:
-    """One line of JSON for each try that has settled. Of its reason only the code: parameters may quote a service."""
-    if not log.isEnabledFor(logging.INFO):
-        return
-    source, correlation_id = kind.origin(claimed)
-    line = {
-        "action": kind.task,
-        "id": str(claimed.id),
-        "type": claimed.handler,
-        "source": source,
-        "correlation_id": correlation_id,
-        "attempt": claimed.tries,
-        "queued_at": claimed.available_at.isoformat(timespec="milliseconds"),
-        "delay_ms": round((claimed.claimed_at - claimed.available_at).total_seconds() * 1000),
-        "outcome": outcome,
-        "reason": reason.code,
-        "will_retry": wait is not None,
-    }
-    log.info("%s", json.dumps(line))
+    log_lines.write(kind, claimed, "cancelled", reason)
