@@ -133,6 +133,9 @@ class Kind(Generic[C]):
         self._names: dict[str, str] | None = None
         self._statements: dict[str, str] = {}
         self._loaded = _loaded(self.claim)
+        self._readers = [
+            (name, field.read, _aliases(name, field)) for name, field in self._loaded.items() if field is not FROM_ROW
+        ]
         KINDS[self.name] = self
 
     @property
@@ -158,10 +161,8 @@ class Kind(Generic[C]):
     def read(self, row: Any) -> C:
         """The claim. What this raises ends the work."""
         values = self.from_row(row)
-        for name, field in self._loaded.items():
-            if field is not FROM_ROW:
-                columns = [getattr(row, alias) for alias in _aliases(name, field)]
-                values[name] = field.read(*columns) if field.read else columns[0]
+        for name, read, aliases in self._readers:
+            values[name] = read(*[getattr(row, alias) for alias in aliases]) if read else getattr(row, name)
         return cast(C, self.claim(**values))
 
     def from_row(self, row: Any) -> dict[str, Any]:

@@ -124,9 +124,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
     follow, follow_rows, follow_locks = channel_health.WRITE, channel_health.ROWS, ("channel",)
 
     def from_row(self, row: Any) -> dict[str, Any]:
-        # An owner's replay of the dead letter skips quiet hours, an operator's does not.
-        replayed_by = Intervention.objects.filter(items__work_id=row.id).values_list("by_id", flat=True)
-        is_own_replay = row.replays > 0 and persist(replayed_by.first) == row.person_id
+        is_own_replay = row.replays > 0 and _replayed_by(row.id) == row.person_id
         withdrawn = None if row.is_active else Reason(DeliveryCode.SWITCHED_OFF)
         if row.withdrawn and not is_own_replay:
             withdrawn = withdrawn or Reason(row.withdrawn)
@@ -264,6 +262,12 @@ def _is_silenced(claim: DeliveryClaim, wait: float) -> bool:
         return False
     rings = claim.claimed_at + timedelta(seconds=wait)
     return any(withdraws(schedule, instant) for withdraws in quiet_changes.WITHDRAWS for instant in (slot, rings))
+
+
+def _replayed_by(delivery_id: UUID) -> int | None:
+    """Who replayed the dead letter: an owner's replay skips quiet hours, an operator's does not."""
+    replayed_by = Intervention.objects.filter(items__work_id=delivery_id).values_list("by_id", flat=True)
+    return persist(replayed_by.first)
 
 
 def _unusable(row: Any) -> Reason | None:
