@@ -166,8 +166,25 @@ def _mutate(mutation: str) -> None:
             pull._LEASES = _without(_without(pull._LEASES, "d.lease_token AS", "given.token AS"), fence, "")
         case "effect-apart":
             settlement._settle = _settle_and_then_effect
+        case "step-again":
+            _repeat_steps()
         case _:
             raise ValueError(f"There is no mutation called “{mutation}”.")
+
+
+def _repeat_steps() -> None:
+    """Call the code of each step once more, after its result is committed."""
+    from events.kinds import step
+    from work.answers import Answer, Done
+
+    def after(self: step.StepKind, claim: step.StepClaim, answer: Answer) -> None:
+        if isinstance(answer, Done):
+            flow, code = step._found(claim.handler)
+            assert flow
+            assert code
+            step._run(claim, flow, code)
+
+    step.StepKind.after = after  # type: ignore[method-assign]
 
 
 def _settle_and_then_effect(kind: Any, row: Any, effect: Callable[[], object] | None, before: Any) -> bool:

@@ -18,6 +18,7 @@ from bench.faults.brokers import Sentinels, signal_engine
 from bench.faults.cluster import Cluster
 from bench.faults.event_faults import kill_pullers, kill_while_expanding
 from bench.faults.event_workload import DigestWorkload, TopicWorkload
+from bench.faults.flow_workload import FlowWorkload
 from bench.faults.job_workload import QUEUE, JobWorkload, kill_job_workers
 from bench.faults.person import PersonWorkload, misuse
 from bench.faults.scene import Scene, resume, wait_for
@@ -67,6 +68,27 @@ def kill_workers(scene: Scene) -> None:
                 os.kill(scene.rng.choice(pool), signal.SIGKILL)
         else:
             cluster.kill(worker)
+
+
+def kill_anything(scene: Scene) -> None:
+    """Workers at each point of a step and of an event; then a worker, a beat or Redis at random instants."""
+    cluster = scene.cluster
+    points: list[Point] = ["claimed", "running", "ran", "recorded", "waking", "publishing", "settled"]
+    for point in points:
+        cluster.order("worker", point, "kill-group")
+        wait_for(lambda point=point: not cluster.is_ordered("worker", point), 30.0)  # type: ignore[misc]
+    for _ in scene.moments(every=1.0):
+        match scene.rng.choice(("worker", "worker", "beat", "broker", "all")):
+            case "worker":
+                cluster.kill(scene.rng.choice(cluster.workers))
+            case "beat":
+                cluster.kill(scene.rng.choice(cluster.beats[:2]))
+            case "broker":
+                cluster.broker.kill()
+            case _:
+                cluster.broker.empty()
+                for worker in cluster.workers:
+                    cluster.kill(worker)
 
 
 def kill_beats(scene: Scene) -> None:
@@ -411,5 +433,13 @@ CELLS: dict[int, Cell] = {
         environment={"FAULTS_LEASE": "30"},
         seconds=10.0,
         over_http=True,
+    ),
+    21: Cell(
+        "runs and steps: workers, beats and Redis killed",
+        kill_anything,
+        environment={"FLOWS": "bench.faults.flow_files"},
+        uncertain=True,
+        seconds=10.0,
+        workload=FlowWorkload,
     ),
 }

@@ -11,11 +11,13 @@ from typing import Any
 from django.db import connection
 from django.db.models import Count
 
+from bench.faults.flow_check import STEPS, took, wrong_flows
+from bench.faults.flow_workload import PATH
 from bench.faults.job_workload import unfinished_jobs, wrong_jobs
 from bench.faults.models import Entry
 from bench.faults.tasks import REFUSED
 from bench.faults.workload import Asked
-from events.models import Digest, Event
+from events.models import Digest, Event, Step
 from events.pure.envelope import Envelope
 from jobs.models import Batch
 
@@ -93,7 +95,7 @@ def unfinished(expected: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(_OPEN)
         unsettled, recorded = cursor.fetchone()
-    others = sum(model.objects.filter(settled_at=None).count() for model in (Entry, Event, Batch, Digest))
+    others = sum(model.objects.filter(settled_at=None).count() for model in (Entry, Event, Batch, Digest, Step))
     return int(unsettled + expected - recorded + others) + unfinished_jobs()
 
 
@@ -108,9 +110,13 @@ def compare(asked: Iterable[Asked], events: Collection[Envelope], effects: int, 
     for title, path, *values in found:
         rows[Asked(title, path)].append(Row(*values))
     arrived: dict[Asked, list[tuple[str, str]]] = defaultdict(list)
+    of_steps: list[tuple[str, str]] = []
     for line in arrivals.read_text().splitlines():
         _, path, key, verdict, title = line.split(" ", 4)
         if key in notices:
+            continue
+        if path == PATH:
+            of_steps.append((title, key))
             continue
         arrived[Asked(title, path)].append((key, verdict))
     sum_up = Result()
@@ -124,11 +130,12 @@ def compare(asked: Iterable[Asked], events: Collection[Envelope], effects: int, 
     _judge_entries(sum_up)
     _judge_events(events, effects, sum_up)
     _judge_digests(sum_up)
+    _judge_flows(events, of_steps, sum_up)
     wrong = list(wrong_jobs())
     sum_up.incoherent += len(wrong)
     sum_up.notes += wrong
-    took = sorted(row.took for those in rows.values() for row in those if row.took is not None)
-    sum_up.p99 = round(took[int(len(took) * 0.99)], 1) if took else 0.0
+    seconds = sorted([*took(), *(row.took for those in rows.values() for row in those if row.took is not None)])
+    sum_up.p99 = round(seconds[int(len(seconds) * 0.99)], 1) if seconds else 0.0
     return sum_up
 
 
@@ -165,6 +172,18 @@ def _judge_digests(sum_up: Result) -> None:
             if (state, gathered, told) != ("sent", events, [events]):
                 sum_up.incoherent += 1
                 sum_up.notes.append(f"digest {key}: {state}, {events} events, counted {gathered}, told {told}")
+
+
+def _judge_flows(events: Collection[Envelope], arrivals: list[tuple[str, str]], sum_up: Result) -> None:
+    """Each event of a run is applied once, and each step has one effect at the sink."""
+    runs = Counter(event.data["run"] for event in events if event.type == "faults.run")
+    before = sum_up.lost
+    for what, note in wrong_flows(runs, arrivals):
+        setattr(sum_up, what, getattr(sum_up, what) + 1)
+        if what != "repeats":
+            sum_up.notes.append(note)
+    sum_up.expected += runs.total() * len(STEPS)
+    sum_up.delivered += max(0, runs.total() * len(STEPS) - (sum_up.lost - before))
 
 
 def _judge(one: Asked, rows: list[Row], arrived: list[tuple[str, str]], sum_up: Result) -> None:

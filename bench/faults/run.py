@@ -82,7 +82,7 @@ def run(
 
 def _wait_for_the_ends(expected: int, patience: float) -> None:
     """Wait as long as deliveries settle, for slow machines."""
-    fewest, since = expected + 1, time.monotonic()
+    fewest, since = float("inf"), time.monotonic()
     while (left := persist(lambda: unfinished(expected))) and time.monotonic() - since < patience:
         if left < fewest:
             fewest, since = left, time.monotonic()

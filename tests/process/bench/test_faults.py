@@ -26,11 +26,18 @@ POOL = os.environ.get("FAULTS_POOL", "threads")
 # The sample leaves out faults of which other tests have their own: beats, PostgreSQL and SIGTERM; connections cut
 # during commits (tests/db/work/test_batches.py); one person who costs much (tests/process/config/test_one_person.py);
 # answers to events that are lost (tests/process/api/test_events.py).
-CELLS = tuple(range(1, 19)) if ALL else (1, 6, 4, 10, 8, 15, 14, 17)
+CELLS = (*range(1, 19), 21) if ALL else (1, 6, 4, 10, 8, 15, 14, 17, 21)
 TOPIC = 14  # two subscribers for each delivery of the other cells
 MUTATIONS = {"unconditional-claim": 7}
 if ALL:
-    MUTATIONS |= {"no-rescue": 4, "no-fence": 6, "no-event-id": 13, "no-lease-id": 15, "effect-apart": 17}
+    MUTATIONS |= {
+        "no-rescue": 4,
+        "no-fence": 6,
+        "no-event-id": 13,
+        "no-lease-id": 15,
+        "effect-apart": 17,
+        "step-again": 21,
+    }
 if ALL and POOL == "threads":  # processes share no commits
     MUTATIONS |= {"early-wake": 11}
 

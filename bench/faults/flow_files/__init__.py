@@ -1,0 +1,1 @@
+"""The flow of the fault matrix."""
