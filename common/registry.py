@@ -1,5 +1,6 @@
 """Registries: of each class that a package defines, one to a file, one object, found when it is first asked for."""
 
+import logging
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
@@ -8,6 +9,8 @@ from pkgutil import iter_modules
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from common.texts.types import StrOrPromise
+
+log = logging.getLogger(__name__)
 
 
 class Registered(Protocol):
@@ -23,7 +26,7 @@ T = TypeVar("T", bound=Registered)
 class Registry(Generic[T]):
     """The subclasses of `base` in the modules of `packages`; their attribute `key` is the name of the module.
 
-    `broken`: where it is given, a module that fails is left out and noted there, with the type of its error.
+    `broken`: where it is given, a module or package that fails is left out and noted there, with its error's type.
     """
 
     def __init__(
@@ -36,14 +39,26 @@ class Registry(Generic[T]):
         """In the order in which pages list them."""
         objects: list[T] = []
         for package in self._packages:
-            for module_info in iter_modules(import_module(package).__path__):
+            for name in self._modules_of(package):
                 try:
-                    objects += self._objects_of(f"{package}.{module_info.name}", module_info.name)
+                    objects += self._objects_of(f"{package}.{name}", name)
                 except Exception as error:
-                    if self._broken is None:
-                        raise
-                    self._broken[f"{package}.{module_info.name}"] = type(error).__name__
+                    self._leave_out(f"{package}.{name}", error)
         return {getattr(one, self._key): one for one in sorted(objects, key=lambda one: (one.position, one.label))}
+
+    def _modules_of(self, package: str) -> list[str]:
+        try:
+            return [module_info.name for module_info in iter_modules(import_module(package).__path__)]
+        except Exception as error:
+            self._leave_out(package, error)
+            return []
+
+    def _leave_out(self, path: str, error: Exception) -> None:
+        """Note that it fails. Raises the error where nothing may fail."""
+        if self._broken is None:
+            raise error
+        log.error("%s is left out: %s", path, type(error).__name__)
+        self._broken[path] = type(error).__name__
 
     def _objects_of(self, path: str, module_name: str) -> list[T]:
         objects: list[T] = []

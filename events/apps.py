@@ -1,4 +1,7 @@
+from typing import Any
+
 from django.apps import AppConfig
+from django.core import checks
 from django.utils.translation import gettext_lazy as _
 
 
@@ -18,3 +21,15 @@ class EventsConfig(AppConfig):
         kinds.PACKAGES.append(job_kinds.__name__)
         deletion.FIRST.append(subscriptions.forget_account)
         acknowledge.LISTENERS.append(incidents.answered)
+        checks.register(_check_flows)
+
+
+def _check_flows(**_: Any) -> list[checks.CheckMessage]:
+    from events import flows
+
+    flows.all()
+    hint = "Import it in manage.py shell to see the error, and mend the file or FLOWS. The other flows do not notice."
+    return [
+        checks.Warning(f"{path} is left out of the flows: {error}.", hint=hint, id="events.W001")
+        for path, error in flows.BROKEN.items()
+    ]

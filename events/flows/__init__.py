@@ -10,7 +10,7 @@ from events.flows.base import Flow
 
 PACKAGES = [__name__, *settings.FLOWS]
 BROKEN: dict[str, str] = {}
-"""The modules that define no flow because they fail, with the type of their error."""
+"""The modules and packages that define no flow because they fail, with the type of their error."""
 
 registry: Registry[Flow] = Registry(Flow, PACKAGES, "name", BROKEN)
 all, find, label = registry.all, registry.find, registry.label

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from events import flows
+from events import apps, flows
 from events.kinds.event import EVENT
 from events.kinds.step import STEP
 from events.models import Event, FlowEffect, Run, Step
@@ -303,10 +303,19 @@ def test_a_run_of_another_version_is_stopped_or_migrated(ada: User, monkeypatch:
     assert (run.status, run.version, run.state["numbers"]) == ("open", 2, [100, 1])
 
 
-def test_a_file_that_cannot_be_imported_leaves_the_others(ada: User) -> None:
+def test_a_file_or_package_that_cannot_be_imported_leaves_the_others(
+    ada: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(flows.registry, "_packages", ["no.such.package", *flows.registry._packages])
+    flows.BROKEN.clear()
     count(ada, "add")
     assert run_of(ada).applied == 1
-    assert flows.BROKEN == {"tests.db.events.sample_flows.broken": "ImportError"}
+    broken = {"no.such.package": "ModuleNotFoundError", "tests.db.events.sample_flows.broken": "ImportError"}
+    assert broken == flows.BROKEN
+    for path, error in broken.items():
+        assert f"{path} is left out: {error}" in caplog.text
+    assert [(one.id, one.msg.split()[0]) for one in apps._check_flows()] == [("events.W001", path) for path in broken]
+    flows.BROKEN.clear()
 
 
 def test_a_run_whose_flow_is_gone_stops_with_words(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
