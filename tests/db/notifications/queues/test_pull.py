@@ -487,7 +487,11 @@ def test_a_pull_reads_only_its_own_indexes_whatever_the_planner_last_heard(other
     queue = make_channel(person, "queue")
     with connection.cursor() as cursor:
         cursor.execute("SET session_replication_role = replica")  # no triggers: the rows are only there to be counted
-        for state, count, channels in (("delivered", 20_000, others), ("pending", 10_000, 1), ("pending", 10_000, others)):
+        for state, count, channels in (
+            ("delivered", 20_000, others),
+            ("pending", 10_000, 1),
+            ("pending", 10_000, others),
+        ):
             cursor.execute(
                 "INSERT INTO notifications_delivery (id, notification_id, channel_id, provider, state, wakes, tries,"
                 " replays, settled_at) SELECT gen_random_uuid(), gen_random_uuid(),"
