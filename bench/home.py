@@ -24,6 +24,7 @@ import psycopg
 from bench.environment import arguments, report
 from config.embedded.postgres import Postgres, as_superuser
 from config.embedded.var import CHECKOUT
+from demo.ports import free_port
 
 _WARM_UP = 60.0  # seconds
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -61,7 +62,7 @@ def main() -> None:
 def installation() -> Iterator[tuple[int, str]]:
     """A new installation; yields the id of its supervisor and the URL of its database."""
     var = Path(tempfile.mkdtemp(prefix="home-", dir=CHECKOUT / "var"))
-    port = "8017"
+    port = str(free_port())
     environment = os.environ | {"CARILLON_VAR": str(var), "PORT": port}
     with (var / "server.log").open("wb") as log:
         server = subprocess.Popen(

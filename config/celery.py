@@ -17,7 +17,7 @@ from typing import Any
 from celery import Celery, platforms, signals
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db.utils import OperationalError
+from django.db.utils import NotSupportedError, OperationalError
 
 from common import probe
 from config.watchdog import Watchdog
@@ -32,6 +32,8 @@ def _report_in_one_line(kind: type[BaseException], error: BaseException, trace: 
         # Without a state there was no session: the server was not reached, or it refused the connection.
         reason = str(error).strip().splitlines()[0]
         sys.stderr.write(f"Carillon cannot start: cannot connect to PostgreSQL ({reason}). Check DATABASE_URL.\n")
+    elif isinstance(error, NotSupportedError) and not error.__cause__:  # Django's check of the server's version
+        sys.stderr.write(f"Carillon cannot start: {error} Check DATABASE_URL.\n")
     else:
         sys.__excepthook__(kind, error, trace)
 

@@ -1,6 +1,6 @@
 """Checks of each process before it works.
 
-The database keeps prepared statements and has this version's schema, and the keys read its secrets.
+PostgreSQL is new enough, keeps prepared statements and has this version's schema, and the keys read its secrets.
 
 While the database is away or empty, nothing is known, and a process starts.
 """
@@ -8,7 +8,7 @@ While the database is away or empty, nothing is known, and a process starts.
 from contextlib import ExitStack, closing
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connection, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, NotSupportedError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from common.database import postgres, schema
@@ -28,6 +28,8 @@ def check() -> None:
         if difference := schema.difference():
             raise ImproperlyConfigured(f"{difference}. Run `python manage.py migrate`, which says what to do.")
         _check_keys()
+    except NotSupportedError as error:  # Django's check of the server's version
+        raise ImproperlyConfigured(f"{error} Check DATABASE_URL.") from None
     except (DatabaseError, InterfaceError) as error:
         if not postgres.blames_no_row(error):
             raise

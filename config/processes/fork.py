@@ -7,7 +7,6 @@ therefore has no other thread: it reads what its children write in the loop that
 import ctypes
 import multiprocessing
 import os
-import runpy
 import signal
 import sys
 import threading
@@ -59,14 +58,14 @@ class ForkedChild:
     """A program of Python that runs as a fork: `command` is `python -m module arguments`.
 
     Each line that it writes goes to `on_line` (line, name). It is ready once `ready_sign` appears in a line, or
-    `ready_check` returns True. `prepare` is called in the fork first.
+    `ready_check` returns True. `run` finds the arguments of `command` in `sys.argv`.
     """
 
     name: str
     command: list[str]
+    run: Callable[[], object]
     _: KW_ONLY
     on_line: Callable[[str, str], None]
-    prepare: Callable[[], object]
     ready_sign: str | None = None
     ready_check: Callable[[], bool] = lambda: False
     _is_ready: bool = field(default=False, init=False)
@@ -122,8 +121,7 @@ class ForkedChild:
         sys.stdout.reconfigure(line_buffering=True)
         _python, _m, module, *arguments = self.command
         sys.argv = [f"{module}/__main__.py", *arguments]
-        self.prepare()
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        self.run()
 
     def _receive(self, output: int) -> None:
         piece = os.read(output, 65_536)

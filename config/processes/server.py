@@ -10,11 +10,13 @@ import gc
 import http.client
 import multiprocessing
 import os
+import runpy
 import signal
 import socket
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import closing, suppress
 from importlib import import_module
 from multiprocessing.connection import Connection
@@ -41,17 +43,17 @@ class Server:
         self.first_admin = ""
         self.signals = 0
         self.last_line_at = 0.0
-        self.web = self._child("web", web_command(host, port), ready_check=self._web_answers)
+        self.web = self._child("web", web_command(host, port), _serve, ready_check=self._web_answers)
         # INFO is the level of the lines that we wait for.
-        self.worker = self._child("worker", worker_command("worker", "INFO"), ready_sign=" ready.")
+        self.worker = self._child("worker", worker_command("worker", "INFO"), _work, ready_sign=" ready.")
         beat = [sys.executable, "-m", "celery", "-A", "config", "--quiet", "beat", "--loglevel", "INFO"]
-        self.beat = self._child("beat", beat, ready_sign="beat: Starting...")
+        self.beat = self._child("beat", beat, _beat, ready_sign="beat: Starting...")
         self.deaths: dict[ForkedChild, deque[float]] = {
             child: deque(maxlen=_DEATHS) for child in (self.web, self.worker, self.beat)
         }
 
-    def _child(self, name: str, command: list[str], **readiness: Any) -> ForkedChild:
-        return ForkedChild(name, command, prepare=_use_own_connections, on_line=self._on_line, **readiness)
+    def _child(self, name: str, command: list[str], run: Callable[[], object], **readiness: Any) -> ForkedChild:
+        return ForkedChild(name, command, run, on_line=self._on_line, **readiness)
 
     @property
     def address(self) -> str:
@@ -181,11 +183,31 @@ _SHARED = (
     *("schedules.beat.scheduler", "schedules.web.context", "psycopg_pool", "django_celery_results.backends.database"),
     *("django.contrib.staticfiles.storage", "django.contrib.messages.storage.fallback"),
     *("uvicorn.main", "uvicorn.protocols.http.httptools_impl", "uvicorn.loops.uvloop", "uvicorn.lifespan.off"),
-    *("celery.bin.celery", "celery.apps.worker", "celery.apps.beat", "celery.concurrency.thread", "celery.app.amqp"),
+    *("celery.apps.worker", "celery.apps.beat", "celery.concurrency.thread", "celery.app.amqp"),
     *("celery.worker.autoscale", "celery.worker.components", "celery.worker.consumer", "celery.worker.strategy"),
     *("celery.app.control", "celery.app.events", "celery.app.log", "celery.app.routes", "celery.events.receiver"),
     *("celery.worker.consumer.delayed_delivery", "billiard.pool", "kombu.transport.redis"),
 )
+
+
+def _serve() -> None:
+    _use_own_connections()
+    runpy.run_module("uvicorn", run_name="__main__", alter_sys=True)
+
+
+# The command line of Celery would load 8 MiB of modules.
+def _work() -> None:
+    _use_own_connections()
+    queues = ",".join(env.queues(env.job_queues("JOB_QUEUES")))
+    quick = {"without_mingle": True, "without_gossip": True}
+    worker = app.Worker(hostname="worker@", queues=queues, loglevel="INFO", quiet=True, **quick)
+    worker.start()
+    sys.exit(worker.exitcode)
+
+
+def _beat() -> None:
+    _use_own_connections()
+    app.Beat(loglevel="INFO", quiet=True).run()
 
 
 def _use_own_connections() -> None:

@@ -53,6 +53,24 @@ def test_no_process_starts_with_a_key_that_reads_nothing(command: list[str]) -> 
     assert line.startswith("Carillon cannot start: ENCRYPTION_KEYS cannot read the secrets that are stored here")
 
 
+OLD = (
+    "import runpy, sys; from django.db.backends.postgresql.features import DatabaseFeatures as Features\n"
+    "Features.minimum_database_version = (99,)\n"
+    "del sys.argv[0]; runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
+)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["config.asgi"], WORKER[2:], BEAT[2:], ["manage", "migrate"], ["config.preflight"]],
+    ids=["web", "worker", "beat", "migrate", "preflight"],
+)
+def test_no_process_starts_with_a_server_that_is_too_old(arguments: list[str]) -> None:
+    status, line = start([sys.executable, "-c", OLD, *arguments])
+    assert status == 1
+    assert line.startswith("Carillon cannot start: PostgreSQL 99 or later is required (found ")
+
+
 def test_the_log_level_holds_for_uvicorn_too() -> None:
     code = (
         "import logging, uvicorn; uvicorn.Config('config.asgi:application'); import django; django.setup()\n"
