@@ -21,8 +21,9 @@ if settings.OIDC:
 
     from people.sign_in import oidc
 
-    # The names are allauth's.
+    # The names are allauth's, but for the first.
     urlpatterns += [
+        path("settings/oidc/", oidc.link, name="oidc-link"),
         path("account/<slug:provider_id>/begin/", oidc.begin, name="openid_connect_login"),
         path("account/<slug:provider_id>/callback/", callback, name="openid_connect_callback"),
     ]

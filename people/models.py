@@ -301,6 +301,8 @@ class SecurityEvent(models.Model):
         FACTOR_ADDED = "factor-added", gettext_lazy("Second factor added")
         FACTOR_REMOVED = "factor-removed", gettext_lazy("Second factor removed")
         FACTOR_FAILED = "factor-failed", gettext_lazy("Wrong code or security key")
+        LINKED = "linked", gettext_lazy("Linked to an OpenID provider")
+        UNLINKED = "unlinked", gettext_lazy("Link to an OpenID provider ended")
         CODES_MADE = "codes-made", gettext_lazy("New recovery codes")
         TOKEN_MADE = "token-made", gettext_lazy("API token made")
         TOKEN_ROTATED = "token-rotated", gettext_lazy("Secret of an API token replaced")

@@ -5,14 +5,24 @@ from typing import Any, NoReturn
 import requests
 from allauth.account.internal.userkit import filter_users_by_email
 from allauth.account.models import EmailAddress
+from allauth.account.utils import get_next_redirect_url
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, _build_apps_from_settings
+from allauth.socialaccount.internal.flows import connect
+from allauth.socialaccount.models import SocialAccount
+from allauth.socialaccount.providers.base.constants import AuthProcess
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import get_language, gettext as _
 
+from people.access.requests import PersonRequest, sensitive
 from people.models import User
+
+PROVIDER = "oidc"
 
 
 class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth ships no types
@@ -33,6 +43,8 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth shi
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
         """Refuse what allauth would ask a form or send a mail for. Whether sign-up is open (SIGN_UP) it asks itself."""
+        if sociallogin.state.get("process") == AuthProcess.CONNECT:
+            return  # of who is signed in; allauth refuses one that another account has
         if sociallogin.is_existing:
             if not sociallogin.user.is_active:
                 _refuse(request, _("This account is switched off. Ask your administrator."))
@@ -54,6 +66,9 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth shi
         user.language = get_language() or ""
         return user
 
+    def get_connect_redirect_url(self, *_rest: Any, **_named: Any) -> str:
+        return reverse("oidc-link")
+
     def on_authentication_error(self, request: HttpRequest, *_rest: Any, **_named: Any) -> None:
         _refuse(request, _("The provider did not sign you in. Try again, or use your password."))
 
@@ -64,14 +79,38 @@ def _refuse(request: HttpRequest, text: str) -> NoReturn:
 
 
 def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Send the browser to the provider. What else allauth takes, such as a link to who is signed in, is refused."""
-    from allauth.socialaccount.providers.openid_connect import views  # only where its app is installed
-
-    if request.method != "POST" or set(request.GET) - {"next"}:
+    """Send the browser to the provider, to sign in."""
+    if request.method != "POST" or provider_id != PROVIDER:
         raise Http404
+    return _leave_for_provider(request, AuthProcess.LOGIN, get_next_redirect_url(request))
+
+
+@sensitive
+def link(request: PersonRequest) -> HttpResponseBase:
+    """Link who is signed in to an account at the provider, whatever its address, or end the link."""
+    assert settings.OIDC  # noqa: S101 - else this page has no address
+    accounts = SocialAccount.objects.filter(user=request.user)
+    if request.method != "POST":
+        return render(request, "account/oidc_link.html", {"name": settings.OIDC.name, "is_linked": accounts.exists()})
+    here = reverse("oidc-link")
+    if "unlink" not in request.POST:
+        return _leave_for_provider(request, AuthProcess.CONNECT, here)
+    if request.user.has_usable_password():
+        for account in accounts:
+            connect.disconnect(request, account)
+    else:
+        messages.error(
+            request,
+            _("You have no password here. Sign out and use “Forgot your password?” to get one, then end the link."),
+        )
+    return redirect(here)
+
+
+def _leave_for_provider(request: HttpRequest, process: str, next_url: str | None) -> HttpResponse:
     try:
-        response: HttpResponse = views.login(request, provider_id)
+        provider = Adapter(request).get_provider(request, PROVIDER)
+        response: HttpResponse = provider.redirect(request, process, next_url=next_url)
     except (requests.RequestException, ValueError, KeyError):
         messages.error(request, _("The provider does not answer. Try again later, or use your password."))
-        return redirect("account_login")
+        return redirect("account_login" if process == AuthProcess.LOGIN else "oidc-link")
     return response

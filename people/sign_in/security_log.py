@@ -15,6 +15,7 @@ from allauth.account import signals as account_signals
 from allauth.account.internal.userkit import filter_users_by_email
 from allauth.core import context
 from allauth.mfa import signals as mfa_signals
+from allauth.socialaccount import signals as social_signals
 from django.contrib.auth import signals as auth_signals
 from django.contrib.auth.models import Group
 from django.db import DatabaseError, models, transaction
@@ -158,6 +159,16 @@ def _failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_
     """The address that was typed is not kept where nobody has it: people type passwords there by mistake."""
     email = str(credentials.get("email") or credentials.get("username") or "")
     record(Type.SIGN_IN_FAILED, find_by_email(email), request)
+
+
+@receiver(social_signals.social_account_added)
+def _linked(request: HttpRequest, sociallogin: Any, **_: object) -> None:
+    record(Type.LINKED, sociallogin.user, request)
+
+
+@receiver(social_signals.social_account_removed)
+def _unlinked(request: HttpRequest, socialaccount: Any, **_: object) -> None:
+    record(Type.UNLINKED, socialaccount.user, request)
 
 
 @receiver(account_signals.email_confirmed)

@@ -39,7 +39,12 @@ def own_settings(request: PersonRequest) -> HttpResponse:
         return response
     # An invalid form has already changed the instance; show the stored values.
     request.user.refresh_from_db()
-    return render(request, "people/settings.html", {"form": form, "tokens": tokens.valid_tokens(request.user)})
+    shown = {
+        "form": form,
+        "tokens": tokens.valid_tokens(request.user),
+        "provider": settings.OIDC and settings.OIDC.name,
+    }
+    return render(request, "people/settings.html", shown)
 
 
 @person_page

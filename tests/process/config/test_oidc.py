@@ -90,7 +90,9 @@ class Browser:
 
     def sign_in(self, email: str) -> httpx.Response:
         """By the button: at the provider, its password and its consent."""
-        page = self.send(self.open(), "/account/oidc/begin/")
+        return self.at_provider(self.send(self.open(), "/account/oidc/begin/"), email)
+
+    def at_provider(self, page: httpx.Response, email: str) -> httpx.Response:
         page = self.send(page, "/interaction/", login=email, password="any")
         return self.send(page, "/interaction/")
 
@@ -143,6 +145,42 @@ def test_what_is_refused_says_why(web: Web) -> None:
     refused = browser.open("/account/oidc/callback/?error=access_denied&state=stolen")
     assert "did not sign you in" in refused.text
     assert page.url.port != web.port
+
+
+def test_a_person_links_an_account_of_another_address_and_ends_the_link(web: Web) -> None:
+    grace = person("grace@example.org")
+    variables(web)["SIGN_UP"] = "off"
+    web.restart()
+
+    def by_password(email: str) -> tuple[Browser, httpx.Response]:
+        browser = Browser(web)
+        browser.send(browser.open(), "/account/login/", login=email, password=PASSWORD)
+        return browser, browser.open("/settings/oidc/")
+
+    browser, page = by_password(grace.email)
+    assert "No account at" in page.text
+    page = browser.at_provider(browser.send(page, "/settings/oidc/"), "other@example.org")
+    assert "The account is linked." in page.text
+    assert page.url.path == "/settings/oidc/"
+    guest = Browser(web)
+    guest.sign_in("other@example.org")
+    assert grace.email in guest.open("/settings/").text
+    ada, page = by_password(person("ada@example.org").email)
+    page = ada.at_provider(ada.send(page, "/settings/oidc/"), "other@example.org")
+    assert "Another person here is linked to that account." in page.text
+    assert "The link is ended." in browser.send(browser.open("/settings/oidc/"), "/settings/oidc/", unlink="").text
+    assert linked() == []
+    assert "Sign-up is closed" in Browser(web).sign_in("other@example.org").text
+    events = SecurityEvent.objects.filter(type__in=[SecurityEvent.Type.LINKED, SecurityEvent.Type.UNLINKED])
+    assert sorted(events.values_list("user__email", "type")) == [(grace.email, "linked"), (grace.email, "unlinked")]
+
+
+def test_who_has_no_password_cannot_end_the_link(web: Web) -> None:
+    browser = Browser(web)
+    browser.sign_in("ada@example.org")
+    page = browser.send(browser.open("/settings/oidc/"), "/settings/oidc/", unlink="")
+    assert "You have no password here." in page.text
+    assert linked() == ["ada@example.org"]
 
 
 def test_sign_up_may_be_closed_and_a_provider_that_is_gone_leaves_passwords(web: Web) -> None:
