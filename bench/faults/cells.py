@@ -94,9 +94,9 @@ def kill_anything(scene: Scene) -> None:
 def kill_beats(scene: Scene) -> None:
     """Before the commit, after it, while publishing; then at random instants."""
     points: tuple[Point, ...] = ("recorded", "waking", "publishing")
-    for point in points:
+    for point in points:  # at once, since a beat may need longer to start than the load lasts
         scene.cluster.order("beat", point, "kill-group")
-        wait_for(lambda point=point: not scene.cluster.is_ordered("beat", point))  # type: ignore[misc]
+    wait_for(lambda: not any(scene.cluster.is_ordered("beat", point) for point in points), 60.0)
     for _ in scene.moments(every=2.0):
         if scene.rng.random() < 0.5:
             scene.cluster.order("beat", scene.rng.choice(points), "kill-group")
