@@ -18,13 +18,19 @@ import pytest
 from django.conf import settings
 from django.db.models.functions import Now
 
+from config.processes.commands import worker_command
+from demo.child import Child
 from events import flows
+from events.flows.incident import RAISED
 from events.intake import ledger
 from events.kinds.event import EVENT
 from events.kinds.step import STEP
-from events.models import Event, FlowEffect, Run, Step, StepAttempt
+from events.models import Event, FlowEffect, FlowSettings, Run, Step, StepAttempt
+from events.pure import types
 from events.pure.envelope import Envelope
-from tests.make import make_user
+from events.reasons import EventCode
+from notifications.models import Delivery
+from tests.make import make_channel, make_user
 from tests.process.conftest import wait_until
 from tests.process.notifications.conftest import environment
 from work.engine import rescue
@@ -115,23 +121,39 @@ def process(code: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
                 os.killpg(running.pid, signal.SIGKILL)
 
 
-def test_events_of_one_key_are_each_applied_once_by_workers_that_are_killed_at_random() -> None:
-    ada = make_user()
-    ledger.record(ada.pk, [Envelope("slow.add", {"key": "a", "number": number}) for number in range(_EVENTS)])
+def work_while_workers_are_killed_at_random() -> int:
+    """Until all events are handled. Returns how many workers were killed."""
 
     def is_over() -> bool:
         time.sleep(0.25)
         held = Event.objects.filter(state="handling", lease_until__lt=Now() + timedelta(seconds=LEASE - 2))
         held.update(lease_until=Now() - timedelta(seconds=1))
         rescue.rescue()
-        return not Event.objects.filter(settled_at=None).exists()
+        return not Event.objects.filter(settled_at=None).exclude(type=types.WAIT_OVER).exists()
 
     with process(_KILLED_AT_RANDOM) as workers:
         wait_until(is_over)
         os.killpg(workers.pid, signal.SIGKILL)
-        killed = len(workers.communicate()[0].splitlines())
+        return len(workers.communicate()[0].splitlines())
+
+
+def test_a_storm_of_alerts_makes_one_incident_a_key_that_rings_once() -> None:
+    ada = make_user()
+    channels = [make_channel(ada, "webhook", label=label) for label in ("first", "second")]
+    FlowSettings.objects.create(user=ada, flow="incident", settings={"channels": [str(one.id) for one in channels]})
+    keys = [f"disk {number % 10}" for number in range(100)]
+    ledger.record(ada.pk, [Envelope(RAISED, {"key": key, "title": "Disk full"}) for key in keys])
+    assert work_while_workers_are_killed_at_random()
+    assert Counter({run.key: run.state["raised"] for run in Run.objects.all()}) == Counter(keys)
+    assert Run.objects.count() == 10
+    assert Counter(Delivery.objects.values_list("channel__label", flat=True)) == {"first": 10}
+
+
+def test_events_of_one_key_are_each_applied_once_by_workers_that_are_killed_at_random() -> None:
+    ada = make_user()
+    ledger.record(ada.pk, [Envelope("slow.add", {"key": "a", "number": number}) for number in range(_EVENTS)])
+    assert work_while_workers_are_killed_at_random() > 10
     run = Run.objects.get()
-    assert killed > 10
     assert sorted(run.state["numbers"]) == list(range(_EVENTS))
     assert (run.state["total"], run.applied) == (sum(range(_EVENTS)), _EVENTS)
     effects = FlowEffect.objects.filter(run=run, outcome="applied")
@@ -173,3 +195,41 @@ def test_a_run_goes_on_behind_each_crash_and_repeats_no_finished_step(point: str
     assert set(each.values()) == ({2} if point == "ran" else {1})
     assert StepAttempt.objects.count() == sum(each.values())
     assert set(Step.objects.values_list("state", flat=True)) == {"done"}
+
+
+def test_a_flow_that_misbehaves_stops_its_own_runs_and_nobody_else_notices_it() -> None:
+    ada, bob = make_user(), make_user()
+    reasons = {
+        "raise": EventCode.FLOW_FAULT,
+        "loop": EventCode.FLOW_TOO_LONG,
+        "emit": EventCode.FLOW_TOO_MANY,
+        "grow": EventCode.FLOW_TOO_LARGE,
+    }
+    ledger.record(ada.pk, [Envelope("bad.do", {"key": how, "how": how}) for how in reasons])
+    ledger.record(ada.pk, [Envelope("bad.do", {"key": "good"}), Envelope("bad.do", {})])
+    ledger.record(bob.pk, [Envelope("bad.do", {"key": "good"}), Envelope("slow.add", {"key": "a", "number": 1})])
+    lines: list[str] = []
+    worker = Child(
+        "worker",
+        worker_command("bad", "ERROR"),
+        environment=environment(FLOWS=_FLOWS),
+        on_line=lambda line, _: lines.append(line),
+    )
+    worker.start()
+    try:
+        wait_until(lambda: not Event.objects.filter(settled_at=None).exists())
+        assert worker.exit_status() is None
+    finally:
+        worker.stop(10.0)
+    stopped = Run.objects.filter(status="stopped")
+    assert {run.key: run.reason_code for run in stopped} == reasons
+    assert all(run.reason for run in stopped)
+    others = Run.objects.exclude(status="stopped")
+    assert {(run.user_id, run.key, run.applied) for run in others} == {
+        (ada.pk, "good", 1),
+        (bob.pk, "good", 1),
+        (bob.pk, "a", 1),
+    }
+    assert FlowEffect.objects.get(run=None).reason_code == EventCode.FLOW_NO_KEY
+    assert set(Event.objects.values_list("state", "tries")) == {("handled", 1)}
+    assert any(f"{_FLOWS}.broken is left out: ImportError" in line for line in lines)

@@ -1,0 +1,3 @@
+"""A file with an error."""
+
+raise ImportError("no such thing")
