@@ -19,6 +19,7 @@ from api.resources import (
     notifications,
     queues,
     rules,
+    runs,
     status_webhooks,
     tokens,
     topics,
@@ -57,6 +58,7 @@ api.add_router("/notifications", notifications.router)
 api.add_router("/inbox", inbox.router)
 api.add_router("/events", events.router)
 api.add_router("/rules", rules.router)
+api.add_router("/runs", runs.router)
 api.add_router("/topics", topics.router)
 api.add_router("/subscriptions", topics.subscriptions_router)
 api.add_router("/trace", events.trace_router)

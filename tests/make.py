@@ -21,7 +21,7 @@ from django.test import Client
 from common.uuid7 import uuid7
 from events.intake import ledger
 from events.kinds.event import EVENT
-from events.models import Event, Rule
+from events.models import Event, Rule, Run, Step
 from events.pure.envelope import Envelope
 from jobs.checks.kind import JOB
 from jobs.models import Connection, Job
@@ -235,6 +235,16 @@ def happen(user: User, **overrides: Any) -> Event:
     runner.run(EVENT, event.id, "worker")
     event.refresh_from_db()
     return event
+
+
+def make_failed_step(run: Run, **fields: Any) -> Step:
+    """A dead letter of a step that no flow has."""
+    made = {"handler": "brand.fetch", "key": "1", "correlation_id": run.correlation_id} | fields
+    step = Step.objects.create(user_id=run.user_id, run=run, **made)
+    rows = Step.objects.filter(id=step.id)
+    rows.update(state="working", lease_token=uuid7(), lease_until=NOON)
+    rows.update(state="dead", lease_token=None, lease_until=None, settled_at=NOON, cause="flow-no-step")
+    return rows.get()
 
 
 def drop_check(table: str, name: str) -> None:

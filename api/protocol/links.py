@@ -21,6 +21,11 @@ _MORE: dict[str, list[tuple[Any, ...]]] = {
     "publish": [(name, {"event_id": f"{_FIRST}id"}) for name in ("read_event", "replay_event")],
     "list_events": [("read_trace", {"correlation_id": f"{_FIRST}correlation_id"})],
     "read_event": [("read_trace", {"correlation_id": f"{_BODY}correlation_id"})],
+    "list_runs": [("read_trace", {"correlation_id": f"{_FIRST}correlation_id"})],
+    "read_run": [
+        (name, {"run_id": "$request.path.run_id", "step_id": f"{_BODY}steps/0/id"})
+        for name in ("retry_step", "skip_step")
+    ],
     "list_inbound_requests": [("replay_inbound_request", {"inbound_request_id": f"{_FIRST}id"})],
     "list_open_topics": [(name, {"topic_id": f"{_FIRST}id"}) for name in ("subscribe", "unsubscribe")],
     "list_subscriptions": [(name, {"topic_id": f"{_FIRST}topic/id"}) for name in ("subscribe", "unsubscribe")],

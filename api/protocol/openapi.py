@@ -83,6 +83,7 @@ _TAGS = {
     "inbox": "Messages that you read here",
     "events": "Events, how they came in, and what followed from them",
     "rules": "Which events become which messages",
+    "runs": "What flows decide by events, step by step, and incidents",
     "topics": "Events for people who subscribe",
     "subscriptions": "What you subscribe to, and who subscribes to yours",
     "dead letters": "Deliveries that ended without success",

@@ -37,6 +37,9 @@ from carillon_client.documents import (
     DeliveryWithAttempts,
     Event,
     Explanation,
+    FlowRun,
+    FlowRunWithSteps,
+    FlowStep,
     Holiday,
     HolidayFields,
     InboundAddress,
@@ -338,6 +341,40 @@ class Rules(Resource):
 
     async def _act(self, rule_id: str, verb: str) -> Rule:
         return cast(Rule, await self._connection.post(f"/rules/{rule_id}/{verb}"))
+
+
+class Runs(Resource):
+    """Runs of flows. An incident is one of the flow `incident`."""
+
+    def list(
+        self, *, flow: str | None = None, key: str | None = None, state: str | None = None, phase: str | None = None
+    ) -> AsyncIterator[FlowRun]:
+        """Newest first; `phase` is that of an incident."""
+        return self._connection.pages("/runs", flow=flow, key=key, state=state, phase=phase)
+
+    async def read(self, run_id: str) -> FlowRunWithSteps:
+        """With what it remembers, its steps and its events."""
+        return cast(FlowRunWithSteps, await self._connection.get(f"/runs/{run_id}"))
+
+    async def end(self, run_id: str, reason: str = "") -> FlowRun:
+        """Cancel its open steps. What was sent stays."""
+        return cast(FlowRun, await self._connection.post(f"/runs/{run_id}/end", {"reason": reason}))
+
+    async def acknowledge(self, run_id: str) -> FlowRun:
+        """Acknowledge an incident. It rings again if it lasts."""
+        return cast(FlowRun, await self._connection.post(f"/runs/{run_id}/acknowledge"))
+
+    async def resolve(self, run_id: str) -> FlowRun:
+        """An incident is over."""
+        return cast(FlowRun, await self._connection.post(f"/runs/{run_id}/resolve"))
+
+    async def retry_step(self, run_id: str, step_id: str) -> FlowStep:
+        """Run a failed step again, under the same idempotency key."""
+        return cast(FlowStep, await self._connection.post(f"/runs/{run_id}/steps/{step_id}/retry"))
+
+    async def skip_step(self, run_id: str, step_id: str, reason: str = "") -> FlowStep:
+        """Have the run go on as if a failed step were done with an empty result."""
+        return cast(FlowStep, await self._connection.post(f"/runs/{run_id}/steps/{step_id}/skip", {"reason": reason}))
 
 
 class Inbound(Resource):
@@ -837,6 +874,7 @@ class AsyncClient:
         self.tokens = Tokens(self.connection)
         self.events = Events(self.connection)
         self.rules = Rules(self.connection)
+        self.runs = Runs(self.connection)
         self.batches = Batches(self.connection)
         self.dead_letters = DeadLetters(self.connection)
         self.topics = Topics(self.connection)

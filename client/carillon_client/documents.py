@@ -525,9 +525,9 @@ class TraceTry(TypedDict):
 
 
 class TraceRow(TypedDict):
-    """An event, a job, a batch, a step of a flow or a delivery."""
+    """An event, a job, a batch, a run of a flow, a step of one or a delivery."""
 
-    kind: Literal["event", "job", "batch", "step", "delivery"]
+    kind: Literal["event", "run", "job", "batch", "step", "delivery"]
     id: str
     recorded_at: str
     seconds: float
@@ -537,6 +537,10 @@ class TraceRow(TypedDict):
     consumers: list[str]
     key: str
     state: Literal[
+        "open",
+        "waiting",
+        "finished",
+        "stopped",
         "pending",
         "handling",
         "handled",
@@ -620,6 +624,58 @@ class Rule(TypedDict):
     series_key: str
     created_at: str
     updated_at: str
+
+
+class FlowRun(TypedDict):
+    """What a flow knows of one entity. An incident is a run of the flow `incident`."""
+
+    id: str
+    flow: str
+    key: str
+    title: str
+    state: Literal["open", "waiting", "finished", "stopped"]
+    phase: Literal["open", "acknowledged", "resolved"] | None
+    reason: Reason
+    waits_for: str
+    wait_ends_at: str | None
+    applied: int
+    begun: int
+    correlation_id: str
+    created_at: str
+    updated_at: str
+    ended_at: str | None
+
+
+class FlowStep(TypedDict):
+    """A durable part of a run's work."""
+
+    id: str
+    name: str
+    key: str
+    state: Literal["pending", "working", "done", "dead", "unknown", "cancelled", "expired"]
+    held: bool
+    reason: Reason
+    tries: int
+    replays: int
+    created_at: str
+    settled_at: str | None
+
+
+class FlowRunEvent(TypedDict):
+    """An event of the run, and what the flow made of it."""
+
+    id: str
+    type: str
+    outcome: Literal["applied", "ignored", "stopped"]
+    reason: Reason
+    handled_at: str
+
+
+class FlowRunWithSteps(FlowRun):
+    data: Any
+    steps: list[FlowStep]
+    events: list[FlowRunEvent]
+    notification_ids: list[str]
 
 
 class BulkResult(TypedDict):

@@ -1,11 +1,11 @@
-"""Events, the trace of a chain of them, and the rules that ring for them."""
+"""Events, the trace of a chain of them, the rules that ring for them, and the runs of flows that decide by them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Unpack, cast
 from urllib.parse import quote
 
 from carillon_client.connection import Resource
-from carillon_client.documents import Event, Rule, RuleFields, RulePreview, Trace
+from carillon_client.documents import Event, FlowRun, FlowRunWithSteps, FlowStep, Rule, RuleFields, RulePreview, Trace
 
 
 class Events(Resource):
@@ -76,3 +76,37 @@ class Rules(Resource):
 
     def _act(self, rule_id: str, verb: str) -> Rule:
         return cast(Rule, self._connection.post(f"/rules/{rule_id}/{verb}"))
+
+
+class Runs(Resource):
+    """Runs of flows. An incident is one of the flow `incident`."""
+
+    def list(
+        self, *, flow: str | None = None, key: str | None = None, state: str | None = None, phase: str | None = None
+    ) -> Iterator[FlowRun]:
+        """Newest first; `phase` is that of an incident."""
+        return self._connection.pages("/runs", flow=flow, key=key, state=state, phase=phase)
+
+    def read(self, run_id: str) -> FlowRunWithSteps:
+        """With what it remembers, its steps and its events."""
+        return cast(FlowRunWithSteps, self._connection.get(f"/runs/{run_id}"))
+
+    def end(self, run_id: str, reason: str = "") -> FlowRun:
+        """Cancel its open steps. What was sent stays."""
+        return cast(FlowRun, self._connection.post(f"/runs/{run_id}/end", {"reason": reason}))
+
+    def acknowledge(self, run_id: str) -> FlowRun:
+        """Acknowledge an incident. It rings again if it lasts."""
+        return cast(FlowRun, self._connection.post(f"/runs/{run_id}/acknowledge"))
+
+    def resolve(self, run_id: str) -> FlowRun:
+        """An incident is over."""
+        return cast(FlowRun, self._connection.post(f"/runs/{run_id}/resolve"))
+
+    def retry_step(self, run_id: str, step_id: str) -> FlowStep:
+        """Run a failed step again, under the same idempotency key."""
+        return cast(FlowStep, self._connection.post(f"/runs/{run_id}/steps/{step_id}/retry"))
+
+    def skip_step(self, run_id: str, step_id: str, reason: str = "") -> FlowStep:
+        """Have the run go on as if a failed step were done with an empty result."""
+        return cast(FlowStep, self._connection.post(f"/runs/{run_id}/steps/{step_id}/skip", {"reason": reason}))

@@ -21,8 +21,13 @@ _PLACES = ("first", "second", "third")
 
 
 @transaction.atomic
-def act(run: Run, type: str) -> None:
-    """Record that a person acknowledges or resolves an incident. Twice in one phase of it has no further effect."""
+def act(run: Run, type: str) -> bool:
+    """Record that a person acknowledges or resolves an incident. Twice in one phase of it has no further effect.
+
+    False where it is none, or has ended.
+    """
+    if run.flow != Incident.name or run.ended_at is not None:
+        return False
     data: dict[str, Any] = {"key": run.key}
     if type == RESOLVED:
         data["title"] = run.state.get("title", "")
@@ -34,6 +39,7 @@ def act(run: Run, type: str) -> None:
         correlation_id=run.chain,
     )
     ledger.record_all([Happened(run.user_id, envelope)])
+    return True
 
 
 def answered(notification: Notification) -> None:
@@ -93,6 +99,11 @@ class IncidentForm(forms.Form):
             flow=Incident.name,
             defaults={"enabled": self.cleaned_data["enabled"], "settings": values.model_dump(mode="json")},
         )
+
+
+def phase(run: Run) -> str | None:
+    """Of an incident, while its state can be read; None for a run of another flow."""
+    return run.state.get("phase") if run.flow == Incident.name and isinstance(run.state, dict) else None
 
 
 def title(run: Run) -> str:

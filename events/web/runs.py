@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Prefetch
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -15,13 +14,10 @@ from common.web import paging
 from events import flows
 from events.flows.incident import ACKNOWLEDGED, RESOLVED, Incident
 from events.models import FlowSettings, Run, Step
-from events.runs import changes, incidents
-from notifications.models import Delivery, Notification
+from events.runs import changes, history, incidents
 from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 from work.dead_letters import Done, Who
 from work.models import DEAD_LETTERS
-
-_SHOWN = 100
 
 
 @person_page
@@ -48,20 +44,17 @@ def _list(request: PersonRequest, runs: Any, template: str, **context: Any) -> H
 @person_page
 def run_page(request: PersonRequest, run_id: UUID) -> HttpResponse:
     run = _own(request, run_id)
-    steps = list(run.steps.order_by("id")[:_SHOWN])
-    effects = list(run.effects.select_related("event").defer("event__data").order_by("-id")[:_SHOWN])
-    said = Notification.objects.filter(user=request.user, origin_id=run.id).order_by("-id")
-    deliveries = Prefetch("deliveries", Delivery.objects.select_related("channel"))
+    found = history.read(run)
     timeline: list[tuple[Any, str, Any]] = [
-        *((one.at, "event", one) for one in effects),
-        *((one.created_at, "message", one) for one in said.prefetch_related(deliveries)[:_SHOWN]),
+        *((one.at, "event", one) for one in found.effects),
+        *((one.created_at, "message", one) for one in found.messages),
     ]
     context = {
         "run": run,
         "title": incidents.title(run),
         "flow": flows.label(run.flow),
         "state": json.dumps(run.state, ensure_ascii=False, indent=2),
-        "steps": [(step, step.state in DEAD_LETTERS) for step in steps],
+        "steps": [(step, step.state in DEAD_LETTERS) for step in found.steps],
         # Of one second, events stand before the messages that they cause.
         "timeline": sorted(timeline, key=lambda row: (row[0].replace(microsecond=0), row[1])),
     }
@@ -122,8 +115,7 @@ def _on_step(request: PersonRequest, step_id: UUID, act: Callable[[Any], Done]) 
 
 
 def _on_incident(request: PersonRequest, run_id: UUID, type: str, said: str) -> HttpResponse:
-    run = get_object_or_404(Run.objects.for_user(request.user), id=run_id)
-    if run.flow == Incident.name and run.ended_at is None:
-        incidents.act(run, type)
+    run = _own(request, run_id)
+    if incidents.act(run, type):
         messages.success(request, said)
     return redirect("events:run", run.id)

@@ -167,6 +167,8 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "change_schedule": {"channel_ids": whole["channel_ids"]},
         "check_job": {"job": {"kind": "sample"}},
         "change_schedules": {"ids": [str(schedule.id)], "action": "pause"},
+        "end_run": {},
+        "skip_step": {},
         "create_holiday": {"first": "2999-08-03", "last": "2999-08-17"},
         "replace_holiday": {"first": "2999-08-03", "last": "2999-08-17"},
         "snooze_notification": {"snooze_ends_at": written(timezone.now() + timedelta(hours=1))},

@@ -1,12 +1,12 @@
-"""Events, their rules and topics, the trace of a chain, and the feed of changes."""
+"""Events, their rules, topics, runs and incidents, the trace of a chain, and the feed of changes."""
 
 import argparse
 import json
 import sys
 import time
 
-from carillon_client.commands.output import Declare, add_limit, client, escaped, show, show_list
-from carillon_client.documents import Change, Event
+from carillon_client.commands.output import Declare, add_limit, an_id, client, escaped, show, show_list
+from carillon_client.documents import Change, Event, FlowRun
 
 
 def declare(command: Declare) -> None:
@@ -25,6 +25,21 @@ def declare(command: Declare) -> None:
 
     add_limit(command("rules", _rules, "List the rules, newest first."))
     add_limit(command("topics", _topics, "List your topics, newest first."))
+
+    runs = command("runs", _runs, "List runs of flows, newest first.")
+    runs.add_argument("--flow", help="only those of this flow")
+    runs.add_argument("--key", help="only those of this key")
+    add_limit(runs)
+    incidents = command("incidents", _incidents, "List incidents, newest first.")
+    incidents.add_argument("--phase", choices=("open", "acknowledged", "resolved"))
+    add_limit(incidents)
+    for name, done, words in (
+        ("acknowledge", "Acknowledged", "Acknowledge an incident, which rings again if it lasts."),
+        ("resolve", "Resolved", "Say that an incident is over."),
+    ):
+        answer = command(name, _answer, words)
+        answer.add_argument("id", type=an_id, help="as `incidents` printed it")
+        answer.set_defaults(done=done)
 
     changes = command("changes", _changes, "Print what changed in the last week, a line each, the oldest first.")
     changes.add_argument("--types", metavar="LIST", default="", help="with commas: “delivery.*,schedule.fired”")
@@ -79,6 +94,27 @@ def _rules(options: argparse.Namespace) -> None:
             lambda one: f"{one['id']}  {one['name']}: {one['type_pattern']}; {'on' if one['enabled'] else 'off'}",
             "No rules.",
         )
+
+
+def _runs(options: argparse.Namespace) -> None:
+    with client() as there:
+        show_list(options, there.runs.list(flow=options.flow, key=options.key), _run, "No runs.")
+
+
+def _incidents(options: argparse.Namespace) -> None:
+    with client() as there:
+        show_list(options, there.runs.list(flow="incident", phase=options.phase), _run, "No incidents.")
+
+
+def _answer(options: argparse.Namespace) -> None:
+    with client() as there:
+        run = (there.runs.resolve if options.done == "Resolved" else there.runs.acknowledge)(options.id)
+    show(options, run, [f"{options.done}: {run['title']}"])
+
+
+def _run(run: FlowRun) -> str:
+    waits = f", waits for {run['waits_for']}" if run["waits_for"] and not run["phase"] else ""
+    return f"{run['id']}  {run['flow']}: {run['title']}; {run['phase'] or run['state']}{waits}"
 
 
 def _topics(options: argparse.Namespace) -> None:

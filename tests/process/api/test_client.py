@@ -15,12 +15,12 @@ from django.utils import timezone
 
 from api.models import StoredAnswer
 from events.kinds.event import EVENT
-from events.models import Event
+from events.models import Event, FlowSettings, Run
 from notifications.models import Channel, Notification
 from people import codes
 from people.models import Code, User
 from schedules.models import Schedule
-from tests.make import disabled, make_channel, make_delivery, make_rule
+from tests.make import disabled, happen, make_channel, make_delivery, make_failed_step, make_rule
 from tests.process.web import Web
 from work.engine import runner
 
@@ -165,6 +165,20 @@ def test_an_event_its_replay_and_its_trace(client: Client, ada: User) -> None:
     again = client.events.replay(event)
     assert [one["id"] for one in client.events.list("order.paid")] == [again, event]
     assert [(row["id"], len(row["tries"])) for row in client.events.trace(event)["items"]] == [(event, 1), (again, 0)]
+
+
+def test_incidents_and_their_runs(client: Client, ada: User) -> None:
+    FlowSettings.objects.create(user=ada, flow="incident", settings={"channels": [str(make_channel(ada).id)]})
+    happen(ada, type="alert.raised", data={"key": "disk", "title": "Disk full"})
+    [incident] = client.runs.list(flow="incident", phase="open")
+    assert client.runs.acknowledge(incident["id"])["title"] == "Disk full"
+    assert client.runs.resolve(incident["id"])["state"] == "waiting"
+    assert client.runs.read(incident["id"])["data"]["raised"] == 1
+    run = Run.objects.get()
+    retried, skipped = (str(make_failed_step(run, key=key).id) for key in "ab")
+    assert client.runs.retry_step(incident["id"], retried)["state"] == "pending"
+    assert client.runs.skip_step(incident["id"], skipped)["state"] == "cancelled"
+    assert client.runs.end(incident["id"], "Gone.")["ended_at"]
 
 
 def test_channels(client: Client, ada: User) -> None:

@@ -19,10 +19,11 @@ import pytest
 from carillon_client import Client, command
 from django.utils import timezone
 
+from events.models import FlowSettings
 from jobs.models import Job
 from notifications.models import Notification
 from people.models import User
-from tests.make import check, make_channel, make_delivery, make_rule
+from tests.make import check, happen, make_channel, make_delivery, make_rule
 from tests.process.conftest import wait_until
 from tests.process.web import Web
 
@@ -86,6 +87,13 @@ def test_the_commands(web: Web, token: str, ada: User, tmp_path: Path) -> None:
     assert run("events", "--type", "other.came", "--json") == []
     assert run("trace", event).split() == ["0.000", "s", "events", "order.paid:", "pending"]
     assert [row["id"] for row in run("trace", event, "--json")["items"]] == [event]
+    assert run("runs") == "No runs.\n"
+    FlowSettings.objects.create(user=ada, flow="incident", settings={"channels": [str(other.id)]})
+    happen(ada, type="alert.raised", data={"key": "disk", "title": "Disk full"})
+    [incident] = run("incidents", "--phase", "open", "--json")
+    assert run("runs", "--flow", "incident") == f"{incident['id']}  incident: Disk full; open\n"
+    assert run("acknowledge", incident["id"]) == "Acknowledged: Disk full\n"
+    assert run("resolve", incident["id"]) == "Resolved: Disk full\n"
     [letter] = run("dead-letters", "--json")
     assert letter["state"] == "dead"
     assert run("dead-letters", "--cause", "nothing").count("\n") == 1

@@ -8,11 +8,12 @@ import re
 import subprocess
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from events.kinds.event import EVENT
-from events.models import Event
+from events.models import Event, Run
 from notifications.models import Delivery
 from people import tokens
 from tests.make import make_channel, make_delivery, make_rule, make_user, send_now
@@ -35,6 +36,7 @@ def test_every_command_of_the_page_succeeds(page: str, web: Web) -> None:
     person = make_user()
     make_delivery(make_channel(person, "webhook"), state="dead")
     make_rule(person, channels=[make_channel(person)])
+    Run.objects.create(user=person, flow="incident", key="disk", correlation_id=uuid4(), state={"phase": "open"})
     known = {
         "CARILLON": f"http://127.0.0.1:{web.port}/api/v1",
         "AUTH": f"Authorization: Bearer {tokens.create(person, 'Docs', list(tokens.SCOPES), None)[1]}",

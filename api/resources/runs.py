@@ -1,0 +1,206 @@
+"""Runs of flows, incidents among them: list and read them, retry or skip a step, acknowledge, resolve, end."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from api.protocol import paging
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import Body, Instant, Search, one_of
+from api.protocol.problems import conflict
+from api.resources.notifications import ReasonDocument, reason_of
+from events.flows.incident import ACKNOWLEDGED, RESOLVED
+from events.models import FlowEffect, Run, Step
+from events.runs import changes, history, incidents
+from work.dead_letters import Done, Who
+
+router = Router(tags=["runs"], auth=Bearer("events"))
+
+State = Literal["open", "waiting", "finished", "stopped"]
+Phase = Literal["open", "acknowledged", "resolved"]
+
+
+class RunDocument(BaseModel):
+    """What a flow knows of one entity. An incident is a run of the flow `incident`."""
+
+    id: UUID
+    flow: str = Field(description="The name of the flow.")
+    key: str = Field(description="The entity: of a flow, one run of a key is open at a time.")
+    title: str = Field(description="Of an incident that of its alert; of others the key.")
+    state: State = Field(description="`stopped`: it cannot go on, `reason` says why; somebody has to end it.")
+    phase: Phase | None = Field(description="Of an incident; null for runs of other flows.")
+    reason: ReasonDocument
+    waits_for: str = Field(description="The type of event that it waits for; empty while it does not wait.")
+    wait_ends_at: Instant | None = Field(description="Until when it waits; null: without a limit, or not at all.")
+    applied: int = Field(description="How many events it has handled.")
+    begun: int = Field(description="How many steps it has begun.")
+    correlation_id: str
+    created_at: Instant
+    updated_at: Instant
+    ended_at: Instant | None = Field(description="When it finished; null while it has not.")
+
+
+class StepDocument(BaseModel):
+    """A durable part of a run's work."""
+
+    id: UUID = Field(description="The idempotency key for the services that it calls.")
+    name: str = Field(description="The name of the step in its flow.")
+    key: str = Field(description="Which one of this name.")
+    state: Annotated[str, one_of(Step.words.states)] = Field(
+        description="`dead` and `unknown` wait for a person: retry or skip it."
+    )
+    held: bool = Field(description="Whether it begins when another one of its name has ended.")
+    reason: ReasonDocument
+    tries: int
+    replays: int
+    created_at: Instant
+    settled_at: Instant | None = Field(description="When it reached its end; null while it is open.")
+
+
+class RunEventDocument(BaseModel):
+    """An event of the run, and what the flow made of it."""
+
+    id: str = Field(description="Your id of it, for `GET /events/{event_id}`.")
+    type: str
+    outcome: Annotated[str, one_of(FlowEffect.Outcome.values)] = Field(
+        description="`ignored`: nothing followed; `stopped`: the run cannot go on."
+    )
+    reason: ReasonDocument
+    handled_at: Instant = Field(description="When the flow handled it.")
+
+
+class RunWithSteps(RunDocument):
+    data: Any = Field(description="What the flow remembers: an object of up to 64 KiB.")
+    steps: list[StepDocument] = Field(description="Oldest first; of more than 100, those that failed and the newest.")
+    events: list[RunEventDocument] = Field(description="The newest first; at most 100.")
+    notification_ids: list[UUID] = Field(description="The messages that it sent, the newest first; at most 100.")
+
+
+class Why(Body):
+    reason: str = Field("", max_length=300, description="Why, for people. It is kept.")
+
+
+def document(run: Run, **more: Any) -> dict[str, Any]:
+    return fields_of(
+        RunWithSteps if more else RunDocument,
+        run,
+        state=run.status,
+        title=incidents.title(run),
+        phase=incidents.phase(run),
+        reason=reason_of(run),
+        wait_ends_at=run.wait_until,
+        correlation_id=run.chain,
+        updated_at=run.changed_at,
+        **more,
+    )
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return fields_of(StepDocument, step, held=step.is_held, reason=reason_of(step))
+
+
+def _event(effect: FlowEffect) -> dict[str, Any]:
+    return fields_of(
+        RunEventDocument,
+        effect,
+        id=effect.event.key,
+        type=effect.event.type,
+        reason=reason_of(effect),
+        handled_at=effect.at,
+    )
+
+
+@router.get("", response=paging.Page[RunDocument], summary="List runs of flows")
+def list_runs(
+    request: ApiRequest,
+    flow: Search | None = None,
+    key: Search | None = None,
+    state: State | None = None,
+    phase: Phase | None = None,
+    *,
+    page: Query[paging.PageParameters],
+) -> HttpResponse:
+    """Newest first; incidents with `flow=incident`, of which `phase` is.
+
+    With `key`, `state` or `phase`, a page may be short and have a `next`.
+    """
+    among = Run.objects.for_user(request.auth.user)
+    if flow is not None:
+        among = among.filter(flow=flow)
+    wanted = {"key": key, "status": state, "state__phase": phase}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    return paging.answer_search(among.filter(**given), request, page, document, among=among if given else None)
+
+
+@router.get("/{uuid:run_id}", response=RunWithSteps, summary="Read a run")
+def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
+    """With what it remembers, its steps, its events, and the messages that it sent."""
+    run = _own(request, run_id)
+    found = history.read(run)
+    steps, events = [_step(one) for one in found.steps], [_event(one) for one in found.effects]
+    sent = [str(one.id) for one in found.messages]
+    return answer(document(run, data=run.state, steps=steps, events=events, notification_ids=sent))
+
+
+@router.post("/{uuid:run_id}/end", response=RunDocument, summary="End a run")
+def end_run(request: ApiRequest, run_id: UUID, body: Why) -> HttpResponse:
+    """Also a stopped one. Its open steps are cancelled; what was sent stays. Its key may begin another run."""
+    if not changes.end(_own(request, run_id), _who(request), body.reason):
+        raise conflict("The run has ended before.")
+    return answer(document(_own(request, run_id)))
+
+
+@router.post("/{uuid:run_id}/acknowledge", response={202: RunDocument}, summary="Acknowledge an incident")
+def acknowledge_incident(request: ApiRequest, run_id: UUID) -> HttpResponse:
+    """It rings no more for a while; it rings again if it lasts. The event `incident.acknowledged` is recorded, and
+    handled in a moment."""
+    return _act(request, run_id, ACKNOWLEDGED)
+
+
+@router.post("/{uuid:run_id}/resolve", response={202: RunDocument}, summary="Resolve an incident")
+def resolve_incident(request: ApiRequest, run_id: UUID) -> HttpResponse:
+    """It is over, which is said once where it rang. The event `alert.resolved` is recorded, and handled in a moment."""
+    return _act(request, run_id, RESOLVED)
+
+
+@router.post("/{uuid:run_id}/steps/{uuid:step_id}/retry", response={202: StepDocument}, summary="Retry a failed step")
+def retry_step(request: ApiRequest, run_id: UUID, step_id: UUID) -> HttpResponse:
+    """Now, under the same idempotency key."""
+    return _on_step(request, run_id, step_id, lambda rows: changes.retry(rows, "own step", _who(request)))
+
+
+@router.post("/{uuid:run_id}/steps/{uuid:step_id}/skip", response={202: StepDocument}, summary="Skip a failed step")
+def skip_step(request: ApiRequest, run_id: UUID, step_id: UUID, body: Why) -> HttpResponse:
+    """The run goes on in a moment, as if the step were done with an empty result."""
+    why = body.reason or "Skipped."
+    return _on_step(request, run_id, step_id, lambda rows: changes.skip(rows, "own step", _who(request), why))
+
+
+def _own(request: ApiRequest, run_id: UUID) -> Run:
+    return get_object_or_404(Run.objects.for_user(request.auth.user), id=run_id)
+
+
+def _act(request: ApiRequest, run_id: UUID, type: str) -> HttpResponse:
+    run = _own(request, run_id)
+    if not incidents.act(run, type):
+        raise conflict("It is not an open incident. Nothing changed.")
+    return answer(document(run), 202)
+
+
+def _who(request: ApiRequest) -> Who:
+    return Who(request.auth.user.pk, request.auth.user.email)
+
+
+def _on_step(request: ApiRequest, run_id: UUID, step_id: UUID, act: Callable[[QuerySet[Step]], Done]) -> HttpResponse:
+    rows = Step.objects.filter(id=step_id, run=_own(request, run_id))
+    get_object_or_404(rows)
+    if not act(rows).changed:
+        raise conflict("This step has not failed. Nothing changed.")
+    return answer(_step(rows.get()), 202)
