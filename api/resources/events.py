@@ -26,7 +26,7 @@ from api.resources.schedules.documents import AudienceBody, AudienceDocument, ma
 from common import correlation
 from events.intake import ledger, usage
 from events.intake.trace import Row, trace
-from events.models import Digest, Effect, Event, Step, Topic
+from events.models import Digest, Effect, Event, Run, Step, Topic
 from events.pure import matching, types
 from events.pure.cloud_events import key as cloud_event_key
 from events.pure.envelope import (
@@ -357,7 +357,7 @@ def quota_reached(reached: usage.QuotaReached) -> Problem:
 
 
 _WORK = (Event, Job, Batch, Step, Delivery)
-_STATES = dict.fromkeys(state for model in _WORK for state in model.words.states)
+_STATES = dict.fromkeys([*Run.Status.values, *(state for model in _WORK for state in model.words.states)])
 _OUTCOMES = dict(outcome for model in _WORK for outcome in model.words.outcomes)
 
 
@@ -373,17 +373,17 @@ class TryDocument(BaseModel):
 
 
 class RowDocument(BaseModel):
-    """An event, a job, a batch, a step of a flow or a delivery."""
+    """An event, a job, a batch, a run of a flow, a step of one or a delivery."""
 
-    kind: Literal["event", "job", "batch", "step", "delivery"] = Field(description="What it is.")
+    kind: Literal["event", "run", "job", "batch", "step", "delivery"] = Field(description="What it is.")
     id: str = Field(description="Of an event your id of it; of a delivery its idempotency key; else that of the row.")
     recorded_at: Instant
     seconds: float = Field(description="When it was recorded, in seconds since the first row.")
     queue: str = Field(description="A queue of workers, the kind of a delivery's channel, or a pulled queue's label.")
-    type: str = Field(description="The type of an event, the kind of a job, the name of a step, or a title.")
+    type: str = Field(description="The type of an event, the kind of a job, a flow, a step of one, or a title.")
     source: str = Field(description="What the producer said, or the rule or reminder.")
     consumers: list[str] = Field(description="The rules and flows of an event; a delivery's channel, or who pulled it.")
-    key: str = Field(description="The first texts and numbers of its data.")
+    key: str = Field(description="The first texts and numbers of its data; of a run its key.")
     state: Annotated[str, one_of(_STATES)] = Field(description="That of its row.")
     reason: ReasonDocument
     tries: list[TryDocument] = Field(description="The oldest first.")

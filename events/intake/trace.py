@@ -11,7 +11,7 @@ from django.db.models import Prefetch, Q
 
 from common import correlation
 from events.intake import ledger
-from events.models import Effect, Event, FlowEffect, Step
+from events.models import Effect, Event, FlowEffect, Run, Step
 from jobs.models import Batch, Job
 from notifications.models import Delivery, Notification
 from people.models import User
@@ -37,17 +37,17 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An event, a job, a batch, a step or a delivery of the chain, whose row is `work_id`; `id` is an event's key.
+    """An event, a run, a job, a batch, a step or a delivery of the chain. Its row is `row_id`; `id` is an event's key.
 
-    `seconds` since the first row. `queue` is that of its workers, or the label of a queue that programs pull. `source`
-    is where it came from: what the producer says, or the rule or reminder of a notification. `consumers` are the rules
-    and flows that an event reached, a delivery's channel, or the programs that have pulled it. `key`: the first texts
-    and numbers of its data.
+    `seconds` since the first row; `until` is when a run last changed. `queue` is that of its workers, or the label of a
+    queue that programs pull. `source` is where it came from: what the producer says, or the rule or reminder of a
+    notification. `consumers` are the rules and flows that an event reached, a delivery's channel, or the programs that
+    have pulled it. `key`: the first texts and numbers of its data.
     """
 
     kind: str
     id: str
-    work_id: UUID
+    row_id: UUID
     owner_id: int
     at: datetime
     queue: str
@@ -59,13 +59,17 @@ class Row:
     key: str = ""
     seconds: float = 0.0
     tries: Sequence[Try] = ()
+    until: datetime | None = None
     notification_id: UUID | None = None
     told: int | None = None
 
     @property
     def ended(self) -> float:
         """Seconds since the first row, of what is known last."""
-        return max([self.seconds, *(one.ended if one.ended is not None else one.seconds for one in self.tries)])
+        lasted = (self.until - self.at).total_seconds() if self.until else 0.0
+        return max(
+            [self.seconds + lasted, *(one.ended if one.ended is not None else one.seconds for one in self.tries)]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +104,23 @@ def trace(correlation_id: str, user: User | None) -> Trace:
     deliveries = _sent(Notification.objects.filter(own, sent))
     looked = _first(Job.objects.filter(own, jobs).prefetch_related("history")) if jobs else []
     steps = _first(Step.objects.filter(own, correlation_id=chain).select_related("run").prefetch_related("history"))
+    came = _came(events, steps)
+    runs = _first(Run.objects.filter(own, Q(correlation_id=chain) | Q(id__in=list(came))).defer("state"))
     several: list[tuple[Callable[[Any], Row], Sequence[Any]]] = [
         (_event, events),
         (_batch, batches),
         (_job, looked),
+        (partial(_run, chain, came), runs),
         (_step, steps),
         (partial(_delivery, names), deliveries),
     ]
     rows = [row(one) for row, found in several for one in found[:MOST]]
     if not rows:
         return Trace(correlation_id)
-    attempts = {one.id: one.history.all() for _, found in several for one in found}
+    attempts = {one.id: one.history.all() for _, found in several if found is not runs for one in found}
     began = min(row.at for row in rows)
     timed = [
-        replace(row, seconds=(row.at - began).total_seconds(), tries=_tries(attempts[row.work_id], began))
+        replace(row, seconds=(row.at - began).total_seconds(), tries=_tries(attempts.get(row.row_id, ()), began))
         for row in sorted(rows, key=lambda row: row.at)
     ]
     return Trace(correlation_id, timed, any(len(found) > MOST for _, found in several))
@@ -124,6 +131,18 @@ def _first(found: Any) -> list[Any]:
     return list(found.order_by("id")[: MOST + 1])
 
 
+def _came(events: Sequence[Event], steps: Sequence[Step]) -> dict[UUID, list[datetime]]:
+    """When the chain came to each run, or began a step of it."""
+    came: dict[UUID, list[datetime]] = {}
+    for event in events:
+        for effect in event.flow_effects.all():
+            if effect.run_id is not None:
+                came.setdefault(effect.run_id, []).append(effect.at)
+    for step in steps:
+        came.setdefault(step.run_id, []).append(step.created_at)
+    return came
+
+
 def _sent(notifications: Any) -> list[Delivery]:
     found = Delivery.objects.filter(notification__in=notifications).select_related("notification", "channel")
     return _first(found.prefetch_related("history"))
@@ -131,7 +150,7 @@ def _sent(notifications: Any) -> list[Delivery]:
 
 def _common(work: Work) -> dict[str, Any]:
     return {
-        "work_id": work.pk,
+        "row_id": work.pk,
         "at": work.created_at,
         "state": work.state,
         "reason": Reason(work.reason_code, **work.reason_params),
@@ -183,6 +202,26 @@ def _job(job: Job) -> Row:
         consumers=[],
         key=_key(job.payload),
         notification_id=job.notification_id,
+    )
+
+
+def _run(chain: UUID, came: Mapping[UUID, Sequence[datetime]], run: Run) -> Row:
+    """One of another chain stands where this chain came to it."""
+    is_own = run.correlation_id == chain
+    return Row(
+        kind="run",
+        id=str(run.id),
+        row_id=run.id,
+        owner_id=run.user_id,
+        at=run.created_at if is_own else min(came[run.id]),
+        until=run.changed_at if is_own else max(came[run.id]),
+        queue="events",
+        type=run.flow,
+        source="",
+        consumers=[],
+        state=run.status,
+        reason=Reason(run.reason_code, **run.reason_params),
+        key=run.key,
     )
 
 

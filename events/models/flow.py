@@ -72,6 +72,8 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["user", "-id"], name="run_of_person"),
             models.Index(fields=["user", "flow", "-id"], name="run_of_flow"),
+            # the trace of its chain
+            models.Index(fields=["correlation_id"], name="run_of_chain"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["user", "flow", "key"], condition=Q(ended_at=None), name="run_once"),

@@ -92,18 +92,19 @@ _ADMIN = {
     "event": "admin:events_event_change",
     "batch": "admin:jobs_batch_change",
     "job": "admin:jobs_job_change",
+    "run": "admin:events_run_change",
     "step": "admin:events_step_change",
     "delivery": "admin:notifications_delivery_change",
 }
-_OWN = {"event": "events:event", "batch": "jobs:batch"}
+_OWN = {"event": "events:event", "run": "events:run", "batch": "jobs:batch"}
 
 
 def _page_of(row: Row, reader_id: int) -> str:
     """The page of a row; empty where there is none."""
     if row.owner_id != reader_id:
-        return reverse(_ADMIN[row.kind], args=[row.work_id])
+        return reverse(_ADMIN[row.kind], args=[row.row_id])
     if row.kind in _OWN:
-        return reverse(_OWN[row.kind], args=[row.work_id])
+        return reverse(_OWN[row.kind], args=[row.row_id])
     return reverse("notifications:notification", args=[row.notification_id]) if row.notification_id else ""
 
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.db import connection
+from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
+from common import correlation
+from events.flows.incident import RAISED
 from events.intake.trace import trace
 from events.kinds.event import EVENT
-from events.models import Event
-from notifications.deliveries import acknowledge
+from events.models import Event, FlowSettings, Run, Subscription, Topic
+from jobs.batches.kind import BATCH
+from jobs.models import Batch
+from notifications.deliveries import acknowledge, dead_letters
+from notifications.deliveries.dead_letters import What
 from notifications.models import Delivery, Notification
 from notifications.net.chain import headers, read, within
 from people.models import User
@@ -64,6 +71,22 @@ def test_nobody_sees_rows_of_others_and_operators_see_all(ada: User) -> None:
     assert trace(str(uuid4()), ada).rows == []
 
 
+def test_a_chain_shows_the_runs_that_it_began_and_those_that_it_came_to(ada: User) -> None:
+    FlowSettings.objects.create(user=ada, flow="incident", settings={"channels": [str(make_channel(ada).id)]})
+    alert: Any = {"type": RAISED, "data": {"key": "disk", "title": "Disk full"}}
+    happen(ada, **alert, correlation_id="first")
+    happen(ada, **alert, correlation_id="second")
+    Run.objects.update(changed_at=F("created_at") + timedelta(hours=1))
+    found, run = trace("first", ada), Run.objects.get()
+    row = next(row for row in found.rows if row.kind == "run")
+    assert [row.kind for row in found.rows] == ["event", "run", "event", "delivery"]  # with the time of its wait
+    assert (row.type, row.key, row.state, row.queue) == ("incident", "disk", "waiting", "events")
+    assert (row.at, row.ended - row.seconds) == (run.created_at, 3600.0)
+    assert [row.kind for row in trace("second", ada).rows] == ["event", "run"]
+    assert f'href="/flows/{run.id}/"' in signed_in(ada).get("/trace/second").content.decode()
+    assert trace("first", make_user()).rows == []
+
+
 def test_a_reminder_has_a_trace_by_its_batch(ada: User) -> None:
     make_schedule(ada)
     fire.fire_due(NINE)
@@ -83,7 +106,7 @@ def test_its_statements_do_not_grow_with_the_chain(ada: User) -> None:
     few = statements()
     for _ in range(9):
         happen(ada, correlation_id=chain)
-    assert statements() == few <= 11
+    assert statements() == few <= 12
 
 
 def test_a_long_chain_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,6 +156,28 @@ def test_what_is_sent_again_stays_in_its_chain(ada: User) -> None:
     again = Notification.objects.exclude(id=notification.id).get()
     assert again.chain == "a chain / of mine"
     assert [row.kind for row in trace("a chain / of mine", ada).rows] == ["event", "delivery", "delivery"]
+
+
+def test_what_is_sent_as_new_stays_in_its_chain(ada: User) -> None:
+    make_rule(ada, channels=[make_channel(ada, "webhook")])
+    happen(ada, correlation_id="a chain / of mine")
+    Delivery.objects.update(state="sending", lease_token=uuid4(), lease_until=NOON)
+    Delivery.objects.update(state="dead", lease_token=None, lease_until=None, settled_at=NOON, cause="no")
+    [new] = dead_letters.act(Delivery.objects.select_related("channel").get(), What.AS_NEW, ada).new
+    assert Delivery.objects.get(id=new).notification.chain == "a chain / of mine"
+    assert [row.state for row in trace("a chain / of mine", ada).rows] == ["handled", "cancelled", "pending"]
+
+
+def test_a_batch_its_jobs_and_its_deliveries_stay_in_the_chain_of_their_event(ada: User) -> None:
+    topic = Topic.objects.create(user=ada, slug="news", name="News")
+    make_channel(ada)
+    Subscription.objects.create(topic=topic, user=ada, joined_at=NOON)
+    happen(ada, correlation_id="a chain / of mine", topic_id=topic.id, data={"title": "Rain"})
+    batch = Batch.objects.get()
+    runner.run(BATCH, batch.id, "worker")
+    assert (correlation.of(batch), Notification.objects.get().chain) == ("a chain / of mine",) * 2
+    rows = trace("a chain / of mine", ada).rows
+    assert [(row.kind, row.queue) for row in rows] == [("event", "events"), ("batch", "jobs"), ("delivery", "Inbox")]
 
 
 @pytest.mark.parametrize("wrong", ["x" * 129, "line\nbreak", ""])

@@ -16,14 +16,22 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from events.models import Event, InboundRequest, Subscription, Topic
+from events.models import Event, InboundRequest, Run, Subscription, Topic
 from jobs.models import Batch, Job
 from people import tokens
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Holiday
 from tests.db.events.test_inbound import make_address
-from tests.make import make_channel, make_connection, make_delivery, make_rule, make_schedule, make_user
+from tests.make import (
+    make_channel,
+    make_connection,
+    make_delivery,
+    make_failed_step,
+    make_rule,
+    make_schedule,
+    make_user,
+)
 from tests.process.web import Web
 
 SECRET = "whsec_" + "c2VjcmV0" * 4
@@ -78,6 +86,8 @@ def make_rows(person: User) -> dict[str, Any]:
     addresses = [make_address(person, token=uuid4().hex) for _ in range(10)]
     topics = [Topic.objects.create(user=person, slug=f"t{number}", name="Topic") for number in range(10)]
     event = make_event(person)
+    chain, flow = {"correlation_id": uuid4()}, {"flow": "incident", "state": {"phase": "open"}}
+    runs = [Run.objects.create(user=person, key=str(number), **flow, **chain) for number in range(10)]
     queues = [make_channel(person, "queue") for _ in range(3)]
     for queue in queues * 5:
         make_delivery(queue)
@@ -89,6 +99,8 @@ def make_rows(person: User) -> dict[str, Any]:
         "holiday_id": [Holiday.objects.create(user=person, first="2999-08-03", last="2999-08-17") for _ in range(10)],
         "rule_id": [make_rule(person, channels=[inbox]) for _ in range(20)],
         "channel_id": [*hooks, *(make_channel(person, "email", verified_at=None) for _ in range(3))],
+        "run_id": runs,
+        "step_id": [make_failed_step(run) for run in runs],
         "connection_id": [make_connection(person) for _ in range(10)],
         "webhook_id": [make_channel(person, "status", {"secret": SECRET, "path": "/"}, **status) for _ in range(10)],
         "delivery_id": letters,
