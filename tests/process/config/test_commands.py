@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -26,12 +27,25 @@ from tests.process.conftest import wait_until
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
 
-@pytest.fixture
-def var() -> Iterator[Path]:
+@contextmanager
+def folder() -> Iterator[Path]:
     directory = Path(tempfile.mkdtemp(prefix="carillon-test-", dir="/tmp"))
     yield directory
     wait_until(lambda: all(is_free(keeper) for keeper in directory.glob("*/keeper")))
     shutil.rmtree(directory)
+
+
+@pytest.fixture
+def var() -> Iterator[Path]:
+    with folder() as directory:
+        yield directory
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    """The folder of an installation, which the first `script/server` makes."""
+    with folder() as directory:
+        yield directory
 
 
 def environment(**variables: str) -> dict[str, str]:
@@ -116,12 +130,12 @@ def alive(pid: int) -> bool:
 
 
 @pytest.fixture
-def servers(var: Path) -> Iterator[Callable[[], Server]]:
+def servers(home: Path) -> Iterator[Callable[[], Server]]:
     """Starts `script/server`, and returns it once it is ready."""
     started = []
 
     def start() -> Server:
-        started.append(server := Server(var))
+        started.append(server := Server(home))
         wait_until(lambda: server.said(f"Carillon is ready: http://127.0.0.1:{server.port}"))
         return server
 
@@ -139,7 +153,7 @@ def opens_nothing_that_a_fork_must_not_have(pid: int) -> bool:
 
 @pytest.mark.journey
 def test_the_server_starts_everything_restarts_what_dies_and_stops_all_of_it(
-    var: Path, servers: Callable[[], Server]
+    home: Path, servers: Callable[[], Server]
 ) -> None:
     server = servers()
     wait_until(lambda: server.said("Choose the password of admin@localhost within an hour: http"))
@@ -157,14 +171,14 @@ def test_the_server_starts_everything_restarts_what_dies_and_stops_all_of_it(
         os.kill(server.child(name), signal.SIGKILL)
         wait_until(lambda name=name: server.said(f"{name} died (exit status -9); starting it again"))  # type: ignore[misc]
         wait_until(lambda sign=sign: sum(sign in line for line in server.lines) == 2)  # type: ignore[misc]
-    keeper = (var / "redis" / "keeper").read_text()
+    keeper = (home / "redis" / "keeper").read_text()
     os.kill(int(keeper), signal.SIGKILL)
-    wait_until(lambda: (var / "redis" / "keeper").read_text() not in (keeper, ""))
+    wait_until(lambda: (home / "redis" / "keeper").read_text() not in (keeper, ""))
     assert not {*first.values()} & {*server.children().values()}
 
     assert server.stop_after(1) < 60
-    assert all(is_free(keeper) for keeper in var.glob("*/keeper"))
-    assert not (var / "postgres" / "data" / "postmaster.pid").exists()
+    assert all(is_free(keeper) for keeper in home.glob("*/keeper"))
+    assert not (home / "postgres" / "data" / "postmaster.pid").exists()
     assert "Traceback" not in "".join(server.lines)
 
 
@@ -256,10 +270,18 @@ def make_checkout(top: Path, requirements: str) -> Path:
     return top
 
 
-def test_the_environment_is_made_once_and_repaired_after_an_interruption(tmp_path: Path) -> None:
-    checkout = make_checkout(tmp_path, "./missing\n")
+@pytest.fixture(scope="module")
+def repaired(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, list[str]]:
+    """A checkout whose environment was made anew by a command, and that command's exit status and lines."""
+    checkout = make_checkout(tmp_path_factory.mktemp("checkout"), "./missing\n")
     (checkout / ".venv" / "bin").mkdir(parents=True)  # what an interruption of the making leaves
-    status, lines = run("script/hello", cwd=checkout)
+    return checkout, *run("script/hello", cwd=checkout)
+
+
+def test_the_environment_is_made_once_and_repaired_after_an_interruption(
+    repaired: tuple[Path, int, list[str]],
+) -> None:
+    checkout, status, lines = repaired
     assert status == 1
     assert lines[0].startswith("Making the environment .venv with Python 3")
     assert lines[-1].startswith("Not all packages of requirements.txt could be installed")
@@ -271,8 +293,11 @@ def test_the_environment_is_made_once_and_repaired_after_an_interruption(tmp_pat
     assert run("script/hello", cwd=checkout) == (0, ["42"])
 
 
-def test_a_package_is_counted_and_installed_only_if_its_file_has_the_pinned_hash(tmp_path: Path) -> None:
-    wheel = tmp_path / "harmless_thing-1.0-py3-none-any.whl"
+def test_a_package_is_counted_and_installed_only_if_its_file_has_the_pinned_hash(
+    repaired: tuple[Path, int, list[str]],
+) -> None:
+    checkout = repaired[0]
+    wheel = checkout / "harmless_thing-1.0-py3-none-any.whl"
     with ZipFile(wheel, "w") as file:
         about = "harmless_thing-1.0.dist-info"
         file.writestr("harmless_thing.py", "")
@@ -280,7 +305,6 @@ def test_a_package_is_counted_and_installed_only_if_its_file_has_the_pinned_hash
         file.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         file.writestr(f"{about}/RECORD", "")
     pinned = "./harmless_thing-1.0-py3-none-any.whl"
-    checkout = make_checkout(tmp_path, f"{pinned} --hash=sha256:{'0' * 64}\n")
     for requirements in (f"{pinned} --hash=sha256:{'0' * 64}\n", f"{pinned}\n"):
         (checkout / "requirements.txt").write_text(requirements)
         status, lines = run("script/hello", cwd=checkout)
