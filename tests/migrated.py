@@ -11,7 +11,6 @@ import subprocess
 import sys
 from functools import cache
 from hashlib import sha256
-from pathlib import Path
 
 import psycopg
 from django.conf import settings
@@ -24,14 +23,18 @@ from config.embedded.postgres import Postgres
 _SOURCES = ("*/migrations/*.py", "requirements.txt", "common/database/storage.py", "schedules/parts/mirror.py")
 
 
-@cache
-def template() -> str:
-    """The name of a database of the embedded engine with all migrations and nothing else, to copy."""
+def _name() -> str:
     read = sha256()
     for pattern in _SOURCES:
         for path in sorted(embedded.CHECKOUT.glob(pattern)):
             read.update(path.read_bytes())
-    name = f"migrated_{read.hexdigest()[:16]}"
+    return f"migrated_{read.hexdigest()[:16]}"
+
+
+@cache
+def template() -> str:
+    """The name of a database of the embedded engine with all migrations and nothing else, to copy."""
+    name = _name()
     with psycopg.connect(_url("postgres"), autocommit=True) as engine:
         found = engine.execute("SELECT datname FROM pg_database WHERE datname ^@ 'migrated_'").fetchall()
         if (name,) in found:
@@ -41,12 +44,21 @@ def template() -> str:
         making = f"making_{name}"
         engine.execute(SQL("DROP DATABASE IF EXISTS {}").format(Identifier(making)))
         engine.execute(SQL("CREATE DATABASE {}").format(Identifier(making)))
-        _fill(making, embedded.CHECKOUT / "var" / f"{name}.sql")
+        _fill(making, name)
         engine.execute(SQL("ALTER DATABASE {} RENAME TO {}").format(Identifier(making), Identifier(name)))
     return name
 
 
-def _fill(database: str, copy: Path) -> None:
+def fill(database: str) -> None:
+    """Migrate a new database of the embedded engine; do nothing to one that has tables."""
+    with psycopg.connect(_url(database)) as there:
+        is_new = there.execute("SELECT to_regclass('django_migrations') IS NULL").fetchone()
+    if is_new == (True,):
+        _fill(database, _name())
+
+
+def _fill(database: str, name: str) -> None:
+    copy = embedded.CHECKOUT / "var" / f"{name}.sql"
     with open(copy.with_suffix(".lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if copy.exists():

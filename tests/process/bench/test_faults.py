@@ -57,6 +57,13 @@ def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.fixture(scope="module", autouse=True)
+def engines() -> None:
+    """Their database is a copy too: to migrate it takes 20 s."""
+    done = run("tests.process.bench.copied_database")
+    assert done.returncode == 0, done.stderr
+
+
 def play(*arguments: str) -> Cells:
     """The cells that ran, by number."""
     done = run("bench.faults", "--json", "--pool", POOL, *arguments)
