@@ -15,6 +15,7 @@ from api.resources import (
     events,
     inbound,
     inbox,
+    locks,
     me,
     notifications,
     queues,
@@ -67,3 +68,4 @@ api.add_router("/dead-letters", dead_letters.router)
 api.add_router("/batches", batches.router)
 api.add_router("/audiences", batches.audiences_router)
 api.add_router("/queues", queues.router)
+api.add_router("/locks", locks.router)

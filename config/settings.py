@@ -141,6 +141,7 @@ INSTALLED_APPS = [
     "jobs",
     "schedules",
     "events",
+    "locks",
     "api",
     "unfold",
     "django.contrib.admin",

@@ -27,6 +27,7 @@ SCOPES = {
     "connections": gettext_lazy("Add and change connections"),
     "notifications": gettext_lazy("Send messages, cancel them, and send failed ones again"),
     "queues": gettext_lazy("Pull messages from queues, and acknowledge them"),
+    "locks": gettext_lazy("Take locks, and release them"),
     "events": gettext_lazy("Publish events, and make rules and topics"),
     "settings": gettext_lazy("Change your name, time zone, language and quiet hours"),
     "tokens": gettext_lazy("Revoke tokens"),

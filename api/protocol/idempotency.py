@@ -20,9 +20,19 @@ from common.database import encryption, postgres
 from people.models import ApiToken
 
 HEADER = "Idempotency-Key"
-# Operations that keep no answer: a repeated pull gets other messages, acknowledging twice does nothing, and a check
-# asks another server, which takes too long for a transaction.
-WITHOUT_KEY = frozenset({"pull_messages", "settle_messages", "check_connection", "check_job", "check_schedule"})
+# Operations that keep no answer: a repeated pull gets other messages, acknowledging or releasing twice does nothing,
+# and a check asks another server, which takes too long for a transaction.
+WITHOUT_KEY = frozenset(
+    {
+        "pull_messages",
+        "settle_messages",
+        "renew_lock",
+        "release_lock",
+        "check_connection",
+        "check_job",
+        "check_schedule",
+    }
+)
 
 _KEY = re.compile("[ -~]{1,255}")
 _KEPT_HEADERS = ("Content-Type", "Location", "ETag")

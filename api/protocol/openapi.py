@@ -89,6 +89,7 @@ _TAGS = {
     "dead letters": "Deliveries that ended without success",
     "batches": "Messages to many people",
     "queues": "Messages that your programs pull",
+    "locks": "Named locks that your programs take",
     "changes": "All changes of your account, in one order",
 }
 

@@ -24,6 +24,7 @@ from carillon_client.connection import (
 from carillon_client.documents import (
     Accepted,
     Account,
+    Acquired,
     AddedAddress,
     AudienceOption,
     Batch,
@@ -47,6 +48,7 @@ from carillon_client.documents import (
     InboundRequest,
     InboxMessage,
     JobKind,
+    Lock,
     NewChannel,
     NewInboundAddress,
     NewSecret,
@@ -59,6 +61,7 @@ from carillon_client.documents import (
     Preview,
     QueueMessage,
     QuickDraft,
+    Renewed,
     Replayed,
     Rule,
     RuleFields,
@@ -436,6 +439,26 @@ class Inbox(Resource):
     async def mark_all_read(self) -> int:
         """Return how many were unread."""
         return cast(int, (await self._connection.post("/inbox/read"))["count"])
+
+
+class Locks(Resource):
+    def list(self) -> AsyncIterator[Lock]:
+        """Return those that somebody holds."""
+        return self._connection.pages("/locks")
+
+    async def acquire(self, name: str, *, ttl: int = 30, holder: str = "") -> Acquired:
+        """Yours for `ttl` seconds, counted from before the call; where somebody has it, `acquired` is false."""
+        return cast(
+            Acquired, await self._connection.post("/locks/acquire", {"name": name, "ttl": ttl, "holder": holder})
+        )
+
+    async def renew(self, name: str, token: str, *, ttl: int = 30) -> Renewed:
+        """For `ttl` seconds from before the call. Raises Problem where it is not yours any more."""
+        return cast(Renewed, await self._connection.post("/locks/renew", {"name": name, "token": token, "ttl": ttl}))
+
+    async def release(self, name: str, token: str) -> None:
+        """Let others take it. Raises Problem where it is not yours any more."""
+        await self._connection.post("/locks/release", {"name": name, "token": token})
 
 
 class Notifications(Resource):
@@ -880,6 +903,7 @@ class AsyncClient:
         self.topics = Topics(self.connection)
         self.subscriptions = Subscriptions(self.connection)
         self.queues = Queues(self.connection)
+        self.locks = Locks(self.connection)
         self.inbound = Inbound(self.connection)
         self.connections = Connections(self.connection)
         self.job_kinds = JobKinds(self.connection)

@@ -10,6 +10,7 @@ from carillon_client.documents import Account, Settings, SettingsFields
 from carillon_client.events import Events, Rules, Runs
 from carillon_client.inbound import Inbound
 from carillon_client.inbox import Inbox
+from carillon_client.locks import Locks
 from carillon_client.notifications import Batches, DeadLetters, Notifications
 from carillon_client.queues import Queues
 from carillon_client.schedules import Holidays, JobKinds, Schedules
@@ -37,6 +38,7 @@ class Client:
         self.topics = Topics(self.connection)
         self.subscriptions = Subscriptions(self.connection)
         self.queues = Queues(self.connection)
+        self.locks = Locks(self.connection)
         self.inbound = Inbound(self.connection)
         self.connections = Connections(self.connection)
         self.job_kinds = JobKinds(self.connection)

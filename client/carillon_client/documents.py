@@ -303,6 +303,7 @@ class Token(TypedDict):
             "connections",
             "notifications",
             "queues",
+            "locks",
             "events",
             "settings",
             "tokens",
@@ -993,3 +994,25 @@ class Subscription(TypedDict):
     topic: OpenTopic
     channel_ids: list[str]
     joined_at: str
+
+
+class Lock(TypedDict):
+    name: str
+    holder: str
+    fence: int
+    acquired_at: str
+    expires_at: str
+
+
+class Acquired(TypedDict):
+    acquired: bool
+    token: str | None
+    fence: int | None
+    ttl: int | None
+    wait_ms: int | None
+    holder: str | None
+
+
+class Renewed(TypedDict):
+    fence: int
+    ttl: int

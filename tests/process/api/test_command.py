@@ -8,7 +8,9 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from datetime import timedelta
 from io import StringIO
@@ -21,6 +23,8 @@ from django.utils import timezone
 
 from events.models import FlowSettings
 from jobs.models import Job
+from locks import holding
+from locks.models import Lock
 from notifications.models import Notification
 from people.models import User
 from tests.make import check, happen, make_channel, make_delivery, make_rule
@@ -285,3 +289,35 @@ def test_errors_are_one_sentence_and_a_status(
     assert carillon("list", home=tmp_path, CARILLON_URL="http://127.0.0.1:9", CARILLON_TOKEN=token).returncode == 3
     wrong = carillon("add", "x", "--every", "someday", home=tmp_path, CARILLON_URL=url, CARILLON_TOKEN=token)
     assert (wrong.returncode, wrong.stderr.count("\n"), "Traceback" in wrong.stderr) == (2, 1, False)
+
+
+def test_a_command_runs_under_a_lock(web: Web, token: str, ada: User, tmp_path: Path) -> None:
+    known = {"CARILLON_URL": f"http://127.0.0.1:{web.port}", "CARILLON_TOKEN": token}
+    done = carillon("lock", "--ttl", "20", "backup", "--", "sh", "-c", "sleep 8; exit 7", home=tmp_path, **known)
+    assert (done.returncode, done.stderr) == (7, "")  # it was renewed, and its status is that of the command
+    assert "No lock is held." in carillon("lock", home=tmp_path, **known).stdout
+    holding.acquire(ada, "backup", 60, "another host")
+    done = carillon("lock", "backup", "--", "touch", str(tmp_path / "ran"), home=tmp_path, **known)
+    assert (done.returncode, "another host holds backup" in done.stderr) == (1, True), done.stderr
+    assert not (tmp_path / "ran").exists()
+    assert carillon("lock", "backup", home=tmp_path, **known).returncode == 2
+    assert carillon("lock", "backup", "--ttl", "3", "--", "true", home=tmp_path, **known).returncode == 2
+
+
+def test_a_command_ends_when_its_lock_is_lost(web: Web, token: str, tmp_path: Path) -> None:
+    known = {"CARILLON_URL": f"http://127.0.0.1:{web.port}", "CARILLON_TOKEN": token}
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(
+            subprocess.run,
+            [sys.executable, "-m", "carillon_client", "lock", "--ttl", "20", "backup", "--", "sleep", "60"],
+            env=os.environ | known | {"PYTHONPATH": str(CLIENT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        wait_until(lambda: Lock.objects.filter(name="backup").exists())
+        Lock.objects.update(hashed="somebody else's")
+        began = time.monotonic()
+        done = running.result(50)
+    assert time.monotonic() - began < 40
+    assert (done.returncode, "could not be renewed" in done.stderr) == (1, True), done

@@ -22,6 +22,7 @@ _PRODUCT = (
     "demo",
     "events",
     "jobs",
+    "locks",
     "notifications",
     "people",
     "schedules",

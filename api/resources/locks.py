@@ -1,0 +1,108 @@
+"""Locks: a program takes one by its name, renews it and releases it."""
+
+from django.db.models.functions import Now
+from django.http import HttpResponse
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from api.protocol import paging
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of, secret_answer
+from api.protocol.fields import Body, Instant
+from api.protocol.problems import Problem, conflict
+from locks import holding
+from locks.holding import Held
+from locks.models import Lock
+
+router = Router(tags=["locks"], auth=Bearer("locks"))
+
+
+class Named(Body):
+    name: str = Field(min_length=1, max_length=100, description="One of your own, such as `backup`.")
+
+
+class Acquire(Named):
+    ttl: int = Field(
+        30, ge=holding.SHORTEST, le=holding.LONGEST, description="Seconds after which it is free, unless it is renewed."
+    )
+    holder: str = Field("", max_length=100, description="Who takes it, for those who wait; empty: the token’s label.")
+
+
+class Release(Named):
+    token: str = Field(max_length=200, description="As `acquire` gave it.")
+
+
+class Renew(Release):
+    ttl: int = Field(30, ge=holding.SHORTEST, le=holding.LONGEST, description="Seconds, counted from now.")
+
+
+class Acquired(BaseModel):
+    acquired: bool = Field(description="Whether you have the lock.")
+    token: str | None = Field(None, description="Renews and releases it. No other answer has it.")
+    fence: int | None = Field(
+        None, description="Higher than that of every holding before. What the lock protects should refuse a lower one."
+    )
+    ttl: int | None = Field(None, description="Seconds for which it is yours.")
+    wait_ms: int | None = Field(None, description="After so many milliseconds it is free, unless it is renewed.")
+    holder: str | None = Field(None, description="Who has it.")
+
+
+class Renewed(BaseModel):
+    fence: int = Field(description="As before.")
+    ttl: int = Field(description="Seconds for which it is yours, from now.")
+
+
+class LockDocument(BaseModel):
+    name: str = Field(description="Its name.")
+    holder: str = Field(description="Who has it.")
+    fence: int = Field(description="The number of this holding.")
+    acquired_at: Instant = Field(description="Since when.")
+    expires_at: Instant = Field(description="Until when, unless it is renewed.")
+
+
+@router.get("", response=paging.Page[LockDocument], summary="List the locks that are held")
+def list_locks(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
+    """The newest names first. A lock whose time is over is free, and not listed."""
+    held = Lock.objects.for_user(request.auth.user).filter(expires_at__gt=Now())
+    return paging.answer_page(held, request, page, lambda lock: fields_of(LockDocument, lock))
+
+
+@router.post("/acquire", response=Acquired, summary="Take a lock")
+def acquire_lock(request: ApiRequest, body: Acquire) -> HttpResponse:
+    """Where nobody has it, it is yours for `ttl` seconds, counted from before you asked. Else the answer says who has
+    it, and for how long. With `Idempotency-Key`, a repeated request gets the same answer."""
+    try:
+        taken = holding.acquire(request.auth.user, body.name, body.ttl, body.holder or request.auth.label)
+    except holding.TooMany:
+        said = f"You have {holding.MOST:,} names of locks, which is the limit. Use fewer: a name is forgotten"
+        raise conflict(f"{said} {holding.KEPT_DAYS} days after it was last held.") from None
+    if isinstance(taken, Held):
+        held = Acquired(acquired=True, token=taken.token, fence=taken.fence, ttl=body.ttl)
+        return secret_answer(held.model_dump())
+    return answer(Acquired(acquired=False, wait_ms=taken.wait_ms, holder=taken.holder).model_dump())
+
+
+@router.post("/renew", response=Renewed, summary="Renew a lock")
+def renew_lock(request: ApiRequest, body: Renew) -> HttpResponse:
+    """Refused (409) where the token does not hold it any more: then stop what you do under it. `Idempotency-Key` is
+    ignored."""
+    fence = holding.renew(request.auth.user, body.name, body.token, body.ttl)
+    if fence is None:
+        raise _not_held()
+    return answer({"fence": fence, "ttl": body.ttl})
+
+
+@router.post("/release", response={204: None}, summary="Release a lock")
+def release_lock(request: ApiRequest, body: Release) -> HttpResponse:
+    """Others may take it at once. Refused (409) where the token does not hold it any more. `Idempotency-Key` is
+    ignored."""
+    if not holding.release(request.auth.user, body.name, body.token):
+        raise _not_held()
+    return HttpResponse(status=204)
+
+
+def _not_held() -> Problem:
+    return conflict(
+        "This token does not hold this lock: its time is over, it was released, or it is the token of another one. "
+        "Acquire it again, and do not go on with what needed it."
+    )

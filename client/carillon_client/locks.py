@@ -1,0 +1,25 @@
+"""Named locks: taken for a time, renewed and released."""
+
+from collections.abc import Iterator
+from typing import cast
+
+from carillon_client.connection import Resource
+from carillon_client.documents import Acquired, Lock, Renewed
+
+
+class Locks(Resource):
+    def list(self) -> Iterator[Lock]:
+        """Return those that somebody holds."""
+        return self._connection.pages("/locks")
+
+    def acquire(self, name: str, *, ttl: int = 30, holder: str = "") -> Acquired:
+        """Yours for `ttl` seconds, counted from before the call; where somebody has it, `acquired` is false."""
+        return cast(Acquired, self._connection.post("/locks/acquire", {"name": name, "ttl": ttl, "holder": holder}))
+
+    def renew(self, name: str, token: str, *, ttl: int = 30) -> Renewed:
+        """For `ttl` seconds from before the call. Raises Problem where it is not yours any more."""
+        return cast(Renewed, self._connection.post("/locks/renew", {"name": name, "token": token, "ttl": ttl}))
+
+    def release(self, name: str, token: str) -> None:
+        """Let others take it. Raises Problem where it is not yours any more."""
+        self._connection.post("/locks/release", {"name": name, "token": token})

@@ -1,0 +1,1 @@
+"""Named locks of a person, which programs take over the API."""

@@ -1,0 +1,116 @@
+"""Locks under processes that are killed, and that stall for longer than they hold them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from itertools import pairwise
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from locks import holding
+from locks.holding import Held
+from people.models import User
+from tests.make import make_user
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PROCESSES, HOLDINGS, TTL = 50, 60, 0.4
+LONGEST = 120.0  # seconds
+
+
+def work(user: User, log: Path, seed: int, writes: Any) -> None:
+    """Take the lock again and again; some of its holders stall for longer than they have it.
+
+    Each line of the log is a call with the times before and after it: its history.
+    """
+    connection.close()
+    chance = random.Random(seed)
+    with log.open("a", buffering=1) as history:
+
+        def write(what: str, began: float, **more: object) -> None:
+            history.write(json.dumps({"what": what, "began": began, "ended": time.monotonic(), **more}) + "\n")
+
+        while writes.value < HOLDINGS:
+            began = time.monotonic()
+            held = holding.acquire(user, "one", TTL, str(seed))
+            if not isinstance(held, Held):
+                time.sleep(chance.uniform(0.01, 0.2))
+                continue
+            write("acquired", began, fence=held.fence)
+            for _ in range(chance.randrange(3)):
+                time.sleep(TTL * chance.choice((0.1, 0.1, 0.3, 1.5)))
+                began = time.monotonic()
+                if holding.renew(user, "one", held.token, TTL) is not None:
+                    write("renewed", began, fence=held.fence)
+            # The resource that the lock protects: it refuses a fence that is lower than one before.
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "UPDATE locks_resource SET fence = %s, writes = writes || %s::bigint WHERE fence <= %s",
+                    [held.fence, held.fence, held.fence],
+                )
+                writes.value += cursor.rowcount
+            began = time.monotonic()
+            if holding.release(user, "one", held.token):
+                write("released", began, fence=held.fence)
+
+
+def test_it_never_has_two_holders(tmp_path: Path) -> None:
+    user = make_user()
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE locks_resource (fence bigint, writes bigint[])")
+        cursor.execute("INSERT INTO locks_resource VALUES (0, '{}')")
+    connection.close()
+    try:
+        log, chance, fork = tmp_path / "history", random.Random(7), get_context("fork")
+        count, end, killed = fork.Value("i", lock=False), time.monotonic() + LONGEST, 0
+        workers = [fork.Process(target=work, args=(user, log, seed, count)) for seed in range(PROCESSES)]
+        for one in workers:
+            one.start()
+        while count.value < HOLDINGS and time.monotonic() < end:
+            time.sleep(0.1)
+            victim = chance.randrange(PROCESSES)
+            if (pid := workers[victim].pid) is not None and workers[victim].is_alive():
+                os.kill(pid, signal.SIGKILL)
+                workers[victim].join()
+                killed += 1
+                workers[victim] = fork.Process(target=work, args=(user, log, 1000 + killed, count))
+                workers[victim].start()
+        for one in workers:
+            one.join(60)
+            assert not one.is_alive()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT writes FROM locks_resource")
+            [writes] = cursor.fetchone()
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE locks_resource")
+    assert killed >= 3
+    assert len(writes) >= HOLDINGS
+    assert writes == sorted(writes)
+    check([json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")])
+
+
+def check(history: list[dict[str, float]]) -> None:
+    """There is one order of the calls, each somewhere between its beginning and its end, that a lock may show.
+
+    Holdings follow each other by their fence. One may begin once the one before was released, or its time after the
+    last acquire or renewal was over; so no later than the end of this call, and not before what it waits for began.
+    """
+    taken = {int(one["fence"]): one for one in history if one["what"] == "acquired"}
+    assert len(taken) == sum(one["what"] == "acquired" for one in history), "a fence was given twice"
+    ordered = [taken[fence] for fence in sorted(taken)]
+    for before, after in pairwise(ordered):
+        calls = [one for one in history if one["fence"] == before["fence"]]
+        released = [one["began"] for one in calls if one["what"] == "released"]
+        extended = max(one["began"] for one in calls if one["what"] != "released")
+        free_at = min([*released, extended + TTL])
+        assert after["ended"] >= free_at, (before, after)
+        assert after["ended"] >= before["began"], "the order of fences is not that of time"
