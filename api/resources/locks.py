@@ -38,13 +38,16 @@ class Renew(Release):
 
 class Acquired(BaseModel):
     acquired: bool = Field(description="Whether you have the lock.")
-    token: str | None = Field(None, description="Renews and releases it. No other answer has it.")
+    token: str | None = Field(default=None, description="Renews and releases it. No other answer has it.")
     fence: int | None = Field(
-        None, description="Higher than that of every holding before. What the lock protects should refuse a lower one."
+        default=None,
+        description="Higher than that of every holding before. What the lock protects should refuse a lower one.",
     )
-    ttl: int | None = Field(None, description="Seconds for which it is yours.")
-    wait_ms: int | None = Field(None, description="After so many milliseconds it is free, unless it is renewed.")
-    holder: str | None = Field(None, description="Who has it.")
+    ttl: int | None = Field(default=None, description="Seconds for which it is yours.")
+    wait_ms: int | None = Field(
+        default=None, description="After so many milliseconds it is free, unless it is renewed."
+    )
+    holder: str | None = Field(default=None, description="Who has it.")
 
 
 class Renewed(BaseModel):
