@@ -53,15 +53,16 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 _PASSWORD = "a long enough passphrase"
 _LOOKS = [("light", 1280), ("light", 360), ("dark", 360), ("dark", 1280)]
-# The first are checked where a page shows a text in colours that no page before it has shown, the second where
-# something scrolls; all others once for each page.
+# The first are checked of texts in colours that no page before has shown, the second where something scrolls; all
+# others once for each page.
 _OF_COLOURS = ("color-contrast", "link-in-text-block")
 _OF_SCROLLING = ("scrollable-region-focusable",)
 # Long parts that are alike are looked at once: the admin's navigation on its first page, and in the reference of the
 # API the first group of operations and the first document.
 _NAVIGATION = "#nav-sidebar"
 _ALIKE = [".api-tag ~ .api-tag ~ section:not([id^=schema-])", "section[id^=schema-] ~ section"]
-# What decides about the colours of each text: its own, those that it lies on, its size, and what a link differs by.
+# What decides about the colours of each text: its own, those that it lies on, its size, and what a link differs by. The
+# texts of each stay in `texts`, for the look at them.
 _COLOURS = """([dark, alike]) => {
   if (document.querySelector("[x-data]")) document.documentElement.classList.toggle("dark", dark);
   for (const animation of document.getAnimations()) animation.finish();
@@ -75,7 +76,7 @@ _COLOURS = """([dark, alike]) => {
     }
     return grounds.get(one);
   };
-  const found = new Set();
+  window.texts = new Map();
   for (const one of document.body.querySelectorAll("*")) {
     const speaks = one.matches("input, select, textarea")
       || [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
@@ -90,16 +91,18 @@ _COLOURS = """([dark, alike]) => {
       const around = getComputedStyle(link.parentElement);
       told += `${color} ${display} ${textDecorationLine} ${borderBottomWidth} ${fontWeight} ${alone} ${around.color}`;
     }
-    found.add(told);
+    window.texts.set(told, [...window.texts.get(told) ?? [], link ?? one]);
   }
   const scrolls = [...document.querySelectorAll("*")].some((one) =>
     (one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight)
     && /auto|scroll/.test(getComputedStyle(one).overflow));
-  return [[...found], scrolls];
+  return [[...window.texts.keys()], scrolls, document.documentElement.scrollWidth];
 }"""
-_LOOK = """async ([options, alike]) => {
-  const given = {resultTypes: ["violations"], preload: false, ...options};
-  const { violations } = await axe.run({exclude: alike.map((one) => [one])}, given);
+_LOOK = """async ([rules, colours, alike]) => {
+  const given = {resultTypes: ["violations"], preload: false, ...rules};
+  const context = {exclude: alike.map((one) => [one])};
+  if (colours) context.include = colours.flatMap((one) => window.texts.get(one));
+  const { violations } = await axe.run(context, given);
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }"""
 
@@ -124,22 +127,26 @@ def test_no_page_breaks_a_rule_of_axe(executable: str) -> None:
 
 def violations(page: Page, seen: set[str], alike: list[str]) -> Iterator[str]:
     """All that axe finds outside of the parts that are looked at elsewhere; `seen` are the colours of all pages."""
-    for scheme, width in _LOOKS:
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        page.set_viewport_size({"width": width, "height": 800})
-        wide = page.evaluate("document.documentElement.scrollWidth")
+    for number, (scheme, width) in enumerate(_LOOKS):
+        before = _LOOKS[number - 1]  # of the first, the last of the page before: only a change costs something
+        if scheme != before[0]:
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        if width != before[1]:
+            page.set_viewport_size({"width": width, "height": 800})
+        shown, scrolls, wide = page.evaluate(_COLOURS, [scheme == "dark", alike])
         if wide > width:
             yield f"{wide} px wide at {width} px"
-        shown, scrolls = page.evaluate(_COLOURS, [scheme == "dark", alike])
-        rules = [*(() if seen.issuperset(shown) else _OF_COLOURS), *(_OF_SCROLLING if scrolls else ())]
-        seen.update(shown)
-        options: dict[str, Any] = {"runOnly": {"type": "rule", "values": rules}}
-        if (scheme, width) == _LOOKS[0]:  # all other rules too
-            options = {"rules": {rule: {"enabled": rule in rules} for rule in (*_OF_COLOURS, *_OF_SCROLLING)}}
-        elif not rules:
-            continue
-        for told in page.evaluate(_LOOK, [options, alike]):
-            yield f"{scheme}, {width} px: {told}"
+        looks: list[tuple[dict[str, Any], list[str] | None]] = []
+        if number == 0:
+            looks.append(({"rules": {rule: {"enabled": False} for rule in (*_OF_COLOURS, *_OF_SCROLLING)}}, None))
+        if new := [colours for colours in shown if colours not in seen]:
+            looks.append(({"runOnly": {"type": "rule", "values": _OF_COLOURS}}, new))
+            seen.update(new)
+        if scrolls:
+            looks.append(({"runOnly": {"type": "rule", "values": _OF_SCROLLING}}, None))
+        for rules, colours in looks:
+            for told in page.evaluate(_LOOK, [rules, colours, alike]):
+                yield f"{scheme}, {width} px: {told}"
 
 
 def is_page(answer: HttpResponse) -> bool:
