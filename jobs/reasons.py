@@ -1,14 +1,15 @@
 """The codes of what jobs found and of why they failed, and their sentences. Pure. Each kind of job lists its own."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.utils.translation import gettext_noop as _
 
 from common.parsing.budget import OverBudget
-from common.times import dates
+from common.times import dates, durations
 from work.reasons import FORMATS, Codes
 
 FORMATS["day"] = lambda instant: dates.full_day(datetime.fromisoformat(instant))
+FORMATS["length"] = lambda seconds: durations.said(timedelta(seconds=seconds))
 FORMATS["limit"] = lambda limit: str(OverBudget(*limit))
 
 
@@ -50,6 +51,7 @@ class JobCode(Codes):
     PARSERS_BUSY = "parsers-busy", _("Much is being read at the moment; this one follows.")
     TOO_OFTEN = ("looked-too-often", _("You checked {most} times within a minute, which is the limit. Wait a minute."))
     SILENT = "source-silent", _("It has brought nothing since {silent_since:day}.")
+    KEPT_ANSWER = "kept-answer", _("(from an answer that was {age:length} old)")
     # What follows where it could not check.
     SENT_ANYWAY = "sent-anyway", _("The check failed, and it was sent anyway as you wished: {why}")
     # Nobody wants it any more.
@@ -57,6 +59,7 @@ class JobCode(Codes):
     # It waits for its turn.
     PERSON_BUSY = "looks-of-person", _("{amount} other checks of yours are under way; this one follows.")
     WORKER_BUSY = "looks-of-worker", _("Many checks of slow sources are under way; this one follows.")
+    ASKED_ALREADY = "asked-already", _("Another check asks the same at the moment; its answer is used.")
     # A batch waits, or is not told.
     MORE_TO_TELL = "more-people", _("{told} of {size} people are told; the others follow.")
     OTHERS_FIRST = "batches-first", _("Other batches are being told to many people; this one follows.")

@@ -7,6 +7,7 @@ from typing import Any
 SHARED = {
     "about": "What this kind does, in one or two sentences.",
     "acknowledged_at": "When somebody acknowledged it; null while nobody has.",
+    "answered_at": "When the source gave this answer, for one that was kept and served again; null where it was asked.",
     "batch_id": "Names all that one run, message or event sent: see `GET /batches/{batch_id}`.",
     "body": "The text of the message.",
     "cause": "Names the group of equal failures, as `GET /dead-letters/causes` lists them.",

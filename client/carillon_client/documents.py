@@ -187,6 +187,7 @@ class Check(TypedDict):
     notification_id: str | None
     not_taken: list[NotTaken]
     silent_started_at: str | None
+    answered_at: str | None
 
 
 class Occurrence(TypedDict):
@@ -693,6 +694,7 @@ class CheckNow(TypedDict):
     body: str | None
     not_taken: list[NotTaken]
     silent_started_at: str | None
+    answered_at: str | None
 
 
 class JobKindField(TypedDict):

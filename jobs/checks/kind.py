@@ -3,6 +3,7 @@
 import logging
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,8 @@ log = logging.getLogger(__name__)
 
 # It also counts releases for other reasons; but a page that the kernel ends for want of memory comes to an end.
 _MOST_RELEASED = 30
+# So often it waits for the answer of another check, which may fail. Then it asks, as one that shares no answer.
+_MOST_WAITS = 10
 CHECK_NOW = 10.0
 """Seconds for a check that a person waits for."""
 
@@ -85,17 +88,23 @@ class CheckKind(Kind[JobClaim]):
         try:
             with limits.counted(claim):
                 ask = claim.ask()
-                result = steps.check(kind, ask, **how)
+                result = steps.check(kind, ask, may_wait=claim.released < _MOST_WAITS, **how)
         except ParsingUnavailable:
             busy = Reason(JobCode.PARSERS_BUSY)
             if claim.released >= _MOST_RELEASED:
                 return deciding.failed(claim, busy)
             return Defer(min(60.0, 2.0 ** min(claim.released, 6)) * (0.5 + random.random()), busy)  # noqa: S311
+        if isinstance(result, Defer):
+            return result
         if isinstance(result, Later):
             return result if claim.tries < (tries or kind.policy.tries) else deciding.failed(claim, result.reason)
         follows = steps.decide(kind, ask, result) if isinstance(result, Found) else result
         if isinstance(follows, Refused):
             return deciding.failed(claim, follows.reason, disconnect=follows.disconnect)
+        if isinstance(result, Found) and (at := result.answered_at):
+            age = (claim.claimed_at - at).total_seconds()
+            kept = Reason(JobCode.KEPT_ANSWER, age=max(0.0, age), answered_at=at.isoformat())
+            follows = replace(follows, reason=follows.reason.then(kept))
         return deciding.decided(claim, follows)
 
     def policy(self, handler: str) -> Policy:

@@ -33,6 +33,7 @@ class Check:
     notification_id: UUID | None
     not_taken: list[dict[str, Any]]
     silent_since: datetime | None
+    answered_at: datetime | None
 
     @property
     def text(self) -> str:
@@ -74,6 +75,7 @@ def _check(job: Job) -> Check:
         job.notification_id,
         not_taken(job.reason_params),
         silent_since(job.reason_params),
+        answered_at(job.reason_params),
     )
 
 
@@ -85,7 +87,16 @@ def not_taken(params: Any) -> list[dict[str, Any]]:
 
 def silent_since(params: Any) -> datetime | None:
     """Since when a source has brought nothing, where that is long."""
-    instants = [one["silent_since"] for one in _chain(params) if one.get("silent_since")]
+    return _instant(params, "silent_since")
+
+
+def answered_at(params: Any) -> datetime | None:
+    """When the source gave the answer, where a check used one that was kept."""
+    return _instant(params, "answered_at")
+
+
+def _instant(params: Any, name: str) -> datetime | None:
+    instants = [one[name] for one in _chain(params) if one.get(name)]
     return datetime.fromisoformat(instants[0]) if instants else None
 
 

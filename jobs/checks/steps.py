@@ -1,12 +1,17 @@
-"""Check: ask the source, or use what it answered to the same question a while ago. Writes nothing but kept answers."""
+"""Check: ask the source, or use what it answered to the same question a while ago. Writes nothing but kept answers.
+
+Where an answer may serve others, one check asks and the others wait for it.
+"""
 
 import hashlib
 import json
 import logging
+import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
+from django.core.cache import cache
 from django.db.models.functions import Now
 
 from common.database import encryption
@@ -16,23 +21,49 @@ from jobs.kinds.base import Ask, Found, JobKind, Nothing, Say, Source
 from jobs.models import Connection, Result
 from jobs.reading.fetch import Fetch, Later, NotModified, Refused, outcome, over_budget
 from jobs.reasons import JobCode
+from work.answers import Defer
 from work.reasons import Reason
 
 log = logging.getLogger(__name__)
 
 DECISION = 5
 """Seconds of CPU time."""
+# Seconds: until a check comes again that waits for the answer of another one; for what follows an answer.
+_WAIT, _MARGIN = 2.0, 5.0
 
 
-def check(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool = True) -> Found | Later | Refused:
+def check(
+    kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool = True, may_wait: bool = False
+) -> Found | Later | Refused | Defer:
     """Return what the source says, or why it says nothing. Raises what is a bug of the kind.
 
-    `deadline`: seconds, if fewer than the kind allows; without `keep`, the answer is not kept for other checks.
+    `deadline`: seconds, if fewer than the kind allows; without `keep`, the answer is not kept for other checks, and a
+    kept one is used only where the kind wants that. `Defer`, with `may_wait`, while another check asks the same.
     """
-    key = _key(kind, ask)
-    stored = persist(Result.objects.filter(key=key).first) if kind.fresh_for or kind.conditional else None
-    if stored and datetime.now(UTC) - stored.fetched_at < timedelta(seconds=kind.fresh_for):
-        return Found(stored.value)
+    key, fresh = _key(kind, ask), kind.fresh(ask.payload) if keep else kind.fresh_for
+    if (found := _kept(key, fresh)) is not None:
+        return found
+    if not fresh or not may_wait:
+        return _ask(kind, ask, key, deadline, keep)
+    asking = f"asking:{key}"
+    if not cache.add(asking, True, kind.deadline + _MARGIN):
+        return Defer(_WAIT * (0.5 + random.random()), Reason(JobCode.ASKED_ALREADY))  # noqa: S311
+    try:
+        # One that has just ended may have kept its answer.
+        return _kept(key, fresh) or _ask(kind, ask, key, deadline, keep)
+    finally:
+        cache.delete(asking)
+
+
+def _kept(key: str, fresh: float) -> Found | None:
+    stored = persist(Result.objects.filter(key=key).first) if fresh else None
+    if stored and datetime.now(UTC) - stored.fetched_at < timedelta(seconds=fresh):
+        return Found(stored.value, stored.fetched_at)
+    return None
+
+
+def _ask(kind: JobKind, ask: Ask, key: str, deadline: float | None, keep: bool) -> Found | Later | Refused:
+    stored = persist(Result.objects.filter(key=key).first) if kind.conditional else None
     lend_connection()
     seconds = min(kind.deadline, deadline or kind.deadline)
     fetch = Fetch(seconds) if stored is None else Fetch(seconds, stored.etag, stored.modified)
@@ -42,13 +73,13 @@ def check(kind: JobKind, ask: Ask, *, deadline: float | None = None, keep: bool 
         assert stored is not None  # noqa: S101 - nothing else has an ETag to send
         result = Found(stored.value)
     if keep:
-        _keep(kind, key, result, fetch)
+        _keep(kind.fresh(ask.payload), key, result, fetch)
     return result
 
 
-def _keep(kind: JobKind, key: str, result: Found | Later | Refused, fetch: Fetch) -> None:
+def _keep(fresh: float, key: str, result: Found | Later | Refused, fetch: Fetch) -> None:
     """Keep an answer that serves the same question again."""
-    if isinstance(result, Found) and (kind.fresh_for or fetch.etag or fetch.modified):
+    if isinstance(result, Found) and (fresh or fetch.etag or fetch.modified):
         values = {"value": result.value, "etag": fetch.etag, "modified": fetch.modified, "fetched_at": Now()}
         persist(partial(Result.objects.update_or_create, key=key, defaults=values))
 

@@ -6,9 +6,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
-from jobs.kinds.base import Ask, JobKind
+from common.web.edit_form import WholeNumberField
+from jobs.kinds.base import LONGEST_FRESH, Ask, JobKind
 from jobs.reading.fetch import Fetch, Refused, Unfit, origin, problem
 from jobs.reasons import JobCode
 from notifications.net.address_field import AddressField
@@ -27,6 +29,17 @@ class AddressForm(forms.Form):
             "max_length": gettext_lazy("An address has at most %(limit_value)d characters."),
         },
     )
+    fresh_for = WholeNumberField(
+        gettext_lazy("Oldest answer to use (seconds)"),
+        0,
+        int(LONGEST_FRESH),
+        format_lazy(gettext_lazy("Enter whole seconds from 0 to {most} (7 days)."), most=int(LONGEST_FRESH)),
+        initial=30,
+        help_text=gettext_lazy(
+            "Where many people check the same, such as one price on one page, one request serves all of them. "
+            "0: this reminder always makes its own. What a connection may read is never shared with anybody else."
+        ),
+    )
 
 
 class AddressKind(JobKind, ABC):
@@ -35,6 +48,18 @@ class AddressKind(JobKind, ABC):
     connection = "address"
     needs_connection = False
     conditional = True
+
+    def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
+        fresh = cleaned.get("fresh_for")
+        return {"url": cleaned["url"]} | ({"fresh_for": fresh} if fresh else {})
+
+    def form_initial(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Without a choice, as in what was stored before there was one, each check makes a request of its own."""
+        return {"fresh_for": 0, **payload}
+
+    def fresh(self, payload: Mapping[str, Any]) -> float:
+        chosen = payload.get("fresh_for")
+        return min(max(chosen, 0), LONGEST_FRESH) if type(chosen) is int else self.fresh_for
 
     def read(self, ask: Ask, fetch: Fetch) -> Response:
         """Return the page. Raises what `fetch` does, and Unfit for an answer that is not a success."""

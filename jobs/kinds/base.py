@@ -63,9 +63,13 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A source's answer, as JSON: it may be kept and used again for the same question."""
+    """A source's answer, as JSON: it may be kept and used again for the same question.
+
+    `answered_at`: when the source gave it, for one that was kept; None for one of this check.
+    """
 
     value: Any
+    answered_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +169,10 @@ class JobKind(ABC):
     def form_initial(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Return the form's fields for a stored payload."""
         return dict(payload)
+
+    def fresh(self, payload: Mapping[str, Any]) -> float:
+        """Return `fresh_for`, or what the person who asks has chosen. Does not raise, whatever is stored."""
+        return self.fresh_for
 
     def restrict(self, form: forms.Form, user: User) -> None:  # noqa: B027 - most kinds offer all to everybody
         """Remove from the form what this person may not choose."""

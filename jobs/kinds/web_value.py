@@ -110,7 +110,7 @@ class WebValue(AddressKind):
     def payload(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
         """Only what its condition needs."""
         condition = cleaned["condition"]
-        stored = {"url": cleaned["url"], "condition": condition}
+        stored = super().payload(cleaned) | {"condition": condition}
         if condition != "unreachable":
             stored |= {"how": cleaned.get("how") or "html", "expression": cleaned["expression"]}
         if condition in WITH_LIMIT:

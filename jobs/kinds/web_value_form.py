@@ -29,6 +29,9 @@ STATES = ("above", "below", "equals", "contains", "unreachable")
 
 
 class WebValueForm(AddressForm):
+    # The field of `AddressForm` that is seldom changed comes last.
+    field_order = ("url", "condition", "limit", "always", "how", "expression", "mark")
+
     condition = forms.ChoiceField(
         label=gettext_lazy("Remind me when it"),
         choices=CONDITIONS.items,

@@ -1,11 +1,13 @@
 """Compare two versions of a schedule, field by field."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from common.times import durations
+from jobs import kinds
 from jobs.batches import audiences
 from jobs.models.job import OnError
 from notifications.inputs.channels_form import channel_rows
@@ -28,6 +30,7 @@ def _rows(schedule: Schedule, channels: Sequence[Channel]) -> list[tuple[str, st
         (_("Checks"), schedule.checks),
         (_("Connection"), "" if schedule.connection is None else schedule.connection.label),
         (_("If the check fails"), on_error(schedule)),
+        (_("Uses answers up to"), fresh_for(schedule)),
         (_("For"), schedule.audience and audiences.name_of(schedule.user, schedule.audience, schedule.audience_key)),
         (_("When"), schedule.when),
         (_("Not before"), _moment(schedule.starts_at)),
@@ -52,6 +55,13 @@ def on_error(schedule: Schedule) -> str:
     if schedule.on_error == OnError.AFTER:
         return _("Tell me after %(count)s failures in a row") % {"count": schedule.errors_allowed}
     return str(schedule.get_on_error_display())
+
+
+def fresh_for(schedule: Schedule) -> str:
+    """Return how old an answer may be that its checks use, in words; "" if they always ask."""
+    kind = kinds.find(schedule.job_kind)
+    seconds = kind.fresh(schedule.job_payload or {}) if kind else 0
+    return durations.said(timedelta(seconds=seconds)) if seconds else ""
 
 
 def _seconds(count: int | None) -> str:

@@ -26,7 +26,7 @@ from schedules.explain.quiet_hours import QuietHours
 from schedules.explain.reach import Reach
 from schedules.firing import fire
 from schedules.firing.holidays import Holidays
-from schedules.inputs.differences import on_error
+from schedules.inputs.differences import fresh_for, on_error
 from schedules.models import Schedule
 from schedules.parts import words
 from schedules.rules import civil
@@ -81,6 +81,7 @@ def detail_page(request: PersonRequest, schedule: Schedule, checked: Checked | N
         "run_as": uuid7(),
         "checked": checked,
         "on_error": on_error(schedule),
+        "fresh_for": fresh_for(schedule),
         "last": last_troubles([schedule.id]).get(schedule.id),
         "last_check": _last_checks(request.user, [schedule]).get(schedule.id),
         "channels": schedule.ordered_channels(),

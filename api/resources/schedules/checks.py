@@ -24,7 +24,7 @@ from jobs import kinds
 from jobs.checks import check_now as checks
 from jobs.checks.check_now import Checked
 from jobs.checks.recording import queue_of
-from jobs.checks.results import not_taken, silent_since
+from jobs.checks.results import answered_at, not_taken, silent_since
 from jobs.kinds.base import JobKind
 from jobs.models import Job
 from jobs.reasons import JobCode
@@ -85,6 +85,7 @@ class CheckNowDocument(BaseModel):
     body: str | None = Field(description="The text that it would send; null if it sends nothing.")
     not_taken: list[NotTaken]
     silent_started_at: Instant | None
+    answered_at: Instant | None
 
 
 @kinds_router.get("", response=paging.Page[JobKindDocument], summary="List the kinds of job")
@@ -141,6 +142,7 @@ def _checked(checked: Checked, *, is_new: bool = True) -> HttpResponse:
             body=checked.text and checked.text.body,
             not_taken=not_taken(checked.reason.params),
             silent_started_at=silent_since(checked.reason.params),
+            answered_at=answered_at(checked.reason.params),
         ),
         202 if checked.is_open and is_new else 200,
         **here,

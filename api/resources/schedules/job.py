@@ -67,6 +67,7 @@ class CheckDocument(BaseModel):
     notification_id: UUID | None = Field(description="What it sent; null if it was silent.")
     not_taken: list[NotTaken]
     silent_started_at: Instant | None
+    answered_at: Instant | None
 
 
 def fields(job: JobBody | None) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def test_a_bug_of_a_kind_sends_anyway_where_wanted() -> None:
 
 
 def lose_at_the_last_try(job: Job) -> None:
-    lost = {"state": "looking", "tries": 3, "lease_token": uuid4(), "lease_until": Now() - timedelta(seconds=1)}
+    lost = {"state": "looking", "tries": 3, "lease_token": uuid4(), "lease_until": Now() - timedelta(minutes=1)}
     Job.objects.filter(id=job.id).update(**lost)
     assert recovery.recover(JOB, 10)["dead"] == 1
 

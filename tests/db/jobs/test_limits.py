@@ -34,10 +34,10 @@ def check_during(monkeypatch: pytest.MonkeyPatch) -> Any:
     plain = steps.check
 
     def check_both(first: Job, second: Job) -> None:
-        def meanwhile(*args: Any) -> Any:
+        def meanwhile(*args: Any, **options: Any) -> Any:
             monkeypatch.setattr(steps, "check", plain)
             check(second)
-            return plain(*args)
+            return plain(*args, **options)
 
         monkeypatch.setattr(steps, "check", meanwhile)
         check(first)
