@@ -12,6 +12,7 @@ from api.resources import (
     changes,
     connections,
     dead_letters,
+    event_types,
     events,
     inbound,
     inbox,
@@ -58,6 +59,7 @@ api.add_router("/connections", connections.router)
 api.add_router("/notifications", notifications.router)
 api.add_router("/inbox", inbox.router)
 api.add_router("/events", events.router)
+api.add_router("/event-types", event_types.router)
 api.add_router("/rules", rules.router)
 api.add_router("/runs", runs.router)
 api.add_router("/topics", topics.router)

@@ -68,10 +68,13 @@ _NONE_MATCH = {
     "description": "The `ETag` of the version that you have: the answer is 304 if it has not changed.",
 }
 # The tags of what has an `ETag`.
-_WITH_VERSION = {"schedules", "channels", "rules", "topics"}
+_WITH_VERSION = {"schedules", "channels", "rules", "topics", "types"}
 # Except for these: a subscription has no version.
 _WITHOUT_VERSION = {"subscribe", "unsubscribe"}
-_VERSIONED = {f"#/components/schemas/{name}Document" for name in ("Schedule", "Channel", "NewChannel", "Rule", "Topic")}
+_VERSIONED = {
+    f"#/components/schemas/{name}Document"
+    for name in ("Schedule", "Channel", "NewChannel", "Rule", "Topic", "EventType")
+}
 _TAGS = {
     "me": "Your account, its settings and its tokens",
     "schedules": "Reminders: when they fire, what they send, and what came of it",
@@ -82,6 +85,7 @@ _TAGS = {
     "notifications": "Messages, and the deliveries of each",
     "inbox": "Messages that you read here",
     "events": "Events, how they came in, and what followed from them",
+    "types": "Schemas for the data of your events",
     "rules": "Which events become which messages",
     "runs": "What flows decide by events, step by step, and incidents",
     "topics": "Events for people who subscribe",

@@ -33,6 +33,7 @@ CODES = {
     "error": "It failed for a reason of the server's, which is in its log.",
     "events-a-day": "Your events of this UTC day are used up.",
     "events-a-minute": "Your events of this minute are used up.",
+    "for-everybody": "Only staff with the permission may change what is for everybody.",
     "in-flight": "The same request, by its Idempotency-Key, is still under way.",
     "invalid": "A member of the body or a parameter is not valid. `errors` names each.",
     "key-reused": "The Idempotency-Key belongs to another request.",

@@ -24,7 +24,7 @@ from api.resources import cloud_events
 from api.resources.notifications import ReasonDocument, reason, reason_of
 from api.resources.schedules.documents import AudienceBody, AudienceDocument, may_not_announce
 from common import correlation
-from events.intake import ledger, usage
+from events.intake import ledger, registered, usage
 from events.intake.trace import Row, trace
 from events.models import Digest, Effect, Event, Run, Step, Topic
 from events.pure import matching, types
@@ -38,6 +38,7 @@ from events.pure.envelope import (
     MOST_AT_ONCE,
     Envelope,
 )
+from events.pure.types import Misfit
 from jobs.batches import audiences
 from jobs.models import Batch, Job
 from notifications.models import Delivery
@@ -253,11 +254,19 @@ def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
     try:
         # A refused single one has stored nothing anyway.
         with transaction.atomic() if isinstance(body.root, list) else nullcontext():
-            new = ledger.record(request.auth.user.pk, envelopes)
+            new = ledger.record(request.auth.user.pk, envelopes, refuses=True)
             _check_repeated(request, body, envelopes, new)
+    except registered.Unfit as unfit:
+        raise invalid(*(_misfit(body, number, one) for number, one in unfit.misfits.items())) from None
     except usage.QuotaReached as reached:
         raise quota_reached(reached) from None
     return answer({"items": [{"id": one.key, "new": one.key in new} for one in envelopes]}, 202)
+
+
+def _misfit(body: EventsBody, number: int, misfit: Misfit) -> FieldError:
+    name = body.all[number].type
+    detail = f"{misfit.problem} Correct the data, or the schema of the type {name}."
+    return FieldError(body.place(number) + misfit.path, detail, f"schema_{misfit.keyword}")
 
 
 _CONTENT = ("type", "source", "data", "topic_id", "audience", "audience_key")

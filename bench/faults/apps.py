@@ -158,8 +158,8 @@ def _mutate(mutation: str) -> None:
             _wake_before_commit()
         case "no-event-id":
             record = ledger.record
-            ledger.record = lambda user_id, envelopes: record(
-                user_id, [replace(one, key=str(uuid7())) for one in envelopes]
+            ledger.record = lambda user_id, envelopes, **options: record(
+                user_id, [replace(one, key=str(uuid7())) for one in envelopes], **options
             )
         case "no-lease-id":
             fence = " AND d.lease_token = given.token AND d.lease_until > now()"

@@ -37,6 +37,8 @@ from carillon_client.documents import (
     Delivery,
     DeliveryWithAttempts,
     Event,
+    EventType,
+    EventTypeFields,
     Explanation,
     FlowRun,
     FlowRunWithSteps,
@@ -298,6 +300,29 @@ class Events(Resource):
     async def trace(self, correlation_id: str) -> Trace:
         """The whole chain: events and deliveries with their tries, oldest first."""
         return cast(Trace, await self._connection.get(f"/trace/{correlation_id}"))
+
+
+class EventTypes(Resource):
+    """Data of your events that does not fit its type's JSON Schema is refused, or handled with a warning."""
+
+    def list(self) -> AsyncIterator[EventType]:
+        """Yours and those for everybody, newest first."""
+        return self._connection.pages("/event-types")
+
+    async def create(self, name: str, *, key: str | None = None, **fields: Unpack[EventTypeFields]) -> EventType:
+        return cast(EventType, await self._connection.post("/event-types", {"name": name, **fields}, key=key))
+
+    async def read(self, event_type_id: str) -> EventType:
+        return cast(EventType, await self._connection.get(f"/event-types/{event_type_id}"))
+
+    async def change(
+        self, event_type_id: str, version: int | None = None, **fields: Unpack[EventTypeFields]
+    ) -> EventType:
+        """Fields that are not given stay as they are."""
+        return cast(EventType, await self._connection.change("PATCH", f"/event-types/{event_type_id}", fields, version))
+
+    async def delete(self, event_type_id: str, version: int | None = None) -> None:
+        await self._connection.change("DELETE", f"/event-types/{event_type_id}", version=version)
 
 
 class Rules(Resource):
@@ -896,6 +921,7 @@ class AsyncClient:
         self.inbox = Inbox(self.connection)
         self.tokens = Tokens(self.connection)
         self.events = Events(self.connection)
+        self.event_types = EventTypes(self.connection)
         self.rules = Rules(self.connection)
         self.runs = Runs(self.connection)
         self.batches = Batches(self.connection)

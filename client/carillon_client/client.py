@@ -7,7 +7,7 @@ from carillon_client.channels import Channels
 from carillon_client.connection import Connection
 from carillon_client.connections import Connections
 from carillon_client.documents import Account, Settings, SettingsFields
-from carillon_client.events import Events, Rules, Runs
+from carillon_client.events import Events, EventTypes, Rules, Runs
 from carillon_client.inbound import Inbound
 from carillon_client.inbox import Inbox
 from carillon_client.locks import Locks
@@ -31,6 +31,7 @@ class Client:
         self.inbox = Inbox(self.connection)
         self.tokens = Tokens(self.connection)
         self.events = Events(self.connection)
+        self.event_types = EventTypes(self.connection)
         self.rules = Rules(self.connection)
         self.runs = Runs(self.connection)
         self.batches = Batches(self.connection)

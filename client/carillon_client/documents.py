@@ -1018,3 +1018,26 @@ class Acquired(TypedDict):
 class Renewed(TypedDict):
     fence: int
     ttl: int
+
+
+class EventTypeFields(TypedDict, total=False):
+    """Fields that are not given stay as they are."""
+
+    summary: str
+    data_schema: dict[str, Any]
+    on_misfit: Literal["refuse", "warn"]
+    emitted_by: str
+    handled_by: str
+
+
+class EventType(TypedDict):
+    id: str
+    name: str
+    summary: str
+    data_schema: dict[str, Any]
+    on_misfit: Literal["refuse", "warn"]
+    emitted_by: str
+    handled_by: str
+    is_for_everybody: bool
+    version: int
+    created_at: str

@@ -1,11 +1,22 @@
-"""Events, the trace of a chain of them, the rules that ring for them, and the runs of flows that decide by them."""
+"""Events with their types, the trace of a chain, the rules that ring, and the runs of flows that decide by them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Unpack, cast
 from urllib.parse import quote
 
 from carillon_client.connection import Resource
-from carillon_client.documents import Event, FlowRun, FlowRunWithSteps, FlowStep, Rule, RuleFields, RulePreview, Trace
+from carillon_client.documents import (
+    Event,
+    EventType,
+    EventTypeFields,
+    FlowRun,
+    FlowRunWithSteps,
+    FlowStep,
+    Rule,
+    RuleFields,
+    RulePreview,
+    Trace,
+)
 
 
 class Events(Resource):
@@ -30,6 +41,27 @@ class Events(Resource):
     def trace(self, correlation_id: str) -> Trace:
         """The whole chain: events and deliveries with their tries, oldest first."""
         return cast(Trace, self._connection.get(f"/trace/{correlation_id}"))
+
+
+class EventTypes(Resource):
+    """Data of your events that does not fit its type's JSON Schema is refused, or handled with a warning."""
+
+    def list(self) -> Iterator[EventType]:
+        """Yours and those for everybody, newest first."""
+        return self._connection.pages("/event-types")
+
+    def create(self, name: str, *, key: str | None = None, **fields: Unpack[EventTypeFields]) -> EventType:
+        return cast(EventType, self._connection.post("/event-types", {"name": name, **fields}, key=key))
+
+    def read(self, event_type_id: str) -> EventType:
+        return cast(EventType, self._connection.get(f"/event-types/{event_type_id}"))
+
+    def change(self, event_type_id: str, version: int | None = None, **fields: Unpack[EventTypeFields]) -> EventType:
+        """Fields that are not given stay as they are."""
+        return cast(EventType, self._connection.change("PATCH", f"/event-types/{event_type_id}", fields, version))
+
+    def delete(self, event_type_id: str, version: int | None = None) -> None:
+        self._connection.change("DELETE", f"/event-types/{event_type_id}", version=version)
 
 
 class Rules(Resource):

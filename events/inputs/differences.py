@@ -1,14 +1,17 @@
-"""Compare two versions of a rule or of a topic, field by field."""
+"""Compare two versions of a rule, of a topic or of a registered type, field by field."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from django import forms
+from django.db.models import Model
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.texts.types import StrOrPromise
-from events.models import Rule, Topic
+from events.models import Rule
 from events.rules import words
-from events.topics.changes import TopicForm
 from notifications.inputs.channels_form import channel_rows
 from notifications.models import Channel
 
@@ -23,13 +26,15 @@ def differences(saved: Rule, typed: Rule, channels: Sequence[Channel]) -> list[t
     return [row for row in rows if row[1] or row[2]]
 
 
-def of_topic(current: Topic, form: TopicForm) -> list[tuple[str, str, str]]:
-    def shown(value: Any) -> str:
-        return (_("Yes") if value else _("No")) if isinstance(value, bool) else value
+def of_form(current: Model, form: forms.ModelForm[Any]) -> list[tuple[str, str, str]]:
+    def shown(name: str, value: Any) -> str:
+        if isinstance(value, bool):
+            return _("Yes") if value else _("No")
+        return str(dict(getattr(form.fields[name], "choices", ())).get(value, value))
 
     return [
-        (str(form[name].label), shown(getattr(current, name)), shown(form.cleaned_data[name]))
-        for name in TopicForm.Meta.fields
+        (str(form[name].label), shown(name, getattr(current, name)), shown(name, form.cleaned_data[name]))
+        for name in form._meta.fields or ()
         if name in form.fields
     ]
 

@@ -17,7 +17,8 @@ from common import fault_points
 from common.database.postgres import column, columns, execute, instance, query
 from common.parsing.budget import Budget
 from common.uuid7 import child
-from events.intake import digests, usage
+from events.intake import digests, registered, usage
+from events.intake.registered import Registered
 from events.models import Effect, Rule
 from events.pure import matching, steps
 from events.pure.envelope import as_sent, copy_of
@@ -42,8 +43,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventClaim(kinds.Claim):
-    """A leased event. `topic_id` is that of the topic to whose subscribers it goes, if any; `quiet` the quiet hours of
-    its person."""
+    """A leased event. `topic_id` is that of the topic to whose subscribers it goes, if any; `registered` its registered
+    type; `quiet` the quiet hours of its person."""
 
     user_id: int
     key: str
@@ -57,6 +58,7 @@ class EventClaim(kinds.Claim):
     topic_id: UUID | None
     audience: str
     audience_key: str
+    registered: Annotated[Registered | None, Loaded(registered.sql("d.user_id", "d.type"), read=registered.read)]
     quiet: Annotated[Window | None, Loaded("p.quiet_from", "p.quiet_until", "p.time_zone", read=quiet.window)]
 
     @property

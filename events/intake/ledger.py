@@ -9,7 +9,7 @@ from common import correlation
 from common.database.postgres import execute
 from common.database.rows import Json, Rows
 from common.uuid7 import uuid7
-from events.intake import usage
+from events.intake import registered, usage
 from events.models import Event
 from events.pure.envelope import Envelope
 from people.models import User
@@ -61,14 +61,16 @@ RETURNING id, user_id, key, extract(epoch FROM available_at - now())::float AS w
 """
 
 
-def record(user_id: int, envelopes: Sequence[Envelope]) -> set[str]:
+def record(user_id: int, envelopes: Sequence[Envelope], *, refuses: bool = False) -> set[str]:
     """Record the events that are new to this person, and have them handled after the commit. Returns their keys.
 
-    Raises QuotaReached.
+    Raises QuotaReached; with `refuses`, also Unfit for data that its registered type refuses. Otherwise that becomes
+    a dead letter when it is handled.
     """
     if not envelopes:
         return set()
-    usage.check(user_id, len(envelopes))
+    used = usage.check(user_id, len(envelopes), {one.type for one in envelopes} if refuses else ())
+    registered.check(envelopes, used.registered)
     new = {key for _, key in record_all([Happened(user_id, envelope) for envelope in envelopes])}
     if new:
         stored = sum(_ROW + len(one.data_text.encode()) for one in envelopes if one.key in new)

@@ -3,11 +3,13 @@
 Two requests at once may pass together; what they have written counts for the next.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.conf import settings
 
-from common.database.postgres import change, query
+from common.database.postgres import change, column, query
+from events.intake import registered
 from events.reasons import EventCode
 from work.reasons import Reason
 
@@ -27,6 +29,9 @@ _READ = f"""
 SELECT coalesce(p.events_per_day, %(events)s) AS most_events,
        coalesce(p.event_megabytes_per_day, %(megabytes)s) * 1048576::bigint AS most_bytes,
        %(a_minute)s::bigint AS most_a_minute,
+       ARRAY(SELECT asked || ' ' || found FROM (
+           SELECT asked, {registered.sql("p.id", "asked")} AS found FROM unnest(%(types)s::text[]) asked
+       ) named WHERE found IS NOT NULL) AS registered,
        coalesce(sum(u.day_events) FILTER (WHERE u.day = {_TODAY}), 0)::bigint AS events,
        coalesce(sum(u.day_bytes) FILTER (WHERE u.day = {_TODAY}), 0)::bigint AS bytes,
        coalesce(sum(u.minute_events) FILTER (WHERE u.minute = {_MINUTE}), 0)::bigint AS this_minute,
@@ -46,7 +51,9 @@ class QuotaReached(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A person's use of their quota; a limit of 0 is none. `next_minute` and `tomorrow` are in seconds."""
+    """A person's use of their quota; a limit of 0 is none. `next_minute` and `tomorrow` are in seconds.
+
+    `registered`: those of the asked types that are registered, as `registered.check` reads them."""
 
     events: int
     most_events: int
@@ -56,10 +63,12 @@ class Used:
     most_a_minute: int
     next_minute: int
     tomorrow: int
+    registered: list[str]
 
 
-def used(user_id: int) -> Used:
+def used(user_id: int, types: Collection[str] = ()) -> Used:
     values = {
+        "types": column(types),
         "user": user_id,
         "events": settings.EVENTS_PER_PERSON_PER_DAY,
         "megabytes": settings.EVENT_MEGABYTES_PER_PERSON_PER_DAY,
@@ -69,15 +78,16 @@ def used(user_id: int) -> Used:
     return row
 
 
-def check(user_id: int, events: int) -> None:
-    """Raises QuotaReached where so many more events do not fit."""
-    now = used(user_id)
+def check(user_id: int, events: int, types: Collection[str] = ()) -> Used:
+    """Raises QuotaReached where so many more events do not fit. `types`: see `Used.registered`."""
+    now = used(user_id, types)
     if now.most_a_minute and now.this_minute + events > now.most_a_minute:
         raise QuotaReached(Reason(EventCode.EVENTS_A_MINUTE, most=now.most_a_minute), now.next_minute)
     if now.most_events and now.events + events > now.most_events:
         raise QuotaReached(Reason(EventCode.EVENTS_A_DAY, used=now.events, most=now.most_events), now.tomorrow)
     if now.most_bytes and now.bytes >= now.most_bytes:
         raise QuotaReached(Reason(EventCode.BYTES_A_DAY, used=now.bytes, most=now.most_bytes), now.tomorrow)
+    return now
 
 
 def count(user_id: int, events: int, stored: int) -> None:

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from common import correlation
 from events.flows.base import Flow
-from events.intake import handling
+from events.intake import handling, registered
 from events.intake.handling import EventClaim
 from events.intake.ledger import COST, HANDLE
 from events.models import Event, EventAttempt, Rule, Topic
@@ -54,12 +54,18 @@ class EventKind(Kind[EventClaim]):
             return Cancel(Reason(EventCode.TOO_MANY_HOPS, hops=claim.hops, most=settings.MOST_HOPS))
         if problem := types.problem(claim.type, claim.data):
             return NotStarted(problem)
+        warning = registered.problem(claim.registered, claim.data)
+        if warning.code and claim.registered and claim.registered.refuses:
+            return NotStarted(warning)
         topic = None if claim.topic_id is None else Topic.objects.filter(id=claim.topic_id).first()
         rules, flows = handling.rules_for(claim), apply.flows_for(claim)
         is_to_run = claim.type in types.TO_RUNS
         # Without an effect, events that are settled at the same moment share a commit.
         has_effect = rules or flows or is_to_run or topic or claim.audience
-        return Done(effect=partial(_handle, claim, rules, flows, topic) if has_effect else None)
+        return Done(warning, partial(_handle, claim, rules, flows, topic) if has_effect else None)
+
+    def keeps_receipt(self, receipt: Reason) -> bool:
+        return receipt.code == EventCode.UNFIT
 
     def rescue(self) -> int:
         return subscriptions.subscribe_added()

@@ -176,6 +176,14 @@ STEP_DONE, STEP_FAILED, WAIT_OVER = TO_RUNS = ("step.done", "step.failed", "wait
 """Types that only Carillon emits, each to one run of a flow."""
 
 
+class Misfit(NamedTuple):
+    """The first place where data does not fit a schema, as a path; the keyword that it violates; what is wrong."""
+
+    path: str
+    keyword: str
+    problem: str
+
+
 def problem(name: str, data: dict[str, Any]) -> Reason | None:
     """The first reason why `data` does not fit its type; None if it does, or nobody knows the type."""
     if name not in TYPES:

@@ -1,10 +1,8 @@
 """Template tags that name rules, each with a link to its page unless it is deleted."""
 
-from collections.abc import Iterable
-
 from django import template
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from events.models import Rule
@@ -18,9 +16,3 @@ def rule_link(rule: Rule) -> SafeString:
     if rule.deleted_at:
         return format_html("“{}”", rule.name)
     return format_html('“<a href="{}">{}</a>”', reverse("events:rule", args=[rule.id]), rule.name)
-
-
-@register.simple_tag
-def rule_links(rules: Iterable[Rule]) -> SafeString:
-    """ "“Backups”, “Orders”"."""
-    return format_html_join(", ", "{}", ((rule_link(rule),) for rule in rules))

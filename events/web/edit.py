@@ -28,12 +28,14 @@ from people.user_lock import with_user_lock
 @person_form
 @with_user_lock
 def new(request: PersonRequest) -> HttpResponse:
-    """With `?event=<id>`, for events like that one."""
+    """With `?event=<id>`, for events like that one; with `?type=<type>`, for that type."""
     made_as = as_uuid(request.POST.get("made_as", ""))
     if made_as is not None and Rule.objects.for_user(request.user).filter(id=made_as).exists():
         return redirect("events:rule", made_as)  # by this form, which is sent again
     event = _event(request.user, request.GET.get("event", ""))
     form = RuleForm(posted(request), user=request.user, event=event)
+    if event is None and (named := request.GET.get("type", "")[:100]):
+        form.initial.update(type_pattern=named, name=named[:80], title="{type}")
     if form.change_rows(request.POST):
         return _with_other_rows(request, form)
     if form.is_valid():

@@ -108,21 +108,6 @@ def _page_of(row: Row, reader_id: int) -> str:
     return reverse("notifications:notification", args=[row.notification_id]) if row.notification_id else ""
 
 
-@person_page
-def type_list(request: PersonRequest) -> HttpResponse:
-    """The types that Carillon knows, and those that came lately, with the person's rules for each."""
-    enabled = list(Rule.objects.for_user(request.user).filter(enabled=True))
-
-    def rules(name: str) -> list[Rule]:
-        return [rule for rule in enabled if fits_pattern(rule.type_pattern, name)]
-
-    context = {
-        "known": [(type, rules(name)) for name, type in types.TYPES.items()],
-        "others": [(name, rules(name)) for name in types_seen(request.user) if name not in types.TYPES],
-    }
-    return render(request, "events/type_list.html", context)
-
-
 def _with_effects(events: EventQuerySet) -> EventQuerySet:
     effects = Effect.objects.select_related("rule", "digest")
     return events.select_related("batch").prefetch_related(Prefetch("effects", effects))

@@ -78,7 +78,7 @@ def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
         except Topic.DoesNotExist:
             raise Http404 from None
         except changes.TopicConflict as conflict:
-            changed = differences.of_topic(conflict.current, form)
+            changed = differences.of_form(conflict.current, form)
             # Saving again overwrites.
             form.data = request.POST.dict() | {"version": str(conflict.current.version)}
         else:

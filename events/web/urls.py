@@ -1,6 +1,6 @@
 from django.urls import path
 
-from events.web import edit, events, inbound, rules, runs, subscriptions, topics
+from events.web import edit, events, inbound, rules, runs, subscriptions, topics, types
 
 app_name = "events"
 urlpatterns = [
@@ -17,7 +17,11 @@ urlpatterns = [
     path("leave/<str:token>/", subscriptions.leave_by_link, name="leave"),
     path("in/<str:secret>", inbound.inbound_post, name="receive"),
     path("events/", events.event_list, name="list"),
-    path("events/types", events.type_list, name="types"),
+    path("events/types", types.type_list, name="types"),
+    path("events/types/new", types.new, name="type-new"),
+    path("events/types/<uuid:type_id>", types.detail, name="type"),
+    path("events/types/<uuid:type_id>/edit", types.edit, name="type-edit"),
+    path("events/types/<uuid:type_id>/delete", types.delete, name="type-delete"),
     path("events/<uuid:event_id>", events.event_detail, name="event"),
     path("events/<uuid:event_id>/replay", events.event_replay, name="event-replay"),
     path("inbound/", inbound.inbound_list, name="inbound-list"),

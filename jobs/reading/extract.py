@@ -3,9 +3,7 @@
 import json
 from typing import Any
 
-import re2
-
-from common.parsing import expressions
+from common.parsing import expressions, patterns
 from common.parsing.budget import Budget
 from common.texts.refusal import Refusal, noop as _
 from jobs.reading import selector
@@ -13,11 +11,6 @@ from jobs.reading.charset import storable
 
 LONGEST = 20_000
 """Characters of what may be found."""
-# RE2 takes linear time and this much memory at most. Larger programs could need minutes for 2 MB.
-_LARGEST_PROGRAM = 800
-_OPTIONS = re2.Options()
-_OPTIONS.max_mem = 1024 * 1024
-_OPTIONS.log_errors = False
 
 
 def check(how: str, expression: str) -> None:
@@ -73,16 +66,7 @@ def _in_text(expression: str, page: str) -> str | None:
 
 
 def _pattern(expression: str) -> Any:
-    expressions.check_length(expression)
-    try:
-        pattern = re2.compile(expression, _OPTIONS)
-    except re2.error as error:
-        said = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else "?"
-        raise expressions.Invalid(
-            _("This is not a pattern of RE2 (github.com/google/re2/wiki/Syntax): %(said)s."), said=said
-        ) from None
+    pattern = patterns.compiled(expression)
     if pattern.groups > 1:
         raise expressions.Invalid(_("Use one group, around what you want; write (?:…) for the others."))
-    if pattern.programsize > _LARGEST_PROGRAM:
-        raise expressions.Invalid(_("This pattern is too complex. Make it shorter, with fewer repetitions."))
     return pattern

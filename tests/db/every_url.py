@@ -17,7 +17,7 @@ from django.utils import timezone
 from api.protocol.fields import written
 from api.v1 import api
 from common.database import encryption
-from events.models import InboundAddress, InboundRequest, Rule, Run, Step, Subscription, Topic
+from events.models import InboundAddress, InboundRequest, RegisteredType, Rule, Run, Step, Subscription, Topic
 from jobs.models import Batch, Job
 from people import tokens
 from people.models import User
@@ -84,7 +84,10 @@ def values_of(owner: User) -> dict[str, object]:
     )
     run = Run.objects.create(user=owner, flow="incident", key="disk", correlation_id=uuid4())
     step = Step.objects.create(user=owner, run=run, handler="incident.none", key="1", correlation_id=uuid4())
+    registered = RegisteredType.objects.create(user=owner, name="order.shipped", data_schema="{}")
     return {
+        "type_id": registered.id,
+        "event_type_id": registered.id,
         "run_id": run.id,
         "step_id": step.id,
         "announcement_id": announced.notification_id,
@@ -191,6 +194,8 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "verify_channel": {"code": "1234-5678"},
         "create_topic": {"name": "News", "slug": "news"},
         "change_topic": {"name": "Club"},
+        "create_event_type": {"name": "order.returned", "data_schema": {}},
+        "change_event_type": {"summary": "A parcel came back."},
         "add_person": {"address": "ada@example.net"},
         "subscribe": {"channel_ids": [str(values["channel_id"])]},
         "pull_messages": {},

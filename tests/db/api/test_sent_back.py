@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from demo.receivers import HTTPReceiver
 from demo.receivers.github import GitHub
-from events.models import Topic
+from events.models import RegisteredType, Topic
 from notifications import providers
 from people.models import User
 from tests.db.api.conftest import Api
@@ -27,7 +27,7 @@ def github(settings: Settings) -> Iterator[HTTPReceiver]:
         yield receiver
 
 
-@pytest.fixture(params=["inbox", "email", "webhook", "queue", "status", "connection", "topic"])
+@pytest.fixture(params=["inbox", "email", "webhook", "queue", "status", "connection", "topic", "type"])
 def path(request: pytest.FixtureRequest, ada: User, github: HTTPReceiver) -> str:
     """The path of one of each thing that `PATCH` changes."""
     match request.param:
@@ -35,6 +35,9 @@ def path(request: pytest.FixtureRequest, ada: User, github: HTTPReceiver) -> str
             return f"/connections/{make_connection(ada).id}"
         case "topic":
             return f"/topics/{Topic.objects.create(user=ada, slug='news', name='News').slug}"
+        case "type":
+            type = RegisteredType.objects.create(user=ada, name="order.paid", data_schema='{"type":"object"}')
+            return f"/event-types/{type.id}"
         case "webhook" | "status" as kind:
             made = providers.get(kind).destination({"url": f"{github.origin}/hook", "types": ["delivery.*"]})
             channel = make_channel(ada, kind, dict(made.secrets), address=dict(made.address))

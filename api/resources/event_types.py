@@ -1,0 +1,152 @@
+"""Registered types of events: the caller's own, and those for everybody."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from api.protocol import paging, versions
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import Body, Instant, Partial, Replacement, one_of
+from api.protocol.problems import Problem, conflict, require_unchanged, require_valid
+from common.database.damaged import object_of
+from events.inputs import type_form
+from events.inputs.type_form import TypeForm
+from events.models import RegisteredType
+from people.models import User
+
+router = Router(tags=["types"], auth=Bearer("events"))
+
+OnMisfit = Annotated[str, one_of(RegisteredType.OnMisfit.values)]
+
+
+class EventTypeBody(Body):
+    name: str = Field(description="A noun and what happened: `order.paid`. It cannot be changed.")
+    summary: str = Field("", description="What happened, in at most 200 characters.")
+    data_schema: dict[str, Any] = Field(
+        description="A JSON Schema of draft 2020-12 or 7 for the data of its events, of at most 32 KiB."
+    )
+    on_misfit: OnMisfit = Field(
+        "refuse", description="Data that does not fit is refused (`refuse`), or handled with a warning (`warn`)."
+    )
+    emitted_by: str = Field("", description="For people: who publishes it, in at most 200 characters.")
+    handled_by: str = Field("", description="For people: who handles it, in at most 200 characters.")
+
+    is_for_everybody: bool = Field(False, description="Staff only: for the events of all people.")
+
+
+class EventTypePatch(Partial, Replacement):
+    """Fields that are not given stay as they are."""
+
+    summary: str
+    data_schema: dict[str, Any]
+    on_misfit: OnMisfit
+    emitted_by: str
+    handled_by: str
+
+
+class EventTypeDocument(BaseModel):
+    id: UUID
+    name: str
+    summary: str
+    data_schema: dict[str, Any]
+    on_misfit: OnMisfit
+    emitted_by: str
+    handled_by: str
+    is_for_everybody: bool = Field(description="Whether an operator has registered it, for all people.")
+    version: int
+    created_at: Instant
+
+
+@router.get("", response=paging.Page[EventTypeDocument], summary="List registered types")
+def list_event_types(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
+    """Newest first: yours, and those for everybody. Yours comes before everybody's of the same name."""
+    return paging.answer_page(RegisteredType.objects.for_user(request.auth.user), request, page, document)
+
+
+@router.post("", response={201: EventTypeDocument}, summary="Register a type")
+def create_event_type(request: ApiRequest, body: EventTypeBody) -> HttpResponse:
+    """Events of this type that you publish from now on are checked against its schema."""
+    if body.is_for_everybody and not type_form.may_register_for_all(request.auth.user):
+        raise _staff_only()
+    type = make(request.auth.user, body)
+    return _show(type, 201, Location=reverse("api:read_event_type", args=[type.id]))
+
+
+def make(user: User, body: EventTypeBody) -> RegisteredType:
+    """Raises problems 409 and 422."""
+    form = TypeForm(body.model_dump() | {"data_schema": _written(body.data_schema)}, user)
+    require_valid(form)
+    try:
+        return type_form.create(form)
+    except type_form.TypeRefused as refusal:
+        raise conflict(str(refusal)) from None
+
+
+@router.get("/{uuid:event_type_id}", response=EventTypeDocument, summary="Read a registered type")
+def read_event_type(request: ApiRequest, event_type_id: UUID) -> HttpResponse:
+    """`ETag` is its version: send it as `If-Match` with a change."""
+    return _show(get_object_or_404(_seen(request), id=event_type_id))
+
+
+@router.patch("/{uuid:event_type_id}", response=EventTypeDocument, summary="Change a registered type")
+def change_event_type(request: ApiRequest, event_type_id: UUID, body: EventTypePatch) -> HttpResponse:
+    """Fields that are not given stay as they are. Events are checked against the schema that is stored when they come,
+    and again when they are handled."""
+    with _changing(request, event_type_id) as type:
+        require_unchanged(body, lambda: document(type))
+        given = body.model_dump(exclude_unset=True)
+        if "data_schema" in given:
+            same = given["data_schema"] == object_of(type.data_schema)
+            given["data_schema"] = type.data_schema if same else _written(given["data_schema"])
+        stored = {name: getattr(type, name) for name in EventTypePatch.model_fields}
+        form = TypeForm(stored | given, request.auth.user, type)
+        require_valid(form)
+        return _show(type_form.change(form))
+
+
+@router.delete("/{uuid:event_type_id}", response={204: None}, summary="Delete a registered type")
+def delete_event_type(request: ApiRequest, event_type_id: UUID) -> HttpResponse:
+    """Its events are not checked any more."""
+    with _changing(request, event_type_id) as type:
+        type.delete()
+    return HttpResponse(status=204)
+
+
+def document(type: RegisteredType) -> dict[str, Any]:
+    return fields_of(EventTypeDocument, type, data_schema=object_of(type.data_schema))
+
+
+def _written(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, ensure_ascii=False, indent=2)
+
+
+def _show(type: RegisteredType, status: int = 200, **headers: str) -> HttpResponse:
+    return answer(document(type), status, ETag=versions.etag(type.version), **headers)
+
+
+def _seen(request: ApiRequest) -> QuerySet[RegisteredType]:
+    return RegisteredType.objects.for_user(request.auth.user)
+
+
+@contextmanager
+def _changing(request: ApiRequest, event_type_id: UUID) -> Iterator[RegisteredType]:
+    """Raises problems 403, 404 and 412."""
+    with versions.locked(request, _seen(request), document, id=event_type_id) as type:
+        if type.is_for_everybody and not type_form.may_register_for_all(request.auth.user):
+            raise _staff_only()
+        yield type
+
+
+def _staff_only() -> Problem:
+    detail = "What is for everybody needs staff with the permission to add registered types."
+    return Problem(403, "for-everybody", "You may not do this.", detail)

@@ -1,0 +1,100 @@
+"""Whether the data of an event fits the type that its person, or an operator, has registered.
+
+Statements that run anyway find the type; its compiled schema is cached in each process by id and version.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from events.models import RegisteredType
+from events.pure.envelope import Envelope
+from events.pure.types import Misfit
+from events.reasons import EventCode
+from work.reasons import NO_REASON, Reason
+
+log = logging.getLogger(__name__)
+
+_MOST_READY = 128
+_ready: dict[tuple[UUID, int], Any] = {}
+
+
+class Registered(NamedTuple):
+    """Which type an event has. `refuses`: what does not fit is not handled."""
+
+    id: UUID
+    version: int
+    refuses: bool
+
+
+class Unfit(Exception):
+    """Data that is refused. `misfits` are by the number of their event."""
+
+    def __init__(self, misfits: dict[int, Misfit]) -> None:
+        super().__init__("Data does not fit its type.")
+        self.misfits = misfits
+
+
+def sql(user: str, name: str) -> str:
+    """The SQL of the type of a name for a person, as `read` takes it; NULL where there is none."""
+    found = f"""SELECT t.id || ' ' || t.version || ' ' || t.on_misfit FROM events_registeredtype t
+                 WHERE t.name = {name} AND t.user_id"""  # noqa: S608 - names of columns
+    return f"coalesce(({found} = {user}), ({found} IS NULL))"
+
+
+def read(found: str | None) -> Registered | None:
+    if found is None:
+        return None
+    key, version, on_misfit = found.split()
+    return Registered(UUID(key), int(version), on_misfit == RegisteredType.OnMisfit.REFUSE)
+
+
+def check(envelopes: Sequence[Envelope], found: Iterable[str]) -> None:
+    """Raise Unfit for those whose type refuses them. `found`: each name, and what `sql` gives for it."""
+    named = {name: read(given) for name, _space, given in (one.partition(" ") for one in found)}
+    refusing = {name: type for name, type in named.items() if type and type.refuses}
+    if not refusing:
+        return
+    from events.pure import json_schema
+
+    schemas, budget = _schemas(list(refusing.values())), json_schema.new_budget()
+    misfits = {}
+    for number, one in enumerate(envelopes):
+        schema = schemas.get(refusing[one.type].id) if one.type in refusing else None
+        if schema and (misfit := json_schema.misfit(schema, one.data, budget)):
+            misfits[number] = misfit
+    if misfits:
+        raise Unfit(misfits)
+
+
+def problem(type: Registered | None, data: dict[str, Any]) -> Reason:
+    """Why data does not fit its type, in the active language."""
+    if type is None or not (schema := _schemas([type]).get(type.id)):
+        return NO_REASON
+    from events.pure import json_schema
+
+    misfit = json_schema.misfit(schema, data, json_schema.new_budget())
+    return Reason(EventCode.UNFIT, field=misfit.path, problem=misfit.problem) if misfit else NO_REASON
+
+
+def _schemas(types: Sequence[Registered]) -> dict[UUID, Any]:
+    """The compiled schemas by the id of their type. One statement reads those that this process has not met yet."""
+    ready = {one.id: schema for one in types if (schema := _ready.get((one.id, one.version)))}
+    if missing := [one.id for one in types if one.id not in ready]:
+        if len(_ready) + len(missing) > _MOST_READY:
+            _ready.clear()
+        rows = RegisteredType.objects.filter(id__in=missing).values_list("id", "version", "data_schema")
+        for key, version, text in rows:  # perhaps of a newer version
+            ready[key] = _ready[key, version] = _compiled(key, text)
+    return ready
+
+
+def _compiled(key: UUID, text: str) -> Any:
+    from events.pure import json_schema
+
+    try:
+        return json_schema.read(text)
+    except json_schema.Unusable as error:  # SQL damaged it; it stops no event
+        log.error("The schema of the registered type %s cannot be used: %s", key, error)
+        return json_schema.read("{}")

@@ -1,0 +1,94 @@
+"""Where events go: who listens to each type, on which queues and channels, and what waits there."""
+
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from django.db.models import Prefetch
+
+from common.texts.types import StrOrPromise
+from events import flows
+from events.models import FlowSettings, RegisteredType, Rule
+from events.pure import types
+from events.pure.matching import fits_pattern
+from events.rules.preview import types_seen
+from notifications.deliveries import backlog
+from notifications.deliveries.backlog import Backlog
+from notifications.models import Channel
+from people.models import ApiToken, User
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """To a rule and one of its channels, if any, with what waits there; or to a flow, by its label; or to nobody."""
+
+    rule: Rule | None = None
+    flow: StrOrPromise = ""
+    channel: Channel | None = None
+    backlog: Backlog | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRoutes:
+    """`known` is Carillon's own description of the type, `registered` a person's or an operator's."""
+
+    name: str
+    known: types.EventType | None
+    registered: RegisteredType | None
+    is_seen: bool
+    routes: list[Route]
+
+
+def topology(user: User) -> list[TypeRoutes]:
+    """By name: the types that are registered, came lately, or have a listener. The statements do not grow with them."""
+    registered = _registered(user)
+    seen = set(types_seen(user))
+    present = Prefetch("channels", Channel.objects.filter(removed_at=None))
+    rules = list(Rule.objects.for_user(user).filter(enabled=True).order_by("id").prefetch_related(present))
+    handlers = _flows(user)
+    backlogs = _backlogs(user, {channel.id for rule in rules for channel in rule.channels.all()})
+    named = {rule.type_pattern for rule in rules if "*" not in rule.type_pattern}
+    names = {*registered, *seen, *named, *handlers} - {*types.TO_RUNS}
+    routes_of = {rule.id: _routes(rule, backlogs) for rule in rules}
+    return [
+        TypeRoutes(
+            name,
+            types.TYPES.get(name),
+            registered.get(name),
+            name in seen,
+            [
+                *(route for rule in rules if fits_pattern(rule.type_pattern, name) for route in routes_of[rule.id]),
+                *(Route(flow=label) for label in handlers.get(name, ())),
+            ]
+            or [Route()],
+        )
+        for name in sorted(names)
+    ]
+
+
+def _registered(user: User) -> dict[str, RegisteredType]:
+    """By name; a person's own comes before everybody's."""
+    found = RegisteredType.objects.for_user(user).defer("data_schema")
+    return {type.name: type for type in sorted(found, key=lambda type: not type.is_for_everybody)}
+
+
+def _flows(user: User) -> dict[str, list[StrOrPromise]]:
+    """The labels of the flows that handle events of this person, by type."""
+    on = set(FlowSettings.objects.filter(user=user, enabled=True).values_list("flow", flat=True))
+    handlers: dict[str, list[StrOrPromise]] = {}
+    for flow in flows.all():
+        for type, step in flow.handlers:
+            if not step and (flow.Settings is None or flow.name in on):
+                handlers.setdefault(type, []).append(flow.label or flow.name)
+    return handlers
+
+
+def _backlogs(user: User, channel_ids: set[UUID]) -> dict[UUID, Backlog]:
+    """With the names of the tokens that pull."""
+    tokens = {f"token {one.prefix}": str(one) for one in ApiToken.objects.filter(user=user)}
+    found = backlog.of_channels(channel_ids).items()
+    return {key: replace(one, pulled_by=tokens.get(one.pulled_by, one.pulled_by)) for key, one in found}
+
+
+def _routes(rule: Rule, backlogs: dict[UUID, Backlog]) -> list[Route]:
+    routes = [Route(rule, channel=one, backlog=backlogs.get(one.id)) for one in rule.ordered_channels()]
+    return routes or [Route(rule)]

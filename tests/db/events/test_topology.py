@@ -1,0 +1,127 @@
+"""The page of types: who listens to each, on which queues and channels, and what waits there."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from events.models import FlowSettings, Rule
+from events.rules.topology import Route, TypeRoutes, topology
+from notifications.models import Delivery
+from people.models import User
+from tests.db.api.conftest import Api
+from tests.db.events.test_registered_types import make_type
+from tests.make import NOON, happen, make_channel, make_delivery, make_rule, make_user, signed_in
+
+PAGE = "/events/types"
+
+
+def find(user: User, name: str) -> TypeRoutes:
+    [found] = [one for one in topology(user) if one.name == name]
+    return found
+
+
+def page(browser: Client) -> str:
+    return browser.get(PAGE).content.decode()
+
+
+def test_a_type_leads_to_rules_and_queues_with_what_waits_and_who_pulls(ada: User) -> None:
+    queue, mail = make_channel(ada, "queue", label="Orders"), make_channel(ada, "email")
+    rule = make_rule(ada, conditions=[], channels=[queue, mail])
+    for _ in range(3):
+        happen(ada)
+    api = Api(ada)
+    [message] = api.post(f"/queues/{queue.id}/pull", {"batch_size": 1}).json()["items"]
+    Delivery.objects.filter(channel=mail).order_by("id").first().delete()
+    routes = {route.channel.label: route for route in find(ada, "order.paid").routes if route.channel}
+    assert {route.rule for route in routes.values()} == {rule}
+    backlog = routes["Orders"].backlog
+    assert backlog is not None and backlog.oldest is not None
+    assert (backlog.waiting, backlog.dead, backlog.pulled_by) == (2, 0, str(api.row))
+    assert (routes[mail.label].backlog.waiting, routes[mail.label].backlog.pulled_by) == (2, None)  # type: ignore[union-attr]
+    api.post(f"/queues/{queue.id}/ack", {"acks": [{"lease_id": message["lease_id"]}]})
+    found = find(ada, "order.paid").routes[0].backlog
+    assert found is not None and found.pulled_by == str(api.row)
+    shown = page(signed_in(ada))
+    assert "Orders" in shown and str(api.row) in shown and "the oldest" in shown
+
+
+def test_dead_deliveries_are_counted(ada: User) -> None:
+    mail = make_channel(ada, "email")
+    make_type(ada)
+    make_rule(ada, conditions=[], channels=[mail])
+    make_delivery(mail, state="dead", reason="No.", settled_at=NOON)
+    [route] = find(ada, "order.paid").routes
+    assert route.backlog is not None and (route.backlog.waiting, route.backlog.dead) == (0, 1)
+
+
+def test_a_type_to_which_nobody_listens_says_so_and_offers_a_rule(ada: User) -> None:
+    make_type(ada, name="order.lost", emitted_by="the shop")
+    happen(ada, type="order.seen")
+    make_rule(make_user(), type_pattern="*")
+    shown = page(signed_in(ada))
+    assert shown.count("Nobody listens to it.") == 2
+    assert "the shop" in shown
+    for name in ("order.lost", "order.seen"):
+        assert f'href="/rules/new/?type={name}"' in shown
+    assert "/events/types/new?name=order.seen" in shown
+    form = signed_in(ada).get("/rules/new/?type=order.lost").context["form"]
+    assert form["type_pattern"].value() == "order.lost"
+
+
+def test_a_flow_listens_for_those_who_have_switched_it_on(ada: User) -> None:
+    assert "alert.raised" not in {one.name for one in topology(ada)}
+    FlowSettings.objects.create(user=ada, flow="incident", settings={})
+    [route] = find(ada, "alert.raised").routes
+    assert (route.rule, str(route.flow)) == (None, "Incidents")
+
+
+def test_rules_that_are_off_deleted_or_without_a_channel(ada: User) -> None:
+    make_type(ada)
+    make_rule(ada, enabled=False)
+    make_rule(ada, deleted_at="2026-03-29T16:00:00Z")
+    assert find(ada, "order.paid").routes == [Route()]
+    rule = make_rule(ada, channels=[])
+    [route] = find(ada, "order.paid").routes
+    assert (route.rule, route.channel) == (rule, None)
+    assert "The rule has no channel." in page(signed_in(ada))
+
+
+def test_a_page_without_types_says_what_to_do(ada: User) -> None:
+    shown = page(signed_in(ada))
+    assert "No type yet" in shown and "/events/types/new" in shown
+
+
+def test_the_page_costs_as_many_statements_for_200_types_as_for_few_and_takes_less_than_100_ms(ada: User) -> None:
+    browser = signed_in(ada)
+
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            page(browser)
+        return len(captured)
+
+    def grow(count: int, **overrides: Any) -> None:
+        queues = [
+            make_channel(ada, "queue", label=f"Queue {overrides['at']} {number}") for number in range(count // 10)
+        ]
+        for number in range(count):
+            make_type(ada, name=f"order.p{overrides['at']}-{number}", data_schema="{}")
+        for number, queue in enumerate(queues):
+            make_rule(ada, conditions=[], type_pattern=f"order.p{overrides['at']}-{number}", channels=[queue])
+
+    grow(10, at=0)
+    happen(ada, type="order.p0-0")
+    few = statements()
+    grow(190, at=1)
+    happen(ada, type="order.p1-0")
+    assert (statements(), Rule.objects.count()) == (few, 20)
+    seconds = []
+    for _ in range(20):
+        began = time.thread_time()
+        page(browser)
+        seconds.append(time.thread_time() - began)
+    assert sorted(seconds)[10] < 0.1  # of CPU time, which other processes lengthen, too
