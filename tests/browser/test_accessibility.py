@@ -37,6 +37,7 @@ from playwright.sync_api import Page, sync_playwright
 from common.uuid7 import uuid7
 from events.models import Digest, Run, Step
 from jobs.models import Batch, Job
+from locks.models import Lock
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Channel
 from people.models import RefusedMailbox, User
@@ -205,6 +206,7 @@ def fill(owner: User) -> None:
     PeriodicTask.objects.create(name="tidy", task="work.rescue", interval=IntervalSchedule.objects.create(every=5))
     ClockedSchedule.objects.create(clocked_time=NOON)
     Group.objects.create(name="Helpers")
+    Lock.objects.create(user=owner, name="report", hashed="0" * 64, fence=1, acquired_at=NOON, expires_at=NOON)
     RefusedMailbox.objects.create(mailbox="eve@example.org")
     Authenticator.objects.create(user=make_user(), type=Authenticator.Type.TOTP, data={})
     Heartbeat.objects.create(process="host:1")
