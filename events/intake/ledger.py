@@ -20,10 +20,11 @@ from work.dead_letters import Who
 from work.models import DEAD_LETTERS
 
 HANDLE = "events.handle"
-COST = """(
-    SELECT greatest(1, count(*) / 10)::int FROM events_rule r
+RULES_A_COST = 10
+COST = f"""(
+    SELECT greatest(1, count(*) / {RULES_A_COST})::int FROM events_rule r
      WHERE r.user_id = d.user_id AND r.enabled AND r.deleted_at IS NULL
-)"""
+)"""  # noqa: S608 - a constant only
 """The SQL of what an event `d` costs: each rule may make a message."""
 _ROW = 500  # bytes of an event beside its data
 

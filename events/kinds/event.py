@@ -11,7 +11,7 @@ from common import correlation
 from events.flows.base import Flow
 from events.intake import handling, registered
 from events.intake.handling import EventClaim
-from events.intake.ledger import COST, HANDLE
+from events.intake.ledger import COST, HANDLE, RULES_A_COST
 from events.models import Event, EventAttempt, Rule, Topic
 from events.pure import types
 from events.reasons import EventCode
@@ -25,9 +25,10 @@ from work.reasons import Reason
 from work.retry import Policy
 
 POLICY = Policy(tries=7, waits=(30, 60, 120, 240, 480, 600))
-AT_ONCE = 4
-"""Events of the bulk queue that a worker with threads has in hand. Each may make a hundred messages, in a transaction:
-sixteen would hold all its connections and its CPU."""
+AT_ONCE = 12
+"""Events of the bulk queue that a worker with threads has in hand: of its 16 connections, each may hold one."""
+COSTLY_AT_ONCE = 4
+"""Of those that cost the most. Each may make a hundred messages, in a transaction: more would hold its CPU."""
 
 
 class EventKind(Kind[EventClaim]):
@@ -74,7 +75,8 @@ class EventKind(Kind[EventClaim]):
 @signals.celeryd_after_setup.connect
 def _limit(instance: Any, **_: Any) -> None:
     if instance.pool_cls.__module__.endswith(".thread"):
-        load.limit(fair_queue.QUEUE, HANDLE, AT_ONCE)
+        each = max(1, settings.MOST_RULES // RULES_A_COST)
+        load.limit(fair_queue.QUEUE, HANDLE, AT_ONCE, each, max(AT_ONCE, COSTLY_AT_ONCE * each))
 
 
 def _handle(event: EventClaim, rules: Sequence[Rule], flows: Sequence[Flow], topic: Topic | None) -> None:

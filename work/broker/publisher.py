@@ -25,9 +25,12 @@ class Unreachable(Exception):
     """The broker does not take messages."""
 
 
-def publish(app: Celery, task: str, calls: Sequence[tuple[UUID, float]], queue: str | None = None) -> None:
+def publish(
+    app: Celery, task: str, calls: Sequence[tuple[UUID, float]], queue: str | None = None, cost: int = 1
+) -> None:
     """One message a call: the argument's id, and the seconds to wait (0: none); to `queue`, or the task's own.
 
+    The header `cost` says what each costs, if more than 1: see `load.limit`.
     Messages that wait equally long are due in the order of the calls.
     Raises Unreachable when the broker is away, at once; some messages may then have gone out.
     """
@@ -35,14 +38,16 @@ def publish(app: Celery, task: str, calls: Sequence[tuple[UUID, float]], queue: 
         with app.producer_or_acquire() as producer:
             # Without this, kombu retries for seconds, and beat stands still meanwhile.
             producer.connection.ensure_connection(max_retries=0)
-            _publish(app, producer, task, calls, queue)
+            _publish(app, producer, task, calls, queue, cost)
     except Exception as error:
         if isinstance(error, (KombuError, OSError, *app.connection_for_write().recoverable_connection_errors)):
             raise Unreachable(str(error)) from error
         raise
 
 
-def _publish(app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, float]], name: str | None) -> None:
+def _publish(
+    app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, float]], name: str | None, cost: int
+) -> None:
     message = app.amqp.as_task_v2(
         _PLACE,
         task,
@@ -55,6 +60,8 @@ def _publish(app: Celery, producer: Any, task: str, calls: Sequence[tuple[UUID, 
     body, argument_shown = dumps(message.body), message.headers["argsrepr"]
     queue = app.amqp.queues[name] if name else app.amqp.router.route({}, task)["queue"]
     route = {"exchange": "", "routing_key": queue.name}
+    if cost > 1:
+        message.headers["cost"] = cost
     # Only where it is used: to make one costs as much as to publish a message.
     events: Any = app.events.Dispatcher(enabled=False) if message.sent_event else None
     now = app.now()

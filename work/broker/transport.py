@@ -8,6 +8,7 @@ one of its queue.
 A worker with threads takes more than `BUSY` messages only while its threads wait for slow receivers, see `load`.
 """
 
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from kombu.asynchronous import get_event_loop
@@ -27,6 +28,8 @@ MOST = 16
 BUSY = 128
 # While a worker is busy, it asks so often whether its threads wait for slow receivers.
 _EVERY = 0.05  # seconds
+# So often, whether there is room again for a queue of which it holds as much as it may.
+_SOON = 0.005  # seconds
 
 
 class QoS(virtual.QoS):
@@ -60,6 +63,7 @@ class Channel(redis.Channel):
         super().__init__(*args, **kwargs)
         self.QoS = QoS
         self._polls_again = False
+        self._left_out: list[str] = []
 
     def _restore(self: Any, message: Any) -> None:
         """Put a message back to the front of its queue; of several, the last one taken must come first."""
@@ -70,31 +74,49 @@ class Channel(redis.Channel):
     _restore_at_beginning = _restore
 
     def _brpop_start(self: Any, timeout: float | None = None) -> None:
-        """Ask again soon where a queue is left out: nothing says when this worker has room for it."""
-        has_room = all(load.room(queue, 1) for queue in self._queue_cycle.items)
-        super()._brpop_start(timeout if has_room else _EVERY)  # type: ignore[misc]
+        """Ask again soon where a queue is left out. Redis may answer a second late, so a timer takes from it."""
+        self._left_out = [queue for queue in self._queue_cycle.items if not load.room(queue, 1)]
+        super()._brpop_start(_EVERY if self._left_out else timeout)  # type: ignore[misc]
+        if self._left_out and not self._polls_again:
+            self._poll_again()
 
     def _brpop_read(self: Any, **options: Any) -> bool:
         """Deliver the message that a BRPOP returns, then more of the same queue, as many as the worker may hold."""
         super()._brpop_read(**options)  # type: ignore[misc]  # the stubs have no private names
         if self._closing:  # kombu reads a last answer; its consumers may be gone, and no more messages are wanted
             return True
-        queue = self._queue_cycle.items[-1]  # the last one used
-        if room := load.room(queue, min(MOST, self.qos.can_consume_max_estimate())):
-            # On the connection of the BRPOP, which is idle now.
-            for message in self.client.rpop(self._q_for_pri(queue, self.default_priority), room) or ():
-                self.connection._deliver(loads(bytes_to_str(message)), queue)
+        self._take(self.client, self._queue_cycle.items[-1])  # the last one used; the connection is idle now
         if not self._polls_again:
             self._poll_again()
         return True
+
+    def _take(self: Any, client: Any, queue: str) -> int:
+        """Deliver further messages of a queue, as many as the worker may hold. Returns how many."""
+        if not (room := load.room(queue, min(MOST, self.qos.can_consume_max_estimate()))):
+            return 0
+        messages = client.rpop(self._q_for_pri(queue, self.default_priority), room) or ()
+        for message in messages:
+            self.connection._deliver(loads(bytes_to_str(message)), queue)
+        return len(messages)
 
     def _poll_again(self: Any) -> None:
         """Nothing wakes the event loop when a call becomes slow or ends, so a timer does while this worker is busy."""
         loop = get_event_loop()
         self._polls_again = False
-        if loop and not self.closed and not (self.qos.can_consume() and self._queue_cycle.consume(1)):
+        if not loop or self.closed:
+            return
+        is_soon = bool(self._left_out) and self._take_left_out()
+        if self._left_out or not (self.qos.can_consume() and self._queue_cycle.consume(1)):
             self._polls_again = True
-            loop.call_later(_EVERY, self._poll_again)
+            loop.call_later(_SOON if is_soon else _EVERY, self._poll_again)
+
+    def _take_left_out(self: Any) -> bool:
+        """Take from the queues that the BRPOP under way leaves out. False where all of them are empty."""
+        is_soon = False
+        with suppress(*self.connection_errors), self.conn_or_acquire() as client:
+            for queue in set(self.active_queues).intersection(self._left_out):
+                is_soon |= not load.room(queue, 1) or bool(self._take(client, queue))
+        return is_soon
 
 
 class Transport(redis.Transport):

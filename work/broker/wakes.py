@@ -132,7 +132,7 @@ def wake_all(kind: Kind[Any]) -> int:
 
 
 def publish(due: Iterable[Wake]) -> bool:
-    """Publish one message each, in one pipeline a queue. False when the broker is away: rescue publishes them."""
+    """Publish one message each, in few pipelines. False when the broker is away: rescue publishes them."""
     near = [wake for wake in due if is_published(wake.wait)]
     if not near:
         return True
@@ -146,13 +146,13 @@ def publish(due: Iterable[Wake]) -> bool:
 
 
 def _publish(near: Sequence[Wake]) -> bool:
-    queues: dict[tuple[str, str | None], list[tuple[UUID, float]]] = {}
+    queues: dict[tuple[str, str | None, int], list[tuple[UUID, float]]] = {}
     for wake in near:
         queue = wake.queue or (fair_queue.QUEUE if wake.is_bulk else fair_queue.queue_for(wake.person_id, wake.cost))
-        queues.setdefault((wake.task, queue), []).append((wake.id, wake.wait))
+        queues.setdefault((wake.task, queue, wake.cost), []).append((wake.id, wake.wait))
     try:
-        for (task, queue), calls in queues.items():
-            publisher.publish(current_app, task, calls, queue)
+        for (task, queue, cost), calls in queues.items():
+            publisher.publish(current_app, task, calls, queue, cost)
     except publisher.Unreachable as error:
         log.warning("The broker cannot be reached; %d messages wait for rescue: %s", len(near), error)
         return False

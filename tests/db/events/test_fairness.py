@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -67,12 +68,20 @@ def test_a_worker_holds_few_events_that_cost_much_and_takes_other_work_beside_th
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(load, "_limits", {})
-    held = [SimpleNamespace(name=HANDLE) for _ in range(event.AT_ONCE)]
+    held = [SimpleNamespace(name=HANDLE, request_dict={"cost": 10}) for _ in range(event.COSTLY_AT_ONCE)]
     monkeypatch.setattr(load.state, "reserved_requests", held)
     event._limit(SimpleNamespace(pool_cls=prefork.TaskPool))
     assert load.room(fair_queue.QUEUE, 16) == 16, "a process has one"
     event._limit(SimpleNamespace(pool_cls=thread.TaskPool))
     assert load.room(fair_queue.QUEUE, 16) == 0
     assert {load.room(queue, 16) for queue in ("deliveries", EVENT.queue, "maintenance")} == {16}
-    held[:4] = [SimpleNamespace(name="notifications.deliver") for _ in range(4)]
-    assert load.room(fair_queue.QUEUE, 16) == 4
+    held[:] = [SimpleNamespace(name="notifications.deliver") for _ in range(4)]
+    assert load.room(fair_queue.QUEUE, 16) == event.COSTLY_AT_ONCE
+    held[:] = [SimpleNamespace(name=HANDLE, request_dict={}) for _ in range(event.AT_ONCE - 1)]
+    assert load.room(fair_queue.QUEUE, 16) == 1
+
+
+def test_a_message_says_what_its_event_costs(busy: User, broker: redis.Redis) -> None:
+    publish(busy, 1)
+    [message] = broker.lrange("carillon:events", 0, -1)
+    assert json.loads(message)["headers"]["cost"] == RULES // 10

@@ -109,10 +109,10 @@ def test_messages_that_wait_equally_long_are_due_in_their_order() -> None:
 def test_threads_that_publish_at_one_moment_share_a_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
     real, gate, batches = publisher.publish, threading.Event(), []
 
-    def publish(app: Celery, task: str, calls: Any, queue: str | None = None) -> None:
+    def publish(app: Celery, task: str, calls: Any, *more: Any) -> None:
         batches.append(len(calls))
         assert gate.wait(60)
-        real(app, task, calls, queue)
+        real(app, task, calls, *more)
 
     monkeypatch.setattr(publisher, "publish", publish)
     monkeypatch.setattr(wakes, "has_threads", lambda: True)

@@ -100,9 +100,24 @@ def test_a_queue_for_which_there_is_no_room_is_asked_for_again_soon(
     channel, timeouts = make_taker(100).connection.default_channel, []
     monkeypatch.setattr(kombu_redis.Channel, "_brpop_start", lambda _, timeout=None: timeouts.append(timeout))
     channel._brpop_start()
-    monkeypatch.setattr(load, "_limits", {"left": ("work", 0)})
+    monkeypatch.setattr(load, "_limits", {"left": load._Limit("work", 0, 1, 0)})
     channel._brpop_start()
     assert timeouts == [None, transport._EVERY]  # None: the second that kombu waits
+
+
+def test_a_queue_with_room_again_is_taken_from_before_redis_answers(
+    make_taker: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts, taker = publish(LEFT, 3), make_taker(100)
+    channel = taker.connection.default_channel
+    monkeypatch.setattr(load, "_limits", {"left": load._Limit("left", 0, 1, 0)})
+    with pytest.raises(TimeoutError):
+        taker.connection.drain_events(timeout=0.01)
+    assert (channel._left_out, channel._take_left_out(), taker.taken) == (["left"], True, [])
+    monkeypatch.setattr(load, "_limits", {})
+    assert channel._take_left_out()
+    assert [message.payload for message in taker.taken] == texts
+    assert not channel._take_left_out()  # it is empty
 
 
 @pytest.mark.parametrize("cancelled", [True, False])
@@ -211,7 +226,7 @@ def test_a_task_that_ends_while_the_tasks_of_a_queue_are_counted_ends_no_worker(
 
     held = Changing(SimpleNamespace(name="left") for _ in range(2))
     monkeypatch.setattr(load.state, "reserved_requests", held)
-    monkeypatch.setattr(load, "_limits", {"left": ("left", 3)})
+    monkeypatch.setattr(load, "_limits", {"left": load._Limit("left", 3, 1, 3)})
     assert load.room("left", 16) == 1
     assert not held.changes
 
@@ -233,12 +248,12 @@ def test_a_worker_without_room_for_a_queue_leaves_it_to_others_and_takes_from_th
             return iter(SimpleNamespace(name=text.split()[0]) for text in texts())
 
     monkeypatch.setattr(load.state, "reserved_requests", Held())
-    monkeypatch.setattr(load, "_limits", {"left": ("left", 2)})
+    monkeypatch.setattr(load, "_limits", {"left": load._Limit("left", 2, 1, 2)})
     while len(taker.taken) < 5:
         taker.fetch()
     assert sorted(texts()) == sorted([*left[:2], *right])
     assert waiting(broker, LEFT) == 3
-    monkeypatch.setattr(load, "_limits", {"left": ("left", 5)})
+    monkeypatch.setattr(load, "_limits", {"left": load._Limit("left", 5, 1, 5)})
     while len(taker.taken) < 8:
         taker.fetch()
     assert waiting(broker, LEFT) == 0

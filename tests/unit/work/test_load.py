@@ -59,6 +59,24 @@ def test_a_queue_has_room_for_as_many_of_its_tasks_as_it_has_threads(running: li
     assert load.room("events", 1) == 0
 
 
+def test_a_queue_has_room_for_few_tasks_that_cost_much_and_for_more_that_cost_little(
+    running: list[SimpleNamespace],
+) -> None:
+    def task(**headers: int) -> SimpleNamespace:
+        return SimpleNamespace(name="handle", request_dict=headers)
+
+    load.limit("events", "handle", 12, each=10, most=40)
+    assert load.room("events", 16) == 4  # each may cost the most
+    running += [task(cost=10)] * 3
+    assert load.room("events", 16) == 1
+    running += [task(cost=99)]
+    assert load.room("events", 16) == 0
+    running[:] = [task(), task(cost=1)] * 5
+    assert load.room("events", 16) == 2
+    running += [task(), task()]
+    assert load.room("events", 16) == 0
+
+
 def test_tasks_that_change_while_they_are_counted_are_counted_again() -> None:
     class Changing:
         rounds = 0
