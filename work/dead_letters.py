@@ -172,6 +172,7 @@ def discard(
     """Nothing is done, and each keeps the reason: not needed (DISCARDED), or dealt with otherwise (FIXED)."""
     kind, letters = kind_of(rows.model), locked(rows)
     manual.discard(kind.model, letters, Reason(_REASONS[what], said=reason))
+    kind.discarded(letters)
     made = Intervention(what=what, which=which, cause=cause, reason=reason)
     return Done(letters, 0, record(made, who, kind, letters))
 

@@ -213,6 +213,9 @@ class Kind(Generic[C]):
     def pulled_again(self, ids: Collection[UUID]) -> None:
         """Act after a replay, in its transaction, for work that programs pull."""
 
+    def discarded(self, ids: Collection[UUID]) -> None:
+        """Act after dead letters were discarded or marked as fixed, in the transaction of that."""
+
     def rescue(self) -> int:
         """Do this kind's own part of rescue, soon after `rescues` has rows. Returns how many rows."""
         return 0

@@ -1,7 +1,7 @@
 """The step of a flow as a kind of work: its code runs outside of any transaction, its result is given to the run."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
@@ -69,6 +69,9 @@ class StepKind(Kind[StepClaim]):
     def after(self, claim: StepClaim, answer: Answer) -> None:
         if not isinstance(answer, Done):
             steps.note_failure(claim.id)
+
+    def discarded(self, ids: Collection[UUID]) -> None:
+        steps.tell_skipped(ids)
 
     def rescue(self) -> int:
         return steps.note_failures()

@@ -64,7 +64,7 @@ class Stopped(Exception):
 
 
 def flows_for(event: EventClaim) -> list[Flow]:
-    """The flows that handle an event of this person."""
+    """The flows that may handle an event of this person: with settings also one that is off, for runs that are open."""
     found = [] if event.type in types.TO_RUNS else flows.of_type(event.type)
     return [flow for flow in found if flow.Settings is None or _settings(event.user_id, flow)]
 
@@ -80,6 +80,8 @@ def apply(event: EventClaim, flow: Flow) -> None:
         _record(event, flow.name, None, _OUTCOME.IGNORED, reason)
         return
     run = _lock(_BY_KEY, user=event.user_id, flow=flow.name, key=key)
+    if run is None and flow.Settings is not None and _settings(event.user_id, flow, enabled=True) is None:
+        return
     if run is None and flow.begins_on and event.type not in flow.begins_on:
         reason = Reason(EventCode.FLOW_NO_RUN, key=key, type=event.type)
         _record(event, flow.name, None, _OUTCOME.IGNORED, reason)
@@ -326,11 +328,11 @@ def _message(event: EventClaim, run: Run, number: int, message: NewMessage, own:
     )
 
 
-def _settings(user_id: int, flow: Flow) -> Any:
-    """The person's settings of the flow; None where it has none, is off, or they cannot be read."""
+def _settings(user_id: int, flow: Flow, **which: Any) -> Any:
+    """The person's settings of the flow; None where it has none, or they cannot be read."""
     if flow.Settings is None:
         return None
-    row = FlowSettings.objects.filter(user=user_id, flow=flow.name, enabled=True).first()
+    row = FlowSettings.objects.filter(user=user_id, flow=flow.name, **which).first()
     try:
         return row and flow.Settings.model_validate(row.settings)
     except ValidationError:

@@ -344,3 +344,13 @@ def test_steps_that_are_open_are_cancelled_with_their_run(ada: User) -> None:
     count(ada, "fetch", what="sea")
     count(ada, "end")
     assert Step.objects.get().state == "cancelled"
+
+
+def test_a_run_goes_on_without_a_step_that_is_discarded_as_without_one_that_is_skipped(ada: User) -> None:
+    count(ada, "add")
+    count(ada, "fetch", how="refused")
+    work_through()
+    assert run_of(ada).state["results"] == ["failed"]
+    done = dead_letters.discard(Step.objects.all(), "all", Who(None, "operator"), "Not needed.")
+    work_through()
+    assert (len(done.changed), run_of(ada).state["results"]) == (1, ["failed", "skipped"])

@@ -142,11 +142,22 @@ def test_done_in_a_message_acknowledges(ada: User, channels: list[Channel]) -> N
     assert phase() == "acknowledged"
 
 
-def test_switched_off_meanwhile_it_stops_with_words(ada: User, channels: list[Channel]) -> None:
+def test_switched_off_an_open_incident_goes_on_to_its_end_and_no_other_opens(
+    ada: User, channels: list[Channel]
+) -> None:
     alert(ada, RAISED)
     FlowSettings.objects.update(enabled=False)
     wait_over()
-    assert (Run.objects.get().status, Run.objects.get().reason) == ("stopped", "The flow was switched off.")
+    assert rung() == ["Mail", "Hook"]
+    alert(ada, RAISED)
+    alert(ada, RAISED, key="another")
+    assert Run.objects.get().state["raised"] == 2
+    alert(ada, RESOLVED)
+    assert phase() == "resolved"
+    wait_over()
+    alert(ada, RAISED)
+    assert Run.objects.get().status == "finished"
+    assert set(FlowEffect.objects.values_list("outcome", flat=True)) == {"applied"}
 
 
 def test_a_storm_makes_one_incident_a_key(ada: User, channels: list[Channel]) -> None:
