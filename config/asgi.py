@@ -110,7 +110,8 @@ async def _outlasts(wait: Awaitable[None], receive: Receive) -> bool:
 sys.setswitchinterval(_SWITCH)
 unavailable.wait_briefly()
 django.setup(set_prefix=False)
-from config import startup  # noqa: E402 - it needs the models
+from config import operator_alerts, startup  # noqa: E402 - they need the models
+from config.processes import commands  # noqa: E402
 
 application = ResponseHeaders(BodyLimit(Handler()))
 request_head.install()
@@ -120,3 +121,5 @@ with ThreadPoolExecutor(1) as _one:  # uvicorn's loop runs in this thread, where
 import_module(settings.ROOT_URLCONF)
 gc.collect()
 gc.freeze()
+if commands.role_of(sys.argv) == "carillon web":
+    operator_alerts.OperatorAlerts()

@@ -122,6 +122,15 @@ def check_engines(**_: Any) -> None:
         sys.exit(f"Carillon cannot start: {error}")
 
 
+@signals.worker_ready.connect
+def tell_operators(sender: Any = None, **_: Any) -> None:
+    """Notice problems, in a worker with threads: a process of the other pool would fork beside this thread."""
+    if "pool" in settings.DATABASES["default"]["OPTIONS"]:
+        from config import operator_alerts
+
+        operator_alerts.OperatorAlerts()
+
+
 @signals.celeryd_after_setup.connect
 def spare_cpu(**_: Any) -> None:
     """Search less for garbage, and change less often between threads."""

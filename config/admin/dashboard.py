@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _, ngettext
 
 from common.redis import served_queues
 from common.texts.numbers import grouped
+from events.runs import operators
 from notifications.deliveries.kind import DELIVERY
 from schedules.beat import heartbeat, outages, periodic_runs
 from schedules.models import Heartbeat
@@ -67,7 +68,7 @@ def _state(counted: dict[str, Any]) -> dict[str, Any]:
             for queue, ago in seen.items()
         ],
         "causes": [cause | _cause_words(cause) for cause in counted["causes"]],
-        "problems": [*_problems(bool(running), seen, counted["waiting"], now)],
+        "problems": [*_problems(bool(running), seen, counted, now)],
     }
 
 
@@ -82,7 +83,7 @@ def _cause_words(cause: dict[str, Any]) -> dict[str, Any]:
 
 
 def _count() -> dict[str, Any]:
-    """Return the counts of large tables, as JSON."""
+    """Return the counts of large tables, and whether no operator is told of problems, as JSON."""
     hours = health.hours(DELIVERY)
     by_hour = {row.ago: (row.done, row.failed) for row in hours}
     return {
@@ -90,6 +91,7 @@ def _count() -> dict[str, Any]:
         "hours": [by_hour.get(ago, (0, 0)) for ago in range(health.HOURS)],
         "is_capped": any(row.counted == health.MOST for row in hours),
         "waiting": {row.kind: row._asdict() for row in health.waiting()},
+        "is_untold": not operators.chosen(),
         "causes": [row._asdict() | {"last": row.last.isoformat()} for row in health.causes(_CAUSES)],
     }
 
@@ -130,7 +132,7 @@ def _chart(hours: list[tuple[int, int]]) -> dict[str, Any]:
     }
 
 
-def _problems(has_beat: bool, seen: dict[str, float | None], waiting: dict[str, Any], now: datetime) -> Any:
+def _problems(has_beat: bool, seen: dict[str, float | None], counted: dict[str, Any], now: datetime) -> Any:
     """Return the problems that need somebody, worst first: a sentence, a link and its text."""
     waits = outages.waiting(now)
     if waits.is_on_hold:
@@ -145,12 +147,15 @@ def _problems(has_beat: bool, seen: dict[str, float | None], waiting: dict[str, 
         yield problem, reverse("admin:django_celery_beat_periodictask_changelist"), _("Periodic tasks")
     if problem := newest.problem():
         yield problem, "", ""
+    if counted["is_untold"]:
+        text = _("No operator is told of problems of this installation. Choose channels in the settings of incidents.")
+        yield text, reverse("events:incident-settings"), _("Settings of incidents")
     if missed := waits.schedules:
         text = ngettext(
             "%(count)d reminder waits with a missed time.", "%(count)d reminders wait with missed times.", missed
         )
         yield text % {"count": missed}, reverse("outages"), _("Decide what is sent")
-    for name, counts in waiting.items():
+    for name, counts in counted["waiting"].items():
         if late := counts["late"]:
             kind = KINDS[name]
             yield (

@@ -10,6 +10,8 @@ from events.flows.base import Flow, FlowEvent, State, Turn, on
 from events.pure import types
 
 RAISED, RESOLVED, ACKNOWLEDGED = "alert.raised", "alert.resolved", "incident.acknowledged"
+CHANNELS, TOLD = "carillon_channels", "carillon_told"
+"""Labels of Carillon's own alerts: the channels to ring on instead, by commas; that the alert was sent without us."""
 MOST_ROUNDS = 10
 """So often it rings on all channels without an answer."""
 
@@ -22,11 +24,13 @@ class IncidentSettings(BaseModel):
     wait: int = Field(5, ge=1, le=1440)
     again: int = Field(60, ge=1, le=10_080)
     flapping: int = Field(10, ge=1, le=1440)
+    installation: bool = False
 
 
 class IncidentState(State):
     """`raised` counts the alerts, `rings` the messages, since it was last acknowledged `in_turn`. `phase`: open,
-    acknowledged or resolved. `told_over`: its end was told since it last rang."""
+    acknowledged or resolved. `told_over`: its end was told since it last rang. `channels` ring instead of those of the
+    settings, if there are any."""
 
     phase: str = "open"
     title: str = ""
@@ -38,6 +42,7 @@ class IncidentState(State):
     rings: int = 0
     in_turn: int = 0
     told_over: bool = False
+    channels: list[UUID] = []
 
 
 class Incident(Flow):
@@ -58,7 +63,11 @@ class Incident(Flow):
         state.raised += 1
         state.title, state.summary = data["title"][:300], data.get("summary", "")[:2_000]
         state.severity, state.url = data.get("severity", "")[:100], data.get("url", "")[:1_000]
-        if state.raised == 1:
+        own = _own_labels(event)
+        state.channels = [UUID(one) for one in own.get(CHANNELS, "").split(",") if one]
+        if state.raised == 1 and TOLD in own:
+            self._rang(run)
+        elif state.raised == 1:
             self._ring(run)
         elif state.phase == "resolved":  # flapping: it rings if it lasts
             state.phase, state.reopened = "open", state.reopened + 1
@@ -78,8 +87,8 @@ class Incident(Flow):
             return
         state.phase = "resolved"
         run.withdraw()
-        if not state.told_over:
-            told = run.settings.channels[: state.rings]
+        if not state.told_over and TOLD not in _own_labels(event):
+            told = self._channels(run)[: state.rings]
             run.notify(_("Over: %(title)s") % {"title": state.title}, self._body(run), told)
             state.told_over = True
         run.wait(RAISED, run.settings.flapping * 60)
@@ -92,15 +101,28 @@ class Incident(Flow):
             run.state.phase = "open"
             self._ring(run)
 
+    def _channels(self, run: Turn) -> list[UUID]:
+        channels: list[UUID] = run.state.channels or run.settings.channels
+        return channels
+
     def _ring(self, run: Turn) -> None:
-        state, channels = run.state, run.settings.channels
+        state, channels = run.state, self._channels(run)
         subject = f"{state.severity}: {state.title}" if state.severity else state.title
         run.notify(subject, self._body(run), [channels[state.in_turn % len(channels)]], urgent=True)
+        self._rang(run)
+
+    def _rang(self, run: Turn) -> None:
+        state = run.state
         state.rings, state.in_turn, state.told_over = state.rings + 1, state.in_turn + 1, False
-        if state.in_turn < MOST_ROUNDS * len(channels):
+        if state.in_turn < MOST_ROUNDS * len(self._channels(run)):
             run.wait(ACKNOWLEDGED, run.settings.wait * 60)
 
     def _body(self, run: Turn) -> str:
         state = run.state
         counted = _("Raised %(count)s times.") % {"count": state.raised} if state.raised > 1 else ""
         return "\n".join(filter(None, (state.summary, counted, state.url, run.page)))
+
+
+def _own_labels(event: FlowEvent) -> dict[str, str]:
+    """The labels of Carillon's own alerts; none of others, whose labels mean nothing here."""
+    return event.data.get("labels", {}) if event.source == types.SOURCE else {}

@@ -2,7 +2,7 @@
 
 from events.models.digest import DeadDigest, Digest, DigestAttempt
 from events.models.event import DeadLetter, Effect, Event, EventAttempt, Usage
-from events.models.flow import FailedStep, FlowEffect, FlowSettings, Run, Step, StepAttempt
+from events.models.flow import FailedStep, FlowEffect, FlowSettings, OpenAlert, Run, Step, StepAttempt
 from events.models.inbound import InboundAddress, InboundRequest
 from events.models.registered_type import RegisteredType
 from events.models.rule import Rule

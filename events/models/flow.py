@@ -223,7 +223,27 @@ class FlowSettings(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "flow"], name="flow_settings_once")]
+        # the operators who are told of problems
+        indexes = [
+            models.Index(fields=["user"], condition=Q(settings__installation=True), name="flow_settings_of_operators")
+        ]
         triggers = [refuse_unreadable(json=["settings"])]
 
     def __str__(self) -> str:
         return f"{self.flow} of {self.user_id}"
+
+
+class OpenAlert(models.Model):
+    """A problem of this installation that an operator was told of, and that lasts. `key` is the problem's; `alert` that
+    of the incident, which several problems of one moment share."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
+    key = models.CharField(max_length=200)
+    alert = models.CharField(max_length=200)
+    title = models.CharField(max_length=300)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "key"], name="open_alert_once")]
+
+    def __str__(self) -> str:
+        return self.key

@@ -49,6 +49,11 @@ def answered(notification: Notification) -> None:
             act(run, ACKNOWLEDGED)
 
 
+def is_on(user: User) -> bool:
+    """Whether their alerts open incidents."""
+    return FlowSettings.objects.filter(user=user, flow=Incident.name, enabled=True).exists()
+
+
 class IncidentForm(forms.Form):
     """Whether a person's alerts become incidents, and how they ring."""
 
@@ -76,6 +81,15 @@ class IncidentForm(forms.Form):
         label=gettext_lazy("Minutes in which the same alert opens the same incident again"), min_value=1, max_value=1440
     )
 
+    installation = forms.BooleanField(
+        label=gettext_lazy("Tell me of problems of this installation"),
+        help_text=gettext_lazy(
+            "Dead letters, a stopped beat, queues without a worker, periodic tasks that do not run, work that waits, "
+            "reminders that cannot be read, full disks, providers that refuse everybody."
+        ),
+        required=False,
+    )
+
     def __init__(self, posted: Any, user: User) -> None:
         stored = FlowSettings.objects.filter(user=user, flow=Incident.name).first()
         defaults = {name: field.default for name, field in IncidentSettings.model_fields.items() if name != "channels"}
@@ -87,11 +101,14 @@ class IncidentForm(forms.Form):
         for name in _PLACES:
             field: Any = self.fields[name]
             field.queryset = own
+        if not user.is_staff:
+            del self.fields["installation"]
 
     def save(self) -> None:
         chosen = [self.cleaned_data[name] for name in _PLACES]
         values = IncidentSettings(
             channels=[*dict.fromkeys(one.id for one in chosen if one is not None)],
+            installation=self.cleaned_data.get("installation", False),
             **{name: self.cleaned_data[name] for name in ("wait", "again", "flapping")},
         )
         FlowSettings.objects.update_or_create(

@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from common.web import paging
 from events import flows
 from events.flows.incident import ACKNOWLEDGED, RESOLVED, Incident
-from events.models import FlowSettings, Run, Step
-from events.runs import changes, history, incidents
+from events.models import Run, Step
+from events.runs import changes, history, incidents, operators
 from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 from work.dead_letters import Done, Who
 from work.models import DEAD_LETTERS
@@ -31,8 +31,9 @@ def incident_list(request: PersonRequest) -> HttpResponse:
     shows_all = "all" in request.GET
     if not shows_all:
         mine = mine.filter(ended_at=None).exclude(state__phase="resolved")
-    is_on = FlowSettings.objects.filter(user=request.user, flow=Incident.name, enabled=True).exists()
-    return _list(request, mine, "events/incident_list.html", is_on=is_on, shows_all=shows_all)
+    is_on = incidents.is_on(request.user)
+    is_untold = request.user.is_staff and not operators.chosen()
+    return _list(request, mine, "events/incident_list.html", is_on=is_on, is_untold=is_untold, shows_all=shows_all)
 
 
 def _list(request: PersonRequest, runs: Any, template: str, **context: Any) -> HttpResponse:
@@ -96,7 +97,17 @@ def incident_settings(request: PersonRequest) -> HttpResponse:
         form.save()
         messages.success(request, _("The settings of incidents are saved."))
         return redirect("events:incidents")
-    return render(request, "events/incident_settings.html", {"form": form})
+    return render(request, "events/incident_settings.html", {"form": form, "is_on": incidents.is_on(request.user)})
+
+
+@person_action
+def incident_test(request: PersonRequest) -> HttpResponse:
+    if not incidents.is_on(request.user):
+        messages.error(request, _("Incidents are off. Switch them on first."))
+        return redirect("events:incident-settings")
+    operators.send_test(request.user.pk)
+    messages.success(request, _("A test alert is on its way. It is over in a minute."))
+    return redirect("events:incidents")
 
 
 def _own(request: PersonRequest, run_id: UUID) -> Run:

@@ -39,6 +39,7 @@ urlpatterns = [
     path("flows/steps/<uuid:step_id>/skip/", runs.step_skip, name="step-skip"),
     path("incidents/", runs.incident_list, name="incidents"),
     path("incidents/settings/", runs.incident_settings, name="incident-settings"),
+    path("incidents/test/", runs.incident_test, name="incident-test"),
     path("incidents/<uuid:run_id>/acknowledge/", runs.acknowledge, name="incident-acknowledge"),
     path("incidents/<uuid:run_id>/resolve/", runs.resolve, name="incident-resolve"),
     path("rules/", rules.rule_list, name="rules"),

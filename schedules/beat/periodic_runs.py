@@ -26,21 +26,24 @@ def note(sender: Any = None, **_: Any) -> None:
 def problems() -> list[str]:
     """Sentences for operators; none while Redis does not answer, but for what is disabled."""
     sentences = []
-    names = settings.CELERY_BEAT_SCHEDULE
-    if disabled := list(PeriodicTask.objects.filter(name__in=names, enabled=False).values_list("name", flat=True)):
+    if off := disabled():
         sentences.append(
-            _("Disabled periodic tasks, whose work is not done: %(names)s. Enable them.")
-            % {"names": ", ".join(sorted(disabled))}
+            _("Disabled periodic tasks, whose work is not done: %(names)s. Enable them.") % {"names": ", ".join(off)}
         )
-    if late := [name for name in _late() if name not in disabled]:
+    if names := [name for name in late() if name not in off]:
         sentences.append(
             _("Periodic tasks that do not run: %(names)s. Read the logs of beat and of the workers.")
-            % {"names": ", ".join(late)}
+            % {"names": ", ".join(names)}
         )
     return sentences
 
 
-def _late() -> list[str]:
+def disabled() -> list[str]:
+    names = settings.CELERY_BEAT_SCHEDULE
+    return sorted(PeriodicTask.objects.filter(name__in=names, enabled=False).values_list("name", flat=True))
+
+
+def late() -> list[str]:
     """Tasks that have not run for two intervals and a minute. One that never ran counts from the first question."""
     tasks = _names()
     left = cache.seconds_left([_key(task) for task in tasks])  # type: ignore[attr-defined]  # common.redis.cache.Cache

@@ -175,6 +175,8 @@ class Schedule(models.Model):
                 name="schedule_tags_of_person",
             ),
             models.Index(fields=["made_by"], condition=Q(made_by__isnull=False), name="schedule_made_by"),
+            # operators' alerts: the newest of those that cannot be read
+            models.Index(fields=["-id"], condition=Q(state="broken", deleted_at=None), name="schedule_broken"),
         ]
         constraints = [
             models.CheckConstraint(

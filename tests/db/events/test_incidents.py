@@ -203,7 +203,8 @@ def test_settings_choose_channels_in_order(ada: User, browser: Client) -> None:
     browser.post(url, values | {"first": second.id, "second": first.id})
     stored = FlowSettings.objects.get(user=ada)
     assert stored.enabled
-    assert stored.settings == {"channels": [str(second.id), str(first.id)], "wait": 3, "again": 30, "flapping": 5}
+    chosen = {"channels": [str(second.id), str(first.id)], "wait": 3, "again": 30, "flapping": 5}
+    assert stored.settings == chosen | {"installation": False}
     assert str(second.id).encode() in browser.get(url).content
 
 

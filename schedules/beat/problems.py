@@ -1,0 +1,61 @@
+"""What operators are told of the clock: no beat, periodic tasks that do not run, reminders that cannot be read."""
+
+from functools import partial
+
+from django.utils.translation import gettext as _
+
+from common.database.postgres import query
+from schedules.beat import periodic_runs
+from work.problems import Problem, Words, page
+
+STOPPED = 30.0
+"""Seconds without a heartbeat of any beat; one that starts anew takes ten."""
+_MOST = 100
+
+_AGE = "SELECT extract(epoch FROM now() - max(last_seen_at))::float8 AS seconds FROM schedules_heartbeat"
+_BROKEN = """
+SELECT s.id, s.error, s.user_id, count(*) OVER () AS count FROM (
+       SELECT id, error, user_id FROM schedules_schedule
+        WHERE state = 'broken' AND deleted_at IS NULL ORDER BY id DESC LIMIT %(most)s
+) AS s
+"""
+
+
+def beat() -> list[Problem]:
+    """No beat was seen for half a minute, or ever."""
+    [row] = query(_AGE, None)
+    return [] if row.seconds is not None and row.seconds < STOPPED else [Problem("beat:stopped", _stopped)]
+
+
+def _stopped() -> Words:
+    summary = _("No reminder is sent, and nothing periodic runs. Start a beat, and read its log.")
+    return Words(_("No beat is running"), summary, page("outages"))
+
+
+def periodic_tasks() -> list[Problem]:
+    """One problem for each task that is disabled or does not run."""
+    disabled = periodic_runs.disabled()
+    late = [name for name in periodic_runs.late() if name not in disabled]
+    return [
+        *(Problem(f"periodic:{name}", partial(_periodic, name, True)) for name in disabled),
+        *(Problem(f"periodic:{name}", partial(_periodic, name, False)) for name in late),
+    ]
+
+
+def _periodic(name: str, is_disabled: bool) -> Words:
+    title = _("The periodic task %(name)s does not run") % {"name": name}
+    summary = _("Read the logs of beat and of the workers.")
+    if is_disabled:
+        summary = _("It is disabled, so its work is not done. Enable it.")
+    return Words(title, summary, page("admin:django_celery_beat_periodictask_changelist"))
+
+
+def broken_schedules() -> list[Problem]:
+    """One problem for each of the newest reminders that cannot be read."""
+    rows = query(_BROKEN, {"most": _MOST})
+    return [Problem(f"schedule:{row.id}", partial(_broken, row.id, row.error)) for row in rows]
+
+
+def _broken(schedule_id: object, error: str) -> Words:
+    summary = _("Its owner was told. %(error)s Id: %(id)s") % {"error": error, "id": schedule_id}
+    return Words(_("A reminder cannot be read"), summary, page("admin:schedules_schedule_change", schedule_id))
