@@ -88,6 +88,7 @@ MESSAGE_STORAGE = "common.web.message_cookie.Storage"
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("BEHIND_PROXY", False) else None
+PROXY_NETWORKS = env.networks("PROXY_NETWORKS")  # of proxies whose headers count; empty: any
 SECURE_REDIRECT_EXEMPT = [r"^healthz(/(clock|queues))?$"]
 # Forms report a text that is too long. Larger bodies are refused unread (see body_limit.py).
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024

@@ -11,8 +11,9 @@ _print_lock = threading.Lock()
 
 
 def web_command(host: str, port: int) -> list[str]:
-    """The command of a web process. It trusts X-Forwarded-* headers only with BEHIND_PROXY."""
-    proxy = [] if env.flag("BEHIND_PROXY", False) else ["--no-proxy-headers"]
+    """The command of a web process. uvicorn believes X-Forwarded-For only with BEHIND_PROXY."""
+    believes = env.flag("BEHIND_PROXY", False) and not env.networks("PROXY_NETWORKS")
+    proxy = [] if believes else ["--no-proxy-headers"]
     uvicorn = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--lifespan", "off"]
     return [*uvicorn, "--host", host, "--port", str(port), "--timeout-graceful-shutdown", "5", *proxy]
 

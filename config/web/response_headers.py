@@ -3,7 +3,8 @@
 import logging
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 from django.conf import settings
@@ -35,8 +36,17 @@ def of_every_response(scheme: str | None) -> Mapping[bytes, bytes]:
     return headers
 
 
+@lru_cache(1024)
+def _is_proxy(address: str) -> bool:
+    ip = ip_address(address)
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    return any(ip in ip_network(network) for network in settings.PROXY_NETWORKS)
+
+
 class ResponseHeaders:
     """An ASGI application around the others: adds the headers that a response does not have.
+
+    Removes what only a proxy may say, where another host than those of `PROXY_NETWORKS` says it.
 
     `X-Request-ID` is the proxy's, else a new one. It is in the response and in the log's lines about refused requests.
     """
@@ -46,6 +56,9 @@ class ResponseHeaders:
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         sent, scheme = b"", scope.get("scheme")
+        if settings.PROXY_NETWORKS and scope.get("client") and not _is_proxy(scope["client"][0]):
+            said_by_proxies = (b"x-forwarded-", b"x-request-id")
+            scope["headers"] = [one for one in scope["headers"] if not one[0].startswith(said_by_proxies)]
         if settings.SECURE_PROXY_SSL_HEADER:
             sent_headers = dict(scope["headers"])
             sent = sent_headers.get(b"x-request-id", b"")

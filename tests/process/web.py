@@ -45,7 +45,8 @@ class Web:
             **variables,
         }
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("BEHIND_PROXY", variables.get("BEHIND_PROXY", ""))
+            for name in ("BEHIND_PROXY", "PROXY_NETWORKS"):
+                patch.setenv(name, variables.get(name, ""))
             command = web_command("127.0.0.1", self.port)
         self.child = Child(
             "web",

@@ -144,6 +144,15 @@ def test_every_response_has_the_headers_of_security_and_an_id(django_db_setup: N
         assert taken.headers["X-Request-ID"] == "from-the-proxy"
 
 
+def test_only_a_named_proxy_is_believed(django_db_setup: None) -> None:
+    base = {"BEHIND_PROXY": "on", "BASE_URL": "https://127.0.0.1"}
+    for networks, is_believed in (("10.0.0.0/8", False), ("10.0.0.0/8,127.0.0.0/8", True)):
+        with Web(**base, PROXY_NETWORKS=networks) as web:
+            answer = web.ask("GET", "/account/login/", X_Forwarded_Proto="https", X_Request_ID="from-the-proxy")
+            assert (answer.status == 200) is is_believed
+            assert (answer.headers["X-Request-ID"] == "from-the-proxy") is is_believed
+
+
 def test_each_cookie_is_for_this_host_and_https_alone(django_db_setup: None) -> None:
     user = make_user(email="ada@example.org")
     user.set_password("a long enough password")
