@@ -47,6 +47,8 @@ def test_every_command_of_the_page_succeeds(page: str, web: Web) -> None:
         if name := re.match(r"export (\w+)=", command):
             if name[1] == "LEASE":
                 known["LEASE"] = answer["items"][0]["lease_id"]
+            elif name[1] == "LOCK":
+                known["LOCK"] = answer["token"]
             elif name[1] not in ("CARILLON", "AUTH", "JSON"):
                 known[name[1]] = (answer.get("items") or [answer])[0]["url" if name[1].endswith("_URL") else "id"]
             continue
