@@ -106,8 +106,8 @@ def _publish_fourfold() -> None:
 
     publish = publisher.publish
 
-    def fourfold(app: Any, task: str, calls: Any, *more: Any) -> None:
-        publish(app, task, [call for call in calls for _ in range(4)], *more)
+    def fourfold(app: Any, task: str, calls: Any, *more: Any, **others: Any) -> None:
+        publish(app, task, [call for call in calls for _ in range(4)], *more, **others)
 
     publisher.publish = fourfold
 
