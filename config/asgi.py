@@ -24,6 +24,7 @@ os.environ.setdefault("DATABASE_POOL", "1")
 from config.web import request_head, unavailable
 from config.web.body_limit import BodyLimit, Receive, Send
 from config.web.middleware import UTF8Request
+from config.web.ping_address import Pings
 from config.web.response_headers import ResponseHeaders
 
 # Seconds after which a thread that waits for the interpreter asks for it. A page waits about forty times: beside two
@@ -113,7 +114,7 @@ django.setup(set_prefix=False)
 from config import operator_alerts, startup  # noqa: E402 - they need the models
 from config.processes import commands  # noqa: E402
 
-application = ResponseHeaders(BodyLimit(Handler()))
+application = ResponseHeaders(Pings(BodyLimit(Handler())))
 request_head.install()
 with ThreadPoolExecutor(1) as _one:  # uvicorn's loop runs in this thread, where Django refuses to ask a database
     _one.submit(startup.check).result()

@@ -15,6 +15,7 @@ urlpatterns = [
     path("", include("jobs.web.urls")),
     path("", include("schedules.web.urls")),
     path("", include("events.web.urls")),
+    path("", include("watches.web.urls")),
 ]
 if settings.OIDC:
     from allauth.socialaccount.providers.openid_connect.views import callback

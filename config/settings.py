@@ -143,6 +143,7 @@ INSTALLED_APPS = [
     "schedules",
     "events",
     "locks",
+    "watches",
     "api",
     "unfold",
     "django.contrib.admin",
@@ -299,6 +300,8 @@ MOST_CHANNELS = env.integer("MOST_CHANNELS", 50)
 MOST_CONNECTIONS = env.integer("MOST_CONNECTIONS", 50)
 MOST_SCHEDULES = env.integer("MOST_SCHEDULES", 500)
 MOST_RULES = env.integer("MOST_RULES", 100)
+MOST_WATCHES = env.integer("MOST_WATCHES", 200)
+PINGS_PER_MINUTE = env.integer("PINGS_PER_MINUTE", 60)  # of each watch
 EVENTS_PER_PERSON_PER_MINUTE = env.integer("EVENTS_PER_PERSON_PER_MINUTE", 3_000)  # 0: no limit
 EVENTS_PER_PERSON_PER_DAY = env.integer("EVENTS_PER_PERSON_PER_DAY", 100_000)  # or as an operator sets it for a person
 EVENT_MEGABYTES_PER_PERSON_PER_DAY = env.integer("EVENT_MEGABYTES_PER_PERSON_PER_DAY", 500)  # with their messages
@@ -421,6 +424,7 @@ CELERY_BEAT_SCHEDULE = {
     "prune-events": _every(3600.0, "events.prune", expires=3600),
     "back-up": _every(900.0, "work.back_up", expires=900),
     "count-batches": _every(2.0, "jobs.count", expires=10),
+    "prune-pings": _every(3600.0, "watches.prune", expires=3600),
     "prune-jobs": _every(3600.0, "jobs.prune", expires=3600),
     "prune-memories": _every(3600.0, "schedules.prune", expires=3600),
     "prune-history": _every(60.0, "notifications.prune_history", expires=60),
@@ -433,6 +437,7 @@ CELERY_BEAT_SCHEDULE = {
     "prune-people": _every(3600.0, "people.prune", expires=3600),
     # For the stock scheduler; with our own it finds nothing to do.
     "sweep": _every(5.0, "schedules.sweep", expires=30),
+    "tell-watches": _every(5.0, "watches.tell", expires=30),
 } | ({"canary": _every(60.0, "schedules.canary", expires=60)} if CANARY else {})
 
 # --- Admin and logs --------------------------------------------------------------------------------------------------

@@ -148,6 +148,7 @@ class DeliveryCode(Codes):
     ARCHIVED = "archived", _("The reminder was archived.")
     RULE_OFF = "rule-switched-off", _("The rule was switched off.")
     RULE_DELETED = "rule-withdrawn", _("The rule was deleted.")
+    WATCH_DELETED = "watch-withdrawn", _("The watch was deleted.")
     MENDED = "mended", _("It was mended, so this notice was dropped.")
     LEFT = "left", _("You unsubscribed from its topic.")
     STOPPED = "stopped-announcements", _("You stopped these announcements.")

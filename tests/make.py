@@ -36,6 +36,7 @@ from people.sign_in.sessions import SessionStore
 from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
+from watches.models import Watch
 from work.answers import Answer
 from work.engine import claim as claiming, runner, settlement
 from work.engine.decision import Decision
@@ -122,6 +123,14 @@ def edit_schedule(
     for name, value in changes.items():
         setattr(wanted, name, value)
     return editing.reschedule(wanted, now, channels, by)
+
+
+def make_watch(user: User, channels: list[Channel] | None = None, **overrides: Any) -> Watch:
+    """One that expects a ping every hour since the last, with a grace of five minutes; new."""
+    fields: dict[str, Any] = {"name": "Backup", "kind": "since", "period": 3600, "grace": 300, "time_zone": "UTC"}
+    watch = Watch.objects.create(user=user, **(fields | overrides))
+    watch.channels.set([make_channel(user)] if channels is None else channels)
+    return watch
 
 
 _SAID = {field.name for field in dataclasses.fields(outbox.NewNotification)}

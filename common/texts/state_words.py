@@ -51,6 +51,14 @@ _WORDS = {
     "resolved": pgettext_lazy("state", "over"),
     "full": pgettext_lazy("state", "full"),
     "partial": pgettext_lazy("state", "failed in part"),
+    "new": pgettext_lazy("state", "new"),
+    "up": pgettext_lazy("state", "up"),
+    "late": pgettext_lazy("state", "late"),
+    "down": pgettext_lazy("state", "down"),
+    "success": pgettext_lazy("state", "success"),
+    "fail": pgettext_lazy("state", "failure"),
+    "start": pgettext_lazy("state", "start"),
+    "log": pgettext_lazy("state", "log"),
 }
 
 

@@ -46,6 +46,7 @@ _PAGES = [
     (gettext_lazy("Inbound addresses"), "events.inboundaddress", "move_to_inbox"),
     (gettext_lazy("Occurrences"), "schedules.occurrence", "event_available"),
     (gettext_lazy("Schedules"), "schedules.schedule", "calendar_month"),
+    (gettext_lazy("Watches"), "watches.watch", "visibility"),
     (gettext_lazy("Rules"), "events.rule", "rule"),
     (gettext_lazy("Topics"), "events.topic", "campaign"),
     (gettext_lazy("Channels"), "notifications.channel", "hub"),

@@ -118,7 +118,7 @@ class Rule(models.Model):
                 IF TG_OP <> 'DELETE' THEN
                     INSERT INTO notifications_follower (id, user_id)
                     SELECT NEW.id, NEW.user_id
-                     WHERE EXISTS (SELECT FROM unnest('{{{",".join(types.INSIDE)}}}'::text[]) AS type
+                     WHERE EXISTS (SELECT FROM unnest('{{{",".join(types.FROM_CHANGES)}}}'::text[]) AS type
                                     WHERE {is_for("NEW", "type")});
                 END IF;
                 RETURN NULL;

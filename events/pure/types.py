@@ -109,6 +109,17 @@ class AlertData(Schema):
     ends_at: str = ""
 
 
+class WatchData(Schema):
+    """`at`: when it should have come, failed, recovered, or became slow. `seconds`: how long its run took, if known."""
+
+    watch_id: UUID
+    name: str
+    tags: list[str]
+    at: AwareDatetime
+    exit_code: int | None
+    seconds: float | None
+
+
 _CHAIN = "01890a5f-2c0f-7b11-8e3d-7a6b5c4d3e2f"
 _BROKEN = {"schedule_id": "01890a5d-ac96-774b-bcce-b302099a8057"}
 _FIRED = {**_BROKEN, "slot_at": "2026-03-29T16:00:00Z", "correlation_id": _CHAIN, "reason": ""}
@@ -127,7 +138,16 @@ _ALERT = {
     "starts_at": "2026-03-29T16:00:00Z",
     "ends_at": "",
 }
+_WATCHED = {
+    "watch_id": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "name": "Backup",
+    "tags": ["db"],
+    "at": "2026-03-29T16:00:00Z",
+    "exit_code": None,
+    "seconds": None,
+}
 _CLOCK, _DELIVERIES = gettext_lazy("the clock"), gettext_lazy("deliveries")
+_WATCHES = gettext_lazy("watches")
 _MONITORING = gettext_lazy("Grafana and Alertmanager, through an inbound address; your programs")
 _OUTCOMES = {
     "open": gettext_lazy("Channels are being tried again."),
@@ -141,6 +161,12 @@ _ENDS = {
     "dead": gettext_lazy("It failed for good, and waits for a person."),
     "unknown": gettext_lazy("Nobody knows whether it arrived; it waits for a person."),
     "expired": gettext_lazy("It was too late to send it."),
+}
+_SIGNS = {
+    "missed": gettext_lazy("A sign of life did not come in time."),
+    "failed": gettext_lazy("What is watched has reported a failure."),
+    "recovered": gettext_lazy("It has reported success again."),
+    "slow": gettext_lazy("A run takes longer than it may."),
 }
 
 TYPES: dict[str, EventType] = {
@@ -163,6 +189,7 @@ TYPES: dict[str, EventType] = {
             _DISABLED,
             _DELIVERIES,
         ),
+        *(EventType(f"watch.{sign}", summary, WatchData, _WATCHED, _WATCHES) for sign, summary in _SIGNS.items()),
         EventType("alert.raised", gettext_lazy("Something is wrong."), AlertData, _ALERT, _MONITORING, is_inside=False),
         EventType("alert.resolved", gettext_lazy("It is well again."), AlertData, _ALERT, _MONITORING, is_inside=False),
     )
@@ -171,6 +198,8 @@ TYPES: dict[str, EventType] = {
 
 INSIDE = [type.name for type in TYPES.values() if type.is_inside]
 """Types that only Carillon emits."""
+FROM_CHANGES = [name for name in INSIDE if not name.startswith("watch.")]
+"""Those that are read from the feed of changes, where a rule is for them."""
 
 STEP_DONE, STEP_FAILED, WAIT_OVER = TO_RUNS = ("step.done", "step.failed", "wait.over")
 """Types that only Carillon emits, each to one run of a flow."""

@@ -143,6 +143,7 @@ def _counts(user: User) -> list[str]:
 
 _WORDS: dict[str, Callable[[int], str]] = {
     "schedules.Schedule": lambda n: ngettext("%(count)s reminder", "%(count)s reminders", n),
+    "watches.Watch": lambda n: ngettext("%(count)s watch", "%(count)s watches", n),
     "events.Rule": lambda n: ngettext("%(count)s rule", "%(count)s rules", n),
     "notifications.Channel": lambda n: ngettext("%(count)s channel", "%(count)s channels", n),
     "jobs.Connection": lambda n: ngettext("%(count)s connection", "%(count)s connections", n),

@@ -41,6 +41,8 @@ _STOCK = 0.1
 # Seconds by which one may be late, so that those of nearly the same time share a tick.
 _APART = LONGEST_SLEEP
 _BROKER_AWAY = (OperationalError, OSError, ResponseError)
+EACH_TICK: list[Callable[[], object]] = []
+"""What other apps do at each tick."""
 
 
 class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat ships no types
@@ -124,6 +126,8 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             if not self._is_set_up:
                 self._set_up()
             self._isolated(self._recompute_slots, "Next slots cannot be recomputed with the new zone data")
+            for step in EACH_TICK:
+                self._isolated(step, f"{step.__module__} failed")
             wait = self._fire_due()
             polled = time.monotonic()
             stock = self._stock_tick(*args, **kwargs)

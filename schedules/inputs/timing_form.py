@@ -275,8 +275,8 @@ def first_values(zone: ZoneInfo, now: datetime) -> dict[str, Any]:
     }
 
 
-def typed(schedule: Schedule, now: datetime) -> dict[str, Any]:
-    """The form's initial values for `schedule`; for an invalid rule, without its parameters and window."""
+def typed(schedule: Any, now: datetime) -> dict[str, Any]:
+    """The form's initial values for a schedule or a watch; for an invalid rule, without its parameters and window."""
     readable = ("kind", "time_zone", "max_count", "excluded")
     try:
         rule = schedule.timetable().rule

@@ -22,7 +22,8 @@ from jobs.models import Batch, Job
 from people import tokens
 from people.models import User
 from schedules.models import Holiday, Schedule
-from tests.make import NOON, happen, make_channel, make_connection, make_delivery, make_rule, make_schedule
+from tests.make import NOON, happen, make_channel, make_connection, make_delivery, make_rule, make_schedule, make_watch
+from watches.models import Ping
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
@@ -85,9 +86,12 @@ def values_of(owner: User) -> dict[str, object]:
     run = Run.objects.create(user=owner, flow="incident", key="disk", correlation_id=uuid4())
     step = Step.objects.create(user=owner, run=run, handler="incident.none", key="1", correlation_id=uuid4())
     registered = RegisteredType.objects.create(user=owner, name="order.shipped", data_schema="{}")
+    watch = make_watch(owner, [inbox])
     return {
         "type_id": registered.id,
         "event_type_id": registered.id,
+        "watch_id": watch.id,
+        "ping_id": Ping.objects.create(watch=watch, number=1, kind="success", at=NOON).id,
         "run_id": run.id,
         "step_id": step.id,
         "announcement_id": announced.notification_id,

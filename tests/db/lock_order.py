@@ -28,6 +28,7 @@ RANKS = {
     "events_rule": CAUSE,
     "events_topic": CAUSE,
     "events_event": CAUSE,
+    "watches_watch": CAUSE,
     "jobs_batch": CAUSE,
     "notifications_channel": CAUSE,
     "jobs_job": JOB,

@@ -32,7 +32,7 @@ from tests.db.test_damaged_admin import unguard
 from tests.make import NINE, make_user, send_now, signed_in
 
 HTML = "text/html; charset=utf-8"
-APPS = ("people", "work", "notifications", "events", "jobs", "schedules", "api")
+APPS = ("people", "work", "notifications", "events", "jobs", "schedules", "watches", "api")
 DAMAGES: dict[type[models.Field[Any, Any]], list[str]] = {
     models.DateTimeField: ["'-infinity'", "'9999-12-31 23:59:59Z'"],
     models.JSONField: [

@@ -19,7 +19,7 @@ from notifications.models import Attempt, Channel
 from people import tokens
 from people.models import SecondFactor, User
 
-APPS = ("common", "people", "work", "notifications", "jobs", "events", "schedules", "api")
+APPS = ("common", "people", "work", "notifications", "jobs", "events", "schedules", "watches", "api")
 
 # On django-celery-beat's tables, by `schedules.parts.mirror.create_indexes`.
 FOREIGN = {"schedules_stock_entries", "schedules_clocked", "schedules_crontab"}

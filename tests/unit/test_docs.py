@@ -18,7 +18,7 @@ EXAMPLES = {
     "tests/unit/notifications/providers/test_pigeon.py",
 }
 FOLDERS = (
-    "api|bench|client|common|config|demo|events|jobs|notifications|people|schedules|script|static|templates|tests|work"
+    "api|bench|client|common|config|demo|events|jobs|notifications|people|schedules|script|static|templates|tests|watches|work"
 )
 
 

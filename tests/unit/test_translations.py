@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-APPS = ("common", "people", "work", "notifications", "jobs", "schedules", "events", "config")
+APPS = ("common", "people", "work", "notifications", "jobs", "schedules", "events", "watches", "config")
 LANGUAGES = ("de", "es")
 
 _PART = re.compile(

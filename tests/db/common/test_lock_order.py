@@ -62,7 +62,7 @@ def test_only_what_is_deleted_is_locked_whole() -> None:
     """FOR UPDATE makes the inserts wait that refer to a row."""
     whole = {
         str(path)
-        for app in ("api", "common", "events", "jobs", "notifications", "people", "schedules", "work")
+        for app in ("api", "common", "events", "jobs", "notifications", "people", "schedules", "watches", "work")
         for path in Path(app).rglob("*.py")
         if re.search(r"\bFOR UPDATE\b|select_for_update\((?!.*no_key=True)", path.read_text())
     }

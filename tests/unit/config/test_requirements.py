@@ -26,6 +26,7 @@ _PRODUCT = (
     "notifications",
     "people",
     "schedules",
+    "watches",
     "work",
 )
 _OLDEST = {"python_version": "3.11", "python_full_version": "3.11.0", "extra": ""}

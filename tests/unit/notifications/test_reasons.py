@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 
 def uses() -> Iterator[tuple[str, str, set[str] | None]]:
     """(where, name of the code, names of its parameters) of each use in the product; None where not called."""
-    for folder in ("notifications", "jobs", "schedules", "events", "people", "config", "common"):
+    for folder in ("notifications", "jobs", "schedules", "watches", "events", "people", "config", "common"):
         for path in (ROOT / folder).rglob("*.py"):
             if "from notifications.reasons import" not in (text := path.read_text()):
                 continue

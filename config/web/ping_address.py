@@ -1,0 +1,166 @@
+"""`/ping/<uuid>`: the address of a watch. The address itself is the permission: no session, no CSRF, no Django.
+
+Pings that come while a statement runs are recorded together by the next one, and answered once it is committed.
+"""
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qs
+from uuid import UUID
+
+from django.conf import settings
+from django.db import Error, connection
+
+from common.database.postgres import blames_no_row, is_locked
+from config.web.body_limit import Application, Receive, Send
+
+log = logging.getLogger(__name__)
+
+_PATH = re.compile(r"/ping/([0-9a-fA-F-]{36})(?:/(start|fail|log|[0-9]{1,3}))?/?")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_METHODS = ("GET", "HEAD", "POST")
+_ARRIVES_WITHIN = 60.0  # seconds
+_AT_ONCE = 200  # pings of a statement
+
+OK, AWAY, BROKEN = (200, "OK"), (503, "The database does not answer. Try again.\n"), (500, "This failed. Try again.\n")
+_ANSWERS = {
+    "taken": OK,
+    "too-many": (429, "Too many pings of this watch in a minute. Try again in a minute.\n"),
+    "unknown": (404, "There is no such watch (any more).\n"),
+}
+
+# A ping, when it came, and its answer.
+_Waiting = tuple[Any, float, asyncio.Future[tuple[int, str]]]
+
+
+class Pings:
+    """An ASGI application around the others, which answers pings."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._waiting: list[_Waiting] = []
+        self._recorder: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="pings")
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith("/ping/"):
+            await self._application(scope, receive, send)
+            return
+        status, text = await self._answer(scope, receive)
+        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(text.encode()))]
+        headers.append((b"cache-control", b"no-store"))
+        if status == 405:
+            headers.append((b"allow", ", ".join(_METHODS).encode()))
+        if status in (429, 503):
+            headers.append((b"retry-after", b"60" if status == 429 else b"5"))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": text.encode()})
+
+    async def _answer(self, scope: dict[str, Any], receive: Receive) -> tuple[int, str]:
+        from watches.pings import LARGEST_OUTPUT, NewPing  # models, which cannot be imported before the setup
+
+        if (match := _PATH.fullmatch(scope["path"])) is None or not _UUID.fullmatch(match[1]):
+            return _ANSWERS["unknown"]
+        if scope["method"] not in _METHODS:
+            return 405, "A ping is a GET, HEAD or POST.\n"
+        if settings.SECURE_SSL_REDIRECT and not _is_encrypted(scope):
+            return 403, f"This request was not encrypted. Use {settings.BASE_URL}.\n"
+        rid = parse_qs(scope["query_string"].decode("ascii", "replace")).get("rid", [""])[0]
+        if rid and not _UUID.fullmatch(rid):
+            return 400, "rid is not a UUID.\n"
+        kind, code = _kind(match[2])
+        if code is not None and code > 255:
+            return _ANSWERS["unknown"]
+        output, size = b"", 0
+        if scope["method"] == "POST":
+            try:
+                async with asyncio.timeout(_ARRIVES_WITHIN):
+                    output, size = await _read(receive, LARGEST_OUTPUT)
+            except TimeoutError:
+                return 408, f"This did not arrive within {_ARRIVES_WITHIN:.0f} s. Try again.\n"
+            except ConnectionError:
+                return OK  # nobody reads it
+        shown = output.decode("utf-8", "replace" if size <= LARGEST_OUTPUT else "ignore").replace("\0", "")
+        ping = NewPing(UUID(match[1]), kind, code, rid.lower(), shown, size)
+        return await self._recorded(ping)
+
+    async def _recorded(self, ping: Any) -> tuple[int, str]:
+        answer: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()
+        self._waiting.append((ping, time.monotonic(), answer))
+        if self._recorder is None:
+            self._recorder = asyncio.create_task(self._record_waiting())
+        return await answer
+
+    async def _record_waiting(self) -> None:
+        try:
+            while self._waiting:
+                batch: list[_Waiting] = []
+                rest: list[_Waiting] = []
+                tokens = set()
+                for one in self._waiting:
+                    # One statement takes one ping of a watch.
+                    is_next = len(batch) < _AT_ONCE and one[0].token not in tokens
+                    tokens.add(one[0].token)
+                    (batch if is_next else rest).append(one)
+                self._waiting = rest
+                now = time.monotonic()
+                pings = [replace(ping, waited=now - arrived) for ping, arrived, _ in batch]
+                answers = await asyncio.get_running_loop().run_in_executor(self._thread, _record, pings)
+                for (_, _, waiting), answer in zip(batch, answers, strict=True):
+                    if not waiting.done():  # its client may have gone
+                        waiting.set_result(answer)
+        finally:
+            self._recorder = None
+
+
+def _record(pings: Sequence[Any], is_again: bool = False) -> list[tuple[int, str]]:
+    """Record a batch; again on a new connection, or one by one, where that fails."""
+    from watches.pings import record
+
+    try:
+        return [_ANSWERS[outcome] for outcome in record(pings)]
+    except Exception as error:
+        connection.close()
+        if isinstance(error, Error) and (not is_again or len(pings) > 1):
+            if not is_again:
+                return _record(pings, is_again=True)
+            if not blames_no_row(error) or is_locked(error):
+                return [answer for ping in pings for answer in _record([ping], is_again=True)]
+        if isinstance(error, Error) and (blames_no_row(error) or is_locked(error)):
+            return [AWAY] * len(pings)
+        log.exception("%d pings cannot be recorded", len(pings))
+        return [BROKEN] * len(pings)
+
+
+def _is_encrypted(scope: dict[str, Any]) -> bool:
+    if settings.SECURE_PROXY_SSL_HEADER:
+        return dict(scope["headers"]).get(b"x-forwarded-proto") == b"https"
+    return bool(scope.get("scheme") == "https")
+
+
+def _kind(suffix: str | None) -> tuple[str, int | None]:
+    if suffix is None:
+        return "success", None
+    if suffix.isdigit():
+        return "success" if int(suffix) == 0 else "fail", int(suffix)
+    return suffix, None
+
+
+async def _read(receive: Receive, most: int) -> tuple[bytes, int]:
+    """The first bytes of a body, and the size of all of it, which is read. Raises ConnectionError."""
+    parts, size, more = bytearray(), 0, True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise ConnectionResetError
+        body = message.get("body", b"")
+        parts += body[: max(0, most - size)]
+        size += len(body)
+        more = message.get("more_body", False)
+    return bytes(parts), size

@@ -1,0 +1,151 @@
+"""Pings: their record, and what they do to their watch."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pytest_django import Settings
+
+from people.models import User
+from schedules.firing.fire import read_clock
+from tests.make import make_watch
+from watches import pings, tell
+from watches.models import Ping, Watch
+from watches.pings import TAKEN, TOO_MANY, UNKNOWN, NewPing
+
+HOUR = timedelta(hours=1)
+GRACE = timedelta(seconds=300)
+
+
+def ping(watch: Watch, kind: str = "success", **fields: Any) -> Ping:
+    assert pings.record([NewPing(watch.token, kind, **fields)]) == [TAKEN]
+    watch.refresh_from_db()
+    newest = watch.pings.first()
+    assert newest is not None
+    return newest
+
+
+def set_back(watch: Watch, by: timedelta) -> None:
+    """As if all of it had happened so much earlier."""
+    for row in watch.pings.all():
+        Ping.objects.filter(id=row.id).update(at=row.at - by, slow_at=row.slow_at and row.slow_at - by)
+    Watch.objects.filter(id=watch.id).update(
+        deadline=watch.deadline and watch.deadline - by,
+        last_ping_at=watch.last_ping_at and watch.last_ping_at - by,
+        state_since=watch.state_since - by,
+    )
+    watch.refresh_from_db()
+
+
+def test_a_ping_expects_the_next_one(ada: User) -> None:
+    watch = make_watch(ada)
+    assert watch.deadline is None
+    newest = ping(watch)
+    assert (watch.state, watch.ping_count, watch.last_ping_at) == ("up", 1, newest.at)
+    assert watch.deadline == newest.at + HOUR + GRACE
+    assert not newest.tells
+
+
+def test_a_ping_counts_from_when_it_arrived(ada: User) -> None:
+    watch = make_watch(ada)
+    newest = ping(watch, waited=2.0)
+    assert timedelta(seconds=1.9) < read_clock().now - newest.at
+    assert watch.deadline == newest.at + HOUR + GRACE
+
+
+def test_by_a_rule_the_next_slot_after_the_ping_is_expected(ada: User) -> None:
+    watch = make_watch(ada, kind="cron", period=None, rule={"expression": "0 * * * *"}, time_zone="Europe/Berlin")
+    newest = ping(watch)
+    slot = newest.at.replace(minute=0, second=0, microsecond=0) + HOUR
+    assert watch.deadline == slot + GRACE
+    assert len(watch.slots) == 8
+    # The stored slots are used up: they are computed anew.
+    Watch.objects.filter(id=watch.id).update(slots=[newest.at - HOUR])
+    ping(watch)
+    assert watch.deadline == slot + GRACE
+    assert watch.slots[-1] > newest.at
+
+
+def test_a_rule_that_has_ended_expects_nothing(ada: User) -> None:
+    rule = {"expression": "0 * * * *"}
+    watch = make_watch(ada, kind="cron", period=None, rule=rule, ends_at=datetime(2026, 1, 1, tzinfo=UTC))
+    ping(watch)
+    assert (watch.state, watch.deadline, watch.is_over) == ("up", None, True)
+
+
+def test_a_failure_sets_it_down_until_it_succeeds(ada: User) -> None:
+    watch = make_watch(ada)
+    assert ping(watch, "fail", exit_code=3).tells == "failed"
+    assert (watch.state, watch.deadline) == ("down", None)
+    assert not ping(watch, "fail").tells
+    assert not ping(watch, "start").tells
+    assert watch.state == "down"
+    assert ping(watch).tells == "recovered"
+    assert watch.state == "up"
+
+
+def test_runs_overlap_with_their_own_ids(ada: User) -> None:
+    watch = make_watch(ada, longest_run=600)
+    one, two = str(uuid4()), str(uuid4())
+    first = ping(watch, "start", rid=one)
+    assert first.slow_at == first.at + timedelta(seconds=600)
+    set_back(watch, timedelta(seconds=60))
+    ping(watch, "start", rid=two)
+    set_back(watch, timedelta(seconds=30))
+    assert ping(watch, rid=one).milliseconds == pytest.approx(90_000, abs=500)
+    assert ping(watch, rid=two).milliseconds == pytest.approx(30_000, abs=500)
+    assert ping(watch).milliseconds is None
+    assert not watch.pings.filter(is_open=True).exists()
+    assert not watch.pings.filter(slow_at__isnull=False).exists()
+
+
+def test_a_log_changes_nothing_but_is_stored(ada: User) -> None:
+    watch = make_watch(ada)
+    ping(watch)
+    deadline = watch.deadline
+    assert ping(watch, "log", output="half", size=4).output == "half"
+    assert (watch.deadline, watch.ping_count) == (deadline, 2)
+
+
+@pytest.mark.parametrize(("stays", "state"), [(True, "paused"), (False, "up")])
+def test_a_paused_one_may_wake_with_the_next_ping(ada: User, stays: bool, state: str) -> None:
+    watch = make_watch(ada, state="paused", stays_paused=stays)
+    assert not ping(watch).tells
+    assert watch.state == state
+    assert (watch.deadline is None) is stays
+
+
+def test_the_last_hundred_are_kept(ada: User, settings: Settings) -> None:
+    settings.PINGS_PER_MINUTE = 1000
+    watch = make_watch(ada)
+    first = ping(watch, "fail")
+    for _ in range(103):
+        ping(watch)
+    assert watch.pings.exclude(id=first.id).count() <= 101
+    assert watch.pings.filter(id=first.id).exists()  # until it is told
+    tell.tell_due()
+    ping(watch)
+    assert watch.pings.count() == 100
+
+
+def test_too_many_in_a_minute_are_refused(ada: User, settings: Settings) -> None:
+    settings.PINGS_PER_MINUTE = 2
+    watch, other = make_watch(ada), make_watch(ada, [])
+    for _ in range(2):
+        ping(watch)
+    assert pings.record([NewPing(watch.token, "success"), NewPing(other.token, "success")]) == [TOO_MANY, TAKEN]
+    Watch.objects.filter(id=watch.id).update(minute=read_clock().now - timedelta(minutes=2))
+    ping(watch)
+
+
+def test_what_is_gone_takes_nothing(ada: User) -> None:
+    watch = make_watch(ada)
+    assert pings.record([NewPing(uuid4(), "success")]) == [UNKNOWN]
+    Watch.objects.filter(id=watch.id).update(deleted_at=read_clock().now)
+    assert pings.record([NewPing(watch.token, "success")]) == [UNKNOWN]
+    Watch.objects.filter(id=watch.id).update(deleted_at=None)
+    User.objects.filter(id=ada.id).update(is_active=False)
+    assert pings.record([NewPing(watch.token, "success")]) == [UNKNOWN]

@@ -1,0 +1,133 @@
+"""What watches tell: an event and a message, once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from events.models import Event
+from notifications.models import Delivery, Notification
+from people.models import User
+from schedules.firing.fire import read_clock
+from tests.db.watches.test_pings import HOUR, ping, set_back
+from tests.make import make_channel, make_watch
+from watches import tell
+from watches.models import Ping, Watch
+from work.models import Hold
+
+
+def told(user: User) -> list[str]:
+    return list(Event.objects.filter(user=user).order_by("occurred_at", "id").values_list("type", flat=True))
+
+
+def test_a_missed_ping_is_told_once_at_the_end_of_the_grace(ada: User) -> None:
+    watch = make_watch(ada, [make_channel(ada), make_channel(ada, "email")], tags=["db"])
+    ping(watch)
+    assert tell.tell_due() == 0
+    set_back(watch, 2 * HOUR)
+    deadline = watch.deadline
+    assert tell.tell_due() == 1
+    assert tell.tell_due() == 0
+    [event] = Event.objects.all()
+    assert (event.type, event.occurred_at, event.chain) == ("watch.missed", deadline, str(watch.id))
+    assert (event.data["name"], event.data["tags"]) == ("Backup", ["db"])
+    [message] = Notification.objects.all()
+    assert (message.subject, message.origin_id) == ("Backup did not report", watch.id)
+    assert Delivery.objects.count() == 2
+    watch.refresh_from_db()
+    assert (watch.state, watch.state_since, watch.deadline) == ("down", deadline, None)
+
+
+def test_failures_and_recoveries_are_told_in_their_order(ada: User) -> None:
+    watch = make_watch(ada)
+    ping(watch, "fail", exit_code=3)
+    ping(watch)
+    ping(watch, "fail")
+    assert tell.tell_due() == 3
+    rows = Event.objects.order_by("id").values_list("type", flat=True)
+    assert sorted(rows) == ["watch.failed", "watch.failed", "watch.recovered"]
+    assert "Exit code: 3" in {line for one in Notification.objects.all() for line in one.body.splitlines()}
+    assert tell.tell_due() == 0
+
+
+def test_a_miss_that_nobody_has_told_before_the_next_ping_is_told_with_its_recovery(ada: User) -> None:
+    watch = make_watch(ada)
+    ping(watch)
+    set_back(watch, 2 * HOUR)
+    newest = ping(watch)
+    assert (newest.tells, newest.missed_at is not None) == ("recovered", True)
+    assert tell.tell_due() == 2
+    assert told(ada) == ["watch.missed", "watch.recovered"]
+
+
+def test_a_run_that_takes_too_long_is_told_once(ada: User) -> None:
+    watch = make_watch(ada, longest_run=600)
+    ping(watch, "start")
+    set_back(watch, timedelta(minutes=20))
+    assert tell.tell_due() == 1
+    ping(watch)
+    assert tell.tell_due() == 0
+    assert told(ada) == ["watch.slow"]
+
+
+def test_a_slow_run_that_ended_before_anybody_looked_is_told_too(ada: User) -> None:
+    watch = make_watch(ada, longest_run=600)
+    ping(watch, "start")
+    set_back(watch, timedelta(minutes=20))
+    ping(watch)
+    assert tell.tell_due() == 1
+    assert told(ada) == ["watch.slow"]
+
+
+def test_with_incidents_an_alert_is_raised_and_resolved_instead_of_a_message(ada: User) -> None:
+    watch = make_watch(ada, opens_incident=True)
+    ping(watch, "fail")
+    ping(watch)
+    tell.tell_due()
+    assert sorted(told(ada)) == ["alert.raised", "alert.resolved", "watch.failed", "watch.recovered"]
+    assert {one.data["key"] for one in Event.objects.filter(type__startswith="alert.")} == {str(watch.id)}
+    assert not Notification.objects.exists()
+
+
+def test_a_slot_that_new_zone_data_has_moved_is_expected_later(ada: User) -> None:
+    watch = make_watch(ada, kind="daily", period=None, rule={"time": "09:00"})
+    ping(watch)
+    now = read_clock().now
+    Watch.objects.filter(id=watch.id).update(deadline=now - timedelta(minutes=1))
+    assert tell.tell_due() == 0
+    watch.refresh_from_db()
+    assert watch.deadline is not None and watch.deadline > now
+
+
+def test_nothing_is_told_on_hold_and_nothing_to_who_is_gone(ada: User) -> None:
+    watch = make_watch(ada)
+    ping(watch)
+    set_back(watch, 2 * HOUR)
+    Hold.objects.update(is_on=True)
+    assert tell.tell_due() == 0
+    Hold.objects.update(is_on=False)
+    User.objects.filter(id=ada.id).update(is_active=False)
+    assert tell.tell_due() == 0
+    assert not Event.objects.exists()
+    watch.refresh_from_db()
+    assert watch.state == "down"  # it is not looked at again and again
+
+
+def test_one_that_cannot_be_told_holds_up_no_other(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    bad, good = make_watch(ada, name="Bad"), make_watch(ada, [], name="Good")
+    for watch in (bad, good):
+        ping(watch)
+        set_back(watch, 2 * HOUR)
+    text = tell._text
+
+    def fails(sign: tell.Sign) -> object:
+        if sign.watch.name == "Bad":
+            raise ValueError("damaged")
+        return text(sign)
+
+    monkeypatch.setattr(tell, "_text", fails)
+    assert tell.tell_due() == 1
+    assert [event.data["name"] for event in Event.objects.all()] == ["Good"]
+    assert not Watch.objects.filter(state="up").exists()
+    assert not Ping.objects.exclude(tells="").exists()

@@ -1,0 +1,1 @@
+"""Watches: schedules that expect a sign of life, a ping."""

@@ -1,0 +1,14 @@
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class WatchesConfig(AppConfig):
+    name = "watches"
+    verbose_name = _("Watches")
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from schedules.beat import scheduler
+        from watches import tell
+
+        scheduler.EACH_TICK.append(tell.tell_due)

@@ -1,0 +1,125 @@
+"""A person's changes of a watch: create, change, pause, resume, delete and restore it. Each locks the row."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Now
+
+from jobs.batches.withdrawal import withdraw
+from notifications.models import Channel
+from notifications.reasons import DeliveryCode
+from people.models import User
+from schedules.firing.fire import read_clock
+from watches import timing
+from watches.models import Watch
+
+
+class WatchConflict(Exception):
+    """The watch has changed since its editor read it. `current` is the stored one; nothing was written."""
+
+    def __init__(self, current: Watch) -> None:
+        super().__init__(f"The watch is at version {current.version}")
+        self.current = current
+
+
+TYPED = (
+    *("name", "description", "tags", "kind", "period", "rule", "time_zone", "starts_at", "ends_at", "excluded"),
+    *("grace", "longest_run", "channel_order", "escalate_after", "urgent", "opens_incident"),
+)
+"""The fields that a person decides, beside the channels."""
+
+
+def limit_reached(user: User) -> bool:
+    most: int = settings.MOST_WATCHES
+    return Watch.objects.for_user(user).count() >= most
+
+
+@transaction.atomic
+def create(watch: Watch, channels: Sequence[Channel]) -> Watch:
+    """Insert a watch that is not saved yet. It expects nothing before its first ping. Raises IntegrityError if its id
+    exists already."""
+    timing.set_slots(watch, read_clock().now)
+    watch.save(force_insert=True)
+    watch.channels.set(channels)
+    watch.refresh_from_db()
+    return watch
+
+
+@transaction.atomic
+def change(wanted: Watch, channels: Sequence[Channel]) -> Watch:
+    """Give the stored watch the fields of `wanted`, and these channels; its next ping is expected as they say.
+
+    Raises WatchConflict if its version is not that of `wanted`, or it is deleted.
+    """
+    watch = _lock(wanted.id)
+    if watch.version != wanted.version or watch.deleted_at is not None:
+        raise WatchConflict(watch)
+    for name in TYPED:
+        setattr(watch, name, getattr(wanted, name))
+    watch.channels.set(channels)
+    _expect(watch, watch.last_ping_at or watch.state_since)
+    return _save(watch)
+
+
+@transaction.atomic
+def pause(watch_id: UUID, stays_paused: bool) -> Watch:
+    """Expect nothing, until it is resumed; or until its next ping, unless it stays paused then."""
+    watch = _lock(watch_id)
+    _set_state(watch, Watch.State.PAUSED)
+    watch.stays_paused = stays_paused
+    return _save(watch)
+
+
+@transaction.atomic
+def resume(watch_id: UUID) -> Watch:
+    """Expect the next ping as if one had come now; if none has ever come, its first one."""
+    watch = _lock(watch_id)
+    if watch.state == Watch.State.PAUSED:
+        watch.stays_paused = False
+        _set_state(watch, Watch.State.UP if watch.last_ping_at else Watch.State.NEW)
+        _expect(watch, read_clock().now)
+        watch = _save(watch)
+    return watch
+
+
+@transaction.atomic
+def delete(watch_id: UUID) -> Watch:
+    """Mark as deleted: its address is gone, and `restore` undoes it. What is not sent yet is cancelled."""
+    watch = _lock(watch_id)
+    watch.deleted_at, watch.deadline = Now(), None
+    withdraw([watch.id], DeliveryCode.WATCH_DELETED)
+    return _save(watch)
+
+
+@transaction.atomic
+def restore(watch_id: UUID) -> Watch:
+    """Undo `delete`; the next ping is expected as if one had come now."""
+    watch = _lock(watch_id)
+    watch.deleted_at = None
+    _expect(watch, read_clock().now)
+    return _save(watch)
+
+
+def _expect(watch: Watch, since: datetime) -> None:
+    deadline = timing.deadline_after(watch, since)
+    watch.deadline = deadline if watch.state == Watch.State.UP else None
+
+
+def _set_state(watch: Watch, state: Watch.State) -> None:
+    watch.state, watch.deadline = state, None
+    watch.state_since = Now()
+
+
+def _lock(watch_id: UUID) -> Watch:
+    return Watch.objects.select_for_update(no_key=True).get(id=watch_id)
+
+
+def _save(watch: Watch) -> Watch:
+    watch.version += 1
+    watch.updated_at = Now()
+    watch.save()
+    watch.refresh_from_db()
+    return watch

@@ -1,0 +1,182 @@
+"""The form of a watch: its name, when it expects a ping, and how it rings."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.conf import settings
+from django.utils.translation import gettext as _, gettext_lazy
+
+from common.uuid7 import uuid7
+from common.web.edit_form import EditForm, SharedFields, refuse
+from events.flows.incident import Incident
+from events.inputs.seconds_field import SecondsField
+from events.models import FlowSettings
+from notifications.inputs.channels_form import ChannelsForm, channel_rows
+from people.models import User
+from schedules.inputs.list_fields import TagsField
+from schedules.inputs.timing_form import KINDS, TimingForm, first_values, typed
+from schedules.rules import Timetable
+from watches import changes, timing
+from watches.changes import TYPED
+from watches.models import Watch
+
+_DAY = 86_400
+_TOO_LONG = gettext_lazy("This is %(show_value)d characters long; at most %(limit_value)d fit.")
+
+
+def limit_reached() -> str:
+    return _("You have %(most)s watches, the limit. Delete one first.") % {"most": settings.MOST_WATCHES}
+
+
+class WatchForm(EditForm, ChannelsForm, TimingForm):
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=80,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": gettext_lazy("Nightly backup")}),
+        error_messages={"required": gettext_lazy("Enter a name, such as “Nightly backup”."), "max_length": _TOO_LONG},
+    )
+    description = forms.CharField(
+        label=gettext_lazy("Description"),
+        required=False,
+        max_length=2_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=gettext_lazy("What to do if it fails. Messages repeat it."),
+        error_messages={"max_length": _TOO_LONG},
+    )
+    tags = TagsField(label=gettext_lazy("Tags"), required=False, help_text=gettext_lazy("Separated by commas."))
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Expected"),
+        choices=[(Watch.SINCE, gettext_lazy("After the last ping")), *KINDS[1:]],
+        initial=Watch.SINCE,
+        widget=forms.RadioSelect,
+        error_messages=dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these timings.")),
+    )
+    period = SecondsField(
+        label=gettext_lazy("Expect a ping every"),
+        least=60,
+        most=366 * _DAY,
+        help_text=gettext_lazy("Counted from the last ping."),
+    )
+    grace = SecondsField(
+        label=gettext_lazy("Grace"),
+        least=1,
+        most=31 * _DAY,
+        help_text=gettext_lazy("How much later a ping may come before this rings."),
+    )
+    longest_run = SecondsField(
+        label=gettext_lazy("Longest run"),
+        least=1,
+        most=31 * _DAY,
+        help_text=gettext_lazy("Rings if a run takes longer, from its start ping to its end."),
+    )
+    opens_incident = forms.BooleanField(
+        label=gettext_lazy("Open an incident"),
+        required=False,
+        help_text=gettext_lazy("It rings as the settings of your incidents say, instead of on the channels above."),
+    )
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        user: User,
+        now: datetime,
+        watch: Watch | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        also: Iterable[UUID] = (),
+    ) -> None:
+        """`parameters`: see `TimingForm`; `also`: see `offer_channels`."""
+        super().__init__(data, now=now, parameters=parameters)
+        if not self.is_typed:
+            self.initial = _first(user, now) if watch is None else _stored(watch, now)
+        self._user, self._watch, self.is_new = user, watch, watch is None
+        origin, order = (None, []) if watch is None else (watch.id, watch.channel_order)
+        self._watches = self.offer_channels(user, origin, order, "watches_watch", also)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self.is_new and self._watches >= settings.MOST_WATCHES:
+            refuse(self, None, "limit_reached", limit_reached())
+        if "grace" not in self.errors and not cleaned.get("grace"):
+            refuse(self, "grace", "required", _("Enter how much later a ping may come, such as 10 minutes."))
+        if cleaned.get("opens_incident") and not FlowSettings.objects.filter(
+            user=self._user, flow=Incident.name, enabled=True
+        ):
+            problem = _("Incidents are switched off. Switch them on first, on the page “Incidents”.")
+            refuse(self, "opens_incident", "no_incidents", problem)
+        return cleaned
+
+    def _read(self, cleaned: dict[str, Any], zone: str) -> Timetable | None:
+        if cleaned["kind"] != Watch.SINCE:
+            cleaned["period"] = None
+            return super()._read(cleaned, zone)
+        if not cleaned.get("period"):
+            self._refuse("period", _("Enter how often a ping comes, such as 1 day."), "required")
+        return None
+
+    def as_watch(self) -> Watch:
+        """The watch that a valid form describes, not saved."""
+        cleaned, found = self.cleaned_data, self.timetable
+        if self._watch is None:
+            row = {"id": cleaned["made_as"] or uuid7()}
+        else:
+            row = {"id": self._watch.id, "version": cleaned["version"]}
+        if found is None:
+            rule: dict[str, Any] = {"kind": Watch.SINCE, "time_zone": cleaned["time_zone"] or "UTC"}
+        else:
+            rule = {"kind": found.rule.kind, "rule": found.rule.data(), "time_zone": found.rule.timezone}
+            rule |= {"starts_at": found.starts, "ends_at": found.ends, "excluded": cleaned["excluded"]}
+        plain = {name: cleaned[name] for name in _PLAIN}
+        return Watch(user=self._user, channel_order=self.channel_order(), **plain, **rule, **row)
+
+    def change(self) -> list[tuple[str, str, str]] | None:
+        """Save a valid form; None. If somebody has changed the watch since, save nothing and return the differences.
+
+        Then the form has the current version, so that saving again overwrites.
+        """
+        wanted = self.as_watch()
+        try:
+            changes.change(wanted, self.ordered())
+        except changes.WatchConflict as conflict:
+            self.retype("version", str(conflict.current.version))
+            both = zip(_rows(conflict.current), _rows(wanted), strict=True)
+            rows = [(label, before, after) for (label, before), (_label, after) in both]
+            saved = channel_rows(conflict.current, conflict.current.ordered_channels())
+            ours = channel_rows(wanted, self.ordered())
+            return [*rows, *((label, one, two) for (label, one), (_label, two) in zip(saved, ours, strict=True))]
+        return None
+
+
+_PLAIN = [name for name in TYPED if name in WatchForm.base_fields and name not in ("kind", "rule", "time_zone")]
+_PLAIN = [name for name in _PLAIN if name not in ("starts_at", "ends_at", "excluded")]
+WatchForm.base_fields = SharedFields(WatchForm.base_fields)
+
+
+def _first(user: User, now: datetime) -> dict[str, Any]:
+    values = first_values(user.zone, now) if user.time_zone else {}
+    return values | {
+        "time_zone": user.time_zone,
+        "made_as": uuid7(),
+        "kind": Watch.SINCE,
+        "period": _DAY,
+        "grace": 3600,
+    }
+
+
+def _stored(watch: Watch, now: datetime) -> dict[str, Any]:
+    plain = {name: getattr(watch, name) for name in (*_PLAIN, "version", "kind", "time_zone")}
+    return plain if watch.period is not None else typed(watch, now) | plain
+
+
+def _rows(watch: Watch) -> list[tuple[str, str]]:
+    return [
+        (_("Name"), watch.name),
+        (_("Description"), watch.description),
+        (_("Tags"), ", ".join(watch.tags)),
+        (_("Expected"), timing.when(watch)),
+        (_("Grace"), timing.length(watch.grace)),
+        (_("Longest run"), timing.length(watch.longest_run)),
+    ]

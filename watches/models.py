@@ -1,0 +1,227 @@
+"""Watches and their pings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import ClassVar
+from uuid import uuid4
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from common.database import checks
+from common.database.storage import BUSY
+from common.uuid7 import uuid7
+from notifications.models import Channel, sort_channels
+from people.models import User
+from schedules import rules
+
+
+class WatchQuerySet(models.QuerySet["Watch"]):
+    def for_user(self, user: User) -> WatchQuerySet:
+        """The watches that `user` sees: their own, less those deleted."""
+        return self.filter(user=user, deleted_at=None)
+
+    def with_channels(self) -> WatchQuerySet:
+        return self.prefetch_related(models.Prefetch("channels", Channel.objects.filter(removed_at=None)))
+
+
+class Watch(models.Model):
+    """Something that has to report by pings: every `period` seconds since the last one, or at the slots of its rule.
+
+    `rule` is the canonical JSON of its `kind` (see `schedules.rules`), read in `time_zone`. `slots`: the next ones of
+    the rule, so that a ping need not compute them; `is_over` where none follows. `deadline`, the end of the grace, is
+    null while nothing is expected. `grace` and `longest_run` are in seconds. Deleting is soft.
+    """
+
+    class State(models.TextChoices):
+        NEW = "new", _("New")
+        UP = "up", _("Up")
+        DOWN = "down", _("Down")
+        PAUSED = "paused", _("Paused")
+
+    SINCE = "since"
+    """The kind of a watch that has `period`."""
+    max_count = None
+    """Unlike a schedule's, its rule has no last slot by number."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="watches", db_index=False)
+    name = models.CharField(_("name"), max_length=80)
+    description = models.TextField(_("description"), blank=True)
+    tags = ArrayField(models.CharField(max_length=30), default=list, db_default=[], blank=True)
+    token = models.UUIDField(unique=True, default=uuid4, editable=False)
+
+    kind = models.CharField(_("kind"), max_length=16)
+    period = models.PositiveIntegerField(null=True, blank=True)
+    rule = models.JSONField(null=True, blank=True)
+    time_zone = models.CharField(max_length=64)
+    starts_at = models.DateTimeField(null=True, blank=True)
+    ends_at = models.DateTimeField(null=True, blank=True)
+    excluded = ArrayField(models.DateField(), default=list, db_default=[], blank=True)
+    grace = models.PositiveIntegerField(_("grace"))
+    longest_run = models.PositiveIntegerField(null=True, blank=True)
+
+    channels = models.ManyToManyField(Channel, related_name="watches", blank=True)
+    # Empty: all channels at once. Else their ids, in the order in which they are tried.
+    channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
+    escalate_after = models.PositiveIntegerField(null=True, blank=True)
+    urgent = models.BooleanField(_("urgent"), default=False)
+    opens_incident = models.BooleanField(default=False)
+
+    state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.NEW)
+    # Of a paused one: whether a ping leaves it paused.
+    stays_paused = models.BooleanField(default=False)
+    deadline = models.DateTimeField(null=True, blank=True, editable=False)
+    slots = ArrayField(models.DateTimeField(), default=list, db_default=[], editable=False)
+    is_over = models.BooleanField(default=False, editable=False)
+    state_since = models.DateTimeField(db_default=Now(), editable=False)
+    last_ping_at = models.DateTimeField(null=True, blank=True, editable=False)
+    ping_count = models.BigIntegerField(default=0, editable=False)
+    # Of the minute in which the last ping came: for the limit of pings.
+    minute = models.DateTimeField(null=True, editable=False)
+    minute_count = models.PositiveIntegerField(default=0, editable=False)
+
+    version = models.PositiveIntegerField(_("version"), default=1)
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    storage: ClassVar[Mapping[str, int]] = BUSY
+    objects: ClassVar[models.Manager[Watch]] = WatchQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("watch")
+        verbose_name_plural = _("watches")
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["user", "-id"], condition=Q(deleted_at=None), name="watch_of_person"),
+            # tell_due: the deadlines that have passed
+            models.Index(fields=["deadline"], condition=Q(deadline__isnull=False), name="watch_deadline"),
+        ]
+        constraints = [
+            models.CheckConstraint(condition=Q(state__in=["new", "up", "down", "paused"]), name="watch_known_state"),
+            models.CheckConstraint(
+                condition=Q(deadline=None) | Q(state="up", deleted_at=None), name="watch_expects_when_up"
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="since", period__isnull=False)
+                | (~Q(kind="since") & Q(rule__isnull=False, period=None)),
+                name="watch_has_rule",
+            ),
+            models.CheckConstraint(
+                condition=checks.instants(
+                    "created_at",
+                    "updated_at",
+                    "state_since",
+                    nullable=("starts_at", "ends_at", "deadline", "last_ping_at", "deleted_at", "minute"),
+                ),
+                name="watch_readable_instants",
+            ),
+            models.CheckConstraint(condition=Q(rule=None) | checks.json("rule", 8), name="watch_readable_rule"),
+            models.CheckConstraint(
+                condition=Q(checks.sql("excluded", "coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))
+                & Q(checks.sql("excluded", "coalesce('9999-01-01' > ALL(%(expressions)s), false)"))
+                & Q(checks.sql("excluded", "coalesce(array_ndims(%(expressions)s), 1) = 1")),
+                name="watch_readable_excluded",
+            ),
+            models.CheckConstraint(
+                condition=Q(checks.sql("slots", "coalesce('0002-01-01Z' <= ALL(%(expressions)s), false)"))
+                & Q(checks.sql("slots", "coalesce('9999-01-01Z' > ALL(%(expressions)s), false)"))
+                & Q(checks.sql("slots", "coalesce(array_ndims(%(expressions)s), 1) = 1")),
+                name="watch_readable_slots",
+            ),
+            models.CheckConstraint(
+                condition=Q(checks.sql("tags", "cardinality(%(expressions)s) <= 10"))
+                & Q(checks.sql("tags", "coalesce(array_ndims(%(expressions)s), 1) = 1"))
+                & Q(checks.sql("tags", "array_position(%(expressions)s, NULL) IS NULL")),
+                name="watch_readable_tags",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def timetable(self) -> rules.Timetable:
+        """Of one with a rule. Raises InvalidRule if it is unreadable."""
+        return rules.stored(self.kind, self.rule or {}, self.time_zone, self.starts_at, self.ends_at, self.excluded)
+
+    @property
+    def url(self) -> str:
+        return f"{settings.BASE_URL}/ping/{self.token}"
+
+    @property
+    def expected_at(self) -> datetime | None:
+        """When the next ping is expected; `deadline` is later by the grace."""
+        return None if self.deadline is None else self.deadline - timedelta(seconds=self.grace)
+
+    def shown_state(self, now: datetime) -> str:
+        """Its state; "late" within the grace."""
+        is_late = self.expected_at is not None and self.expected_at < now
+        return "late" if is_late else self.state
+
+    def ordered_channels(self) -> list[Channel]:
+        """The channels that are not removed, in their order if there is one."""
+        return sort_channels(self.channel_order, (one for one in self.channels.all() if one.removed_at is None))
+
+
+class Ping(models.Model):
+    """One of the last 100 pings of a watch, and the queue of what is to be told of them.
+
+    `output` is the beginning of what was sent, `size` all of it in bytes. One that starts a run is open until the run
+    ends; then the ping that ends it has its duration. `rid` tells runs apart that overlap. `tells`: the event that is
+    still to be recorded; with a `missed_at`, that deadline had passed before, and nobody was told yet. `slow_at`: when
+    an open run becomes slow; null once that is told.
+    """
+
+    class Kind(models.TextChoices):
+        SUCCESS = "success", _("success")
+        START = "start", _("start")
+        FAIL = "fail", _("failure")
+        LOG = "log", _("log")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    watch = models.ForeignKey(Watch, on_delete=models.CASCADE, related_name="pings", db_index=False)
+    number = models.BigIntegerField()
+    kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)
+    at = models.DateTimeField()
+    rid = models.CharField(max_length=36, blank=True)
+    exit_code = models.PositiveSmallIntegerField(null=True)
+    output = models.TextField(_("output"), blank=True)
+    size = models.BigIntegerField(default=0)
+    milliseconds = models.BigIntegerField(null=True)
+    is_open = models.BooleanField(default=False)
+    slow_at = models.DateTimeField(null=True)
+    tells = models.CharField(max_length=9, blank=True)
+    missed_at = models.DateTimeField(null=True)
+
+    storage: ClassVar[Mapping[str, int]] = BUSY
+
+    class Meta:
+        verbose_name = _("ping")
+        verbose_name_plural = _("pings")
+        ordering = ["-number"]
+        indexes = [
+            models.Index(fields=["watch", "rid"], condition=Q(is_open=True), name="ping_open_run"),
+            # tell_due
+            models.Index(fields=["id"], condition=~Q(tells=""), name="ping_to_tell"),
+            models.Index(fields=["slow_at"], condition=Q(slow_at__isnull=False), name="ping_slow"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["watch", "number"], name="ping_once"),
+            models.CheckConstraint(
+                condition=checks.instants("at", nullable=("slow_at", "missed_at")), name="ping_readable_instants"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.kind
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self.milliseconds is None else self.milliseconds / 1000

@@ -1,0 +1,133 @@
+"""Record pings: one statement for all that come at the same moment.
+
+The statement inserts the pings, moves the deadlines of their watches, and deletes the oldest pings. What a ping is to
+tell stays in its row until beat records it as an event (see `tell`), so that a ping waits for nothing else.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+
+from common.database.postgres import change, execute
+from common.database.rows import Rows
+from common.uuid7 import uuid7
+from watches import timing
+from watches.models import Watch
+
+LARGEST_OUTPUT = 100_000
+"""Bytes of a ping's output that are stored."""
+MOST_PINGS = 100
+"""The newest pings of each watch, which are stored."""
+
+TAKEN, TOO_MANY, UNKNOWN = "taken", "too-many", "unknown"
+_NO_SLOTS = "no-slots"
+
+
+@dataclass(frozen=True, slots=True)
+class NewPing:
+    """`kind` is one of `Ping.Kind`; `waited`: the seconds since it arrived."""
+
+    token: UUID
+    kind: str
+    exit_code: int | None = None
+    rid: str = ""
+    output: str = ""
+    size: int = 0
+    waited: float = 0.0
+    id: UUID = field(default_factory=uuid7)
+
+
+_GIVEN = Rows("g", NewPing)
+
+# The rows of watches are locked in the order of their ids, so that two processes never wait for each other.
+_RECORD = f"""
+WITH w AS MATERIALIZED (
+    SELECT g.*, w.id AS watch_id, w.state, w.stays_paused, w.deadline, w.period, w.grace, w.longest_run, w.is_over,
+           w.ping_count + 1 AS number, now() - g.waited * interval '1 second' AS at,
+           CASE WHEN w.minute = date_trunc('minute', now()) THEN w.minute_count ELSE 0 END AS minute_count,
+           CASE WHEN w.period IS NOT NULL THEN now() + (w.period - g.waited) * interval '1 second'
+                ELSE (SELECT min(slot) FROM unnest(w.slots) AS slot
+                       WHERE slot > now() - g.waited * interval '1 second')
+           END AS expected_at
+      FROM {_GIVEN.sql} JOIN watches_watch w ON w.token = g.token
+     WHERE w.deleted_at IS NULL AND EXISTS (SELECT FROM people_user p WHERE p.id = w.user_id AND p.is_active)
+     ORDER BY w.id FOR NO KEY UPDATE OF w
+), decided AS MATERIALIZED (
+    SELECT w.*, w.kind <> 'log' AND NOT (w.state = 'paused' AND w.stays_paused) AS acts,
+           w.kind = 'success' AND w.state = 'up' AND w.deadline < w.at AS is_late,
+           CASE WHEN w.minute_count >= %(most)s THEN '{TOO_MANY}'
+                WHEN w.period IS NULL AND w.expected_at IS NULL AND NOT w.is_over THEN '{_NO_SLOTS}'
+                ELSE '{TAKEN}' END AS outcome
+      FROM w
+), taken AS MATERIALIZED (
+    SELECT d.*,
+           CASE WHEN NOT acts THEN state WHEN kind = 'success' THEN 'up' WHEN kind = 'fail' THEN 'down'
+                WHEN state = 'down' THEN 'down' ELSE 'up' END AS new_state,
+           CASE WHEN NOT acts THEN deadline WHEN kind = 'fail' THEN NULL
+                WHEN kind = 'success' OR state IN ('new', 'paused') THEN expected_at + grace * interval '1 second'
+                ELSE deadline END AS new_deadline,
+           CASE WHEN NOT acts THEN '' WHEN kind = 'fail' AND state <> 'down' THEN 'failed'
+                WHEN kind = 'success' AND (state = 'down' OR is_late) THEN 'recovered' ELSE '' END AS tells
+      FROM decided d WHERE d.outcome = '{TAKEN}'
+), moved AS (
+    UPDATE watches_watch w
+       SET state = t.new_state, deadline = t.new_deadline, ping_count = t.number,
+           stays_paused = w.stays_paused AND NOT t.acts,
+           last_ping_at = CASE WHEN t.kind = 'log' THEN w.last_ping_at ELSE t.at END,
+           state_since = CASE WHEN t.new_state <> t.state THEN t.at ELSE w.state_since END,
+           minute = date_trunc('minute', now()), minute_count = t.minute_count + 1
+      FROM taken t WHERE w.id = t.watch_id
+), ended AS (
+    UPDATE watches_ping p SET is_open = false, slow_at = CASE WHEN p.slow_at < t.at THEN p.slow_at END
+      FROM taken t
+     WHERE p.watch_id = t.watch_id AND p.rid = t.rid AND p.is_open AND t.kind <> 'log'
+       AND p.number > t.number - {MOST_PINGS}
+ RETURNING p.watch_id, p.at
+), pruned AS (
+    DELETE FROM watches_ping p USING taken t
+     WHERE p.watch_id = t.watch_id AND p.number <= t.number - {MOST_PINGS} AND p.tells = ''
+), recorded AS (
+    INSERT INTO watches_ping (id, watch_id, number, kind, at, rid, exit_code, output, size, milliseconds, is_open,
+                              slow_at, tells, missed_at)
+    SELECT t.id, t.watch_id, t.number, t.kind, t.at, t.rid, t.exit_code, t.output, t.size,
+           CASE WHEN t.kind IN ('success', 'fail') THEN
+               (SELECT extract(epoch FROM t.at - max(e.at)) * 1000 FROM ended e WHERE e.watch_id = t.watch_id) END,
+           t.kind = 'start', CASE WHEN t.kind = 'start' THEN t.at + t.longest_run * interval '1 second' END,
+           t.tells, CASE WHEN t.is_late THEN t.deadline END
+      FROM taken t
+)
+SELECT id, watch_id, outcome FROM decided
+"""  # noqa: S608 - constants only
+
+
+def record(pings: Sequence[NewPing]) -> list[str]:
+    """Record pings of different watches, and commit. Returns what became of each: TAKEN, TOO_MANY or UNKNOWN."""
+    outcomes = _record(pings)
+    if again := [ping for ping in pings if outcomes.get(ping.id) == _NO_SLOTS]:
+        compute_slots([ping.token for ping in again])
+        outcomes |= _record(again)
+    return [outcomes.get(ping.id, UNKNOWN) for ping in pings]
+
+
+def _record(pings: Sequence[NewPing]) -> dict[UUID, str]:
+    rows = execute(_RECORD, _GIVEN.values(pings) | {"most": settings.PINGS_PER_MINUTE}).fetchall()
+    return {row.id: row.outcome for row in rows}
+
+
+def compute_slots(tokens: Collection[UUID]) -> None:
+    """Store the next slots of watches with a rule whose stored ones have passed."""
+    for watch in Watch.objects.filter(token__in=tokens).order_by("id"):
+        with transaction.atomic():
+            [now] = execute("SELECT clock_timestamp() AS now", {}).fetchone()
+            # Pings that came just before the last slot still need it.
+            timing.set_slots(watch, now - timing.REACH)
+            values = {"id": watch.id, "slots": watch.slots, "is_over": watch.is_over, "version": watch.version}
+            change(_SET_SLOTS, values)
+
+
+_SET_SLOTS = """
+UPDATE watches_watch SET slots = %(slots)s, is_over = %(is_over)s WHERE id = %(id)s AND version = %(version)s
+"""

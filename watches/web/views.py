@@ -1,0 +1,141 @@
+"""Watches: the list, one with its last pings, its form, and its buttons."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db import IntegrityError
+from django.db.models import QuerySet
+from django.db.models.functions import Left, Length
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from common.admin.base import as_uuid
+from events.models import Event
+from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
+from people.user_lock import with_user_lock
+from schedules.firing.fire import read_clock
+from watches import changes, inputs, timing
+from watches.inputs import WatchForm
+from watches.models import Ping, Watch
+from watches.pings import LARGEST_OUTPUT
+
+_PAGE, _TIMELINE = 25, 20
+_SHOWN = 2_000  # characters of an output
+
+
+@person_page
+def watch_list(request: PersonRequest) -> HttpResponse:
+    rows = Watch.objects.for_user(request.user).with_channels()
+    page, now = Paginator(rows, _PAGE).get_page(request.GET.get("page")), read_clock().now
+    # The watch that `?deleted=<id>` offers to restore.
+    watch_id = as_uuid(request.GET.get("deleted", ""))
+    context = {
+        "page": page,
+        "rows": [(watch, watch.shown_state(now), timing.when(watch)) for watch in page],
+        "deleted": None if watch_id is None else _deleted(request).filter(id=watch_id).first(),
+    }
+    return render(request, "watches/list.html", context)
+
+
+@person_page
+def detail(request: PersonRequest, watch_id: UUID) -> HttpResponse:
+    watch = _own(request, watch_id)
+    pings = watch.pings.defer("output").annotate(shown=Left("output", _SHOWN), length=Length("output"))
+    told = Event.objects.for_user(request.user).filter(correlation_id=watch.id, type__startswith="watch.")
+    context = {
+        "watch": watch,
+        "state": watch.shown_state(read_clock().now),
+        "when": timing.when(watch),
+        "grace": timing.length(watch.grace),
+        "longest_run": timing.length(watch.longest_run),
+        "channels": watch.ordered_channels(),
+        "pings": [(ping, timing.length(ping.seconds)) for ping in pings],
+        "largest": LARGEST_OUTPUT,
+        "limit": _SHOWN,
+        "timeline": told.order_by("-occurred_at")[:_TIMELINE],
+    }
+    return render(request, "watches/detail.html", context)
+
+
+@person_page
+def output(request: PersonRequest, watch_id: UUID, ping_id: UUID) -> HttpResponse:
+    """All of a ping's output that is stored, as text."""
+    ping = get_object_or_404(Ping, watch=_own(request, watch_id), id=ping_id)
+    return HttpResponse(ping.output, content_type="text/plain; charset=utf-8")
+
+
+@person_form
+@with_user_lock
+def new(request: PersonRequest) -> HttpResponse:
+    made_as = as_uuid(request.POST.get("made_as", ""))
+    if made_as is not None and Watch.objects.for_user(request.user).filter(id=made_as).exists():
+        return redirect("watches:detail", made_as)  # by this form, which is sent again
+    form = WatchForm(posted(request), user=request.user, now=read_clock().now)
+    if form.is_valid():
+        try:
+            watch = changes.create(form.as_watch(), form.ordered())
+        except IntegrityError:  # the same form, sent twice at once
+            return redirect("watches:detail", form.cleaned_data["made_as"])
+        messages.success(request, _("“%(name)s” waits for its first ping.") % {"name": watch.name})
+        return redirect("watches:detail", watch.id)
+    return render(request, "watches/form.html", {"form": form})
+
+
+@person_form
+def edit(request: PersonRequest, watch_id: UUID) -> HttpResponse:
+    watch = _own(request, watch_id)
+    form = WatchForm(posted(request), user=request.user, now=read_clock().now, watch=watch)
+    differences = None
+    if form.is_valid() and (differences := form.change()) is None:
+        messages.success(request, _("“%(name)s” is saved.") % {"name": form.cleaned_data["name"]})
+        return redirect("watches:detail", watch.id)
+    context: dict[str, Any] = {"form": form, "watch": watch, "differences": differences}
+    return render(request, "watches/form.html", context, status=409 if differences else 200)
+
+
+@person_action
+def pause(request: PersonRequest, watch_id: UUID) -> HttpResponse:
+    watch = changes.pause(_own(request, watch_id).id, stays_paused="until_ping" not in request.POST)
+    if watch.stays_paused:
+        text = _("“%(name)s” is paused until you resume it.")
+    else:
+        text = _("“%(name)s” is paused until its next ping.")
+    messages.success(request, text % {"name": watch.name})
+    return redirect("watches:detail", watch.id)
+
+
+@person_action
+def resume(request: PersonRequest, watch_id: UUID) -> HttpResponse:
+    watch = changes.resume(_own(request, watch_id).id)
+    messages.success(request, _("“%(name)s” is resumed.") % {"name": watch.name})
+    return redirect("watches:detail", watch.id)
+
+
+@person_action
+def delete(request: PersonRequest, watch_id: UUID) -> HttpResponse:
+    watch = changes.delete(_own(request, watch_id).id)
+    return redirect(f"{reverse('watches:list')}?deleted={watch.id}")
+
+
+@person_action
+@with_user_lock
+def restore(request: PersonRequest, watch_id: UUID) -> HttpResponse:
+    deleted = get_object_or_404(_deleted(request), id=watch_id)
+    if changes.limit_reached(request.user):
+        messages.error(request, inputs.limit_reached())
+    else:
+        watch = changes.restore(deleted.id)
+        messages.success(request, _("“%(name)s” is restored.") % {"name": watch.name})
+    return redirect("watches:list")
+
+
+def _own(request: PersonRequest, watch_id: UUID) -> Watch:
+    return get_object_or_404(Watch.objects.for_user(request.user), id=watch_id)
+
+
+def _deleted(request: PersonRequest) -> QuerySet[Watch]:
+    return Watch.objects.filter(user=request.user, deleted_at__isnull=False)
