@@ -54,6 +54,7 @@ WITH w AS MATERIALIZED (
            END AS expected_at
       FROM {_GIVEN.sql} JOIN watches_watch w ON w.token = g.token
      WHERE w.deleted_at IS NULL AND EXISTS (SELECT FROM people_user p WHERE p.id = w.user_id AND p.is_active)
+       AND NOT EXISTS (SELECT FROM watches_ping p WHERE p.id = g.id)
      ORDER BY w.id FOR NO KEY UPDATE OF w
 ), decided AS MATERIALIZED (
     SELECT w.*, w.kind <> 'log' AND NOT (w.state = 'paused' AND w.stays_paused) AS acts,
@@ -99,12 +100,17 @@ WITH w AS MATERIALIZED (
            t.tells, CASE WHEN t.is_late THEN t.deadline END
       FROM taken t
 )
-SELECT id, watch_id, outcome FROM decided
+SELECT id, outcome FROM decided
+ UNION ALL
+SELECT g.id, '{TAKEN}' FROM {_GIVEN.sql} JOIN watches_ping p ON p.id = g.id
 """  # noqa: S608 - constants only
 
 
 def record(pings: Sequence[NewPing]) -> list[str]:
-    """Record pings of different watches, and commit. Returns what became of each: TAKEN, TOO_MANY or UNKNOWN."""
+    """Record pings of different watches, and commit. Returns what became of each: TAKEN, TOO_MANY or UNKNOWN.
+
+    A ping that is stored is not stored again: call it again where the connection was lost.
+    """
     outcomes = _record(pings)
     if again := [ping for ping in pings if outcomes.get(ping.id) == _NO_SLOTS]:
         compute_slots([ping.token for ping in again])

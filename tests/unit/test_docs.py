@@ -17,7 +17,10 @@ EXAMPLES = {
     "notifications/providers/pigeon.py",
     "tests/unit/notifications/providers/test_pigeon.py",
 }
-FOLDERS = "api|bench|client|common|config|demo|events|jobs|notifications|people|schedules|script|static|templates|tests|watches|work"
+FOLDERS = (
+    "api|bench|client|common|config|demo|events|jobs|locks|notifications|people|schedules|script|static|templates|tests|"
+    "watches|work"
+)
 
 
 def test_every_file_that_the_documentation_names_exists() -> None:

@@ -149,3 +149,12 @@ def test_what_is_gone_takes_nothing(ada: User) -> None:
     Watch.objects.filter(id=watch.id).update(deleted_at=None)
     User.objects.filter(id=ada.id).update(is_active=False)
     assert pings.record([NewPing(watch.token, "success")]) == [UNKNOWN]
+
+
+def test_a_ping_that_is_recorded_again_is_stored_once(ada: User) -> None:
+    watch = make_watch(ada)
+    sent = NewPing(watch.token, "fail")
+    assert pings.record([sent]) == [TAKEN]
+    assert pings.record([sent]) == [TAKEN]
+    watch.refresh_from_db()
+    assert (watch.ping_count, watch.pings.count()) == (1, 1)
