@@ -44,9 +44,9 @@ _PATTERNS = [
     ),
     # our own links that need no sign-in
     (
-        ("/account/", "/address/", "/answer/", "/unsubscribe/", "/in/", "/calendar/"),
+        ("/account/", "/address/", "/answer/", "/unsubscribe/", "/in/", "/calendar/", "/ping/"),
         re.compile(
-            r"(/account/(?:password/reset/key|confirm-email)/|/address/(?:refuse|undo)/|/answer/|/unsubscribe/|/in/|/calendar/)"
+            r"(/account/(?:password/reset/key|confirm-email)/|/address/(?:refuse|undo)/|/answer/|/unsubscribe/|/in/|/calendar/|/ping/)"
             r"[\w:=%.~-]+"
         ),
         rf"\1{_HIDDEN}",

@@ -7,8 +7,9 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs
@@ -26,14 +27,16 @@ _PATH = re.compile(r"/ping/([0-9a-fA-F-]{36})(?:/(start|fail|log|[0-9]{1,3}))?/?
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _METHODS = ("GET", "HEAD", "POST")
 _ARRIVES_WITHIN = 60.0  # seconds
+_MOST_SENT = 64 * 1024 * 1024  # bytes
 _AT_ONCE = 200  # pings of a statement
 
 OK, AWAY, BROKEN = (200, "OK"), (503, "The database does not answer. Try again.\n"), (500, "This failed. Try again.\n")
 _ANSWERS = {
     "taken": OK,
     "too-many": (429, "Too many pings of this watch in a minute. Try again in a minute.\n"),
-    "unknown": (404, "There is no such watch (any more).\n"),
+    "unknown": (404, "There is no watch with this address. Copy it from the watch’s page.\n"),
 }
+_ENDING = (404, "There is no such address. Behind the watch’s comes nothing, /start, /fail, /log or /0 to /255.\n")
 
 # A ping, when it came, and its answer.
 _Waiting = tuple[Any, float, asyncio.Future[tuple[int, str]]]
@@ -55,6 +58,8 @@ class Pings:
         status, text = await self._answer(scope, receive)
         headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(text.encode()))]
         headers.append((b"cache-control", b"no-store"))
+        if not scope.get("is_read", True):
+            headers.append((b"connection", b"close"))
         if status == 405:
             headers.append((b"allow", ", ".join(_METHODS).encode()))
         if status in (429, 503):
@@ -66,7 +71,7 @@ class Pings:
         from watches.pings import LARGEST_OUTPUT, NewPing  # models, which cannot be imported before the setup
 
         if (match := _PATH.fullmatch(scope["path"])) is None or not _UUID.fullmatch(match[1]):
-            return _ANSWERS["unknown"]
+            return _ENDING
         if scope["method"] not in _METHODS:
             return 405, "A ping is a GET, HEAD or POST.\n"
         if settings.SECURE_SSL_REDIRECT and not _is_encrypted(scope):
@@ -76,16 +81,20 @@ class Pings:
             return 400, "rid is not a UUID.\n"
         kind, code = _kind(match[2])
         if code is not None and code > 255:
-            return _ANSWERS["unknown"]
-        output, size = b"", 0
+            return _ENDING
+        output, size = bytearray(), 0
         if scope["method"] == "POST":
-            try:
+            # What was cut off, or does not end, is a ping too.
+            scope["is_read"] = False
+            with suppress(TimeoutError):
                 async with asyncio.timeout(_ARRIVES_WITHIN):
-                    output, size = await _read(receive, LARGEST_OUTPUT)
-            except TimeoutError:
-                return 408, f"This did not arrive within {_ARRIVES_WITHIN:.0f} s. Try again.\n"
-            except ConnectionError:
-                return OK  # nobody reads it
+                    async for part in _parts(receive):
+                        output += part[: max(0, LARGEST_OUTPUT - size)]
+                        size += len(part)
+                        if size > _MOST_SENT:
+                            break
+                    else:
+                        scope["is_read"] = True
         shown = output.decode("utf-8", "replace" if size <= LARGEST_OUTPUT else "ignore").replace("\0", "")
         ping = NewPing(UUID(match[1]), kind, code, rid.lower(), shown, size)
         return await self._recorded(ping)
@@ -152,15 +161,10 @@ def _kind(suffix: str | None) -> tuple[str, int | None]:
     return suffix, None
 
 
-async def _read(receive: Receive, most: int) -> tuple[bytes, int]:
-    """The first bytes of a body, and the size of all of it, which is read. Raises ConnectionError."""
-    parts, size, more = bytearray(), 0, True
+async def _parts(receive: Receive) -> AsyncIterator[bytes]:
+    """The parts of a body, until its end or that of the connection."""
+    more = True
     while more:
         message = await receive()
-        if message["type"] != "http.request":
-            raise ConnectionResetError
-        body = message.get("body", b"")
-        parts += body[: max(0, most - size)]
-        size += len(body)
-        more = message.get("more_body", False)
-    return bytes(parts), size
+        yield message.get("body", b"")
+        more = message["type"] == "http.request" and message.get("more_body", False)

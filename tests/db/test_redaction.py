@@ -35,6 +35,7 @@ PLANTED = "pLaNtEd0123456789pLaNtEd0123456789"
         f"/unsubscribe/eyJ:{PLANTED}/",
         f"POST /in/{PLANTED} 202",
         f"GET /calendar/{PLANTED}.ics 200",
+        f"GET /ping/{PLANTED}/fail 200",
     ],
 )
 def test_a_secret_is_blotted_out_and_the_rest_stays(line: str) -> None:
