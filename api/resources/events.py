@@ -60,6 +60,12 @@ def _not_reserved(name: str) -> str:
     return name
 
 
+def _not_own(source: str) -> str:
+    if source == types.SOURCE:
+        raise ValueError("This is the source of Carillon’s own events. Choose another name for yours.")
+    return source
+
+
 def _small(data: dict[str, Any]) -> dict[str, Any]:
     size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
     if size > LARGEST_DATA:
@@ -93,7 +99,7 @@ class EnvelopeBody(Body):
     id: EventId | None = Field(
         None, description="Yours. The same event again has no further effect; another one with this id is refused."
     )
-    source: str = Field("", max_length=LONGEST_SOURCE)
+    source: Annotated[str, AfterValidator(_not_own)] = Field("", max_length=LONGEST_SOURCE)
     occurred_at: Instant | None = Field(None, description="When it happened. Without it, now.")
     correlation_id: CorrelationId | None = Field(
         None, description="The same through a chain of events: any text. Without it, this event begins one."
@@ -265,7 +271,10 @@ def publish(request: ApiRequest, body: EventsBody) -> HttpResponse:
 
 def _misfit(body: EventsBody, number: int, misfit: Misfit) -> FieldError:
     name = body.all[number].type
-    detail = f"{misfit.problem} Correct the data, or the schema of the type {name}."
+    remedy = (
+        f"Events, Types shows what {name} needs." if name in types.TYPES else f"Correct it, or the schema of {name}."
+    )
+    detail = f"{misfit.problem} {remedy}"
     return FieldError(body.place(number) + misfit.path, detail, f"schema_{misfit.keyword}")
 
 

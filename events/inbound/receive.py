@@ -340,7 +340,10 @@ def _store(
 def _written(
     address: InboundAddress, headers: Mapping[str, str], text: str, answer: InboundAnswer, envelopes: Sequence[Envelope]
 ) -> InboundAnswer:
-    ledger.record(address.user_id, envelopes)
+    # Only Carillon speaks as itself: a flow believes it.
+    ledger.record(
+        address.user_id, [replace(one, source="") if one.source == types.SOURCE else one for one in envelopes]
+    )
     named = " ".join(address.fields.values()).lower()
     safe = [
         name

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _, gettext_lazy
 
 from events.models import RegisteredType
@@ -77,9 +77,7 @@ class TypeForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stu
             "name": forms.TextInput(
                 attrs={"placeholder": "order.paid", "spellcheck": "false", "autocapitalize": "none"}
             ),
-            "data_schema": forms.Textarea(
-                attrs={"class": "code", "rows": 14, "spellcheck": "false", "placeholder": EXAMPLE}
-            ),
+            "data_schema": forms.Textarea(attrs={"rows": 14, "spellcheck": "false", "placeholder": EXAMPLE}),
         }
 
     def __init__(self, posted: Mapping[str, Any] | None, user: User, type: RegisteredType | None = None) -> None:
@@ -126,7 +124,11 @@ def create(form: TypeForm) -> RegisteredType:
             raise TypeRefused(_("“%(name)s” is registered already. Edit that one.") % {"name": type.name})
         if others.count() >= MOST:
             raise TypeRefused(_("There are %(most)s types, which is the limit. Delete one first.") % {"most": MOST})
-        type.save(force_insert=True)
+        try:
+            with transaction.atomic():
+                type.save(force_insert=True)
+        except IntegrityError:  # another operator has just registered it for everybody
+            raise TypeRefused(_("“%(name)s” is registered already. Edit that one.") % {"name": type.name}) from None
     return type
 
 

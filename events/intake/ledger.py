@@ -65,13 +65,14 @@ RETURNING id, user_id, key, extract(epoch FROM available_at - now())::float AS w
 def record(user_id: int, envelopes: Sequence[Envelope], *, refuses: bool = False) -> set[str]:
     """Record the events that are new to this person, and have them handled after the commit. Returns their keys.
 
-    Raises QuotaReached; with `refuses`, also Unfit for data that its registered type refuses. Otherwise that becomes
+    Raises QuotaReached; with `refuses`, also Unfit for data that its type refuses. Otherwise that becomes
     a dead letter when it is handled.
     """
     if not envelopes:
         return set()
     used = usage.check(user_id, len(envelopes), {one.type for one in envelopes} if refuses else ())
-    registered.check(envelopes, used.registered)
+    if refuses:
+        registered.check(envelopes, used.registered)
     new = {key for _, key in record_all([Happened(user_id, envelope) for envelope in envelopes])}
     if new:
         stored = sum(_ROW + len(one.data_text.encode()) for one in envelopes if one.key in new)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from events.models import RegisteredType
+from events.pure import types
 from events.pure.envelope import Envelope
 from events.pure.types import Misfit
 from events.reasons import EventCode
@@ -51,7 +52,11 @@ def read(found: str | None) -> Registered | None:
 
 
 def check(envelopes: Sequence[Envelope], found: Iterable[str]) -> None:
-    """Raise Unfit for those whose type refuses them. `found`: each name, and what `sql` gives for it."""
+    """Raise Unfit for those whose type refuses them, Carillon's own types too. `found`: each name, and what `sql` gives
+    for it."""
+    misfits = {number: wrong for number, one in enumerate(envelopes) if (wrong := types.misfit(one.type, one.data))}
+    if misfits:
+        raise Unfit(misfits)
     named = {name: read(given) for name, _space, given in (one.partition(" ") for one in found)}
     refusing = {name: type for name, type in named.items() if type and type.refuses}
     if not refusing:
@@ -59,7 +64,6 @@ def check(envelopes: Sequence[Envelope], found: Iterable[str]) -> None:
     from events.pure import json_schema
 
     schemas, budget = _schemas(list(refusing.values())), json_schema.new_budget()
-    misfits = {}
     for number, one in enumerate(envelopes):
         schema = schemas.get(refusing[one.type].id) if one.type in refusing else None
         if schema and (misfit := json_schema.misfit(schema, one.data, budget)):
@@ -74,7 +78,7 @@ def problem(type: Registered | None, data: dict[str, Any]) -> Reason:
         return NO_REASON
     from events.pure import json_schema
 
-    misfit = json_schema.misfit(schema, data, json_schema.new_budget())
+    misfit = json_schema.misfit(schema, data, json_schema.budget_of_event())
     return Reason(EventCode.UNFIT, field=misfit.path, problem=misfit.problem) if misfit else NO_REASON
 
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from datetime import datetime
+from fractions import Fraction
 from itertools import islice
 from typing import Any
 
@@ -28,6 +29,7 @@ LARGEST = 32 * 1024
 _MOST_SUBSCHEMAS = 1_000
 _MOST_ITEMS = 500_000
 _SECONDS = 0.5
+_SECONDS_HANDLING = 0.1
 _MOST_PROBLEMS = 5
 _LONGEST_VALUE = 100
 
@@ -45,6 +47,11 @@ class Unusable(ValueError):
 def new_budget() -> Budget:
     """For all data that one call brings."""
     return Budget(seconds=_SECONDS, items=_MOST_ITEMS)
+
+
+def budget_of_event() -> Budget:
+    """For an event that a worker handles: of many, each has its own."""
+    return Budget(seconds=_SECONDS_HANDLING, items=_MOST_ITEMS)
 
 
 def read(text: str) -> Any:
@@ -112,7 +119,7 @@ def _said(path: str, problem: str) -> str:
 
 
 def _path(root: str, error: ValidationError) -> str:
-    return ".".join(filter(None, [root, *map(str, error.absolute_path)]))
+    return ".".join(filter(None, [root, *(_short(str(step)) for step in error.absolute_path)]))
 
 
 # Where schemas have schemas: as the value, in a list, and by names.
@@ -156,7 +163,8 @@ def _unusable_parts(draft: Any, schema: Mapping[str, Any]) -> Iterator[str]:
         place = ".".join(path)
         for keyword in _NOT_TAKEN & one.keys():
             yield _said(place, _("“%(keyword)s” is not supported. Leave it out.") % {"keyword": keyword})
-        if "$ref" in one and one["$ref"] not in pointers:
+        # The library decodes escapes with “%”.
+        if "$ref" in one and (one["$ref"] not in pointers or "%" in one["$ref"]):
             problem = _("“$ref” must lead to a part of this schema, such as #/$defs/address. Nothing else is fetched.")
             yield _said(place, problem)
         written = [one["pattern"]] if "pattern" in one else []
@@ -224,6 +232,11 @@ def _unique_items(validator: Any, value: Any, instance: Any, schema: Any) -> Ite
         yield ValidationError("")
 
 
+def _multiple_of(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if validator.is_type(instance, "number") and Fraction(repr(instance)) % Fraction(repr(value)):
+        yield ValidationError("")
+
+
 def _any_of(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
     if not any(validator.evolve(schema=one).is_valid(instance) for one in value):
         yield ValidationError("")
@@ -235,13 +248,15 @@ def _one_of(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[
         yield ValidationError("")
 
 
-# Those of the library search by Python's patterns, compare each with each, or write out all that they have found.
+# Those of the library search by Python's patterns, compare each with each, write out all that they have found, or
+# divide floats, so that 19.99 is no multiple of 0.01.
 _OURS = {
     "pattern": _pattern,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional_properties,
     "required": _required,
     "uniqueItems": _unique_items,
+    "multipleOf": _multiple_of,
     "anyOf": _any_of,
     "oneOf": _one_of,
 }

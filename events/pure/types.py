@@ -5,12 +5,12 @@ Producers may publish any other type; its data is then not checked.
 
 import json
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _, gettext_lazy
-from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from common.texts.types import StrOrPromise
 from events.reasons import EventCode
@@ -97,7 +97,7 @@ class ChannelData(Schema):
 class AlertData(Schema):
     """`key` is the same for all events of one alert. Times are as the monitoring system writes them."""
 
-    key: str
+    key: Annotated[str, StringConstraints(min_length=1)]
     title: str
     summary: str = ""
     severity: str = ""
@@ -107,6 +107,10 @@ class AlertData(Schema):
     value: str = ""
     starts_at: str = ""
     ends_at: str = ""
+
+
+class ResolvedData(AlertData):
+    title: str = ""
 
 
 class WatchData(Schema):
@@ -191,7 +195,9 @@ TYPES: dict[str, EventType] = {
         ),
         *(EventType(f"watch.{sign}", summary, WatchData, _WATCHED, _WATCHES) for sign, summary in _SIGNS.items()),
         EventType("alert.raised", gettext_lazy("Something is wrong."), AlertData, _ALERT, _MONITORING, is_inside=False),
-        EventType("alert.resolved", gettext_lazy("It is well again."), AlertData, _ALERT, _MONITORING, is_inside=False),
+        EventType(
+            "alert.resolved", gettext_lazy("It is well again."), ResolvedData, _ALERT, _MONITORING, is_inside=False
+        ),
     )
 }
 """By name."""
@@ -213,17 +219,22 @@ class Misfit(NamedTuple):
     problem: str
 
 
-def problem(name: str, data: dict[str, Any]) -> Reason | None:
-    """The first reason why `data` does not fit its type; None if it does, or nobody knows the type."""
+def misfit(name: str, data: dict[str, Any]) -> Misfit | None:
+    """The first place where `data` does not fit its type; None if it does, or nobody knows the type."""
     if name not in TYPES:
         return None
     try:
         TYPES[name].schema.model_validate_json(json.dumps(data))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        path = ".".join(["data", *map(str, first["loc"])])
-        return Reason(EventCode.UNFIT, field=path, problem=f"{first['msg']}.")
+        return Misfit(".".join(["data", *map(str, first["loc"])]), first["type"], f"{first['msg']}.")
     return None
+
+
+def problem(name: str, data: dict[str, Any]) -> Reason | None:
+    """As `misfit`, as a reason."""
+    found = misfit(name, data)
+    return Reason(EventCode.UNFIT, field=found.path, problem=found.problem) if found else None
 
 
 def is_reserved(name: str) -> bool:

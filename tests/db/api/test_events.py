@@ -17,7 +17,7 @@ from jobs.batches.kind import BATCH
 from jobs.models import Batch
 from notifications.models import Notification
 from people.models import User
-from tests.db.api.conftest import Api
+from tests.db.api.conftest import Api, wrong_fields
 from tests.db.events.test_digests import make_digest_rule, send
 from tests.make import happen, make_channel, make_rule, make_user, signed_in
 from work.engine import runner
@@ -205,3 +205,22 @@ def test_the_same_event_again_is_not_new_and_another_one_with_its_id_is_refused(
     assert Event.objects.filter(key=other).count() == 0
     twice = [PAID | {"id": other}, PAID | {"id": other, "type": "order.sent"}]
     assert api.post("/events", twice).status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("type", "data", "field"),
+    [
+        ("alert.raised", {"key": "disk"}, "data.title"),
+        ("alert.raised", {"key": "", "title": "Full"}, "data.key"),
+        ("alert.raised", {"key": "disk", "title": "Full", "text": "x"}, "data.text"),
+        ("alert.resolved", {"title": "Full"}, "data.key"),
+    ],
+)
+def test_an_alert_that_would_open_nothing_is_refused(api: Api, type: str, data: dict[str, Any], field: str) -> None:
+    assert wrong_fields(api.post("/events", {"type": type, "data": data})) == [field]
+    assert not Event.objects.exists()
+    assert api.post("/events", {"type": "alert.resolved", "data": {"key": "disk"}}).status_code == 202
+
+
+def test_nobody_speaks_as_carillon(api: Api) -> None:
+    assert wrong_fields(api.post("/events", {"type": "order.paid", "source": "carillon", "data": {}})) == ["source"]

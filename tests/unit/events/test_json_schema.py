@@ -77,6 +77,7 @@ def test_draft_7_is_read_by_its_own_rules() -> None:
         ('{"properties": {"a": {"minLength": -1}}}', "properties.a.minLength: This must be at least 0"),
         ('{"properties": {"a": {"$ref": "https://example.org/schema.json"}}}', "properties.a: “$ref” must lead"),
         ('{"$ref": "#/$defs/none"}', "must lead to a part"),
+        ('{"$ref": "#/$defs/a%41", "$defs": {"a%41": {}}}', "must lead to a part"),
         (json.dumps({"$schema": DRAFT_7, "$defs": {"a": {"minLength": "x"}}, "$ref": "#/$defs/a"}), "“$ref” must lead"),
         ('{"properties": {"a": {"$id": "https://example.org/a"}}}', "properties.a: “$id” is not supported"),
         ('{"unevaluatedProperties": false}', "is not supported"),
@@ -90,6 +91,11 @@ def test_what_is_no_schema_is_refused_with_words_and_a_path(text: str, said: str
     with pytest.raises(json_schema.Unusable) as refused:
         json_schema.read(text)
     assert any(said in problem for problem in refused.value.problems), refused.value.problems
+
+
+@pytest.mark.parametrize(("value", "fits"), [(19.99, True), (4.35, True), (19.995, False), (1e300, True), (7, True)])
+def test_a_multiple_is_counted_in_decimals(value: float, fits: bool) -> None:
+    assert (misfit({"properties": {"price": {"multipleOf": 0.01}}}, {"price": value}) is None) == fits
 
 
 def test_nothing_is_fetched() -> None:
