@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router
@@ -16,7 +16,7 @@ from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Body, Instant, Search, one_of
 from api.protocol.problems import conflict
 from api.resources.notifications import ReasonDocument, reason_of
-from events.flows.incident import ACKNOWLEDGED, RESOLVED
+from events.flows.incident import ACKNOWLEDGED, RESOLVED, Incident
 from events.models import FlowEffect, Run, Step
 from events.runs import changes, history, incidents
 from work.dead_letters import Done, Who
@@ -134,9 +134,14 @@ def list_runs(
     among = Run.objects.for_user(request.auth.user)
     if flow is not None:
         among = among.filter(flow=flow)
-    wanted = {"key": key, "status": state, "state__phase": phase}
+    wanted = {"key": key, "status": state}
     given = {name: value for name, value in wanted.items() if value is not None}
-    return paging.answer_search(among.filter(**given), request, page, document, among=among if given else None)
+    found = among.filter(**given)
+    if phase == "resolved":
+        found = found.filter(Q(state__phase=phase) | Q(ended_at__isnull=False), flow=Incident.name)
+    elif phase is not None:
+        found = found.filter(state__phase=phase, ended_at=None)
+    return paging.answer_search(found, request, page, document, among=among if given or phase else None)
 
 
 @router.get("/{uuid:run_id}", response=RunWithSteps, summary="Read a run")

@@ -24,9 +24,9 @@ _PLACES = ("first", "second", "third")
 def act(run: Run, type: str) -> bool:
     """Record that a person acknowledges or resolves an incident. Twice in one phase of it has no further effect.
 
-    False where it is none, or has ended.
+    False where it is none, was stopped, or has ended.
     """
-    if run.flow != Incident.name or run.ended_at is not None:
+    if run.flow != Incident.name or run.status == Run.Status.STOPPED or run.ended_at is not None:
         return False
     data: dict[str, Any] = {"key": run.key}
     if type == RESOLVED:
@@ -119,8 +119,10 @@ class IncidentForm(forms.Form):
 
 
 def phase(run: Run) -> str | None:
-    """Of an incident, while its state can be read; None for a run of another flow."""
-    return run.state.get("phase") if run.flow == Incident.name and isinstance(run.state, dict) else None
+    """Of an incident, while its state can be read; None for a run of another flow. One that has ended is resolved."""
+    if run.flow != Incident.name or not isinstance(run.state, dict):
+        return None
+    return "resolved" if run.ended_at else run.state.get("phase")
 
 
 def title(run: Run) -> str:

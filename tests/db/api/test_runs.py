@@ -121,6 +121,9 @@ def test_only_an_open_incident_is_acknowledged(api: Api, ada: User, incident: Ru
     assert api.post(f"/runs/{make_run(ada).id}/acknowledge").status_code == 409
     api.post(f"/runs/{incident.id}/end", {})
     assert api.post(f"/runs/{incident.id}/resolve").status_code == 409
+    assert api.get("/runs?phase=open").json()["items"] == []
+    [over] = api.get("/runs?phase=resolved").json()["items"]
+    assert (over["id"], over["phase"]) == (str(incident.id), "resolved")
 
 
 def test_to_read_is_not_to_act_and_a_stranger_finds_nothing(ada: User, incident: Run) -> None:
