@@ -75,7 +75,9 @@ class WatchForm(EditForm, ChannelsForm, TimingForm):
     opens_incident = forms.BooleanField(
         label=gettext_lazy("Open an incident"),
         required=False,
-        help_text=gettext_lazy("It rings as the settings of your incidents say, instead of on the channels above."),
+        help_text=gettext_lazy(
+            "A miss or a failure rings as the settings of your incidents say, not on the channels above."
+        ),
     )
 
     def __init__(

@@ -44,7 +44,7 @@ def topology(user: User) -> list[TypeRoutes]:
     seen = set(types_seen(user))
     present = Prefetch("channels", Channel.objects.filter(removed_at=None))
     rules = list(Rule.objects.for_user(user).filter(enabled=True).order_by("id").prefetch_related(present))
-    handlers = _flows(user)
+    handlers = flows_of(user)
     backlogs = _backlogs(user, {channel.id for rule in rules for channel in rule.channels.all()})
     named = {rule.type_pattern for rule in rules if "*" not in rule.type_pattern}
     names = {*registered, *seen, *named, *handlers} - {*types.TO_RUNS}
@@ -71,7 +71,7 @@ def _registered(user: User) -> dict[str, RegisteredType]:
     return {type.name: type for type in sorted(found, key=lambda type: not type.is_for_everybody)}
 
 
-def _flows(user: User) -> dict[str, list[StrOrPromise]]:
+def flows_of(user: User) -> dict[str, list[StrOrPromise]]:
     """The labels of the flows that handle events of this person, by type."""
     on = set(FlowSettings.objects.filter(user=user, enabled=True).values_list("flow", flat=True))
     handlers: dict[str, list[StrOrPromise]] = {}

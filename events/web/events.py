@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from common.web import paging
+from events.flows.incident import ACKNOWLEDGED
 from events.intake import ledger, usage
 from events.intake.trace import Row, trace
 from events.models import Effect, Event, Rule
@@ -19,6 +20,7 @@ from events.models.event import EventQuerySet
 from events.pure import types
 from events.pure.matching import fits_pattern
 from events.rules.preview import types_seen
+from events.rules.topology import flows_of
 from events.web.trace_picture import HEIGHT, bars
 from people.access.requests import PersonRequest, person_action, person_page
 
@@ -29,12 +31,14 @@ _OF_OPERATORS = ["events.view_event", "notifications.view_delivery"]
 def event_list(request: PersonRequest) -> HttpResponse:
     chosen = request.GET.get("type", "").strip().replace("\0", "")[:100]
     mine = Event.objects.for_user(request.user)
-    page = paging.page(_with_effects(mine.filter(type=chosen) if chosen else mine), request.GET)
+    # What flows tell themselves stands on the pages of their runs.
+    shown = mine.filter(type=chosen) if chosen else mine.exclude(type__in=types.TO_RUNS)
+    page = paging.page(_with_effects(shown), request.GET)
     context = {
         "page": page,
         "chosen": chosen,
         "seen": types_seen(request.user),
-        "heard": _heard(request, page.rows),
+        **_heard(request, page.rows),
         "used": usage.used(request.user.pk),
     }
     return render(request, "events/event_list.html", context)
@@ -44,7 +48,7 @@ def event_list(request: PersonRequest) -> HttpResponse:
 def event_detail(request: PersonRequest, event_id: UUID) -> HttpResponse:
     event = _own(_with_effects(Event.objects.for_user(request.user)).prefetch_related("history"), event_id)
     written = json.dumps(event.data, ensure_ascii=False, indent=2)
-    context = {"event": event, "data": written, "known": types.TYPES.get(event.type), "heard": _heard(request, [event])}
+    context = {"event": event, "data": written, "known": types.TYPES.get(event.type), **_heard(request, [event])}
     return render(request, "events/event_detail.html", context)
 
 
@@ -113,8 +117,11 @@ def _with_effects(events: EventQuerySet) -> EventQuerySet:
     return events.select_related("batch").prefetch_related(Prefetch("effects", effects))
 
 
-def _heard(request: PersonRequest, events: Iterable[Event]) -> set[str]:
-    """Those of the events' types for which the person has a rule now."""
+def _heard(request: PersonRequest, events: Iterable[Event]) -> dict[str, set[str]]:
+    """Those of the events' types for which the person has a rule now, and those that something else handles."""
     patterns = list(Rule.objects.for_user(request.user).filter(enabled=True).values_list("type_pattern", flat=True))
     names = {event.type for event in events}
-    return {name for name in names if any(fits_pattern(pattern, name) for pattern in patterns)}
+    return {
+        "heard": {name for name in names if any(fits_pattern(pattern, name) for pattern in patterns)},
+        "handled": {*flows_of(request.user), *types.INSIDE, *types.TO_RUNS, ACKNOWLEDGED},
+    }

@@ -1,6 +1,7 @@
 """Runs of flows, and incidents among them: a list, a page with state, steps and timeline, what their person may do."""
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -128,5 +129,18 @@ def _on_step(request: PersonRequest, step_id: UUID, act: Callable[[Any], Done]) 
 def _on_incident(request: PersonRequest, run_id: UUID, type: str, said: str) -> HttpResponse:
     run = _own(request, run_id)
     if incidents.act(run, type):
-        messages.success(request, said)
+        if _is_applied(run):
+            messages.success(request, said)
+        else:
+            messages.info(request, _("It is recorded, and takes effect in a moment. Reload this page to see it."))
     return redirect("events:run", run.id)
+
+
+def _is_applied(run: Run) -> bool:
+    """Whether a worker has applied another event to it; waits a second, so that the page shows what was done."""
+    until = time.monotonic() + 1.0
+    while not (is_applied := not Run.objects.filter(id=run.id, applied=run.applied).exists()):
+        if time.monotonic() > until:
+            break
+        time.sleep(0.1)
+    return is_applied
