@@ -215,6 +215,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
 
 
 def delete_all() -> None:
-    """Schedules and rules, so that they can be restored."""
+    """Schedules, rules and watches, so that they can be restored."""
     Schedule.objects.update(deleted_at="2026-06-01T12:00Z", next_fire_at=None)
     Rule.objects.update(deleted_at="2026-06-01T12:00Z")
+    Watch.objects.update(deleted_at="2026-06-01T12:00Z", deadline=None)

@@ -64,7 +64,7 @@ def test_a_stranger_gets_404_where_the_owner_gets_an_answer(browser: Client, ada
     for url in OF_SOMEBODY:
         with undone():
             path = url.path(values)
-            if url.name in {"schedules:restore", "events:rule-restore"}:
+            if url.name in {"schedules:restore", "events:rule-restore", "watches:restore"}:
                 delete_all()
             strange = {stranger.get(path).status_code, stranger.post(path).status_code}
             own = {browser.get(path).status_code, browser.post(path).status_code}
