@@ -57,7 +57,7 @@ class Checks:
         say("\nCleo watches a price, and wants to hear when it falls below 90")
         at = datetime.now(UTC) + timedelta(days=1)
         question = {"job-url": f"{self.shop.origin}/kettle", "job-condition": "below", "job-limit": "90"}
-        cleo.remind(_PRICE, at, check="web_value", **question, **{"job-expression": ".price"})
+        cleo.remind(_PRICE, at, check="web_value", **question, **{"job-expression": ".price", "job-fresh_for": "0"})
         for number, price in enumerate(("99.90", "89.90", "89.90"), 1):
             self.shop.answer = Reply(200, {"Content-Type": "text/html"}, f"<p class=price>{price} EUR</p>".encode())
             cleo.run_now(_PRICE)

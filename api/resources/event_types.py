@@ -16,8 +16,9 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Partial, Replacement, one_of
+from api.protocol.fields import Body, Instant, Partial, Replacement, limited, one_of
 from api.protocol.problems import Problem, conflict, require_unchanged, require_valid
+from api.resources.events import Type
 from common.database.damaged import object_of
 from events.inputs import type_form
 from events.inputs.type_form import TypeForm
@@ -30,7 +31,9 @@ OnMisfit = Annotated[str, one_of(RegisteredType.OnMisfit.values)]
 
 
 class EventTypeBody(Body):
-    name: str = Field(description="A noun and what happened: `order.paid`. It cannot be changed.")
+    model_config = limited(TypeForm)
+
+    name: Type = Field(description="A noun and what happened: `order.paid`. It cannot be changed.")
     summary: str = Field("", description="What happened, in at most 200 characters.")
     data_schema: dict[str, Any] = Field(
         description="A JSON Schema of draft 2020-12 or 7 for the data of its events, of at most 32 KiB."

@@ -73,7 +73,8 @@ def kill_workers(scene: Scene) -> None:
 def kill_anything(scene: Scene) -> None:
     """Workers at each point of a step and of an event; then a worker, a beat or Redis at random instants."""
     cluster = scene.cluster
-    points: list[Point] = ["claimed", "running", "ran", "recorded", "waking", "publishing", "settled"]
+    # Of events first, which are handled soon.
+    points: list[Point] = ["recorded", "waking", "publishing", "claimed", "running", "ran", "settled"]
     for point in points:
         cluster.order("worker", point, "kill-group")
         wait_for(lambda point=point: not cluster.is_ordered("worker", point), 30.0)  # type: ignore[misc]

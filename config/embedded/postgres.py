@@ -128,12 +128,10 @@ class Postgres(Engine):
             "unix_socket_permissions": "0700",
             "max_connections": "100",
             "shared_buffers": "128MB",
-            # For one small machine without a standby: no processes that wait for nothing, and little WAL while idle.
+            # For one small machine: no processes that wait for nothing, and little WAL while idle.
             # There is a checkpoint after 1 GB of WAL, too.
             "io_method": "sync",
             "max_logical_replication_workers": "0",
-            "wal_level": "minimal",
-            "max_wal_senders": "0",
             "checkpoint_timeout": "1d",
             "autovacuum_naptime": "5min",
             "wal_compression": "on",

@@ -23,7 +23,7 @@ from people import tokens
 from people.models import User
 from schedules.models import Holiday, Schedule
 from tests.make import NOON, happen, make_channel, make_connection, make_delivery, make_rule, make_schedule, make_watch
-from watches.models import Ping
+from watches.models import Ping, Watch
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 

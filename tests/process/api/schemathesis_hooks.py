@@ -41,6 +41,7 @@ _VALID = {
     "quiet_from": "22:00",
     "quiet_until": "07:00",
     "scopes": ["read"],
+    "data_schema": {"type": "object"},
 }
 
 

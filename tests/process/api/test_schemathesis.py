@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from events.models import Event, InboundRequest, Run, Subscription, Topic
+from events.models import Event, InboundRequest, RegisteredType, Run, Subscription, Topic
 from jobs.models import Batch, Job
 from people import tokens
 from people.models import User
@@ -99,6 +99,10 @@ def make_rows(person: User) -> dict[str, Any]:
         "holiday_id": [Holiday.objects.create(user=person, first="2999-08-03", last="2999-08-17") for _ in range(10)],
         "rule_id": [make_rule(person, channels=[inbox]) for _ in range(20)],
         "channel_id": [*hooks, *(make_channel(person, "email", verified_at=None) for _ in range(3))],
+        "event_type_id": [
+            RegisteredType.objects.create(user=person, name=f"order.kind{number}", data_schema="{}")
+            for number in range(10)
+        ],
         "run_id": runs,
         "step_id": [make_failed_step(run) for run in runs],
         "connection_id": [make_connection(person) for _ in range(10)],
