@@ -32,9 +32,11 @@ class WatchAdmin(OwnedAdmin):
     list_filter = (Period,)
     fields = (
         ("name", "person"),
-        ("when", "state", "state_changed"),
+        "when",
+        ("state", "state_changed"),
         ("last_ping", "deadline_at"),
-        ("to_channels", "urgent", "opens_incident"),
+        "to_channels",
+        ("urgent", "opens_incident"),
         ("id", "version"),
         ("created", "deleted"),
     )

@@ -47,12 +47,20 @@ def test_events_their_trace_and_their_types(page: Page, site: Installation) -> N
 
     chain = str(uuid4())
     long = {"url": "https://shop.example.org/orders/" + "0123456789" * 12, "amount": 12}
-    publish(
-        site,
-        make_token(page, site),
-        {"type": "order.paid", "source": "shop", "correlation_id": chain, "data": long},
-        {"type": "alert.raised", "source": "a-name-without-a-place-to-break" * 3, "correlation_id": chain},
+    token = make_token(page, site)
+    # Over the API, it would be refused.
+    unfit = {"specversion": "1.0", "id": "1", "type": "alert.raised", "correlationid": chain}
+    address = requests.post(
+        f"{site.url}/api/v1/inbound", json={"label": "Hook"}, headers={"Authorization": f"Bearer {token}"}, timeout=30
+    ).json()
+    posted = requests.post(
+        address["url"],
+        json=unfit | {"source": "a-name-without-a-place-to-break" * 3},
+        headers={"Content-Type": "application/cloudevents+json"},
+        timeout=30,
     )
+    assert posted.status_code == 202, posted.text
+    publish(site, token, {"type": "order.paid", "source": "shop", "correlation_id": chain, "data": long})
     page.goto(f"{site.url}/events/")
     expect(page.get_by_role("main")).to_contain_text("Nobody listens to order.paid.")
     fits(page)
