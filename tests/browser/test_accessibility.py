@@ -102,7 +102,9 @@ _COLOURS = """([dark, alike]) => {
 _LOOK = """async ([rules, colours, alike]) => {
   const given = {resultTypes: ["violations"], preload: false, ...rules};
   const context = {exclude: alike.map((one) => [one])};
-  if (colours) context.include = colours.flatMap((one) => window.texts.get(one));
+  // A script of the page may have replaced some of them since.
+  const there = (colours ?? []).flatMap((one) => window.texts.get(one)).filter((one) => one.isConnected);
+  if (there.length) context.include = there;
   const { violations } = await axe.run(context, given);
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }"""
