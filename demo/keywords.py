@@ -168,7 +168,7 @@ class Keywords:
         os.killpg(worker.pid, signal.SIGKILL)
         worker.stop(0.0)
         for name, state in (("step", "working"), ("event", "handling")):
-            self.site.rows(f"UPDATE events_{name} SET lease_until = now() WHERE state = '{state}' RETURNING id")  # noqa: S608
+            self.site.rows(f"UPDATE events_{name} SET lease_until = now() WHERE state = '{state}' RETURNING id")  # noqa: S608 - names from above
         say("  The worker was killed (SIGKILL) while it had an article generated; its leases end now, not after 90 s")
         self.site.start(worker)
 

@@ -21,7 +21,7 @@ from bench.faults.event_workload import DigestWorkload, TopicWorkload
 from bench.faults.flow_workload import FlowWorkload
 from bench.faults.job_workload import QUEUE, JobWorkload, kill_job_workers
 from bench.faults.person import PersonWorkload, misuse
-from bench.faults.scene import Scene, resume, wait_for
+from bench.faults.scene import Scene, resume, wait_for, wait_until_reached
 from bench.faults.workload import WEBHOOK_DEADLINE, Workload
 from bench.servers import Postgres as Server
 from common.fault_points import Point
@@ -59,7 +59,7 @@ def kill_workers(scene: Scene) -> None:
     orders.sort(key=lambda one: one[0] not in {"recorded", "waking", "publishing"})  # events are handled soon
     for point, order in orders:
         cluster.order("worker", point, order)
-        wait_for(lambda point=point: not cluster.is_ordered("worker", point), 30.0)  # type: ignore[misc]
+        wait_until_reached(cluster, "worker", point)
     for _ in scene.moments(every=1.0):
         worker = scene.rng.choice(cluster.workers)
         pool = cluster.pool_of(worker)
@@ -77,7 +77,7 @@ def kill_anything(scene: Scene) -> None:
     points: list[Point] = ["recorded", "waking", "publishing", "claimed", "running", "ran", "settled"]
     for point in points:
         cluster.order("worker", point, "kill-group")
-        wait_for(lambda point=point: not cluster.is_ordered("worker", point), 30.0)  # type: ignore[misc]
+        wait_until_reached(cluster, "worker", point)
     for _ in scene.moments(every=1.0):
         match scene.rng.choice(("worker", "worker", "beat", "broker", "all")):
             case "worker":
@@ -338,7 +338,7 @@ def cut_answers(scene: Scene) -> None:
     points: tuple[Point, ...] = ("waking", "publishing")
     for point in points:
         cluster.order("web", point, "kill-group")
-        wait_for(lambda point=point: not cluster.is_ordered("web", point))  # type: ignore[misc]
+        wait_until_reached(cluster, "web", point, 10.0)
     for _ in scene.moments(every=2.0):
         cluster.kill(cluster.web)
     publisher.finish()

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from bench.faults.job_kinds.faults_watch import FaultsWatch
-from bench.faults.scene import Scene, wait_for
+from bench.faults.scene import Scene, wait_until_reached
 from bench.faults.workload import RULES, Asked, Workload, channel_at, once_at, paths_of
 from bench.rows import make_user
 from common.fault_points import Point
@@ -88,7 +88,7 @@ def kill_job_workers(scene: Scene) -> None:
         for point in points:
             cluster.order("watcher", point, "kill-group")
     for point in points:
-        wait_for(lambda point=point: not cluster.is_ordered("watcher", point), 30.0)  # type: ignore[misc]
+        wait_until_reached(cluster, "watcher", point)
 
 
 def unfinished_jobs() -> int:

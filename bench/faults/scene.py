@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from bench.faults.cluster import Cluster
 from bench.faults.publisher import Publisher
+from common.fault_points import Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,11 @@ def wait_for(ask: Callable[[], bool], seconds: float = 10.0) -> bool:
     while not (found := ask()) and time.monotonic() < deadline:
         time.sleep(0.03)
     return found
+
+
+def wait_until_reached(cluster: Cluster, whom: str, point: Point, seconds: float = 30.0) -> None:
+    """Until a process has reached the point that was ordered, for at most so many seconds."""
+    wait_for(lambda: not cluster.is_ordered(whom, point), seconds)
 
 
 def resume(pid: int) -> None:
