@@ -20,6 +20,7 @@ from api.protocol.fields import Body, Instant, Partial, Replacement, limited, on
 from api.protocol.problems import Problem, conflict, require_unchanged, require_valid
 from api.resources.events import Type
 from common.database.damaged import object_of
+from common.web import versioned_form
 from events.inputs import type_form
 from events.inputs.type_form import TypeForm
 from events.models import RegisteredType
@@ -114,7 +115,7 @@ def change_event_type(request: ApiRequest, event_type_id: UUID, body: EventTypeP
         stored = {name: getattr(type, name) for name in EventTypePatch.model_fields}
         form = TypeForm(stored | given, request.auth.user, type)
         require_valid(form)
-        return _show(type_form.change(form))
+        return _show(versioned_form.save(form))
 
 
 @router.delete("/{uuid:event_type_id}", response={204: None}, summary="Delete a registered type")

@@ -17,6 +17,7 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Body, Instant, Partial, Replacement, one_of
 from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
+from common.web import versioned_form
 from events.models import Event, Subscription, Topic
 from events.topics import changes, subscriptions
 from events.topics.changes import COUNTED, AddressForm, TopicForm
@@ -118,7 +119,7 @@ def change_topic(request: ApiRequest, slug: str, body: TopicPatch) -> HttpRespon
         stored = {name: getattr(topic, name) for name in TopicPatch.model_fields}
         form = TopicForm(stored | body.model_dump(exclude_unset=True), request.auth.user, topic)
         require_valid(form)
-        return _show(changes.change(form))
+        return _show(versioned_form.save(form))
 
 
 @router.delete("/{slug:slug}", response={204: None}, summary="Delete a topic")

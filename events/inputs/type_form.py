@@ -27,14 +27,6 @@ class TypeRefused(Exception):
     """A limit or another type is in the way; the message is for the person."""
 
 
-class TypeConflict(Exception):
-    """The type has changed since its editor read it. `current` is the stored one; nothing was written."""
-
-    def __init__(self, current: RegisteredType) -> None:
-        super().__init__(f"The type is at version {current.version}")
-        self.current = current
-
-
 def may_register_for_all(user: User) -> bool:
     """Whether this person may register types for everybody: staff with the permission to add registered types."""
     return user.is_staff and user.has_perm("events.add_registeredtype")
@@ -119,27 +111,11 @@ def create(form: TypeForm) -> RegisteredType:
     if form.cleaned_data.get("is_for_everybody"):
         type.user = None
     with lock_user(form.user):
-        others = RegisteredType.objects.filter(user=type.user)
-        if others.filter(name=type.name).exists():
-            raise TypeRefused(_("“%(name)s” is registered already. Edit that one.") % {"name": type.name})
-        if others.count() >= MOST:
+        if RegisteredType.objects.filter(user=type.user).count() >= MOST:
             raise TypeRefused(_("There are %(most)s types, which is the limit. Delete one first.") % {"most": MOST})
         try:
             with transaction.atomic():
                 type.save(force_insert=True)
-        except IntegrityError:  # another operator has just registered it for everybody
+        except IntegrityError:
             raise TypeRefused(_("“%(name)s” is registered already. Edit that one.") % {"name": type.name}) from None
-    return type
-
-
-@transaction.atomic
-def change(form: TypeForm) -> RegisteredType:
-    """Save the valid form as the next version. Raises `TypeConflict`, or DoesNotExist if it was deleted."""
-    type: RegisteredType = form.instance
-    current = RegisteredType.objects.select_for_update(no_key=True).get(id=type.id)
-    if form.cleaned_data["version"] not in (None, current.version):
-        raise TypeConflict(current)
-    if any(getattr(type, name) != getattr(current, name) for name in form.fields if name != "version"):
-        type.version = current.version + 1
-        type.save()
     return type

@@ -6,7 +6,6 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _, gettext_lazy
 
@@ -23,14 +22,6 @@ COUNTED = 1_000
 
 class TopicRefused(Exception):
     """A limit or another topic is in the way; the message is for the person."""
-
-
-class TopicConflict(Exception):
-    """The topic has changed since its editor read it. `current` is the stored one; nothing was written."""
-
-    def __init__(self, current: Topic) -> None:
-        super().__init__(f"The topic is at version {current.version}")
-        self.current = current
 
 
 class TopicForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs alone
@@ -103,19 +94,6 @@ def create(form: TopicForm) -> Topic:
 
 def _taken(slug: str) -> str:
     return _("You have a topic “%(slug)s” already. Choose another short name.") % {"slug": slug}
-
-
-@transaction.atomic
-def change(form: TopicForm) -> Topic:
-    """Save the valid form as the next version. Raises `TopicConflict`, or DoesNotExist if it was deleted."""
-    topic: Topic = form.instance
-    current = Topic.objects.select_for_update(no_key=True).get(id=topic.id)
-    if form.cleaned_data["version"] not in (None, current.version):
-        raise TopicConflict(current)
-    if any(getattr(topic, name) != getattr(current, name) for name in form.fields if name != "version"):
-        topic.version = current.version + 1
-        topic.save()
-    return topic
 
 
 class _Count(Subquery):

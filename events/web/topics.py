@@ -7,7 +7,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
-from common.web import paging
+from common.web import paging, versioned_form
 from events.inputs import differences
 from events.models import Subscription, Topic
 from events.topics import changes, subscriptions
@@ -74,10 +74,10 @@ def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     changed = None
     if form.is_valid():
         try:
-            changes.change(form)
+            versioned_form.save(form)
         except Topic.DoesNotExist:
             raise Http404 from None
-        except changes.TopicConflict as conflict:
+        except versioned_form.Conflict as conflict:
             changed = differences.of_form(conflict.current, form)
             # Saving again overwrites.
             form.data = request.POST.dict() | {"version": str(conflict.current.version)}

@@ -8,6 +8,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
+from common.web import versioned_form
 from events.inputs import differences, type_form
 from events.inputs.type_form import TypeForm
 from events.models import RegisteredType
@@ -53,10 +54,10 @@ def edit(request: PersonRequest, type_id: UUID) -> HttpResponse:
     changed = None
     if form.is_valid():
         try:
-            type_form.change(form)
+            versioned_form.save(form)
         except RegisteredType.DoesNotExist:
             raise Http404 from None
-        except type_form.TypeConflict as conflict:
+        except versioned_form.Conflict as conflict:
             changed = differences.of_form(conflict.current, form)
             # Saving again overwrites.
             form.data = request.POST.dict() | {"version": str(conflict.current.version)}
