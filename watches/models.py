@@ -124,24 +124,9 @@ class Watch(models.Model):
                 name="watch_readable_instants",
             ),
             models.CheckConstraint(condition=Q(rule=None) | checks.json("rule", 8), name="watch_readable_rule"),
-            models.CheckConstraint(
-                condition=Q(checks.sql("excluded", "coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))
-                & Q(checks.sql("excluded", "coalesce('9999-01-01' > ALL(%(expressions)s), false)"))
-                & Q(checks.sql("excluded", "coalesce(array_ndims(%(expressions)s), 1) = 1")),
-                name="watch_readable_excluded",
-            ),
-            models.CheckConstraint(
-                condition=Q(checks.sql("slots", "coalesce('0002-01-01Z' <= ALL(%(expressions)s), false)"))
-                & Q(checks.sql("slots", "coalesce('9999-01-01Z' > ALL(%(expressions)s), false)"))
-                & Q(checks.sql("slots", "coalesce(array_ndims(%(expressions)s), 1) = 1")),
-                name="watch_readable_slots",
-            ),
-            models.CheckConstraint(
-                condition=Q(checks.sql("tags", "cardinality(%(expressions)s) <= 10"))
-                & Q(checks.sql("tags", "coalesce(array_ndims(%(expressions)s), 1) = 1"))
-                & Q(checks.sql("tags", "array_position(%(expressions)s, NULL) IS NULL")),
-                name="watch_readable_tags",
-            ),
+            models.CheckConstraint(condition=checks.days("excluded"), name="watch_readable_excluded"),
+            models.CheckConstraint(condition=checks.instants_of("slots"), name="watch_readable_slots"),
+            models.CheckConstraint(condition=checks.tags("tags"), name="watch_readable_tags"),
         ]
 
     def __str__(self) -> str:

@@ -22,6 +22,33 @@ def instants(*always: str, nullable: tuple[str, ...] = ()) -> Q:
     return condition & Q(**{f"{name}__range": READABLE for name in always})
 
 
+def days(field: str) -> Q:
+    """An array of days that Python can show; see READABLE."""
+    return _array(field, "'0002-01-01'", "'9999-01-01'")
+
+
+def instants_of(field: str) -> Q:
+    """An array of instants that Python can show; see READABLE."""
+    return _array(field, "'0002-01-01Z'", "'9999-01-01Z'")
+
+
+def _array(field: str, first: str, last: str) -> Q:
+    return (
+        Q(sql(field, f"coalesce({first} <= ALL(%(expressions)s), false)"))
+        & Q(sql(field, f"coalesce({last} > ALL(%(expressions)s), false)"))
+        & Q(sql(field, "coalesce(array_ndims(%(expressions)s), 1) = 1"))
+    )
+
+
+def tags(field: str) -> Q:
+    """An array of at most ten texts."""
+    return (
+        Q(sql(field, "cardinality(%(expressions)s) <= 10"))
+        & Q(sql(field, "coalesce(array_ndims(%(expressions)s), 1) = 1"))
+        & Q(sql(field, "array_position(%(expressions)s, NULL) IS NULL"))
+    )
+
+
 def json(field: str, depth: int) -> Q:
     """Less than `depth` levels, and no number of hundreds of digits: Python's parser gives up on these."""
     return Q(sql(field, f"NOT jsonb_path_exists(%(expressions)s, '$.**{{{depth}}}')")) & Q(

@@ -201,18 +201,8 @@ class Schedule(models.Model):
             models.CheckConstraint(condition=checks.json("rule", 8), name="schedule_readable_rule"),
             models.CheckConstraint(condition=checks.json("data", 40), name="schedule_readable_data"),
             models.CheckConstraint(condition=checks.json("job_payload", 40), name="schedule_readable_job_payload"),
-            models.CheckConstraint(
-                condition=Q(checks.sql("excluded", "coalesce('0002-01-01' <= ALL(%(expressions)s), false)"))
-                & Q(checks.sql("excluded", "coalesce('9999-01-01' > ALL(%(expressions)s), false)"))
-                & Q(checks.sql("excluded", "coalesce(array_ndims(%(expressions)s), 1) = 1")),
-                name="schedule_readable_excluded",
-            ),
-            models.CheckConstraint(
-                condition=Q(checks.sql("tags", "cardinality(%(expressions)s) <= 10"))
-                & Q(checks.sql("tags", "coalesce(array_ndims(%(expressions)s), 1) = 1"))
-                & Q(checks.sql("tags", "array_position(%(expressions)s, NULL) IS NULL")),
-                name="schedule_readable_tags",
-            ),
+            models.CheckConstraint(condition=checks.days("excluded"), name="schedule_readable_excluded"),
+            models.CheckConstraint(condition=checks.tags("tags"), name="schedule_readable_tags"),
             models.CheckConstraint(
                 condition=Q(starts_at=None) | Q(ends_at=None) | Q(ends_at__gte=models.F("starts_at")),
                 name="schedule_ends_after_start",
