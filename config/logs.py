@@ -9,7 +9,7 @@ import re
 import time
 from typing import Any
 
-from common.log_line import LogLine
+from common.texts.log_line import LogLine
 
 _HIDDEN = "•••"
 # C0 without tabs, C1, the ends of lines of Unicode, and what turns the direction of a text.

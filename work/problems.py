@@ -20,12 +20,13 @@ from redis.exceptions import RedisError
 from common.database.postgres import column, query
 from common.redis import client, served_queues
 from common.texts.numbers import grouped
+from work import health
 from work.broker import backlog
 from work.kinds import KINDS
 from work.reasons import Reason
 
-# Seconds without a worker after which a queue is not served, and after which due work is late.
-UNSERVED, LATE = 45, 60
+UNSERVED = 45
+"""Seconds without a worker after which operators are told that a queue is not served."""
 _MANY, _VERY_LATE = 10, 300
 _NEARLY, _FULL = 0.9, 0.97  # of the memory of Redis
 _LEAST_FREE = 1 << 30  # bytes of a disk, or a twentieth of a small one
@@ -128,7 +129,7 @@ SELECT '$name' AS kind, count(*) AS count,
 
 
 def late_work() -> list[Problem]:
-    rows = query(_of_all(_LATE), {"counted": _COUNTED, "late": LATE})
+    rows = query(_of_all(_LATE), {"counted": _COUNTED, "late": health.LATE})
     return [
         Problem(f"late:{row.kind}", partial(_late, row))
         for row in rows

@@ -36,7 +36,8 @@ WITH position AS MATERIALIZED (
      WHERE id < coalesce((SELECT min(id) FROM part WHERE started_at > now() - %(margin)s * interval '1 second'),
                          9223372036854775807)
 ), ended AS MATERIALIZED (
-    SELECT old.*, {handler} AS handler, extract(epoch FROM old.finished_at - old.started_at)::float8 AS seconds,
+    SELECT old.*, {handler} AS handler,
+           extract(epoch FROM greatest(old.finished_at - old.started_at, interval '0'))::float8 AS seconds,
            -- A retry has another time: when this try was due is then no longer known.
            CASE WHEN d.available_at <= old.started_at
                 THEN extract(epoch FROM old.started_at - d.available_at)::float8 END AS late

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from common.database.postgres import query
-from common.log_line import LogLine
+from common.texts.log_line import LogLine
 from work.engine.decision import Decision
 from work.kinds import Claim, Kind
 from work.reasons import Reason
