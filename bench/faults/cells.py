@@ -73,11 +73,10 @@ def kill_workers(scene: Scene) -> None:
 def kill_anything(scene: Scene) -> None:
     """Workers at each point of a step and of an event; then a worker, a beat or Redis at random instants."""
     cluster = scene.cluster
-    # Of events first, which are handled soon.
-    points: list[Point] = ["recorded", "waking", "publishing", "claimed", "running", "ran", "settled"]
-    for point in points:
+    points: tuple[Point, ...] = ("recorded", "waking", "publishing", "claimed", "running", "ran", "settled")
+    for point in points:  # at once, since a worker may need longer to start than the load lasts
         cluster.order("worker", point, "kill-group")
-        wait_until_reached(cluster, "worker", point)
+    wait_for(lambda: not any(cluster.is_ordered("worker", point) for point in points), 60.0)
     for _ in scene.moments(every=1.0):
         match scene.rng.choice(("worker", "worker", "beat", "broker", "all")):
             case "worker":
