@@ -44,9 +44,10 @@ _PATTERNS = [
     ),
     # our own links that need no sign-in
     (
-        ("/account/", "/address/", "/answer/", "/unsubscribe/", "/in/", "/calendar/", "/ping/"),
+        ("/account/", "/address/", "/answer/", "/unsubscribe/", "/in/", "/calendar/", "/ping/", "/badge/"),
         re.compile(
-            r"(/account/(?:password/reset/key|confirm-email)/|/address/(?:refuse|undo)/|/answer/|/unsubscribe/|/in/|/calendar/|/ping/)"
+            r"(/account/(?:password/reset/key|confirm-email)/|/address/(?:refuse|undo)/|/answer/|/unsubscribe/|/in/|/calendar/"
+            r"|/ping/|/badge/)"
             r"[\w:=%.~-]+"
         ),
         rf"\1{_HIDDEN}",

@@ -23,7 +23,7 @@ from people import tokens
 from people.models import User
 from schedules.models import Holiday, Schedule
 from tests.make import NOON, happen, make_channel, make_connection, make_delivery, make_rule, make_schedule, make_watch
-from watches.models import Ping, Watch
+from watches.models import Badge, Ping, Watch
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
@@ -91,6 +91,8 @@ def values_of(owner: User) -> dict[str, object]:
         "type_id": registered.id,
         "event_type_id": registered.id,
         "watch_id": watch.id,
+        "badge_id": Badge.objects.create(user=owner, watch=watch).id,
+        "ending": "svg",
         "ping_id": Ping.objects.create(watch=watch, number=1, kind="success", at=NOON).id,
         "run_id": run.id,
         "step_id": step.id,

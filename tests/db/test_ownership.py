@@ -31,6 +31,7 @@ OPEN = {
     "jobs:stop": "whoever has the message: its link is signed",
     "events:receive": "other services post to it: the address is the secret",
     "schedules:feed": "a calendar program reads it: the address is the secret",
+    "watches:badge": "other pages embed it: the address is the secret",
     "people:refuse-address": "whoever has the mail: its link is signed",
     "people:address-undo": "whoever has the mail: its link is signed",
     "account_login": "to sign in",

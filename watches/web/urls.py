@@ -1,6 +1,6 @@
 from django.urls import path
 
-from watches.web import views
+from watches.web import badges, views
 
 app_name = "watches"
 urlpatterns = [
@@ -13,4 +13,9 @@ urlpatterns = [
     path("watches/<uuid:watch_id>/delete/", views.delete, name="delete"),
     path("watches/<uuid:watch_id>/restore/", views.restore, name="restore"),
     path("watches/<uuid:watch_id>/pings/<uuid:ping_id>", views.output, name="output"),
+    path("watches/badges/", badges.badge_list, name="badges"),
+    path("watches/badges/new/", badges.new, name="badge-new"),
+    path("watches/badges/<uuid:badge_id>/renew/", badges.renew, name="badge-renew"),
+    path("watches/badges/<uuid:badge_id>/delete/", badges.delete, name="badge-delete"),
+    path("badge/<slug:secret>.<slug:ending>", badges.picture, name="badge"),
 ]

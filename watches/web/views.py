@@ -20,7 +20,7 @@ from people.user_lock import with_user_lock
 from schedules.firing.fire import read_clock
 from watches import changes, inputs, timing
 from watches.inputs import WatchForm
-from watches.models import Ping, Watch
+from watches.models import Badge, Ping, Watch
 from watches.pings import LARGEST_OUTPUT
 
 _PAGE, _TIMELINE = 25, 20
@@ -54,6 +54,7 @@ def detail(request: PersonRequest, watch_id: UUID) -> HttpResponse:
         "longest_run": timing.length(watch.longest_run),
         "channels": watch.ordered_channels(),
         "pings": [(ping, timing.length(ping.seconds)) for ping in pings],
+        "badge": Badge.objects.filter(watch=watch).first(),
         "largest": LARGEST_OUTPUT,
         "limit": _SHOWN,
         "timeline": told.order_by("-occurred_at")[:_TIMELINE],

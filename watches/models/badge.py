@@ -1,0 +1,55 @@
+"""Badges: pictures of a state that anybody may embed who knows their address."""
+
+from __future__ import annotations
+
+import secrets
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from common.uuid7 import uuid7
+from people.models import User
+from watches.models.watch import Watch, WatchQuerySet
+
+
+def new_token() -> str:
+    return secrets.token_hex(16)
+
+
+class BadgeQuerySet(models.QuerySet["Badge"]):
+    def for_user(self, user: User) -> BadgeQuerySet:
+        """Their badges, less those of deleted watches."""
+        return self.filter(Q(watch=None) | Q(watch__deleted_at=None), user=user)
+
+
+class Badge(models.Model):
+    """The state of a watch, or of all watches with a tag, at a secret address. A new `token` is a new address."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    watch = models.ForeignKey(Watch, on_delete=models.CASCADE, related_name="+", null=True, db_index=False)
+    tag = models.CharField(max_length=30, blank=True)
+    token = models.CharField(max_length=32, unique=True, default=new_token, editable=False)
+
+    objects: ClassVar[models.Manager[Badge]] = BadgeQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "tag"], condition=Q(watch=None), name="badge_of_tag"),
+            models.UniqueConstraint(fields=["watch"], name="badge_of_watch"),
+            models.CheckConstraint(condition=Q(watch=None) ^ Q(tag=""), name="badge_of_one_thing"),
+        ]
+
+    def __str__(self) -> str:
+        return self.tag if self.watch is None else self.watch.name
+
+    @property
+    def url(self) -> str:
+        """Without the ending, which says the format."""
+        return f"{settings.BASE_URL}/badge/{self.token}"
+
+    def watches(self) -> WatchQuerySet:
+        mine = Watch.objects.for_user(self.user)
+        return mine.filter(id=self.watch_id) if self.watch_id else mine.filter(tags__contains=[self.tag])
