@@ -29,7 +29,7 @@ def key(text: str | None) -> UUID | None:
 
 
 def text(text: str | None) -> str:
-    """What is stored beside `key`: empty where that says all."""
+    """The text to store beside `key`; empty if the key says it all."""
     return "" if text is None or is_uuid(text) else text
 
 

@@ -37,7 +37,7 @@ def of_slot(slot: datetime, schedule_id: UUID) -> UUID:
 
 
 def child(parent: UUID, key: object) -> UUID:
-    """What a UUIDv7 causes for `key`: always the same, with the time of its parent. A new one if it is no UUIDv7."""
+    """The id that follows from a UUIDv7 and `key`, with its parent's time. A new one if the parent is not a UUIDv7."""
     if parent.version != 7:
         return uuid7()
     return UUID(f"{parent.hex[:16]}8{hashlib.sha256(f'{parent}/{key}'.encode()).hexdigest()[:15]}")

@@ -20,7 +20,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.utils import NotSupportedError, OperationalError
 
 from common import probe
-from config.watchdog import Watchdog
+from config.processes.watchdog import Watchdog
 from work.broker import rabbitmq, transport
 
 

@@ -26,10 +26,10 @@ from notifications.deliveries import refusals
 from notifications.messages.message import Message
 from people.models import display_name
 from schedules.beat import problems as clock
-from work import problems
 from work.answers import Done
 from work.engine import hold
-from work.problems import Problem
+from work.operators import problems
+from work.operators.problems import Problem
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ def _is_away(broker: list[Problem]) -> bool:
 
 
 def _find(known: set[str], broker: list[Problem], queues: list[Problem] | None) -> tuple[list[Problem], set[str]]:
-    """What is wrong, and the checks of which nothing is known: they would only show what a found problem causes."""
+    """Return the problems, and the checks that are not made: they would only show what a problem has caused."""
     found, unknown = [*broker, *(queues or [])], set()
     if queues is None:
         unknown |= {"queue", "periodic"}

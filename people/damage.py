@@ -1,4 +1,4 @@
-"""Which row of a person cannot be read, because SQL damaged it: asked after a page or a call of the API has failed.
+"""Find the row of a person that SQL damaged so that it cannot be read, after a page or a call of the API has failed.
 
 No column is read in Python. It costs one statement for each table of people's rows, and looks at their newest rows.
 """
@@ -57,7 +57,7 @@ def find(request: HttpRequest, error: BaseException | None) -> Damage | None:
 
 
 def _person_of(request: HttpRequest) -> int | None:
-    """Whose session or token this is, also where that row or the person's is the damaged one."""
+    """The owner of this session or token, also if that row or the person's is the damaged one."""
     kind, _space, token = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() == "bearer":
         its = ApiToken.objects.filter(hashed=tokens.hashed(token.strip()), revoked_at=None)

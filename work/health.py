@@ -207,7 +207,7 @@ class Past:
 
 
 def past(span: int, count: int) -> list[Past]:
-    """What the rollups say of the present hour or day (`span`, of `work.totals`) and `count` before it, most first."""
+    """Read the rollups of the present hour or day (`span`, of `work.totals`) and `count` before it, most first."""
     since = datetime.fromtimestamp((time.time() // span - count) * span, UTC)
     rows, found = Rollup.objects.filter(span=span, start__gte=since).order_by("kind", "handler"), []
     for (kind, handler), some in groupby(rows, key=lambda row: (row.kind, row.handler)):

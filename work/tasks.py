@@ -9,12 +9,13 @@ from celery import Task, shared_task
 from celery.exceptions import Retry
 from django.utils import timezone
 
-from work import dead_letters, operator_summary, periodic, totals
+from work import dead_letters, periodic, totals
 from work.backup import newest
 from work.broker import wakes
 from work.engine import rescue as rescuing, runner
 from work.engine.runner import TryAgain
 from work.kinds import Kind
+from work.operators import summary
 
 _HOST = socket.gethostname()
 
@@ -74,4 +75,4 @@ def back_up() -> None:
     name="work.tell_operators", autoretry_for=(OSError,), retry_backoff=60, retry_backoff_max=300, max_retries=9
 )
 def tell_operators() -> int:
-    return operator_summary.send(timezone.now())
+    return summary.send(timezone.now())

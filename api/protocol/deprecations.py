@@ -1,4 +1,4 @@
-"""What of the API is deprecated: marked here, shown in the OpenAPI document, and said in the headers of answers."""
+"""Deprecated parts of the API: marked here, shown in the OpenAPI document, and named in the headers of answers."""
 
 import json
 import re

@@ -3,12 +3,13 @@
 from contextlib import suppress
 from uuid import UUID
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, resolve
+from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.http import parse_etags
 
-from api.protocol import cors
 from api.protocol.calls import too_many
 from api.protocol.problems import CONTENT_TYPE, of_status
 from common.redis import request_limiter
@@ -16,6 +17,13 @@ from common.redis import request_limiter
 _KEPT = ("Allow", "Retry-After")
 _MOST_PARTS = 8  # of a path that could be right: each further one would cost a stranger's request one more search
 _ANY = UUID("0197a3c2-5d1e-7b64-9c0f-3e8a41d6b725")
+# What scripts on the sites in API_ORIGINS may send and read (CORS).
+_SENT_HEADERS = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match"
+_SHOWN_HEADERS = (
+    "Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, "
+    "Retry-After, Sunset, X-Request-ID"
+)
+_KEPT_SECONDS = 7_200  # as long as browsers do
 
 
 class Problems(MiddlewareMixin):
@@ -33,7 +41,7 @@ class Problems(MiddlewareMixin):
             response = _complete(request, response)
             if response.status_code < 500 and "RateLimit-Limit" not in response:
                 response = _count_by_address(request, response)
-            cors.allow(request, response)
+            _allow_origin(request, response)
         return response
 
 
@@ -67,7 +75,7 @@ def _is_known(request: HttpRequest, response: HttpResponse) -> bool:
 
 
 def _malformed(path: str) -> str:
-    """Which part of the path would have to be an id, if it were known then."""
+    """A sentence if the path would be known with an id in place of one of its parts; else empty."""
     parts = path.split("/")
     if len(parts) > _MOST_PARTS:
         return ""
@@ -76,3 +84,19 @@ def _malformed(path: str) -> str:
             resolve("/".join([*parts[:place], str(_ANY), *parts[place + 1 :]]))
             return f"“{parts[place][:50]}” is not an id, which looks like {_ANY}. Or choose a path of /api/v1/docs."
     return ""
+
+
+def _allow_origin(request: HttpRequest, response: HttpResponse) -> None:
+    """Let a script on one of API_ORIGINS read the answer. It sends its token itself; no cookie counts in the API."""
+    if not settings.API_ORIGINS:
+        return
+    patch_vary_headers(response, ["Origin"])
+    if (origin := request.headers.get("Origin")) not in settings.API_ORIGINS:
+        return
+    response["Access-Control-Allow-Origin"] = origin
+    if request.method == "OPTIONS":
+        response["Access-Control-Allow-Methods"] = response.get("Allow", "GET")
+        response["Access-Control-Allow-Headers"] = _SENT_HEADERS
+        response["Access-Control-Max-Age"] = str(_KEPT_SECONDS)
+    else:
+        response["Access-Control-Expose-Headers"] = _SHOWN_HEADERS

@@ -28,7 +28,7 @@ class WebhookMessage(BaseModel):
 
 
 class WebhookPost(BaseModel):
-    """What is posted to a webhook, and what a pull of a queue has in `body`."""
+    """The body of a POST to a webhook, and `body` of a message that a queue's pull returns."""
 
     type: Literal["notification"] = Field(description="Always this one.")
     timestamp: Instant = Field(description="When it was due, or sent if nothing scheduled it.")
@@ -48,7 +48,7 @@ class CloudEventPost(BaseModel):
 
 
 class ChangePost(BaseModel):
-    """What is posted to a status webhook."""
+    """The body of a POST to a status webhook."""
 
     id: UUID = Field(description="The change's, as in `GET /changes`.")
     type: Annotated[str, one_of(change_types.ALL)] = Field(description="The noun and what happened to it.")

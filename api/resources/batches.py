@@ -64,7 +64,7 @@ class BatchDocument(BaseModel):
 
 
 class AudienceOption(AudienceDocument):
-    """What `audience` of a schedule may be."""
+    """One of the values that `audience` of a schedule may have."""
 
     key: str = Field(description="Which one, as in `audience` of a schedule; empty for everybody.")
     label: str = Field(description="What `kind` is called.")

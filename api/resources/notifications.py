@@ -338,7 +338,7 @@ def resume_announcements(request: ApiRequest, notification_id: UUID) -> HttpResp
 
 
 def _announced(request: ApiRequest, notification_id: UUID) -> tuple[int, UUID]:
-    """Who gets it, and what announces."""
+    """Its recipient, and the schedule or topic that announces."""
     own = get_object_or_404(Notification.objects.for_user(request.auth.user), id=notification_id)
     if own.origin != Notification.Origin.ANNOUNCEMENT or own.origin_id is None:
         raise conflict("This is not an announcement.")

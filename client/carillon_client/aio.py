@@ -198,6 +198,43 @@ class Changes(Resource):
                 await asyncio.sleep(pause)
 
 
+class StatusWebhooks(Resource):
+    def list(self) -> AsyncIterator[StatusWebhook]:
+        """Newest first, without their secrets."""
+        return self._connection.pages("/status-webhooks")
+
+    async def add(self, *, key: str | None = None, **fields: Unpack[StatusWebhookFields]) -> NewStatusWebhook:
+        """A code is posted to it: see `verify`. `secret` is in this answer only."""
+        return cast(NewStatusWebhook, await self._connection.post("/status-webhooks", fields, key=key))
+
+    async def read(self, webhook_id: str) -> StatusWebhook:
+        return cast(StatusWebhook, await self._connection.get(f"/status-webhooks/{webhook_id}"))
+
+    async def change(self, webhook_id: str, **changes: Any) -> StatusWebhook:
+        """`types`, `label`, `url` or `everybody`. A new `url` is verified again."""
+        return cast(StatusWebhook, await self._connection.change("PATCH", f"/status-webhooks/{webhook_id}", changes))
+
+    async def verify(self, webhook_id: str, code: str) -> StatusWebhook:
+        return await self._act(webhook_id, "verify", {"code": code})
+
+    async def send_code(self, webhook_id: str) -> StatusWebhook:
+        """Again; the code before it is not valid any more."""
+        return await self._act(webhook_id, "code")
+
+    async def enable(self, webhook_id: str) -> StatusWebhook:
+        return await self._act(webhook_id, "enable")
+
+    async def test(self, webhook_id: str) -> str:
+        """Post a test to it now. Returns the id of the delivery."""
+        return cast(str, (await self._connection.post(f"/status-webhooks/{webhook_id}/test"))["delivery_id"])
+
+    async def remove(self, webhook_id: str) -> None:
+        await self._connection.change("DELETE", f"/status-webhooks/{webhook_id}")
+
+    async def _act(self, webhook_id: str, verb: str, body: dict[str, str] | None = None) -> StatusWebhook:
+        return cast(StatusWebhook, await self._connection.post(f"/status-webhooks/{webhook_id}/{verb}", body))
+
+
 class Channels(Resource):
     def list(self, kind: str | None = None) -> AsyncIterator[Channel]:
         """Newest first, without their secrets."""
@@ -243,6 +280,38 @@ class Channels(Resource):
         await self._connection.change("DELETE", f"/channels/{channel_id}")
 
 
+class Queues(Resource):
+    async def send(self, channel_id: str, *messages: Mapping[str, Any]) -> Sequence[SentMessage]:
+        """Send straight to a queue, up to 100: each with a `type`, and `id`, `data`, `correlation_id` and so on."""
+        return cast(
+            "Sequence[SentMessage]",
+            (await self._connection.post(f"/queues/{channel_id}/messages", list(messages)))["items"],
+        )
+
+    async def pull(
+        self, channel_id: str, *, batch_size: int = 10, visibility: float = 30.0, wait: float = 0.0
+    ) -> Sequence[QueueMessage]:
+        """The oldest first; nobody else gets them for `visibility` seconds. Waits up to `wait` seconds for some."""
+        body = {
+            "batch_size": batch_size,
+            "visibility_timeout_ms": round(visibility * 1000),
+            "wait_ms": round(wait * 1000),
+        }
+        return cast(
+            "Sequence[QueueMessage]", (await self._connection.post(f"/queues/{channel_id}/pull", body))["items"]
+        )
+
+    async def ack(
+        self, channel_id: str, lease_ids: Sequence[str], retries: Mapping[str, int] | None = None
+    ) -> Sequence[Settled]:
+        """Acknowledge the leases; those in `retries` come again after so many seconds."""
+        body = {
+            "acks": [{"lease_id": one} for one in lease_ids],
+            "retries": [{"lease_id": one, "delay_seconds": delay} for one, delay in (retries or {}).items()],
+        }
+        return cast("Sequence[Settled]", (await self._connection.post(f"/queues/{channel_id}/ack", body))["items"])
+
+
 class Connections(Resource):
     """`version` of a change is the `ETag` that you have read; a newer one is refused with a 412 problem."""
 
@@ -276,6 +345,41 @@ class Connections(Resource):
 
     async def remove(self, connection_id: str, version: str | None = None) -> None:
         await self._connection.change("DELETE", f"/connections/{connection_id}", version=version)
+
+
+class Inbound(Resource):
+    def list(self) -> AsyncIterator[InboundAddress]:
+        """Newest first, without their secrets."""
+        return self._connection.pages("/inbound")
+
+    async def create(self, *, key: str | None = None, **fields: Unpack[InboundFields]) -> NewInboundAddress:
+        """Its `url` is secret, and in this answer only."""
+        return cast(NewInboundAddress, await self._connection.post("/inbound", fields, key=key))
+
+    async def read(self, address_id: str) -> InboundAddress:
+        return cast(InboundAddress, await self._connection.get(f"/inbound/{address_id}"))
+
+    async def replace(self, address_id: str, **fields: Unpack[InboundFields]) -> InboundAddress:
+        """Fields that are not given get their defaults; its `url` stays, and its secret where none is given."""
+        return cast(InboundAddress, await self._connection.change("PUT", f"/inbound/{address_id}", fields))
+
+    async def remove(self, address_id: str) -> None:
+        """Its events stay."""
+        await self._connection.change("DELETE", f"/inbound/{address_id}")
+
+    async def replace_url(self, address_id: str, *, key: str | None = None) -> NewInboundAddress:
+        """Give it a new secret `url`. The old one takes nothing any more."""
+        return cast(NewInboundAddress, await self._connection.post(f"/inbound/{address_id}/url", key=key))
+
+    def requests(self, address_id: str) -> AsyncIterator[InboundRequest]:
+        """The last ones, newest first, refused ones too."""
+        return self._connection.pages(f"/inbound/{address_id}/requests")
+
+    async def replay(self, request_id: str, *, key: str | None = None) -> Sequence[str]:
+        """Make new events of a request. Returns their ids."""
+        return cast(
+            "Sequence[str]", (await self._connection.post(f"/inbound/requests/{request_id}/replay", key=key))["ids"]
+        )
 
 
 class Events(Resource):
@@ -403,67 +507,6 @@ class Runs(Resource):
     async def skip_step(self, run_id: str, step_id: str, reason: str = "") -> FlowStep:
         """Have the run go on as if a failed step were done with an empty result."""
         return cast(FlowStep, await self._connection.post(f"/runs/{run_id}/steps/{step_id}/skip", {"reason": reason}))
-
-
-class Inbound(Resource):
-    def list(self) -> AsyncIterator[InboundAddress]:
-        """Newest first, without their secrets."""
-        return self._connection.pages("/inbound")
-
-    async def create(self, *, key: str | None = None, **fields: Unpack[InboundFields]) -> NewInboundAddress:
-        """Its `url` is secret, and in this answer only."""
-        return cast(NewInboundAddress, await self._connection.post("/inbound", fields, key=key))
-
-    async def read(self, address_id: str) -> InboundAddress:
-        return cast(InboundAddress, await self._connection.get(f"/inbound/{address_id}"))
-
-    async def replace(self, address_id: str, **fields: Unpack[InboundFields]) -> InboundAddress:
-        """Fields that are not given get their defaults; its `url` stays, and its secret where none is given."""
-        return cast(InboundAddress, await self._connection.change("PUT", f"/inbound/{address_id}", fields))
-
-    async def remove(self, address_id: str) -> None:
-        """Its events stay."""
-        await self._connection.change("DELETE", f"/inbound/{address_id}")
-
-    async def replace_url(self, address_id: str, *, key: str | None = None) -> NewInboundAddress:
-        """Give it a new secret `url`. The old one takes nothing any more."""
-        return cast(NewInboundAddress, await self._connection.post(f"/inbound/{address_id}/url", key=key))
-
-    def requests(self, address_id: str) -> AsyncIterator[InboundRequest]:
-        """The last ones, newest first, refused ones too."""
-        return self._connection.pages(f"/inbound/{address_id}/requests")
-
-    async def replay(self, request_id: str, *, key: str | None = None) -> Sequence[str]:
-        """Make new events of a request. Returns their ids."""
-        return cast(
-            "Sequence[str]", (await self._connection.post(f"/inbound/requests/{request_id}/replay", key=key))["ids"]
-        )
-
-
-class Inbox(Resource):
-    def list(
-        self, *, unread: bool | None = None, archived: bool = False, search: str | None = None
-    ) -> AsyncIterator[InboxMessage]:
-        """By arrival, newest first; `archived`: those that were taken out of the list."""
-        return self._connection.pages("/inbox", unread=unread, archived=archived or None, search=search)
-
-    async def read(self, message_id: str) -> InboxMessage:
-        """Does not mark it as read."""
-        return cast(InboxMessage, await self._connection.get(f"/inbox/{message_id}"))
-
-    async def mark_read(self, message_id: str) -> InboxMessage:
-        return cast(InboxMessage, await self._connection.post(f"/inbox/{message_id}/read"))
-
-    async def archive(self, message_id: str) -> InboxMessage:
-        """Take it out of the list, as read."""
-        return cast(InboxMessage, await self._connection.post(f"/inbox/{message_id}/archive"))
-
-    async def unarchive(self, message_id: str) -> InboxMessage:
-        return cast(InboxMessage, await self._connection.post(f"/inbox/{message_id}/unarchive"))
-
-    async def mark_all_read(self) -> int:
-        """Return how many were unread."""
-        return cast(int, (await self._connection.post("/inbox/read"))["count"])
 
 
 class Locks(Resource):
@@ -610,36 +653,30 @@ class DeadLetters(Resource):
         return cast(Delivery, await self._connection.post(f"/dead-letters/{delivery_id}/{verb}", body))
 
 
-class Queues(Resource):
-    async def send(self, channel_id: str, *messages: Mapping[str, Any]) -> Sequence[SentMessage]:
-        """Send straight to a queue, up to 100: each with a `type`, and `id`, `data`, `correlation_id` and so on."""
-        return cast(
-            "Sequence[SentMessage]",
-            (await self._connection.post(f"/queues/{channel_id}/messages", list(messages)))["items"],
-        )
+class Inbox(Resource):
+    def list(
+        self, *, unread: bool | None = None, archived: bool = False, search: str | None = None
+    ) -> AsyncIterator[InboxMessage]:
+        """By arrival, newest first; `archived`: those that were taken out of the list."""
+        return self._connection.pages("/inbox", unread=unread, archived=archived or None, search=search)
 
-    async def pull(
-        self, channel_id: str, *, batch_size: int = 10, visibility: float = 30.0, wait: float = 0.0
-    ) -> Sequence[QueueMessage]:
-        """The oldest first; nobody else gets them for `visibility` seconds. Waits up to `wait` seconds for some."""
-        body = {
-            "batch_size": batch_size,
-            "visibility_timeout_ms": round(visibility * 1000),
-            "wait_ms": round(wait * 1000),
-        }
-        return cast(
-            "Sequence[QueueMessage]", (await self._connection.post(f"/queues/{channel_id}/pull", body))["items"]
-        )
+    async def read(self, message_id: str) -> InboxMessage:
+        """Does not mark it as read."""
+        return cast(InboxMessage, await self._connection.get(f"/inbox/{message_id}"))
 
-    async def ack(
-        self, channel_id: str, lease_ids: Sequence[str], retries: Mapping[str, int] | None = None
-    ) -> Sequence[Settled]:
-        """Acknowledge the leases; those in `retries` come again after so many seconds."""
-        body = {
-            "acks": [{"lease_id": one} for one in lease_ids],
-            "retries": [{"lease_id": one, "delay_seconds": delay} for one, delay in (retries or {}).items()],
-        }
-        return cast("Sequence[Settled]", (await self._connection.post(f"/queues/{channel_id}/ack", body))["items"])
+    async def mark_read(self, message_id: str) -> InboxMessage:
+        return cast(InboxMessage, await self._connection.post(f"/inbox/{message_id}/read"))
+
+    async def archive(self, message_id: str) -> InboxMessage:
+        """Take it out of the list, as read."""
+        return cast(InboxMessage, await self._connection.post(f"/inbox/{message_id}/archive"))
+
+    async def unarchive(self, message_id: str) -> InboxMessage:
+        return cast(InboxMessage, await self._connection.post(f"/inbox/{message_id}/unarchive"))
+
+    async def mark_all_read(self) -> int:
+        """Return how many were unread."""
+        return cast(int, (await self._connection.post("/inbox/read"))["count"])
 
 
 class Schedules(Resource):
@@ -745,11 +782,11 @@ class Schedules(Resource):
         return cast(BulkResult, await self._connection.post("/schedules/bulk", body, key=key))
 
     async def check(self, schedule_id: str) -> CheckNow:
-        """What its job finds now. Sends nothing. Where `outcome` is `checking`, see `read_check`."""
+        """Return what its job finds now. Sends nothing. Where `outcome` is `checking`, see `read_check`."""
         return cast(CheckNow, await self._connection.post(f"/schedules/{schedule_id}/check"))
 
     async def check_job(self, job: Mapping[str, Any], title: str = "", body: str = "") -> CheckNow:
-        """What a job would find that no schedule has yet."""
+        """Return what a job would find that no schedule has yet."""
         given = {"job": dict(job), "title": title, "body": body}
         return cast(CheckNow, await self._connection.post("/schedules/check", given))
 
@@ -762,7 +799,7 @@ class Schedules(Resource):
 
 class JobKinds(Resource):
     def list(self) -> AsyncIterator[JobKind]:
-        """What a schedule can check before it speaks, each with the fields of its payload."""
+        """The kinds of check that a schedule can make before it speaks, each with the fields of its payload."""
         return self._connection.pages("/job-kinds")
 
 
@@ -789,43 +826,6 @@ class Holidays(Resource):
     async def delete(self, holiday_id: str) -> None:
         """Schedules fire again from now on."""
         await self._connection.change("DELETE", f"/holidays/{holiday_id}")
-
-
-class StatusWebhooks(Resource):
-    def list(self) -> AsyncIterator[StatusWebhook]:
-        """Newest first, without their secrets."""
-        return self._connection.pages("/status-webhooks")
-
-    async def add(self, *, key: str | None = None, **fields: Unpack[StatusWebhookFields]) -> NewStatusWebhook:
-        """A code is posted to it: see `verify`. `secret` is in this answer only."""
-        return cast(NewStatusWebhook, await self._connection.post("/status-webhooks", fields, key=key))
-
-    async def read(self, webhook_id: str) -> StatusWebhook:
-        return cast(StatusWebhook, await self._connection.get(f"/status-webhooks/{webhook_id}"))
-
-    async def change(self, webhook_id: str, **changes: Any) -> StatusWebhook:
-        """`types`, `label`, `url` or `everybody`. A new `url` is verified again."""
-        return cast(StatusWebhook, await self._connection.change("PATCH", f"/status-webhooks/{webhook_id}", changes))
-
-    async def verify(self, webhook_id: str, code: str) -> StatusWebhook:
-        return await self._act(webhook_id, "verify", {"code": code})
-
-    async def send_code(self, webhook_id: str) -> StatusWebhook:
-        """Again; the code before it is not valid any more."""
-        return await self._act(webhook_id, "code")
-
-    async def enable(self, webhook_id: str) -> StatusWebhook:
-        return await self._act(webhook_id, "enable")
-
-    async def test(self, webhook_id: str) -> str:
-        """Post a test to it now. Returns the id of the delivery."""
-        return cast(str, (await self._connection.post(f"/status-webhooks/{webhook_id}/test"))["delivery_id"])
-
-    async def remove(self, webhook_id: str) -> None:
-        await self._connection.change("DELETE", f"/status-webhooks/{webhook_id}")
-
-    async def _act(self, webhook_id: str, verb: str, body: dict[str, str] | None = None) -> StatusWebhook:
-        return cast(StatusWebhook, await self._connection.post(f"/status-webhooks/{webhook_id}/{verb}", body))
 
 
 class Tokens(Resource):
@@ -945,7 +945,7 @@ class AsyncClient:
         return cast(Settings, await self.connection.get("/me/settings"))
 
     async def change_settings(self, **fields: Unpack[SettingsFields]) -> Settings:
-        """What is not given stays as it is."""
+        """Fields that are not given stay as they are."""
         return cast(Settings, await self.connection.change("PATCH", "/me/settings", fields))
 
     async def close(self) -> None:

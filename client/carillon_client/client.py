@@ -2,19 +2,15 @@
 
 from typing import Self, Unpack, cast
 
-from carillon_client.changes import Changes
-from carillon_client.channels import Channels
+from carillon_client.changes import Changes, StatusWebhooks
+from carillon_client.channels import Channels, Queues
 from carillon_client.connection import Connection
-from carillon_client.connections import Connections
+from carillon_client.connections import Connections, Inbound
 from carillon_client.documents import Account, Settings, SettingsFields
 from carillon_client.events import Events, EventTypes, Rules, Runs
-from carillon_client.inbound import Inbound
-from carillon_client.inbox import Inbox
 from carillon_client.locks import Locks
-from carillon_client.notifications import Batches, DeadLetters, Notifications
-from carillon_client.queues import Queues
+from carillon_client.notifications import Batches, DeadLetters, Inbox, Notifications
 from carillon_client.schedules import Holidays, JobKinds, Schedules
-from carillon_client.status_webhooks import StatusWebhooks
 from carillon_client.tokens import Tokens
 from carillon_client.topics import Subscriptions, Topics
 
@@ -55,7 +51,7 @@ class Client:
         return cast(Settings, self.connection.get("/me/settings"))
 
     def change_settings(self, **fields: Unpack[SettingsFields]) -> Settings:
-        """What is not given stays as it is."""
+        """Fields that are not given stay as they are."""
         return cast(Settings, self.connection.change("PATCH", "/me/settings", fields))
 
     def close(self) -> None:

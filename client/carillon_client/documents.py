@@ -1,4 +1,4 @@
-"""What the server answers, and takes. Instants are RFC 3339 texts in UTC. Written by `script/client_types`."""
+"""Documents that the server returns and takes. Instants are RFC 3339 texts in UTC. Written by `script/client_types`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
@@ -98,7 +98,7 @@ class JobFields(TypedDict, total=False):
 
 
 class Audience(TypedDict):
-    """Who is told."""
+    """The people who are told."""
 
     kind: Literal["everybody", "group", "topic", "connected"]
     key: str
@@ -893,7 +893,7 @@ class InboxMessage(TypedDict):
 
 
 class AudienceOption(Audience):
-    """What `audience` of a schedule may be."""
+    """One of the values that `audience` of a schedule may have."""
 
     label: str
     name: str

@@ -114,11 +114,11 @@ class Schedules(Resource):
         return cast(BulkResult, self._connection.post("/schedules/bulk", body, key=key))
 
     def check(self, schedule_id: str) -> CheckNow:
-        """What its job finds now. Sends nothing. Where `outcome` is `checking`, see `read_check`."""
+        """Return what its job finds now. Sends nothing. Where `outcome` is `checking`, see `read_check`."""
         return cast(CheckNow, self._connection.post(f"/schedules/{schedule_id}/check"))
 
     def check_job(self, job: Mapping[str, Any], title: str = "", body: str = "") -> CheckNow:
-        """What a job would find that no schedule has yet."""
+        """Return what a job would find that no schedule has yet."""
         given = {"job": dict(job), "title": title, "body": body}
         return cast(CheckNow, self._connection.post("/schedules/check", given))
 
@@ -131,7 +131,7 @@ class Schedules(Resource):
 
 class JobKinds(Resource):
     def list(self) -> Iterator[JobKind]:
-        """What a schedule can check before it speaks, each with the fields of its payload."""
+        """The kinds of check that a schedule can make before it speaks, each with the fields of its payload."""
         return self._connection.pages("/job-kinds")
 
 

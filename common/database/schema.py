@@ -33,7 +33,7 @@ def different_columns() -> list[str]:
 
 
 def difference() -> str:
-    """What the database lacks, for people; empty if nothing, and before the first migration."""
+    """A sentence that names what the database lacks; empty if nothing, and before the first migration."""
     (row,) = query("SELECT to_regclass('django_migrations') IS NULL AS is_empty", [])
     if row.is_empty or not (columns := different_columns()):
         return ""

@@ -112,7 +112,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What a request counts for: `most` a minute, none where 0. Where it has a `cost`, that is in messages."""
+    """A limit that a request counts for: `most` a minute, none if 0. A `cost` is in messages."""
 
     name: str
     most: int

@@ -24,7 +24,7 @@ _PATIENCE_SYNC, _PATIENCE_ASYNC = (_PATIENCE | {"retry": retry(NoBackoff(), 0)} 
 
 
 def options(url: str) -> dict[str, Any]:
-    """What `Redis.from_url(url, …)` takes besides: a class of connections if `url` names Sentinels, else nothing."""
+    """Further arguments of `Redis.from_url(url, …)`: a class of connections if `url` names Sentinels, else none."""
     return _classes(url, Connection) if "sentinels=" in url else {}
 
 

@@ -36,7 +36,7 @@ def threads_of(command: list[str]) -> bool:
 
 
 def role_of(command: list[str]) -> str:
-    """What the process of this command line is called in PostgreSQL: "carillon worker", "carillon migrate"."""
+    """The name in PostgreSQL of this command line's process: "carillon worker", "carillon migrate"."""
     program = os.path.basename(os.path.dirname(command[0]) if command[0].endswith("__main__.py") else command[0])
     words = [word for word in command[1:] if word in ("worker", "beat")] if program == "celery" else command[1:2]
     return " ".join(["carillon", "web" if program == "uvicorn" else "".join(words[:1])]).strip()[:63]

@@ -1,3 +1,3 @@
 """Admin pages of events."""
 
-from events.admin import event, flow, inbound, registered_type, rule, topic
+from events.admin import event, flow, owned, rule

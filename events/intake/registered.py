@@ -22,7 +22,7 @@ _ready: dict[tuple[UUID, int], Any] = {}
 
 
 class Registered(NamedTuple):
-    """Which type an event has. `refuses`: what does not fit is not handled."""
+    """The registered type of an event. `refuses`: an event that does not fit is not handled."""
 
     id: UUID
     version: int

@@ -182,7 +182,7 @@ class StepAttempt(Attempt):
 
 
 class FlowEffect(models.Model):
-    """What a flow made of an event, or why nothing. Written in the transaction that settles the event."""
+    """A flow's effect of an event, or why it had none. Written in the transaction that settles the event."""
 
     class Outcome(models.TextChoices):
         APPLIED = "applied", _("applied")

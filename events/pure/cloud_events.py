@@ -96,7 +96,7 @@ def _chain(attributes: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def key(source: str, id: str) -> str:
-    """What identifies an event: two sources may use the same id. No source has a space."""
+    """The identity of an event: two sources may use the same id. No source has a space."""
     return f"{source} {id}"
 
 

@@ -99,7 +99,7 @@ def _errors(schema: Any, data: Any, budget: Budget) -> Iterator[ValidationError]
 
 
 def _not_a_schema(draft: Any, schema: Mapping[str, Any]) -> list[str]:
-    """Where the schema does not fit the schema of schemas."""
+    """The place where the schema does not fit the schema of schemas."""
     rules = draft(draft.META_SCHEMA, registry=Registry())
     try:
         errors = list(islice(_errors(rules, schema, new_budget()), _MOST_PROBLEMS))

@@ -25,7 +25,7 @@ from notifications import providers
 from notifications.models import Channel
 from notifications.models.channel import usable
 from people.models import User
-from work.problems import Problem, Words
+from work.operators.problems import Problem, Words
 
 _LOCK = 0x6F_70_65_72  # of PostgreSQL's advisory locks: held by the one who records
 # So many of one check that begin at once are one alert.

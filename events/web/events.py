@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.contrib import admin, messages
@@ -14,16 +15,19 @@ from django.utils.translation import gettext as _
 from common.web import paging
 from events.flows.incident import ACKNOWLEDGED
 from events.intake import ledger, usage
-from events.intake.trace import Row, trace
+from events.intake.trace import Row, Trace, trace
 from events.models import Effect, Event, Rule
 from events.models.event import EventQuerySet
 from events.pure import types
 from events.pure.matching import fits_pattern
 from events.rules.preview import types_seen
 from events.rules.topology import flows_of
-from events.web.trace_picture import HEIGHT, bars
 from people.access.requests import PersonRequest, person_action, person_page
 
+_MOST_DRAWN = 100
+"""Rows of a trace that its picture has: a bar for each, over the time of the whole chain."""
+_ROW_HEIGHT = 32  # pixels
+_LEAST = 0.4  # percent of the width, so that what took no time is seen
 _OF_OPERATORS = ["events.view_event", "notifications.view_delivery"]
 
 
@@ -81,12 +85,12 @@ def trace_page(request: PersonRequest, correlation_id: str) -> HttpResponse:
     chain = trace(correlation_id, None if sees_all else request.user)
     if not chain.rows:
         raise Http404
-    drawn = bars(chain)
+    drawn = _bars(chain)
     context = {
         "trace": chain,
         "rows": [(row, _page_of(row, request.user.pk)) for row in chain.rows],
         "bars": drawn,
-        "height": HEIGHT * len(drawn),
+        "height": _ROW_HEIGHT * len(drawn),
         "ends": max(row.ended for row in chain.rows),
     }
     return render(request, "events/trace.html", context)
@@ -125,3 +129,35 @@ def _heard(request: PersonRequest, events: Iterable[Event]) -> dict[str, set[str
         "heard": {name for name in names if any(fits_pattern(pattern, name) for pattern in patterns)},
         "handled": {*flows_of(request.user), *types.INSIDE, *types.TO_RUNS, ACKNOWLEDGED},
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """`left` and `width` are in percent of the whole time, the tops in pixels; so are the places of its tries."""
+
+    row: Row
+    label_top: int
+    bar_top: int
+    left: float
+    width: float
+    tries: list[tuple[float, float]]
+
+
+def _bars(of: Trace) -> list[Bar]:
+    rows = of.rows[:_MOST_DRAWN]
+    whole = max([row.ended for row in rows], default=0.0) or 1.0
+
+    def place(begins: float, ends: float) -> tuple[float, float]:
+        left = min(100 * begins / whole, 100 - _LEAST)
+        return round(left, 2), round(max(_LEAST, 100 * (ends - begins) / whole), 2)
+
+    return [
+        Bar(
+            row,
+            number * _ROW_HEIGHT + 13,
+            number * _ROW_HEIGHT + 18,
+            *place(row.seconds, row.ended),
+            tries=[place(one.seconds, one.seconds if one.ended is None else one.ended) for one in row.tries],
+        )
+        for number, row in enumerate(rows)
+    ]

@@ -74,7 +74,7 @@ def _decide(claim: JobClaim, decision: Say | Nothing, changes: bool) -> None:
 
 
 def _notices(claim: JobClaim, decision: Say | Nothing) -> list[Notice]:
-    """What the owner hears of the source: that it works again, and that it has long brought nothing."""
+    """Notices of the source to its owner: that it works again, and that it has long brought nothing."""
     notices = []
     if claim.told_at is not None:
         texts = words.works_again(claim.send_as.title, _page(claim))

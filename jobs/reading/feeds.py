@@ -147,7 +147,7 @@ def _is_cut(text: str) -> bool:
 
 
 def _reference(match: re.Match[str]) -> str:
-    """What no XML parser knows, names of HTML and a bare "&", as one that it knows: "?a=1&copy=2" has no "©"."""
+    """Write names of HTML and a bare "&", which no XML parser knows, as it knows them: "?a=1&copy=2" has no "©"."""
     if (name := match["named"]) is None:
         return "&amp;" if match[0] == "&" else match[0]
     if name in ("lt", "gt", "amp", "quot", "apos"):
@@ -238,7 +238,7 @@ def _line(value: Any) -> str:
 
 
 def _names(item: _Item) -> list[str]:
-    """What tells an entry from others: its identity, else its link and title, else its text, else its date, too."""
+    """The key of an entry: its identity, else its link and title, else its text, else its date, too."""
     names = [item.identity] if item.identity else []
     if item.link or item.name:
         names += [f"{item.link}\n{item.name}", f"{item.link}\n{item.name}\n{item.excerpt}"]

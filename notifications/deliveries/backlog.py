@@ -1,4 +1,4 @@
-"""What waits for channels, what of it is dead, and which programs pull queues; for many channels in one statement."""
+"""Waiting deliveries and dead ones of channels, and programs that pull queues; for many channels in one statement."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

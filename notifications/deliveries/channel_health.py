@@ -22,7 +22,7 @@ PATIENCE = timedelta(days=5)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the try of a delivery (`id`) says of its channel.
+    """The outcome of a delivery's try (`id`) for its channel.
 
     `gone`: the service said that the address no longer exists. `died`: the delivery will not be tried again. `link_id`:
     failures at the address that the channel had before do not count for the one it has. The reason is what the owner

@@ -265,7 +265,7 @@ def _is_silenced(claim: DeliveryClaim, wait: float) -> bool:
 
 
 def _replayed_by(delivery_id: UUID) -> int | None:
-    """Who replayed the dead letter: an owner's replay skips quiet hours, an operator's does not."""
+    """The person who replayed the dead letter. An owner's replay skips quiet hours, an operator's does not."""
     replayed_by = Intervention.objects.filter(items__work_id=delivery_id).values_list("by_id", flat=True)
     return persist(replayed_by.first)
 

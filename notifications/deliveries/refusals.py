@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from common.database.postgres import column, query
 from notifications import providers
 from notifications.reasons import DeliveryCode
-from work.problems import Problem, Words, page
+from work.operators.problems import Problem, Words, page
 from work.reasons import Reason
 
 TRIES = 3

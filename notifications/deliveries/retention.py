@@ -1,6 +1,6 @@
-"""Which notifications are old enough to be deleted, with their deliveries and attempts. Their number stays.
+"""Retention of notifications, with their deliveries and attempts. Their number stays.
 
-What is open, held or dead stays until a person has decided, and what its person has snoozed until it has come again.
+Open, held and dead ones stay until a person has decided, snoozed ones until they have come again.
 """
 
 from work.retention import Retention

@@ -76,7 +76,7 @@ class ChannelQuerySet(models.QuerySet["Channel"]):
 
 
 class Sealed(models.Model):
-    """Where something is sent or read: `address` for its owner's eyes, and secrets, which are stored as ciphertext."""
+    """A place to send to or read from: `address` for its owner's eyes, and secrets, which are stored as ciphertext."""
 
     id: Any
     address: Any

@@ -1,4 +1,4 @@
-"""What operators are told of the clock: no beat, periodic tasks that do not run, reminders that cannot be read."""
+"""Problems of the clock, for operators: no beat, periodic tasks that do not run, reminders that cannot be read."""
 
 from functools import partial
 
@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from common.database.postgres import query
 from schedules.beat import periodic_runs
-from work.problems import Problem, Words, page
+from work.operators.problems import Problem, Words, page
 
 STOPPED = 30.0
 """Seconds without a heartbeat of any beat; one that starts anew takes ten."""

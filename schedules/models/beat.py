@@ -1,4 +1,4 @@
-"""What the beats keep: their heartbeats, and the data of time zones that they have seen."""
+"""Rows of the beats: their heartbeats, and the data of time zones that they have seen."""
 
 from django.db import models
 from django.db.models.functions import Now

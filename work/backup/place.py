@@ -1,4 +1,4 @@
-"""Where backups are: a folder, or a bucket of S3 and its like, whose credentials are in the usual AWS_ variables."""
+"""The place of backups: a folder, or a bucket of S3 and its like, whose credentials are in the usual AWS_ variables."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What was done to dead letters: who, when, what, which letters, why; and which daily emails were sent."""
+"""Actions on dead letters: who, when, what, which letters, why; and the daily emails that were sent."""
 
 import pgtrigger
 from django.conf import settings

@@ -27,7 +27,7 @@ from schedules.rules import KINDS, InvalidRule, Rule
 
 
 class AudienceDocument(BaseModel):
-    """Who is told."""
+    """The people who are told."""
 
     kind: Literal["everybody", "group", "topic", "connected"]
     key: str

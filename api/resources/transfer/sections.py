@@ -56,7 +56,7 @@ Body = TypeVar("Body", bound=BaseModel)
 
 @dataclass(slots=True)
 class Taker:
-    """Whose file it is, and the labels of channels, connections and inbound addresses that came without a secret."""
+    """The file's owner, and the labels of channels, connections and inbound addresses that came without a secret."""
 
     user: User
     now: datetime

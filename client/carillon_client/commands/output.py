@@ -1,4 +1,4 @@
-"""What commands print, and how they are declared."""
+"""The output of commands, and their declaration."""
 
 import argparse
 import json

@@ -21,9 +21,9 @@ from common import probe
 from common.redis import served_queues
 from schedules.beat.beat_log import BeatLog
 from tests.make import NOON, make_user
-from work import operator_summary
 from work.broker import fair_queue
 from work.kinds import KINDS
+from work.operators import summary as operator_summary
 
 pytestmark = pytest.mark.django_db
 

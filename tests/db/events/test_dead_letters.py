@@ -13,8 +13,8 @@ from events.models import Digest, Effect, Event
 from people.models import User
 from tests.db.events.test_digests import make_digest_rule, send
 from tests.make import happen, make_channel, make_delivery, make_user, signed_in
-from work import operator_summary
 from work.models import Intervention
+from work.operators import summary as operator_summary
 
 CAUSES = "/admin/events/deadletter/causes/"
 

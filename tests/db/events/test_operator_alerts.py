@@ -35,11 +35,12 @@ from people.models import User
 from schedules.beat import periodic_runs
 from schedules.models import Heartbeat, Schedule
 from tests.make import NOON, make_channel, make_delivery, make_rule, make_schedule, make_user, signed_in
-from work import dead_letters, problems
+from work import dead_letters
 from work.broker import backlog
 from work.dead_letters import Which, Who
 from work.engine import runner
 from work.kinds import KINDS, kind_of
+from work.operators import problems
 
 SENT: list[tuple[str, str, str]] = []
 """What went out without the engine: provider, subject, body."""

@@ -11,7 +11,7 @@ from django.test import Client
 from notifications.models import Channel, Delivery
 from people.models import User
 from tests.make import NOON, make_channel, make_delivery, make_user, send_now, settle, take
-from work import operator_summary
+from work.operators import summary as operator_summary
 
 ADDRESSES = [
     '"a\x0bb"@example.org',

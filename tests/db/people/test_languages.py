@@ -15,7 +15,7 @@ from people.models import User
 from schedules.firing import fire, quarantine
 from schedules.models import Schedule
 from tests.make import NINE, NOON, make_channel, make_delivery, make_schedule, make_user, send_now, signed_in
-from work import operator_summary
+from work.operators import summary as operator_summary
 
 GERMAN_BROWSER = {"accept-language": "de-AT,de;q=0.9,en;q=0.5"}
 

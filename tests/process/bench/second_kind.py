@@ -18,10 +18,10 @@ from bench.faults.models import Entry  # noqa: E402
 from bench.faults.tasks import ENTRY, REFUSED  # noqa: E402
 from bench.faults.workload import clear  # noqa: E402
 from tests.make import make_user, signed_in  # noqa: E402
-from work import operator_summary  # noqa: E402
 from work.engine import runner  # noqa: E402
 from work.engine.runner import TryAgain  # noqa: E402
 from work.models import Intervention  # noqa: E402
+from work.operators import summary as operator_summary  # noqa: E402
 
 CAUSE = "refused-until-replayed"
 LIST, CAUSES = "/admin/faults/deadletter/", "/admin/faults/deadletter/causes/"

@@ -42,7 +42,7 @@ import django
 django.setup()
 from config import operator_alerts
 from schedules.beat import problems as clock
-from work import problems
+from work.operators import problems
 operator_alerts.EVERY, operator_alerts.FIRST, clock.STOPPED, problems.UNSERVED = 1.0, 0.0, 12.0, 15
 import runpy
 runpy.run_module(program, run_name="__main__", alter_sys=True)

@@ -17,7 +17,7 @@ from notifications.channels import changes, owner_notices
 from notifications.models import Channel, Delivery, Notification
 from people.models import User
 from tests.make import make_channel, make_delivery, make_user
-from work import operator_summary
+from work.operators import summary as operator_summary
 
 pytestmark = pytest.mark.django_db
 

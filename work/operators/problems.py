@@ -1,4 +1,4 @@
-"""What operators are told of the work and of its engines: dead letters, work that waits, queues, broker, Redis, disks.
+"""Problems of the work and of its engines, for operators: dead letters, late work, queues, broker, Redis, disks.
 
 Each check returns what is wrong now, or None while that cannot be known. It reads indexes, whatever waits or died.
 """
@@ -169,7 +169,7 @@ def _unserved(queue: str) -> Words:
 
 
 def broker() -> list[Problem]:
-    """What the broker or Redis takes nothing for; a Redis that is nearly full."""
+    """A broker or Redis that takes no messages; a Redis that is nearly full."""
     if backlog.problem():
         return [Problem("broker:away", _broker)]
     try:

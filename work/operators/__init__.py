@@ -1,0 +1,1 @@
+"""For operators: problems as they come, and a summary each day."""
