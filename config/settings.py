@@ -447,6 +447,7 @@ UNFOLD = {
     "SITE_SYMBOL": "notifications",
     "SITE_SUBHEADER": _("Scheduled notifications, sent once"),
     "SIDEBAR": {"navigation": "config.admin.site.navigation"},
+    "TABS": "config.admin.site.tabs",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("bell.svg")}],
     "STYLES": [lambda request: static("carillon-admin.css")],
     "SCRIPTS": [lambda request: static("carillon-admin.js")],

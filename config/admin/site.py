@@ -26,41 +26,44 @@ from people.web import themes
 from schedules.admin import upcoming
 from work.admin import health
 
-# (title, model, icon)
-_PAGES = [
-    (gettext_lazy("Dead letters"), "notifications.deadletter", "unsubscribe"),
-    (gettext_lazy("Interventions"), "work.intervention", "history_edu"),
-    (gettext_lazy("Deliveries"), "notifications.delivery", "send"),
+# (title, model, icon), of what people have and what was made of it; then of what is set up.
+_DATA = [
+    (gettext_lazy("Schedules"), "schedules.schedule", "calendar_month"),
+    (gettext_lazy("Occurrences"), "schedules.occurrence", "event_available"),
+    (gettext_lazy("Watches"), "watches.watch", "visibility"),
     (gettext_lazy("Notifications"), "notifications.notification", "notifications"),
+    (gettext_lazy("Deliveries"), "notifications.delivery", "send"),
+    (gettext_lazy("Jobs"), "jobs.job", "search"),
+    (gettext_lazy("Batches"), "jobs.batch", "groups"),
     (gettext_lazy("Events"), "events.event", "bolt"),
-    (gettext_lazy("Dead letters of events"), "events.deadletter", "flash_off"),
     (gettext_lazy("Digests"), "events.digest", "stacks"),
-    (gettext_lazy("Dead letters of digests"), "events.deaddigest", "layers_clear"),
     (gettext_lazy("Runs of flows"), "events.run", "account_tree"),
     (gettext_lazy("Steps"), "events.step", "footprint"),
-    (gettext_lazy("Dead letters of steps"), "events.failedstep", "report"),
-    (gettext_lazy("Jobs"), "jobs.job", "search"),
-    (gettext_lazy("Dead letters of jobs"), "jobs.deadletter", "search_off"),
-    (gettext_lazy("Batches"), "jobs.batch", "groups"),
-    (gettext_lazy("Dead letters of batches"), "jobs.deadbatch", "group_off"),
-    (gettext_lazy("Inbound addresses"), "events.inboundaddress", "move_to_inbox"),
-    (gettext_lazy("Occurrences"), "schedules.occurrence", "event_available"),
-    (gettext_lazy("Schedules"), "schedules.schedule", "calendar_month"),
-    (gettext_lazy("Watches"), "watches.watch", "visibility"),
-    (gettext_lazy("Rules"), "events.rule", "rule"),
-    (gettext_lazy("Topics"), "events.topic", "campaign"),
-    (gettext_lazy("Channels"), "notifications.channel", "hub"),
-    (gettext_lazy("Connections"), "jobs.connection", "cable"),
-    (gettext_lazy("People"), "people.user", "person"),
-    (gettext_lazy("Periodic tasks"), "django_celery_beat.periodictask", "timer"),
+    (gettext_lazy("Interventions"), "work.intervention", "history_edu"),
     (gettext_lazy("Task results"), "django_celery_results.taskresult", "task_alt"),
+    (gettext_lazy("Security events"), "people.securityevent", "shield"),
 ]
-_MORE_PAGES = [
+_SETUP = [
+    (gettext_lazy("People"), "people.user", "person"),
     (gettext_lazy("Email addresses"), "account.emailaddress", "alternate_email"),
     (gettext_lazy("Refused mailboxes"), "people.refusedmailbox", "unsubscribe"),
     (gettext_lazy("Second factors"), "mfa.authenticator", "key"),
-    (gettext_lazy("Security events"), "people.securityevent", "shield"),
     (gettext_lazy("Groups"), "auth.group", "group"),
+    (gettext_lazy("Channels"), "notifications.channel", "hub"),
+    (gettext_lazy("Connections"), "jobs.connection", "cable"),
+    (gettext_lazy("Rules"), "events.rule", "rule"),
+    (gettext_lazy("Topics"), "events.topic", "campaign"),
+    (gettext_lazy("Inbound addresses"), "events.inboundaddress", "move_to_inbox"),
+    (gettext_lazy("Periodic tasks"), "django_celery_beat.periodictask", "timer"),
+]
+# (title, model) of the dead letters of each kind of work, which are the tabs of one page.
+_DEAD_LETTERS = [
+    (gettext_lazy("Deliveries"), "notifications.deadletter"),
+    (gettext_lazy("Jobs"), "jobs.deadletter"),
+    (gettext_lazy("Batches"), "jobs.deadbatch"),
+    (gettext_lazy("Events"), "events.deadletter"),
+    (gettext_lazy("Digests"), "events.deaddigest"),
+    (gettext_lazy("Steps"), "events.failedstep"),
 ]
 
 _OFFERED = "second factor offered"
@@ -118,23 +121,48 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    screens = [
+    now = [
         _page(_("Dashboard"), "dashboard", "admin:index"),
         # Its address is the beginning of every other.
         _page(_("View site"), "arrow_back", "people:home") | {"active": lambda request: False},
-        *(_list(*page) for page in _PAGES),
-        _page(_("Kinds of job"), "category", "job-kinds", job_kinds.may_see),
         _page(_("Health"), "monitor_heart", "work-health", health.may_see),
         _page(_("Upcoming"), "schedule", "upcoming", upcoming.may_see),
         _page(_("Outages"), "emergency_home", "outages", lambda by: by.user.has_perm("schedules.change_schedule")),
     ]
-    return [{"items": screens}, {"separator": True, "items": [_list(*page) for page in _MORE_PAGES]}]
+    if seen := [tab for tab in _dead_letters() if tab["permission"](request)]:
+        now.append(seen[0] | {"title": _("Dead letters"), "icon": "unsubscribe"})
+    setup = [_page(_("Kinds of job"), "category", "job-kinds", job_kinds.may_see), *(_list(*one) for one in _SETUP)]
+    return [
+        {"title": _("Now"), "items": now},
+        {"title": _("Data"), "separator": True, "items": [_list(*one) for one in _DATA]},
+        {"title": _("Setup"), "separator": True, "items": setup},
+    ]
+
+
+def tabs(request: HttpRequest) -> list[dict[str, Any]]:
+    """One row of tabs, on the pages of dead letters."""
+    models = [model for _title, model in _DEAD_LETTERS]
+    return [{"models": [*models, *({"name": model, "detail": True} for model in models)], "items": _dead_letters()}]
+
+
+def _dead_letters() -> list[dict[str, Any]]:
+    """Of each kind of work, the page of causes is shown first."""
+
+    def tab(title: StrOrPromise, model: str) -> dict[str, Any]:
+        names = f"admin:{model.replace('.', '_')}"
+        all_pages = reverse(f"{names}_changelist")
+        return {
+            "title": title,
+            "link": reverse(f"{names}_causes"),
+            "permission": rights.may_see(model),
+            "active": lambda request: request.path.startswith(all_pages),
+        }
+
+    return [tab(*one) for one in _DEAD_LETTERS]
 
 
 def _list(title: StrOrPromise, model: str, icon: str) -> dict[str, Any]:
-    """Of dead letters, the page of their causes is shown first."""
-    first = "causes" if ".dead" in model else "changelist"
-    return _page(title, icon, f"admin:{model.replace('.', '_')}_{first}", rights.may_see(model))
+    return _page(title, icon, f"admin:{model.replace('.', '_')}_changelist", rights.may_see(model))
 
 
 def _page(

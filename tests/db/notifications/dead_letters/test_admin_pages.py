@@ -227,3 +227,24 @@ def test_one_is_sent_as_new_and_one_is_marked_as_fixed(operator: Client, letters
     assert copy.notification_id != new.notification_id
     assert (fixed.reason_code, fixed.reason_params) == ("fixed", {"said": "By phone."})
     assert list(Intervention.objects.order_by("id").values_list("what", flat=True)) == ["as-new", "fixed"]
+
+
+def test_dead_letters_of_all_kinds_are_tabs_of_one_page_as_far_as_one_may_see_them(operator: Client) -> None:
+    first, steps = shown(operator, CAUSES), shown(operator, "/admin/events/failedstep/")
+    kinds = ("notifications/deadletter", "jobs/deadletter", "jobs/deadbatch", "events/deadletter", "events/deaddigest")
+    for kind in (*kinds, "events/failedstep"):
+        assert f'href="/admin/{kind}/causes/"' in first
+        assert f'href="/admin/{kind}/causes/"' in steps
+
+    helper = make_user(is_staff=True)
+    helper.user_permissions.set(Permission.objects.filter(content_type__app_label="jobs", codename="view_deadletter"))
+    client = Client()
+    client.force_login(helper)
+    menu = shown(client, "/admin/")
+    assert 'href="/admin/jobs/deadletter/causes/"' in menu
+    assert not any(f'href="/admin/{kind}/causes/"' in menu for kind in kinds if kind != "jobs/deadletter")
+    assert not any(
+        f'href="/admin/{kind}/causes/"' in shown(client, "/admin/jobs/deadletter/causes/")
+        for kind in kinds
+        if kind != "jobs/deadletter"
+    )
