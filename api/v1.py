@@ -18,7 +18,7 @@ from api.resources import (
     inbox,
     locks,
     me,
-    notifications,
+    messages,
     queues,
     rules,
     runs,
@@ -56,7 +56,7 @@ api.add_router("/job-kinds", checks.kinds_router)
 api.add_router("/checks", checks.checks_router)
 api.add_router("/channels", channels.router)
 api.add_router("/connections", connections.router)
-api.add_router("/notifications", notifications.router)
+api.add_router("/notifications", messages.router)
 api.add_router("/inbox", inbox.router)
 api.add_router("/events", events.router)
 api.add_router("/event-types", event_types.router)

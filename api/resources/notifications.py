@@ -1,15 +1,12 @@
-"""Notifications: messages, and what became of them; send one, list, read and cancel."""
+"""Notifications: messages, and what became of them; list, read, cancel, acknowledge and snooze."""
 
-import json
 from datetime import timedelta
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from django import forms
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from django.utils import timezone
 from ninja import Query, Router
 from pydantic import BaseModel, Field
@@ -17,19 +14,14 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Data, Instant, Search, Texts, limited, one_of
-from api.protocol.problems import FieldError, Problem, conflict, invalid, require_valid
+from api.protocol.fields import Body, Instant, Search, one_of
+from api.protocol.problems import FieldError, conflict, invalid
 from common.web.paging import LAST_ID, Span
 from jobs.batches import leavers
 from notifications.channels.text_preview import Reading
-from notifications.deliveries import acknowledge, send, withdrawal
+from notifications.deliveries import acknowledge, withdrawal
 from notifications.deliveries.history import Period, candidates, with_delivery
-from notifications.inputs.channels_form import ChannelsField
-from notifications.messages import text
 from notifications.models import Attempt, Channel, Delivery, Notification
-from notifications.models.channel import verified
-from people.models import User
-from schedules.inputs.reminder_form import ReminderForm
 from work.reasons import sentence
 
 router = Router(tags=["notifications"], auth=Bearer("notifications"))
@@ -162,75 +154,11 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
     return fields_of(AttemptDocument, attempt, ended_at=attempt.finished_at, reason=reason_of(attempt))
 
 
-_FURTHEST = timedelta(days=366)
-
-
-class MessageForm(forms.Form):
-    """Texts and channels with the limits and the words of the reminder's form, without its placeholders."""
-
-    title = forms.CharField(
-        max_length=text.MAX_SUBJECT, error_messages=ReminderForm.base_fields["title"].error_messages
-    )
-    body = forms.CharField(
-        required=False,
-        max_length=text.MAX_BODY,
-        error_messages={"max_length": "This text is %(show_value)d characters long; at most %(limit_value)d are sent."},
-    )
-    channels = ChannelsField()
-    category = forms.SlugField(
-        required=False, max_length=50, error_messages=ReminderForm.base_fields["category"].error_messages
-    )
-
-    def __init__(self, data: dict[str, Any], user: User) -> None:
-        super().__init__(data)
-        own = Channel.objects.for_messages().filter(verified(), user=user)
-        cast(ChannelsField, self.fields["channels"]).own = list(own)
-
-    def clean_title(self) -> str:
-        """A subject is one line."""
-        return " ".join(self.cleaned_data["title"].split())
-
-
-class NotificationBody(Body):
-    model_config = limited(MessageForm)
-
-    title: str = Field(description="Sent as it is.", json_schema_extra={"minLength": 1})
-    body: str = Field("", description="Sent as it is.")
-    channel_ids: Texts = Field(
-        description="Ids of your channels. Each gets the message.", json_schema_extra={"minItems": 1}
-    )
-    send_at: Instant | None = Field(None, description="Not before this; at most a year ahead. Without it, now.")
-    urgent: bool = False
-    category: str = Field("", description="A word of yours. Webhooks get it.")
-    data: Data = Field(None, description="An object of yours, up to 16 KiB. Webhooks get it.")
+FURTHEST = timedelta(days=366)
 
 
 class Snooze(Body):
     snooze_ends_at: Instant = Field(description="When the same is sent again, within a year.")
-
-
-class Accepted(BaseModel):
-    id: UUID = Field(description="The notification's, for `GET /notifications/{notification_id}`.")
-    batch_id: UUID
-    delivery_ids: list[UUID] = Field(description="The id of each delivery: one for each channel.")
-
-
-@router.post("", response={202: Accepted}, summary="Send a message")
-def send_message(request: ApiRequest, body: NotificationBody) -> HttpResponse:
-    """To verified channels of yours. Waits for the end of your quiet hours, unless it is urgent."""
-    user, now = request.auth.user, timezone.now()
-    form = MessageForm(body.model_dump(include={"title", "body", "category"}) | {"channels": body.channel_ids}, user)
-    if body.send_at is not None and not now <= body.send_at <= now + _FURTHEST:
-        passed = "This time has passed. Leave it out to send now."
-        raise invalid(FieldError("send_at", passed if body.send_at < now else "Choose a time within a year."))
-    require_valid(form)
-    data = None if body.data is None else json.dumps(body.data)
-    try:
-        sent = send.send(user, now, **form.cleaned_data, send_at=body.send_at, urgent=body.urgent, data=data)
-    except send.TooMany as refusal:
-        raise Problem(429, "too-many-messages", "This message was not sent.", str(refusal)) from None
-    accepted = fields_of(Accepted, sent, id=sent.notification_id, delivery_ids=sent.deliveries)
-    return answer(accepted, 202, Location=reverse("api:read_notification", args=[sent.notification_id]))
 
 
 def with_deliveries(found: QuerySet[Notification], *also: str) -> QuerySet[Notification]:
@@ -314,7 +242,7 @@ def acknowledge_notification(request: ApiRequest, notification_id: UUID) -> Http
 def snooze_notification(request: ApiRequest, notification_id: UUID, body: Snooze) -> HttpResponse:
     """Acknowledges it, and sends the same again at that time, also in quiet hours."""
     own, now = _answerable(request, notification_id), timezone.now()
-    if not now < body.snooze_ends_at <= now + _FURTHEST:
+    if not now < body.snooze_ends_at <= now + FURTHEST:
         raise invalid(FieldError("snooze_ends_at", "Choose a time that is to come, within a year.", "passed"))
     return _answered(request, own, acknowledge.snooze(own.id, body.snooze_ends_at))
 

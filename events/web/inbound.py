@@ -18,9 +18,9 @@ from common.database import encryption
 from common.parsing import strict_json
 from common.redis import request_limiter, request_slots
 from common.redis.request_slots import READ
-from events.inbound import addresses, receive
+from events.inbound import addresses, mapping, receive
 from events.inbound.forms import InboundForm, SampleForm
-from events.inbound.receive import InboundAnswer
+from events.inbound.mapping import InboundAnswer
 from events.models import InboundAddress, InboundRequest
 from events.reasons import EventCode
 from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
@@ -75,7 +75,7 @@ def inbound_edit(request: PersonRequest, address_id: UUID) -> HttpResponse:
             return redirect("events:inbound", address.id)
         if sample.is_valid():
             address.fields, headers = form.expressions(), latest.headers if latest else {}
-            envelope, reason = receive.event_of(address, headers, sample.cleaned_data["sample"])
+            envelope, reason = mapping.event_of(address, headers, sample.cleaned_data["sample"])
             data = json.dumps(envelope.data, ensure_ascii=False, indent=2)
             context |= {"envelope": envelope, "reason": str(reason), "data": data}
     return render(request, "events/inbound_form.html", context)

@@ -5,52 +5,32 @@ It runs in a child process: no Django, one budget for a file. docs/decisions.md 
 
 from __future__ import annotations
 
-import binascii
-import html
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 from common.parsing.budget import Budget, OverBudget
-from jobs.reading import charset, plain
-from schedules.job_kinds import calendar_lines, calendar_rules, calendar_versions
+from schedules.job_kinds import calendar_lines, calendar_properties as properties, calendar_rules, calendar_versions
 from schedules.job_kinds.calendar_lines import Component, NotACalendar
 from schedules.job_kinds.calendar_values import CONVERTED, LOCAL, FileEvent, Lead, Moment
 from schedules.job_kinds.calendar_zones import Zones
 
 __all__ = ["File", "FileEvent", "Moment", "NotACalendar", "read"]
 
-MOST, MOST_TEXT = 2_000, 1_000
-"""Events that are read, and characters of a text."""
+MOST = 2_000
+"""Events that are read."""
 _MOST_DATES = 2_000
 """Single dates, and dates that are left out, of all events of a file."""
 _MOST_ALARMS = 10
-_LONGEST_TEXT = 20_000
-_ZONE = re.compile(r';\s*TZID=(?:"([^"]*)"|([^;]*))', re.IGNORECASE)
-_ESCAPED = re.compile(r"(?:\\r)?\\([\\;,nN])")
-# Some write texts as HTML has them.
-_ENTITY = re.compile(r"&(?:#\d{1,6}|#[xX][0-9a-fA-F]{1,5}|[A-Za-z]{2,8});")
 _IS_DATE = re.compile(r';\s*VALUE="?DATE"?(?:;|$)', re.IGNORECASE)
-_BASE64 = re.compile(r";\s*(?:ENCODING=)?\"?(?:BASE64|B)\"?(?:;|$)", re.IGNORECASE)
-_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _MOMENT = re.compile(
     r"(\d{4}|--)-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)(?::?(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?)?(?:/.*)?", re.ASCII
 )
-# RFC 5545, and as programs write it: without the T ("-P15M" has minutes: there are no months), or with nothing at all.
-_DURATION = re.compile(
-    r"([-+]?)P(?:T?(\d{1,9})W)?(?:T?(\d{1,9})D)?T?(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})S)?", re.ASCII
-)
-_DAY = 86_400
-_LONGEST_DURATION = 36_525 * _DAY
 # Of an alarm of Apple's that is at none, such as at a place.
 _NO_TIME = "19760401T005545"
-# Alarms of vCalendar 1.0: a time, and what is done then.
-_OLD_ALARMS = ("DALARM", "AALARM", "PALARM", "MALARM")
 _TEXTS = {"SUMMARY": "title", "LOCATION": "place", "URL": "url", "UID": "uid"}
-_ALL_DAY = ("X-MICROSOFT-CDO-ALLDAYEVENT", "X-MICROSOFT-MSNCALENDAR-ALLDAYEVENT", "X-FUNAMBOL-ALLDAY")
 # Birthdays without a year stand in 1604, and some in the year 0. The calendar repeats after 400 years.
 _EARLIEST, _ERA = 1900, 400
 
@@ -119,8 +99,8 @@ class _Reader:
     def event(self, component: Component) -> FileEvent:
         event = FileEvent()
         for name, target in _TEXTS.items():
-            setattr(event, target, _text(*component.last(name))[:MOST_TEXT].strip())
-        event.text = _description(component)
+            setattr(event, target, properties.text_of(*component.last(name))[: properties.MOST_TEXT].strip())
+        event.text = properties.description(component)
         status = component.value("STATUS").upper()
         event.is_cancelled = self._is_cancelled or status in ("CANCELLED", "CANCELED", "COMPLETED")
         try:
@@ -148,7 +128,7 @@ class _Reader:
         if event.start is None:
             raise ValueError("no date")
         event.alarms = self._alarms(event, component, event.start, "DTEND")
-        if not event.start.is_date and (day := _day(component, event.start, self._one(component, "DTEND"))):
+        if not event.start.is_date and (day := properties.day(component, event.start, self._one(component, "DTEND"))):
             event.start = Moment(day)
 
     def _due(self, event: FileEvent, component: Component) -> None:
@@ -159,9 +139,9 @@ class _Reader:
         if start is None:
             raise ValueError("no date")
         if due is None:
-            length = _length(component)
+            length = properties.length_of(component)
             due = Moment(f"{start.civil + timedelta(seconds=length):%Y%m%dT%H%M%S}"[: len(start.at)], start.zone)
-        length = _seconds(start, due)
+        length = properties.seconds(start, due)
         event.alarms = [
             one if isinstance(one, str) else (one[0], one[1] + length)
             for one in self._alarms(event, component, start, "DUE")
@@ -175,12 +155,12 @@ class _Reader:
         event.left_out, event.dates = self._many(component, "EXDATE"), self._many(component, "RDATE")
         if "EXRULE" in component.properties:
             event.problem = "exrule"
-        if not (rules := _rules(component)):
+        if not (rules := properties.rules(component)):
             return
         if (year := start.civil.year) < _EARLIEST and not any("COUNT" in rule.upper() for rule in rules):
             start.at = f"{year + _ERA * -((year - _EARLIEST) // _ERA):04}{start.at[4:]}"
         where = self._clock(start, rules)
-        written = self._moment(*_start_of(component))
+        written = self._moment(*properties.start_of(component))
         if written.zone not in ("", None, "UTC", CONVERTED):
             where = ZoneInfo(written.zone)
         event.rules, to_expand = calendar_rules.plain(rules, start.civil, is_date=start.is_date, where=where)
@@ -202,7 +182,7 @@ class _Reader:
         assert start is not None  # noqa: S101 - it has raised
         where: tzinfo | None = None
         if start.zone == CONVERTED:
-            where = self._zones.own(_zone_of(_start_of(component)[0]))
+            where = self._zones.own(properties.zone_of(properties.start_of(component)[0]))
             rules, event.rules = [*rules, *event.rules], []
         first = start.civil if where is None else start.utc.astimezone(where)
         self._dates.clock()
@@ -237,7 +217,7 @@ class _Reader:
         written = f"{year:04}{at:%m%dT%H%M%S}"
         if match[7] == "Z":
             return Moment(written, "UTC")
-        return self._placed(written, match[7] or _zone_of(parameters), at)
+        return self._placed(written, match[7] or properties.zone_of(parameters), at)
 
     def _placed(self, written: str, named: str, at: datetime) -> Moment:
         if not (named := named or self._named):
@@ -250,8 +230,8 @@ class _Reader:
     def _alarms(self, event: FileEvent, component: Component, start: Moment, end: str) -> list[Lead | str]:
         """Before the start, or times. `end` names the property of its end."""
         found = list[Lead | str | None]()
-        for parameters, value in _triggers(component):
-            if (after := _duration(value)) is None:
+        for parameters, value in properties.triggers(component):
+            if (after := properties.duration(value)) is None:
                 found.append(self._alarm_at(parameters, value, component, start))
             elif "RELATED=END" in parameters.upper():
                 found.append(self._after_end(after, component, start, end))
@@ -263,8 +243,12 @@ class _Reader:
 
     def _after_end(self, after: Lead, component: Component, start: Moment, end: str) -> Lead:
         until, (days, seconds) = self._one(component, end), after
-        length = _seconds(start, until) if until else _length(component) or (_DAY if start.is_date else 0)
-        return (-days - length // _DAY, -seconds) if start.is_date else (-days, -seconds - length)
+        length = (
+            properties.seconds(start, until)
+            if until
+            else properties.length_of(component) or (properties.DAY if start.is_date else 0)
+        )
+        return (-days - length // properties.DAY, -seconds) if start.is_date else (-days, -seconds - length)
 
     def _alarm_at(self, parameters: str, value: str, component: Component, start: Moment) -> str | None:
         """A time; None for what is not one. Without a zone, it has that of the start."""
@@ -273,95 +257,8 @@ class _Reader:
         except ValueError:
             return None
         if moment.zone == "" and start.zone:
-            zone = "UTC" if start.zone == "UTC" else _zone_of(_start_of(component)[0])
+            zone = "UTC" if start.zone == "UTC" else properties.zone_of(properties.start_of(component)[0])
             moment = self._placed(moment.at, zone, moment.civil)
         if moment.is_date or moment.zone is None or moment.at == _NO_TIME:
             return None
         return f"{moment.utc:%Y%m%dT%H%M%S}" if moment.zone else f"{moment.at} {LOCAL}"
-
-
-def _triggers(component: Component) -> Iterator[tuple[str, str]]:
-    for alarm in component.inside:
-        if alarm.kind == "VALARM" and alarm.value("ACTION").upper() != "NONE":
-            yield alarm.last("TRIGGER")
-    for name in _OLD_ALARMS:
-        for parameters, value in component.properties.get(name, ()):
-            yield parameters, value.partition(";")[0]
-
-
-def _description(component: Component) -> str:
-    for name in ("DESCRIPTION", "X-ALT-DESC"):
-        parameters, value = component.last(name)
-        text = _text(parameters, value[:_LONGEST_TEXT])
-        if text.strip():
-            return (plain.of_html(text) if plain.is_html(text) else text)[:MOST_TEXT].strip()
-    return ""
-
-
-def _day(component: Component, start: Moment, end: Moment | None) -> str:
-    """The day that is meant where a midnight is written, else ""."""
-    marks = {component.value(name).upper() for name in _ALL_DAY}
-    is_marked = bool(marks & {"TRUE", "1"})
-    if not start.at.endswith("T000000"):
-        # The midnight of a zone in UTC.
-        return f"{start.civil + timedelta(hours=12):%Y%m%d}" if is_marked and start.zone == "UTC" else ""
-    is_day = _are_days(component, start, end) and not marks & {"FALSE", "0"}
-    return start.at[:8] if is_marked or is_day or (end and end.at.endswith(("T235959", "T235900"))) else ""
-
-
-def _are_days(component: Component, start: Moment, end: Moment | None) -> bool:
-    """Whether it takes whole days on the clock: a day on which that changes has 23 hours, or 25."""
-    length = (end.civil - start.civil).total_seconds() if end else _length(component)
-    days, rest = divmod(length, _DAY)
-    return (end is None or end.at.endswith("T000000")) and days > 0 and rest in (0, 3_600, 82_800)
-
-
-def _rules(component: Component) -> list[str]:
-    """A birthday without a year repeats by itself."""
-    rules = [value for _, value in component.properties.get("RRULE", ()) if value.strip(" ;")]
-    is_birthday = _start_of(component)[1].strip().startswith(("--", "0000", "1604"))
-    return rules or (["FREQ=YEARLY"] if is_birthday else [])
-
-
-def _start_of(component: Component) -> tuple[str, str]:
-    return component.last("DTSTART" if "DTSTART" in component.properties else "DUE")
-
-
-def _seconds(start: Moment, end: Moment) -> int:
-    if start.is_date or end.is_date or not start.zone or not end.zone:
-        return int((end.civil - start.civil).total_seconds())
-    return int((end.utc - start.utc).total_seconds())
-
-
-def _duration(value: str) -> Lead | None:
-    """Days and seconds, of a DURATION; None for what is none."""
-    if (match := _DURATION.fullmatch(value.strip().upper())) is None:
-        return None
-    weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:])
-    days, seconds = 7 * weeks + days, 3_600 * hours + 60 * minutes + seconds
-    if days * _DAY + seconds > _LONGEST_DURATION:
-        return None
-    return (-days, -seconds) if match[1] == "-" else (days, seconds)
-
-
-def _length(component: Component) -> int:
-    """Seconds, of its DURATION."""
-    days, seconds = _duration(component.value("DURATION")) or (0, 0)
-    return days * _DAY + seconds
-
-
-def _zone_of(parameters: str) -> str:
-    found = _ZONE.search(parameters)
-    return (found[1] or found[2] or "").strip() if found else ""
-
-
-def _text(parameters: str, value: str) -> str:
-    if "QUOTED-PRINTABLE" in parameters.upper():
-        value = charset.decode(binascii.a2b_qp(value.encode()), parameters).replace("\r\n", "\n")
-    elif _BASE64.search(parameters):
-        with suppress(ValueError):
-            raw = binascii.a2b_base64(value[: len(value) // 4 * 4])
-            value = charset.decode(raw, parameters).replace("\r\n", "\n").replace("\\", "\\\\")
-    plain_text = _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)
-    plain_text = _ENTITY.sub(lambda match: html.unescape(match[0]).replace("\xa0", " "), plain_text)
-    return _UNSAFE.sub(" ", plain_text)

@@ -79,7 +79,7 @@ FIGURES = [
     ("events.inbound.body", "MOST_FIELDS", "{} fields"),
     ("events.inbound.receive", "MOST_REQUESTS", "| {}, with"),
     ("events.inbound.receive", "MOST_BYTES", "{} MiB of bodies"),
-    ("events.inbound.receive", "MOST_ALERTS", "{} alerts"),
+    ("events.inbound.mapping", "MOST_ALERTS", "{} alerts"),
     ("events.inputs.conditions_field", "MOST_CONDITIONS", "{} conditions"),
     ("events.kinds.event", "AT_ONCE", "{} of its 16 connections"),
     ("events.pure.envelope", "LARGEST_COPY", "{} KiB | `events/pure/envelope.py`"),

@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from common.database import encryption
 from common.uuid7 import first_of
-from events.inbound import receive
+from events.inbound import mapping, receive
 from events.models import Event, InboundAddress, InboundRequest
 from events.reasons import EventCode
 from events.tasks import REQUESTS, prune as prune_events
@@ -449,13 +449,13 @@ def test_no_result_of_an_expression_loses_a_request(field: str, expression: str)
 def test_an_event_takes_so_many_alerts_of_a_post_and_the_rest_is_named() -> None:
     address = make_address()
     firing = ALERT["alerts"][0]
-    alerts = [firing | {"fingerprint": f"{number:016x}"} for number in range(receive.MOST_ALERTS + 5)]
+    alerts = [firing | {"fingerprint": f"{number:016x}"} for number in range(mapping.MOST_ALERTS + 5)]
     answer = post(ALERT | {"alerts": alerts})
-    assert (answer.status_code, len(answer.json()["ids"]), answer.json()["left_out"]) == (202, receive.MOST_ALERTS, 5)
-    assert Event.objects.count() == receive.MOST_ALERTS
+    assert (answer.status_code, len(answer.json()["ids"]), answer.json()["left_out"]) == (202, mapping.MOST_ALERTS, 5)
+    assert Event.objects.count() == mapping.MOST_ALERTS
     kept = address.requests.get()
     assert (kept.reason_code, kept.reason_params["left_out"]) == (EventCode.TOO_MANY_ALERTS, 5)
-    assert len(json.loads(kept.body)["alerts"]) == receive.MOST_ALERTS + 5
+    assert len(json.loads(kept.body)["alerts"]) == mapping.MOST_ALERTS + 5
 
 
 def test_an_alert_that_is_too_large_is_an_event_that_says_so() -> None:

@@ -1,0 +1,166 @@
+"""People."""
+
+from __future__ import annotations
+
+from datetime import time
+from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
+
+import pgtrigger
+from django.conf import settings
+from django.contrib.auth.models import AbstractUser, BaseUserManager
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+from django.utils.translation import gettext as _, gettext_lazy
+
+from common import zones
+from common.database import checks
+from common.database.triggers import changed, update_of
+
+
+def validate_printable(address: str) -> None:
+    """Refuse control characters: Django takes them in an email address, and they break the headers of a mail."""
+    if not address.isprintable():
+        raise ValidationError(_("Write the email address without control characters or line breaks."))
+
+
+def display_name(name: str, email: str) -> str:
+    """The name in messages: their name, or the part of their address before the `@`."""
+    return name or email.partition("@")[0]
+
+
+DISPLAY_NAME_SQL = "coalesce(nullif(u.name, ''), split_part(u.email, '@', 1))"
+"""`display_name` of a row `u` of people_user."""
+
+
+class PersonManager(BaseUserManager["User"]):
+    @classmethod
+    def normalize_email(cls, email: str | None) -> str:
+        """Return the address in lower case, as allauth looks it up."""
+        return super().normalize_email(email).lower()
+
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
+        user = self.model(email=self.normalize_email(email), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
+        """Create an operator; the address counts as confirmed and need not receive email."""
+        from allauth.account.models import EmailAddress
+        from allauth.account.signals import user_signed_up
+
+        user = self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+        EmailAddress.objects.create(user=user, email=user.email, primary=True, verified=True)
+        user_signed_up.send(User, request=None, user=user)
+        return user
+
+
+class Theme(models.TextChoices):
+    """The colours of a person's pages."""
+
+    SYSTEM = "system", gettext_lazy("System")
+    LIGHT = "light", gettext_lazy("Light")
+    DARK = "dark", gettext_lazy("Dark")
+
+
+class User(AbstractUser):
+    """A person. `time_zone` is an IANA name, empty until chosen; read it through `zone`.
+
+    `language` is one of LANGUAGES. Empty: on pages what the browser asks for, elsewhere the installation's.
+
+    `quiet_from` and `quiet_until` are wall-clock times in that zone; see `quiet`. Once its person has asked for its
+    deletion, the account is not active any more, and a task deletes it; see `account_deletion`.
+    """
+
+    username = None  # type: ignore[assignment]  # people sign in with their email address
+    first_name = None  # type: ignore[assignment]  # `name` instead
+    last_name = None  # type: ignore[assignment]
+    email = models.EmailField(gettext_lazy("email address"), unique=True, validators=[validate_printable])
+    name = models.CharField(gettext_lazy("name"), max_length=150, blank=True)
+    time_zone = models.CharField(gettext_lazy("time zone"), max_length=64, blank=True, validators=[zones.validate])
+    language = models.CharField(
+        gettext_lazy("language"), max_length=10, blank=True, db_default="", default="", choices=settings.LANGUAGES
+    )
+    quiet_from = models.TimeField(null=True, blank=True)
+    quiet_until = models.TimeField(null=True, blank=True)
+    # Set by an operator, in the place of the installation's limits.
+    events_per_day = models.PositiveIntegerField(
+        gettext_lazy("events a day"), null=True, blank=True, help_text=gettext_lazy("Empty: as for all. 0: no limit.")
+    )
+    event_megabytes_per_day = models.PositiveIntegerField(
+        gettext_lazy("MiB of events a day"),
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("Empty: as for all. 0: no limit."),
+    )
+    deletion_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    theme = models.CharField(max_length=6, choices=Theme.choices, default=Theme.SYSTEM, db_default=Theme.SYSTEM)
+    keyboard_shortcuts = models.BooleanField(default=True, db_default=True)
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    objects: ClassVar[PersonManager] = PersonManager()  # type: ignore[assignment]  # narrower than AbstractUser's
+
+    class Meta(AbstractUser.Meta):
+        indexes = [
+            # the accounts to delete, every half minute
+            models.Index(fields=["id"], condition=Q(deletion_asked_at__isnull=False), name="people_user_to_delete")
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                Lower("email"),
+                name="people_user_email",
+                violation_error_message=gettext_lazy("Somebody already signs in with this address."),
+            ),
+            # Python cannot read PostgreSQL's 24:00 or years after 9999; one such row would break whole pages.
+            models.CheckConstraint(
+                condition=Q(quiet_from__isnull=True) | Q(quiet_from__lte=time.max), name="people_user_quiet_from"
+            ),
+            models.CheckConstraint(
+                condition=Q(quiet_until__isnull=True) | Q(quiet_until__lte=time.max), name="people_user_quiet_until"
+            ),
+            models.CheckConstraint(
+                condition=checks.instants("date_joined")
+                & checks.instants(nullable=("last_login", "deletion_asked_at")),
+                name="people_user_readable_instants",
+            ),
+        ]
+        triggers = [
+            # Whoever changes the row, also by SQL: an account that is switched on again has nothing that was stolen.
+            pgtrigger.Trigger(
+                name="user_ends_sessions",
+                when=pgtrigger.After,
+                operation=update_of("is_active", "password"),
+                condition=pgtrigger.Condition(f"((OLD.is_active AND NOT NEW.is_active) OR {changed('password')})"),
+                func="""
+                DELETE FROM people_session WHERE user_id = NEW.id;
+                IF NOT NEW.is_active THEN
+                    UPDATE people_apitoken SET revoked_at = now() WHERE user_id = NEW.id AND revoked_at IS NULL;
+                    DELETE FROM people_calendarfeed WHERE user_id = NEW.id;
+                END IF;
+                RETURN NULL;
+                """,
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.email
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The person's zone; UTC if it is not chosen or damaged."""
+        return zones.read(self.time_zone)
+
+    @property
+    def has_damaged_zone(self) -> bool:
+        return zones.is_damaged(self.time_zone)
+
+    def get_full_name(self) -> str:
+        return self.name or self.email
+
+    def get_short_name(self) -> str:
+        return display_name(self.name, self.email)
