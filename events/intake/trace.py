@@ -52,10 +52,10 @@ class Row:
     at: datetime
     queue: str
     type: str
-    source: str
-    consumers: Sequence[str]
     state: str
     reason: Reason
+    source: str = ""
+    consumers: Sequence[str] = field(default_factory=list)
     key: str = ""
     seconds: float = 0.0
     tries: Sequence[Try] = ()
@@ -148,9 +148,12 @@ def _sent(notifications: Any) -> list[Delivery]:
     return _first(found.prefetch_related("history"))
 
 
-def _common(work: Work) -> dict[str, Any]:
+def _common(kind: str, work: Work, owner_id: int) -> dict[str, Any]:
     return {
+        "kind": kind,
+        "id": str(work.pk),
         "row_id": work.pk,
+        "owner_id": owner_id,
         "at": work.created_at,
         "state": work.state,
         "reason": Reason(work.reason_code, **work.reason_params),
@@ -159,10 +162,7 @@ def _common(work: Work) -> dict[str, Any]:
 
 def _event(event: Event) -> Row:
     return Row(
-        **_common(event),
-        kind="event",
-        id=event.key,
-        owner_id=event.user_id,
+        **_common("event", event, event.user_id) | {"id": event.key},
         queue="events",
         type=event.type,
         source=event.source,
@@ -177,14 +177,10 @@ def _event(event: Event) -> Row:
 
 def _batch(batch: Batch) -> Row:
     return Row(
-        **_common(batch),
-        kind="batch",
-        id=str(batch.id),
-        owner_id=batch.user_id,
+        **_common("batch", batch, batch.user_id),
         queue="jobs",
         type=str(batch),
         source=batch.origin,
-        consumers=[],
         key=f"{batch.audience}: {batch.audience_key}".removesuffix(": "),
         told=batch.told,
     )
@@ -192,14 +188,10 @@ def _batch(batch: Batch) -> Row:
 
 def _job(job: Job) -> Row:
     return Row(
-        **_common(job),
-        kind="job",
-        id=str(job.id),
-        owner_id=job.user_id,
+        **_common("job", job, job.user_id),
         queue=job.queue,
         type=job.kind,
         source=str(job.message.get("title", "")) if isinstance(job.message, dict) else "",
-        consumers=[],
         key=_key(job.payload),
         notification_id=job.notification_id,
     )
@@ -217,8 +209,6 @@ def _run(chain: UUID, came: Mapping[UUID, Sequence[datetime]], run: Run) -> Row:
         until=run.changed_at if is_own else max(came[run.id]),
         queue="events",
         type=run.flow,
-        source="",
-        consumers=[],
         state=run.status,
         reason=Reason(run.reason_code, **run.reason_params),
         key=run.key,
@@ -227,14 +217,10 @@ def _run(chain: UUID, came: Mapping[UUID, Sequence[datetime]], run: Run) -> Row:
 
 def _step(step: Step) -> Row:
     return Row(
-        **_common(step),
-        kind="step",
-        id=str(step.id),
-        owner_id=step.user_id,
+        **_common("step", step, step.user_id),
         queue="jobs",
         type=step.handler,
         source=f"{step.run.flow} {step.run.key}",
-        consumers=[],
         key=_key(step.input),
     )
 
@@ -243,10 +229,7 @@ def _delivery(names: Mapping[UUID | None, str], delivery: Delivery) -> Row:
     notification, data = delivery.notification, delivery.notification.data
     pulled_by = [one.worker for one in delivery.history.all()] if delivery.is_pulled else []
     return Row(
-        **_common(delivery),
-        kind="delivery",
-        id=str(delivery.id),
-        owner_id=notification.user_id,
+        **_common("delivery", delivery, notification.user_id),
         queue=delivery.channel.label if delivery.is_pulled else delivery.channel.provider_label,
         type=notification.subject,
         source=names.get(notification.id) or notification.get_origin_display(),
