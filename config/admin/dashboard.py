@@ -1,8 +1,10 @@
 """The first page of the admin: what was sent and failed, what waits and is late, beat, workers, dead letters."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.core.cache import cache
 from django.http import HttpRequest
 from django.urls import reverse
@@ -13,13 +15,13 @@ from common.redis import served_queues
 from common.texts.numbers import grouped
 from events.runs import operators
 from notifications.deliveries.kind import DELIVERY
-from schedules.beat import heartbeat, outages, periodic_runs
+from schedules.beat import heartbeat, outages, problems as clock
 from schedules.models import Heartbeat
 from work import health
 from work.admin.health import may_see
 from work.backup import newest
-from work.broker import backlog
 from work.kinds import KINDS
+from work.operators import problems
 from work.reasons import Reason
 
 _KEY = "dashboard"
@@ -68,7 +70,7 @@ def _state(counted: dict[str, Any]) -> dict[str, Any]:
             for queue, ago in seen.items()
         ],
         "causes": [cause | _cause_words(cause) for cause in counted["causes"]],
-        "problems": [*_problems(bool(running), seen, counted, now)],
+        "problems": [*_problems(bool(running), counted, now)],
     }
 
 
@@ -132,21 +134,23 @@ def _chart(hours: list[tuple[int, int]]) -> dict[str, Any]:
     }
 
 
-def _problems(has_beat: bool, seen: dict[str, float | None], counted: dict[str, Any], now: datetime) -> Any:
-    """Return the problems that need somebody, worst first: a sentence, a link and its text."""
+def _problems(has_beat: bool, counted: dict[str, Any], now: datetime) -> Iterator[tuple[str, str, str]]:
+    """Return the problems that need somebody, worst first: a sentence, a link and its text.
+
+    Those of which operators are told, in the same words, but dead letters: the page lists their causes.
+    """
     waits = outages.waiting(now)
     if waits.is_on_hold:
         yield _("Carillon is on hold: nothing is sent until you release it."), reverse("outages"), _("Outages")
-    if not has_beat:
-        yield _("No beat is running, so no reminder is sent. Start one."), reverse("outages"), _("Outages")
-    if problem := backlog.problem():
-        yield problem, "", ""
-    if missing := [queue for queue, ago in seen.items() if not served_queues.is_served(ago)]:
-        yield served_queues.warning(missing), "", ""
-    for problem in periodic_runs.problems():
-        yield problem, reverse("admin:django_celery_beat_periodictask_changelist"), _("Periodic tasks")
-    if problem := newest.problem():
-        yield problem, "", ""
+    found = [*problems.broker(), *(problems.queues() or ()), *clock.periodic_tasks()]
+    waiting = counted["waiting"].values()
+    late = [problems.late(row["kind"], row["late"], row["oldest"], health.MOST) for row in waiting if row["late"]]
+    for problem in found + late if has_beat else [clock.NO_BEAT, *found, *late]:
+        if problem.words and (words := problem.words()):
+            link = words.url.removeprefix(settings.BASE_URL)
+            yield f"{words.title}. {words.summary}", "" if link == reverse("admin:index") else link, _("Show")
+    if backup := newest.problem():
+        yield backup, "", ""
     if counted["is_untold"]:
         text = _("No operator is told of problems of this installation. Choose channels in the settings of incidents.")
         yield text, reverse("events:incident-settings"), _("Settings of incidents")
@@ -155,12 +159,3 @@ def _problems(has_beat: bool, seen: dict[str, float | None], counted: dict[str, 
             "%(count)d reminder waits with a missed time.", "%(count)d reminders wait with missed times.", missed
         )
         yield text % {"count": missed}, reverse("outages"), _("Decide what is sent")
-    for name, counts in counted["waiting"].items():
-        if late := counts["late"]:
-            kind = KINDS[name]
-            yield (
-                _("Late, because no worker has taken them for over a minute: %(count)s %(rows)s.")
-                % {"count": _shown(late, health.MOST), "rows": _name(name, late)},
-                f"{reverse(f'{kind.rows}_changelist')}?state=pending",
-                _("Show what waits"),
-            )

@@ -24,12 +24,15 @@ SELECT s.id, s.error, s.user_id, count(*) OVER () AS count FROM (
 def beat() -> list[Problem]:
     """No beat was seen for half a minute, or ever."""
     [row] = query(_AGE, None)
-    return [] if row.seconds is not None and row.seconds < STOPPED else [Problem("beat:stopped", _stopped)]
+    return [] if row.seconds is not None and row.seconds < STOPPED else [NO_BEAT]
 
 
 def _stopped() -> Words:
     summary = _("No reminder is sent, and nothing periodic runs. Start a beat, and read its log.")
     return Words(_("No beat is running"), summary, page("outages"))
+
+
+NO_BEAT = Problem("beat:stopped", _stopped)
 
 
 def periodic_tasks() -> list[Problem]:

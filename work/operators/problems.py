@@ -22,7 +22,7 @@ from common.redis import client, served_queues
 from common.texts.numbers import grouped
 from work import health
 from work.broker import backlog
-from work.kinds import KINDS
+from work.kinds import KINDS, Kind
 from work.reasons import Reason
 
 UNSERVED = 45
@@ -131,14 +131,16 @@ SELECT '$name' AS kind, count(*) AS count,
 def late_work() -> list[Problem]:
     rows = query(_of_all(_LATE), {"counted": _COUNTED, "late": health.LATE})
     return [
-        Problem(f"late:{row.kind}", partial(_late, row))
-        for row in rows
-        if row.count >= _MANY or row.oldest > _VERY_LATE
+        late(row.kind, row.count, row.oldest, _COUNTED) for row in rows if row.count >= _MANY or row.oldest > _VERY_LATE
     ]
 
 
-def _late(row: Any) -> Words:
-    kind = KINDS[row.kind]
+def late(kind: str, count: int, oldest: float, most: int) -> Problem:
+    """The problem of `count` rows that are late, the `oldest` for so many seconds. Counting stopped at `most`."""
+    return Problem(f"late:{kind}", partial(_late, KINDS[kind], count, oldest, most))
+
+
+def _late(kind: Kind[Any], count: int, oldest: float, most: int) -> Words:
     return Words(
         _("Work waits: %(kind)s") % {"kind": kind.model._meta.verbose_name_plural},
         _(
@@ -146,8 +148,8 @@ def _late(row: Any) -> Words:
             "Start more workers."
         )
         % {
-            "count": grouped(row.count) + ("+" if row.count == _COUNTED else ""),
-            "seconds": grouped(round(row.oldest)),
+            "count": grouped(count) + ("+" if count == most else ""),
+            "seconds": grouped(round(oldest)),
             "queue": kind.queue,
         },
         f"{page(f'{kind.rows}_changelist')}?state=pending",
@@ -164,8 +166,9 @@ def queues() -> list[Problem] | None:
 
 
 def _unserved(queue: str) -> Words:
-    title = _("No worker serves the queue %(queue)s") % {"queue": queue}
-    return Words(title, served_queues.warning([queue]), page("admin:index"))
+    values = {"queue": queue}
+    summary = _("Its messages wait. Start a worker with -Q %(queue)s.") % values
+    return Words(_("No worker serves the queue %(queue)s") % values, summary, page("admin:index"))
 
 
 def broker() -> list[Problem]:

@@ -137,7 +137,7 @@ def test_a_disabled_task_of_carillons_own_is_named_in_log_health_and_admin(
     PeriodicTask.objects.filter(name="rescue").update(enabled=False)
     answer = operator.get("/healthz/clock")
     assert (answer.status_code, "rescue" in answer.content.decode()) == (503, True)
-    assert "Disabled periodic tasks, whose work is not done: rescue" in operator.get("/admin/").content.decode()
+    assert "The periodic task rescue does not run. It is disabled" in operator.get("/admin/").content.decode()
     monkeypatch.setattr("schedules.beat.beat_log.SECONDS", 0.0)
     BeatLog(logging.getLogger("beat")).write_summary()
     assert [record.levelname for record in caplog.records if "rescue" in record.message] == ["ERROR"]
