@@ -11,6 +11,7 @@ from api.resources import (
     batches,
     changes,
     connections,
+    counters,
     dead_letters,
     event_types,
     events,
@@ -71,3 +72,4 @@ api.add_router("/batches", batches.router)
 api.add_router("/audiences", batches.audiences_router)
 api.add_router("/queues", queues.router)
 api.add_router("/locks", locks.router)
+api.add_router("/counters", counters.router)

@@ -143,6 +143,7 @@ INSTALLED_APPS = [
     "schedules",
     "events",
     "locks",
+    "counters",
     "watches",
     "api",
     "unfold",

@@ -28,6 +28,7 @@ SCOPES = {
     "notifications": gettext_lazy("Send messages, cancel them, and send failed ones again"),
     "queues": gettext_lazy("Pull messages from queues, and acknowledge them"),
     "locks": gettext_lazy("Take locks, and release them"),
+    "counters": gettext_lazy("Add to counters, and delete them"),
     "events": gettext_lazy("Publish events, make rules and topics, act on runs and incidents"),
     "settings": gettext_lazy("Change your name, time zone, language and quiet hours"),
     "tokens": gettext_lazy("Revoke tokens"),

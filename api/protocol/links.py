@@ -55,7 +55,7 @@ def _links(paths: Mapping[str, Any], template: str, operation: Mapping[str, Any]
         place = _FIRST if name.startswith("list_") else _BODY
         for other, methods in paths.items():
             if match := re.fullmatch(rf"{template}/\{{(\w+)\}}[^{{]*", other):
-                value = place + ("slug" if match[1] == "slug" else "id")
+                value = place + (match[1] if match[1] in ("slug", "name") else "id")
                 for one in methods.values():
                     if not one["operationId"].startswith("restore_"):
                         yield _link(one["operationId"], {match[1]: value})

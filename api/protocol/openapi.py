@@ -94,6 +94,7 @@ _TAGS = {
     "batches": "Messages to many people",
     "queues": "Messages that your programs pull",
     "locks": "Named locks that your programs take",
+    "counters": "Named counters that your programs add to",
     "changes": "All changes of your account, in one order",
 }
 

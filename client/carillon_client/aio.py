@@ -33,6 +33,7 @@ from carillon_client.documents import (
     Channel,
     CheckNow,
     ConnectionKind,
+    Counter,
     DeadLetterGroup,
     Delivery,
     DeliveryWithAttempts,
@@ -380,6 +381,23 @@ class Inbound(Resource):
         return cast(
             "Sequence[str]", (await self._connection.post(f"/inbound/requests/{request_id}/replay", key=key))["ids"]
         )
+
+
+class Counters(Resource):
+    def list(self) -> AsyncIterator[Counter]:
+        """Return all, in the order of their names."""
+        return self._connection.pages("/counters")
+
+    async def add(self, name: str, by: int = 1, *, key: str | None = None) -> Counter:
+        """Add `by`, once for each `key`: give your own, if your program may repeat the call after a crash."""
+        return cast(Counter, await self._connection.post("/counters", {"name": name, "by": by}, key=key))
+
+    async def read(self, name: str) -> Counter:
+        return cast(Counter, await self._connection.get(f"/counters/{name}"))
+
+    async def delete(self, name: str) -> None:
+        """It begins at 0 again when something is added."""
+        await self._connection.change("DELETE", f"/counters/{name}")
 
 
 class Events(Resource):
@@ -930,6 +948,7 @@ class AsyncClient:
         self.subscriptions = Subscriptions(self.connection)
         self.queues = Queues(self.connection)
         self.locks = Locks(self.connection)
+        self.counters = Counters(self.connection)
         self.inbound = Inbound(self.connection)
         self.connections = Connections(self.connection)
         self.job_kinds = JobKinds(self.connection)

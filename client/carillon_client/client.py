@@ -6,6 +6,7 @@ from carillon_client.changes import Changes, StatusWebhooks
 from carillon_client.channels import Channels, Queues
 from carillon_client.connection import Connection
 from carillon_client.connections import Connections, Inbound
+from carillon_client.counters import Counters
 from carillon_client.documents import Account, Settings, SettingsFields
 from carillon_client.events import Events, EventTypes, Rules, Runs
 from carillon_client.locks import Locks
@@ -36,6 +37,7 @@ class Client:
         self.subscriptions = Subscriptions(self.connection)
         self.queues = Queues(self.connection)
         self.locks = Locks(self.connection)
+        self.counters = Counters(self.connection)
         self.inbound = Inbound(self.connection)
         self.connections = Connections(self.connection)
         self.job_kinds = JobKinds(self.connection)

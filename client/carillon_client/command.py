@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from carillon_client import __version__
-from carillon_client.commands import completion, events, locks, messages, reminders, sign_in
+from carillon_client.commands import completion, counters, events, locks, messages, reminders, sign_in
 from carillon_client.commands.output import escaped
 from carillon_client.connection import CarillonError, Unreachable
 
@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
-    for group in (sign_in, reminders, messages, events, locks):
+    for group in (sign_in, reminders, messages, events, locks, counters):
         group.declare(command)
     shells = commands.add_parser("completion", help="Print the script that completes commands in your shell.")
     shells.add_argument("shell", choices=completion.SHELLS)

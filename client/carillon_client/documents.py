@@ -305,6 +305,7 @@ class Token(TypedDict):
             "notifications",
             "queues",
             "locks",
+            "counters",
             "events",
             "settings",
             "tokens",
@@ -1018,6 +1019,11 @@ class Acquired(TypedDict):
 class Renewed(TypedDict):
     fence: int
     ttl: int
+
+
+class Counter(TypedDict):
+    name: str
+    value: int
 
 
 class EventTypeFields(TypedDict, total=False):

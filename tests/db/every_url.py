@@ -17,6 +17,7 @@ from django.utils import timezone
 from api.protocol.fields import written
 from api.v1 import api
 from common.database import encryption
+from counters.models import Shard
 from events.models import InboundAddress, InboundRequest, RegisteredType, Rule, Run, Step, Subscription, Topic
 from jobs.models import Batch, Job
 from people import tokens
@@ -114,6 +115,7 @@ def values_of(owner: User) -> dict[str, object]:
         "source": "github",
         "topic_id": topic.id,
         "slug": topic.slug,
+        "name": Shard.objects.create(user=owner, name="builds", number=0, value=1).name,
         "subscription_id": own.id,
         "delivery_id": message.id,
         "notification_id": message.notification_id,
@@ -198,6 +200,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "add_connection": {"kind": "github", "fields": {"token": "ghp_" + "x" * 36}},
         "change_connection": {"label": "Work"},
         "verify_channel": {"code": "1234-5678"},
+        "add_to_counter": {"name": "builds"},
         "create_topic": {"name": "News", "slug": "news"},
         "change_topic": {"name": "Club"},
         "create_event_type": {"name": "order.returned", "data_schema": {}},

@@ -304,6 +304,15 @@ def test_a_command_runs_under_a_lock(web: Web, token: str, ada: User, tmp_path: 
     assert carillon("lock", "backup", "--ttl", "3", "--", "true", home=tmp_path, **known).returncode == 2
 
 
+def test_counters_are_added_to_read_and_deleted(web: Web, token: str, tmp_path: Path) -> None:
+    known = {"CARILLON_URL": f"http://127.0.0.1:{web.port}", "CARILLON_TOKEN": token}
+    assert [carillon("counter", "builds", by, home=tmp_path, **known).stdout for by in ("+3", "-1")] == ["3\n", "2\n"]
+    assert carillon("counter", "builds", home=tmp_path, **known).stdout == "2\n"
+    assert carillon("counter", home=tmp_path, **known).stdout == "builds: 2\n"
+    assert carillon("counter", "builds", "--delete", home=tmp_path, **known).returncode == 0
+    assert carillon("counter", "builds", home=tmp_path, **known).returncode == 1
+
+
 def test_a_command_ends_when_its_lock_is_lost(web: Web, token: str, tmp_path: Path) -> None:
     known = {"CARILLON_URL": f"http://127.0.0.1:{web.port}", "CARILLON_TOKEN": token}
     with ThreadPoolExecutor(1) as pool:

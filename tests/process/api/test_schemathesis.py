@@ -16,6 +16,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
+from counters.models import Shard
 from events.models import Event, InboundRequest, RegisteredType, Run, Subscription, Topic
 from jobs.models import Batch, Job
 from people import tokens
@@ -88,6 +89,7 @@ def make_rows(person: User) -> dict[str, Any]:
     event = make_event(person)
     chain, flow = {"correlation_id": uuid4()}, {"flow": "incident", "state": {"phase": "open"}}
     runs = [Run.objects.create(user=person, key=str(number), **flow, **chain) for number in range(10)]
+    counter = Shard.objects.create(user=person, name="builds", number=0, value=1)
     queues = [make_channel(person, "queue") for _ in range(3)]
     for queue in queues * 5:
         make_delivery(queue)
@@ -124,7 +126,11 @@ def make_rows(person: User) -> dict[str, Any]:
     return {
         "path": ids
         | {"event_id": [str(event.key)], "correlation_id": [str(event.correlation_id)]}
-        | {"slug": [one.slug for one in topics], "batch_id": [str(one.notification.batch_id) for one in sent]},
+        | {
+            "name": [counter.name],
+            "slug": [one.slug for one in topics],
+            "batch_id": [str(one.notification.batch_id) for one in sent],
+        },
         "channel_ids": [str(inbox.id)],
     }
 

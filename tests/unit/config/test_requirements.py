@@ -19,6 +19,7 @@ _PRODUCT = (
     "client",
     "common",
     "config",
+    "counters",
     "demo",
     "events",
     "jobs",

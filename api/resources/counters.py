@@ -1,0 +1,61 @@
+"""Counters: programs add to one by its name, and read the sum."""
+
+from django.http import Http404, HttpResponse
+from ninja import Router
+from pydantic import BaseModel, Field
+
+from api.protocol import paging
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer
+from api.protocol.fields import Body
+from api.protocol.problems import conflict
+from counters import counting
+
+router = Router(tags=["counters"], auth=Bearer("counters"))
+
+
+class Addition(Body):
+    name: str = Field(
+        min_length=1, max_length=100, pattern="^[-a-zA-Z0-9_]+$", description="Letters, digits, “-” and “_”."
+    )
+    by: int = Field(1, ge=-counting.LARGEST, le=counting.LARGEST, description="A negative number subtracts.")
+
+
+class CounterDocument(BaseModel):
+    name: str = Field(description="Its name.")
+    value: int = Field(description="The sum of all that was added.")
+
+
+@router.get("", response=paging.Page[CounterDocument], summary="List your counters")
+def list_counters(request: ApiRequest) -> HttpResponse:
+    """In the order of their names, on one page."""
+    return paging.answer_all(
+        {"name": name, "value": value} for name, value in counting.values(request.auth.user).items()
+    )
+
+
+@router.get("/{slug:name}", response=CounterDocument, summary="Read a counter")
+def read_counter(request: ApiRequest, name: str) -> HttpResponse:
+    """The sum of all that was added by then."""
+    for value in counting.values(request.auth.user, name).values():
+        return answer({"name": name, "value": value})
+    raise Http404
+
+
+@router.post("", response=CounterDocument, summary="Add to a counter")
+def add_to_counter(request: ApiRequest, body: Addition) -> HttpResponse:
+    """A name that is new begins at 0. In the answer, what others add at the same moment may be missing. With
+    `Idempotency-Key`, a repeated request adds once."""
+    try:
+        value = counting.add(request.auth.user, body.name, body.by)
+    except counting.TooMany:
+        raise conflict(f"You have {counting.MOST:,} counters, which is the limit. Delete one, or use fewer.") from None
+    return answer({"name": body.name, "value": value})
+
+
+@router.delete("/{slug:name}", response={204: None}, summary="Delete a counter")
+def delete_counter(request: ApiRequest, name: str) -> HttpResponse:
+    """It begins at 0 again when something is added."""
+    if not counting.delete(request.auth.user, name):
+        raise Http404
+    return HttpResponse(status=204)

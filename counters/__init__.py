@@ -1,0 +1,1 @@
+"""Named counters of a person, to which programs add over the API."""

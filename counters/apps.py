@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class CountersConfig(AppConfig):
+    name = "counters"
+    default_auto_field = "django.db.models.BigAutoField"
