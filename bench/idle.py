@@ -1,8 +1,9 @@
 """`script/bench idle [--schedules N] [--rounds N] [--json]`: the cost of beat while nothing is due.
 
-Each size has its own database and is measured in its own processes: its start until the first
-tick is done, the median tick, its memory, and the median edit of a schedule. The sizes take turns, since the
-speed of the machine drifts, and each value is the median of the rounds. The million takes a minute or two to write.
+Each size has its own database, with as many watches that are up as schedules, and is measured in its own processes: its
+start until the first tick is done, the median tick, its memory, and the median edit of a schedule. The sizes take
+turns, since the speed of the machine drifts, and each value is the median of the rounds. The million takes a minute or
+two to write.
 """
 
 from __future__ import annotations
@@ -72,10 +73,11 @@ def medians(rounds: list[dict[str, float]]) -> dict[str, float]:
 def write(count: int) -> None:
     from django.db import connection
 
-    from bench.rows import make_schedules
+    from bench.rows import make_schedules, make_watches
     from schedules.firing import fire
 
     make_schedules(count, fire.read_clock().now.replace(microsecond=0) + timedelta(days=3))
+    make_watches(count)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -55,6 +55,21 @@ def make_schedule(
     user: User, channels: Sequence[Channel], kind: str, rule: dict[str, object], now: datetime
 ) -> Schedule:
     return editing.create(Schedule(user=user, kind=kind, rule=rule, **_FIELDS), channels, now)
+
+
+def make_watches(count: int, **fields: Any) -> None:
+    """Watches of one person that are up, and expect a ping every ten days."""
+    from watches.models import Watch
+
+    ahead = {"state": "up", "deadline": timezone.now() + timedelta(days=10), "period": 864_000, "grace": 300}
+    first = Watch.objects.create(user=make_user(), name="Backup", kind="since", **(ahead | fields))
+    copied = ", ".join(one.column for one in Watch._meta.concrete_fields if one.name not in ("id", "token"))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO watches_watch (id, token, {copied}) SELECT gen_random_uuid(), gen_random_uuid(), {copied}"  # noqa: S608
+            " FROM watches_watch, generate_series(2, %s) WHERE id = %s",
+            [count, first.id],
+        )
 
 
 def clear() -> None:

@@ -67,16 +67,18 @@ class Round:
 
 
 class Web:
-    """A web process on a free port, as a context."""
+    """A web process on a free port, as a context; `more` arguments of uvicorn."""
 
-    def __init__(self, application: str, variables: dict[str, str]) -> None:
+    def __init__(self, application: str, variables: dict[str, str], *more: str) -> None:
         from config.processes.commands import web_command  # not before Django is set up
         from demo.child import Child
 
         self.port = free_port()
         arguments = web_command("127.0.0.1", self.port)
         arguments[arguments.index("config.asgi:application")] = application
-        self.child = Child("web", [*arguments, "--no-access-log", "--log-level", "warning"], environment=variables)
+        self.child = Child(
+            "web", [*arguments, "--no-access-log", "--log-level", "warning", *more], environment=variables
+        )
 
     def __enter__(self) -> Web:
         self.child.start()
