@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from typing import ClassVar
 from uuid import UUID
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -46,6 +47,8 @@ class Check(models.Model):  # noqa: DJ008
     alert_after = models.DateTimeField(null=True, db_index=True)
     status = models.CharField(max_length=6, default="up")
 
+    objects: ClassVar[models.Manager[Check]] = models.Manager()
+
     class Meta:
         app_label = "bench_pings"
 
@@ -61,6 +64,8 @@ class Ping(models.Model):  # noqa: DJ008
     body_raw = models.BinaryField(null=True)
     exitstatus = models.SmallIntegerField(null=True)
     rid = models.UUIDField(null=True)
+
+    objects: ClassVar[models.Manager[Ping]] = models.Manager()
 
     class Meta:
         app_label = "bench_pings"

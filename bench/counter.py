@@ -40,7 +40,7 @@ def main() -> None:
                 for name, choose in shards.items():
                     before = counting.values(user).get("bench", 0)
                     with (
-                        patch.object(counting.random, "randrange", choose),
+                        patch.object(random, "randrange", choose),
                         ThreadPoolExecutor(options.writers) as pool,
                     ):
                         end = time.perf_counter() + options.seconds

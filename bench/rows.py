@@ -63,7 +63,7 @@ def make_watches(count: int, **fields: Any) -> None:
 
     ahead = {"state": "up", "deadline": timezone.now() + timedelta(days=10), "period": 864_000, "grace": 300}
     first = Watch.objects.create(user=make_user(), name="Backup", kind="since", **(ahead | fields))
-    copied = ", ".join(one.column for one in Watch._meta.concrete_fields if one.name not in ("id", "token"))
+    copied = ", ".join(one.column or "" for one in Watch._meta.concrete_fields if one.name not in ("id", "token"))
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO watches_watch (id, token, {copied}) SELECT gen_random_uuid(), gen_random_uuid(), {copied}"  # noqa: S608
