@@ -85,7 +85,7 @@ def ping(request: HttpRequest, code: UUID) -> HttpResponse:
         return HttpResponseNotFound("not found")
     body = request.body
     with transaction.atomic():
-        check = Check.objects.select_for_update().get(id=check.id)
+        check = Check.objects.select_for_update().get(pk=check.pk)
         now = timezone.now()
         check.last_ping, check.last_duration, check.status = now, None, "up"
         check.alert_after = now + check.timeout + check.grace
