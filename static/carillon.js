@@ -152,20 +152,30 @@ const unmark = (name) => {
 };
 document.addEventListener("input", ({ target }) => unmark(target.name));
 
-// Fill the form with what quick add has understood.
+// Fill the form with what quick add has understood. First take back what the last line filled in, where it still stands.
+const filledIn = new Map(); // by the place of the answer: fields with their values before and since
+const isTicked = (field) => field.matches("[type=radio], [type=checkbox]");
+const valueOf = (field) => (isTicked(field) ? field.checked : field.value);
+const setValue = (field, value) => { field[isTicked(field) ? "checked" : "value"] = value; };
 document.addEventListener("htmx:afterSwap", ({ target }) => {
-  const understood = target.querySelector("[data-fill]");
   const form = document.getElementById("reminder");
-  if (!understood || !form) return;
-  for (const [name, value] of Object.entries(JSON.parse(understood.dataset.fill))) {
-    for (const field of form.querySelectorAll(`[name="${name}"]`)) {
-      if (field.matches("[type=radio], [type=checkbox]")) field.checked = [value].flat().includes(field.value);
-      else field.value = value;
-      const details = field.closest("details");
-      if (details && value) details.open = true;
-    }
-    unmark(name);
+  if (!form || !target.matches(".understood")) return;
+  for (const [field, before, since] of filledIn.get(target) ?? []) if (valueOf(field) === since) setValue(field, before);
+  const understood = target.querySelector("[data-fill]");
+  const fields = understood ? JSON.parse(understood.dataset.fill) : {};
+  const filled = [];
+  for (const [name, value] of Object.entries(fields)) {
+    for (const field of form.querySelectorAll(`[name="${name}"]`)) filled.push([field, valueOf(field), value]);
   }
+  for (const one of filled) {
+    const [field, , value] = one;
+    setValue(field, isTicked(field) ? [value].flat().includes(field.value) : value);
+    one[2] = valueOf(field);
+    const details = field.closest("details");
+    if (details && value) details.open = true;
+    unmark(field.name);
+  }
+  filledIn.set(target, filled);
   form.dispatchEvent(new Event("filled"));
 });
 

@@ -70,6 +70,12 @@ def instant(when: datetime | None, seconds: bool = False, readers: bool = False)
 
 
 @register.filter
+def near_day(when: datetime) -> str:
+    """ "today", "tomorrow", or empty."""
+    return dates.near_day(timezone.localtime(when).date(), timezone.localdate())
+
+
+@register.filter
 def date_and_time(when: datetime) -> str:
     """ "20 November 2026, 09:00 CET"."""
     return f"{dates.full_day(when)}, {when:%H:%M %Z}"

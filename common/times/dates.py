@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 
 from django.utils import formats
-from django.utils.translation import get_language, pgettext
+from django.utils.translation import get_language, gettext as _, pgettext
 
 # The patterns are Django's: https://docs.djangoproject.com/en/stable/ref/templates/builtins/#date
 
@@ -32,6 +32,11 @@ def named_day(when: date) -> str:
 def month(when: date) -> str:
     """ "November 2026"."""
     return _written(when, "YEAR_MONTH_FORMAT")
+
+
+def near_day(when: date, today: date) -> str:
+    """ "today", "tomorrow", or empty."""
+    return {0: _("today"), 1: _("tomorrow")}.get((when - today).days, "")
 
 
 def short_day(when: date, year: bool = False) -> str:

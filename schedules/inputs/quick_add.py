@@ -18,7 +18,8 @@ from schedules.rules import InvalidRule, Timetable, civil
 class Reading:
     """The meaning of a line: values of the form's fields, and their timetable. Otherwise `error` says why not.
 
-    `choices` are lines that say what an unclear one may mean, each with its name.
+    `choices` are lines that say what an unclear one may mean, each with its name. `parts` are those of an
+    `Understood`.
     """
 
     fields: dict[str, Any]
@@ -26,6 +27,7 @@ class Reading:
     next: datetime | None = None
     error: str = ""
     choices: tuple[tuple[str, str], ...] = ()
+    parts: tuple[tuple[str, bool], ...] = ()
 
     @property
     def json(self) -> str:
@@ -43,7 +45,8 @@ class Reading:
 def read(line: str, zone: str, now: datetime, needs_title: bool = False) -> Reading:
     """In English or the active language. `now` is aware; `zone` is as it was typed."""
     try:
-        values = fields(sentences.read(line, now, civil.zone(zone).key, get_language()))
+        understood = sentences.read(line, now, civil.zone(zone).key, get_language())
+        values = fields(understood)
         if needs_title and "title" not in values:
             raise NotUnderstood("title", line)
     except (NotUnderstood, InvalidRule) as error:
@@ -51,7 +54,26 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False) -> Read
     form = TimingForm(values, now=now)
     if not form.is_valid() or form.timetable is None:
         return Reading({}, error=" ".join(str(error) for errors in form.errors.values() for error in errors))
-    return Reading(values, form.timetable, form.timetable.next_after(now, form.work))
+    return Reading(values, form.timetable, form.timetable.next_after(now, form.work), parts=understood.parts)
+
+
+def other_time(title: str, timetable: Timetable, now: datetime) -> Reading | None:
+    """The meaning of a title that holds another time than `timetable`; None for most titles."""
+    try:
+        understood = sentences.read(title, now, timetable.rule.timezone, get_language())
+    except (NotUnderstood, InvalidRule):
+        return None
+    reading = read(title, timetable.rule.timezone, now, needs_title=True)
+    if not understood.names_time or reading.timetable is None or reading.next is None:
+        return None
+    if reading.timetable.rule.kind != "once":
+        is_other = timetable.rule.kind == "once"
+    elif understood.names_day:
+        is_other = timetable.next_after(reading.next - civil.TICK) != reading.next
+    else:
+        slots = (reading.next, timetable.next_after(now) or now)
+        is_other = len({civil.local(timetable.rule.zone, slot).time() for slot in slots}) > 1
+    return reading if is_other else None
 
 
 def fields(understood: Understood) -> dict[str, Any]:

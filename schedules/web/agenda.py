@@ -31,7 +31,7 @@ from schedules.firing.holidays import Holidays
 from schedules.models import Schedule
 from schedules.parts import words
 from schedules.rules import civil
-from schedules.web import typed
+from schedules.web import quick, typed
 from schedules.web.reminders import is_snoozed
 
 # How many entries of a day each page shows; it links to the day for the others.
@@ -151,6 +151,7 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
         "reminders": ahead.reminders,
         "is_cut": ahead.is_cut,
         **_moved(request, today),
+        **quick.context(request),
     }
     return render(request, "schedules/agenda.html", context)
 

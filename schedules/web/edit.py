@@ -6,16 +6,16 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.db import IntegrityError, transaction
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
 
-from common.redis.request_limiter import limit_page
-from people.access.requests import PersonRequest, person_form, person_page, posted
+from people.access.requests import PersonRequest, person_form, posted
 from people.user_lock import with_user_lock
 from schedules.changes import editing
 from schedules.firing import fire
 from schedules.inputs import quick_add
+from schedules.inputs.quick_add import Reading
 from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
 from schedules.rules import civil
@@ -36,11 +36,12 @@ def new(request: PersonRequest) -> HttpResponse:
     now = fire.read_clock().now
     reading = quick_add.read(request.GET["quick"], request.user.time_zone, now) if "quick" in request.GET else None
     filled = reading.fields if reading else _on_day(request, now)
-    form = ReminderForm(posted(request), user=request.user, now=now, filled=filled)
+    form = ReminderForm(_posted(request, now), user=request.user, now=now, filled=filled)
     made = Schedule.objects.for_user(request.user).written(request.POST.get("made_as", ""))
     if made is not None:  # the same form, sent again
         return redirect("schedules:detail", made.id)
-    if form.is_valid():
+    other_time = _other_time(request, form, now)
+    if form.is_valid() and other_time is None:
         try:
             with transaction.atomic():
                 schedule = editing.create(form.as_schedule(), form.ordered(), now)
@@ -48,8 +49,28 @@ def new(request: PersonRequest) -> HttpResponse:
             return redirect("schedules:detail", form.cleaned_data["made_as"])
         messages.success(request, _("“%(title)s” is created.") % {"title": schedule.title})
         return redirect("schedules:detail", schedule.id)
-    context = {"form": form, "reading": reading, "presets": PRESETS}
+    context = {"form": form, "reading": reading, "fills": True, "presets": PRESETS, "other_time": other_time}
     return render(request, "schedules/form.html", context)
+
+
+def _posted(request: PersonRequest, now: datetime) -> QueryDict | None:
+    """What the form was sent with; the time is that of its title, if that was chosen."""
+    data = posted(request)
+    if data is None or data.get("title_time") != "take":
+        return data
+    data = data.copy()
+    for name, value in quick_add.read(data.get("title", ""), data.get("time_zone", ""), now).fields.items():
+        data.setlist(name, value if isinstance(value, list) else [value])
+    return data
+
+
+def _other_time(request: PersonRequest, form: ReminderForm, now: datetime, before: str = "") -> Reading | None:
+    """The time in a new title of a valid form, if the form has another one and the person was not asked yet."""
+    if not form.is_valid() or form.timetable is None or "title_time" in request.POST:
+        return None
+    if form.cleaned_data["title"] == before:
+        return None
+    return quick_add.other_time(form.cleaned_data["title"], form.timetable, now)
 
 
 def _on_day(request: PersonRequest, now: datetime) -> dict[str, Any]:
@@ -64,22 +85,16 @@ def _on_day(request: PersonRequest, now: datetime) -> dict[str, Any]:
 def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     schedule = get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
     now = fire.read_clock().now
-    form = ReminderForm(posted(request), user=request.user, now=now, schedule=schedule)
-    differences = None
-    if form.is_valid() and (differences := form.reschedule(schedule, now, request.user)) is None:
+    form = ReminderForm(_posted(request, now), user=request.user, now=now, schedule=schedule)
+    differences, other_time = None, _other_time(request, form, now, schedule.title)
+    if form.is_valid() and other_time is None and (differences := form.reschedule(schedule, now, request.user)) is None:
         messages.success(request, _("“%(title)s” is saved.") % {"title": form.cleaned_data["title"]})
         return redirect("schedules:detail", schedule.id)
-    context = {"form": form, "schedule": schedule, "differences": differences, "presets": PRESETS}
+    context = {
+        "form": form,
+        "schedule": schedule,
+        "differences": differences,
+        "presets": PRESETS,
+        "other_time": other_time,
+    }
     return render(request, "schedules/form.html", context, status=409 if differences else 200)
-
-
-@person_page
-def understand(request: PersonRequest) -> HttpResponse:
-    """The fields for `?quick=`, or why there are none."""
-
-    def answer() -> HttpResponse:
-        zone = request.GET.get("time_zone", request.user.time_zone)
-        reading = quick_add.read(request.GET.get("quick", ""), zone, fire.read_clock().now)
-        return render(request, "schedules/_understood.html", {"reading": reading})
-
-    return limit_page(f"preview:{request.user.pk}", answer)

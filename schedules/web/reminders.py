@@ -30,7 +30,7 @@ from schedules.inputs.differences import fresh_for, on_error
 from schedules.models import Schedule
 from schedules.parts import words
 from schedules.rules import civil
-from schedules.web import bulk
+from schedules.web import bulk, quick
 from schedules.web.explain import with_notifications
 from schedules.web.list_filter import ATTENTION, ListFilter
 
@@ -63,6 +63,7 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
             request.GET.get("deleted", "")
         ),
         **bulk.offered(request),
+        **quick.context(request),
     }
     return render(request, "schedules/list.html", context)
 

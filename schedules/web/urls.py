@@ -11,6 +11,7 @@ from schedules.web import (
     feed,
     holidays,
     preview,
+    quick,
     reminders,
 )
 
@@ -22,7 +23,8 @@ urlpatterns = [
     path("reminders/job/", check.choose, name="job"),
     path("reminders/check/", check.typed, name="check-typed"),
     path("reminders/check/<uuid:check_id>/", check.result, name="check-result"),
-    path("reminders/quick/", edit.understand, name="quick"),
+    path("reminders/quick/", quick.understand, name="quick"),
+    path("reminders/quick/add/", quick.add, name="quick-add"),
     path("reminders/bulk/", bulk.act, name="bulk"),
     path("reminders/bulk/undo/", bulk.undo, name="bulk-undo"),
     path("holidays/", holidays.collection, name="holidays"),

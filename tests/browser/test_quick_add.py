@@ -14,6 +14,51 @@ from tests.browser.test_channels import sign_up
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.parametrize("page", [1280, 360], indirect=True, ids=["1280px", "360px"])
+def test_a_line_above_the_list_and_the_agenda_creates_a_reminder(page: Page, site: Installation) -> None:
+    sign_up(page, site, f"quick{page.viewport_size['width']}@example.org")  # type: ignore[index]
+    for view in ("", "week/", "month/"):
+        page.goto(f"{site.url}/reminders/{view}")
+        page.keyboard.press("n")
+        line = page.get_by_label("Quick add").get_by_role("textbox")
+        expect(line).to_be_focused()
+        page.keyboard.type("call the bank tomorrow at 5pm")
+        understood = page.locator("#understood")
+        expect(understood.locator("mark")).to_have_text("tomorrow at 5pm")
+        expect(understood).to_contain_text("tomorrow, ")
+        accessible(page)
+        fits(page)
+        page.keyboard.press("Enter")
+        added = page.get_by_role("status").filter(has_text="“call the bank” is created.")
+        expect(added).to_be_visible()
+        accessible(page)
+        fits(page)
+        added.get_by_role("button", name="Undo").click()
+        expect(page.get_by_role("status").filter(has_text="“call the bank” is deleted.")).to_be_visible()
+
+
+def test_a_refused_line_takes_back_what_an_earlier_one_filled_in(page: Page, site: Installation) -> None:
+    sign_up(page, site, "refused@example.org")
+    page.goto(f"{site.url}/reminders/new/")
+    at = page.get_by_label("Date and time").input_value()
+    line, title = page.get_by_label("Quick add").get_by_role("textbox"), page.get_by_label("Title")
+    line.fill("yoga every Monday 18:00")
+    expect(title).to_have_value("yoga")
+    expect(page.get_by_label("Weekly", exact=True)).to_be_checked()
+    line.fill("yoga at the studio")
+    expect(title).to_have_value("")
+    expect(page.get_by_label("Once", exact=True)).to_be_checked()
+    expect(page.get_by_label("Date and time")).to_have_value(at)
+    line.fill("")
+    title.fill("call the bank tomorrow at 5pm")
+    page.get_by_role("button", name="Create reminder").click()
+    expect(page.get_by_role("alert")).to_contain_text("the title names another time")
+    accessible(page)
+    fits(page)
+    page.get_by_role("button", name="Use “").click()
+    expect(page.get_by_role("heading", name="call the bank", exact=True)).to_be_visible()
+
+
 def test_one_line_fills_the_form(page: Page, site: Installation) -> None:
     sign_up(page, site, "cleo@example.org")
     page.goto(f"{site.url}/reminders/new/")

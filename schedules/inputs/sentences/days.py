@@ -193,7 +193,7 @@ class Understood:
     """`timing` is a civil time (once), a step of minutes or hours, a repetition or a cron expression.
 
     The window is civil. `title` is what is left of the line; it may be empty. `body` are the words of a span, whose
-    start is the time.
+    start is the time. `parts` are those of the line, each with whether its words were used for the timing.
     """
 
     title: str
@@ -203,3 +203,6 @@ class Understood:
     ends: datetime | None = None
     count: int | None = None
     body: str = ""
+    parts: tuple[tuple[str, bool], ...] = ()
+    names_day: bool = False
+    names_time: bool = False

@@ -37,7 +37,14 @@ def read(line: str, instant: datetime, zone: str, language: str = "en") -> Under
         if meaning.sentence.zone not in ("", zone):
             # Which day it is there may differ.
             meaning = _Meaning(line, instant, meaning.sentence.zone, language)
-        return replace(meaning.understood(), body=meaning.sentence.body)
+        understood, sentence = meaning.understood(), meaning.sentence
+        return replace(
+            understood,
+            body=sentence.body,
+            parts=sentence.parts,
+            names_day=bool(sentence.day or sentence.wait),
+            names_time=bool(sentence.times or sentence.wait or sentence.every),
+        )
     except (NotUnderstood, InvalidRule):
         raise
     except (OverflowError, ValueError):  # beyond the years of datetime

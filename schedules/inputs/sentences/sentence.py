@@ -1,8 +1,11 @@
 """A line as the fields of a time, and a title. Each word of it is used, or is one of the title."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 
 from schedules.inputs.sentences import unused_words
 from schedules.inputs.sentences.days import Clock, Day, Piece, Step, Times
@@ -72,6 +75,17 @@ class Sentence:
         """The words that are used."""
         used = [*(piece for piece in self.pieces if piece.is_used), *self._zones]
         return " ".join(piece.text for piece in sorted(used, key=lambda piece: piece.start))
+
+    @property
+    def parts(self) -> tuple[tuple[str, bool], ...]:
+        """The line in parts, each with whether it is used; used words beside each other are one part."""
+        used = [False] * len(self.line)
+        for piece in [*(piece for piece in self.pieces if piece.is_used), *self._zones]:
+            used[piece.start : piece.end] = [True] * (piece.end - piece.start)
+        for space in re.finditer(" ", self.line):
+            used[space.start()] = used[space.start() - 1] and used[space.end()]
+        letters = groupby(zip(self.line, used, strict=True), itemgetter(1))
+        return tuple(("".join(text for text, _ in group), is_used) for is_used, group in letters)
 
     def which(self, code: str, piece: Piece, choices: Iterable[tuple[str, object]]) -> NotUnderstood:
         """Asks which text is meant in place of the piece; each choice has a name in front."""

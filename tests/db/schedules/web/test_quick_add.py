@@ -115,3 +115,106 @@ def test_a_zone_typed_as_an_offset_suggests_cities(browser: Client) -> None:
     page = browser.post("/reminders/preview/", typed).content.decode()
     assert "Asia/Kolkata" in page and "UTC+05:30" in page
     assert "Etc/GMT-2" in browser.post("/reminders/preview/", typed | {"time_zone": "GMT+2"}).content.decode()
+
+
+@pytest.fixture
+def berlin(ada: User) -> User:
+    ada.time_zone = "Europe/Berlin"
+    ada.save()
+    return ada
+
+
+def test_the_words_of_the_time_are_marked_and_the_time_is_told(browser: Client, berlin: User) -> None:
+    page, _ = understood(browser, "call  the bank tomorrow at 5pm <b>")
+    assert "call the bank <mark>tomorrow at 5pm</mark> &lt;b&gt;" in page
+    assert "Tue 2 Jun, 17:00" in page
+
+
+def test_only_a_line_that_is_sent_is_refused_in_red(browser: Client) -> None:
+    headers = {"HX-Request": "true", "HX-Trigger-Name": "quick"}
+    assert (
+        'class="error"' not in browser.get("/reminders/quick/", {"quick": "call mum"}, headers=headers).content.decode()
+    )
+
+
+@pytest.mark.parametrize("view", ["list", "day", "week", "month"])
+def test_a_line_above_each_view_creates_a_reminder_and_can_be_undone(browser: Client, berlin: User, view: str) -> None:
+    channel = make_channel(berlin)
+    place = "/reminders/" if view == "list" else f"/reminders/{view}/"
+    page = browser.get(place)
+    form = {"quick": "call the bank tomorrow at 5pm", "made_as": page.context["made_as"], "view": view}
+    answer = browser.post("/reminders/quick/add/", form | {"on": "2026-06-02"}, follow=True)
+    made = Schedule.objects.get()
+    assert answer.redirect_chain[-1][0].startswith(place)
+    assert (made.title, made.rule, list(made.channels.all())) == (
+        "call the bank",
+        {"at": "2026-06-02T17:00:00"},
+        [channel],
+    )
+    assert answer.context["added"] == made and f'action="/reminders/{made.id}/delete/"' in answer.content.decode()
+    browser.post("/reminders/quick/add/", form)  # sent twice
+    assert Schedule.objects.count() == 1
+    browser.post("/reminders/quick/add/", form | {"quick": "call mum tomorrow at 5pm"})  # an old page, another line
+    assert Schedule.objects.count() == 2
+
+
+def test_a_line_that_is_not_enough_leads_to_the_form(browser: Client, berlin: User) -> None:
+    make_channel(berlin)
+    answer = browser.post("/reminders/quick/add/", {"quick": "call mum"}, follow=True)
+    assert answer.redirect_chain[-1][0] == "/reminders/new/?quick=call+mum" and answer.context["reading"].error
+    answer = browser.post("/reminders/quick/add/", {"quick": "tomorrow 9"}, headers={"HX-Request": "true"})
+    assert 'class="error"' in answer.content.decode()
+    assert not Schedule.objects.exists()
+
+
+def test_without_a_channel_the_form_is_filled(browser: Client, berlin: User) -> None:
+    line = {"quick": "call mum tomorrow 9:00"}
+    answer = browser.post("/reminders/quick/add/", line, headers={"HX-Request": "true"})
+    page = browser.get(answer["HX-Redirect"])
+    assert (
+        page.context["form"]["title"].value() == "call mum" and "Choose at least one channel." in page.content.decode()
+    )
+    assert not Schedule.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("title", "timing", "is_asked"),
+    [
+        ("call the bank tomorrow at 5pm", {"kind": "once", "at": "2026-06-02T13:00"}, True),
+        ("call the bank tomorrow at 5pm", {"kind": "once", "at": "2026-06-02T17:00"}, False),
+        ("call the bank tomorrow at 5pm", {"kind": "daily", "time": "17:00"}, False),
+        ("stand-up 9:30", {"kind": "daily", "time": "09:30"}, False),
+        ("stand-up 9:30", {"kind": "daily", "time": "09:20"}, True),
+        ("yoga every Monday", {"kind": "once", "at": "2026-06-02T13:00"}, True),
+        ("yoga every Monday", {"kind": "daily", "time": "13:00"}, False),
+        ("cake for Friday", {"kind": "once", "at": "2026-06-02T13:00"}, False),
+        ("room 12", {"kind": "once", "at": "2026-06-02T13:00"}, False),
+    ],
+)
+def test_a_title_with_another_time_is_asked_about_before_it_is_saved(
+    browser: Client, berlin: User, title: str, timing: dict[str, str], is_asked: bool
+) -> None:
+    typed = {
+        "title": title,
+        "time_zone": "Europe/Berlin",
+        "channels": str(make_channel(berlin).id),
+        "step": "1",
+        **timing,
+    }
+    answer = browser.post("/reminders/new/", typed)
+    assert (answer.status_code, Schedule.objects.exists()) == ((200, False) if is_asked else (302, True))
+    if is_asked:
+        assert browser.post("/reminders/new/", typed | {"title_time": "keep"}).status_code == 302
+        assert Schedule.objects.get().title == title
+
+
+def test_the_time_of_a_title_is_taken_when_that_is_chosen(browser: Client, berlin: User) -> None:
+    typed = {"title": "call the bank tomorrow at 5pm", "kind": "once", "at": "2026-06-02T13:00"}
+    typed |= {"time_zone": "Europe/Berlin", "channels": str(make_channel(berlin).id)}
+    assert browser.post("/reminders/new/", typed | {"title_time": "take"}).status_code == 302
+    made = Schedule.objects.get()
+    assert (made.title, made.rule) == ("call the bank", {"at": "2026-06-02T17:00:00"})
+    # A title that stays is not asked about again.
+    Schedule.objects.update(title="call the bank tomorrow at 5pm")
+    edited = typed | {"version": str(made.version), "at": "2026-06-03T13:00"}
+    assert browser.post(f"/reminders/{made.id}/edit/", edited).status_code == 302
