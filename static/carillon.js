@@ -152,6 +152,15 @@ const unmark = (name) => {
 };
 document.addEventListener("input", ({ target }) => unmark(target.name));
 
+// Quick add reads a line a moment after it is typed, but not one that Enter has sent meanwhile.
+const line = inputOf("quick");
+document.addEventListener("htmx:confirm", (event) => {
+  const { elt } = event.detail;
+  if (!line || (elt !== line && elt !== line.form)) return;
+  if (elt === line && line.value === line.dataset.read) event.preventDefault();
+  line.dataset.read = line.value;
+});
+
 // Fill the form with what quick add has understood. First take back what the last line filled in, where it still stands.
 const filledIn = new Map(); // by the place of the answer: fields with their values before and since
 const isTicked = (field) => field.matches("[type=radio], [type=checkbox]");

@@ -25,8 +25,8 @@ const shortcuts = {
   p: () => press('form:is([action$="/pause/"], [action$="/resume/"]) button'),
 };
 for (const link of help.querySelectorAll("[data-keys]")) shortcuts[link.dataset.keys] = () => link.click();
-const line = document.getElementById("id_quick");
-if (line) shortcuts.n = () => line.focus();
+const quickAdd = document.getElementById("id_quick");
+if (quickAdd) shortcuts.n = () => quickAdd.focus();
 
 let first = "", timer;
 if ("on" in help.dataset) document.addEventListener("keydown", (event) => {

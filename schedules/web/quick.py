@@ -34,7 +34,7 @@ def understand(request: PersonRequest) -> HttpResponse:
         context = {"reading": reading, "fills": "fills" in request.GET, "is_typing": is_typing}
         return render(request, "schedules/_understood.html", context)
 
-    return limit_page(f"preview:{request.user.pk}", answer)
+    return limit_page(f"quick:{request.user.pk}", answer)
 
 
 @person_action
