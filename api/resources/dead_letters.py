@@ -69,7 +69,7 @@ class Discard(Body):
         "its owner does not need it any more.",
         min_length=1,
         max_length=300,
-        description="Why, for people. It is kept with the delivery.",
+        description="Why, for people. It is kept.",
     )
 
 
@@ -85,7 +85,10 @@ def list_dead_letters(
     *,
     page: Query[paging.PageParameters],
 ) -> HttpResponse:
-    """Deliveries that failed for good, or may have arrived (`unknown`). Newest first."""
+    """Deliveries that failed for good, or may have arrived (`unknown`). Newest first.
+
+    Dead events have a list of their own: `GET /events?state=dead`.
+    """
     found = dead_letters.own(request.auth.user, cause or "", channel_id).select_related("channel")
     return paging.answer_page(found, request, page, delivery_document)
 
@@ -138,13 +141,13 @@ def send_as_new(request: ApiRequest, delivery_id: UUID) -> HttpResponse:
 @router.post("/{uuid:delivery_id}/discard", response=DeliveryDocument, summary="Discard a dead letter")
 def discard_dead_letter(request: ApiRequest, delivery_id: UUID, body: Discard) -> HttpResponse:
     """Nothing more is sent; the delivery is cancelled, with the reason."""
-    return _act(request, delivery_id, What.DISCARDED, _one_line("reason", body.reason))
+    return _act(request, delivery_id, What.DISCARDED, one_line("reason", body.reason))
 
 
 @router.post("/{uuid:delivery_id}/fixed", response=DeliveryDocument, summary="Mark a dead letter as fixed")
 def mark_fixed(request: ApiRequest, delivery_id: UUID, body: Note) -> HttpResponse:
     """It was dealt with otherwise. Nothing more is sent; the delivery is cancelled, with the note."""
-    return _act(request, delivery_id, What.FIXED, _one_line("note", body.note))
+    return _act(request, delivery_id, What.FIXED, one_line("note", body.note))
 
 
 def _act(request: ApiRequest, delivery_id: UUID, what: What, note: str = "") -> HttpResponse:
@@ -161,7 +164,7 @@ def _act(request: ApiRequest, delivery_id: UUID, what: What, note: str = "") -> 
     return answer(delivery_document(Delivery.objects.select_related("channel").get(id=key)), 202 if sends else 200)
 
 
-def _one_line(field: str, said: str) -> str:
+def one_line(field: str, said: str) -> str:
     if not (line := " ".join(said.split())):
         raise invalid(FieldError(field, "Write a few words.", "required"))
     return line

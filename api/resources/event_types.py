@@ -24,6 +24,8 @@ from common.web import versioned_form
 from events.inputs import type_form
 from events.inputs.type_form import TypeForm
 from events.models import RegisteredType
+from events.rules.topology import Route, TypeRoutes, topology
+from notifications.deliveries.backlog import COUNTED
 from people.models import User
 
 router = Router(tags=["types"], auth=Bearer("events"))
@@ -75,6 +77,65 @@ class EventTypeDocument(BaseModel):
 def list_event_types(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first: yours, and those for everybody. Yours comes before everybody's of the same name."""
     return paging.answer_page(RegisteredType.objects.for_user(request.auth.user), request, page, document)
+
+
+class RouteDocument(BaseModel):
+    """To a rule and one of its channels, or to a flow. What is null does not apply."""
+
+    rule_id: UUID | None = Field(description="Null for a flow.")
+    rule_name: str | None = Field(description="The name of the rule.")
+    flow: str | None = Field(description="The label of a flow.")
+    channel_id: UUID | None = Field(description="Null for a flow, and for a rule without channels.")
+    channel_label: str | None
+    kind: str | None = Field(description="That of the channel; `queue` is one that programs pull.")
+    waiting: int = Field(description=f"Deliveries to the channel that wait; {COUNTED + 1:,} are that many or more.")
+    oldest_at: Instant | None = Field(description="When the oldest that waits was recorded.")
+    dead: int = Field(description="Dead letters of the channel, counted likewise.")
+    pulled_by: str | None = Field(description="The token that took the newest message of a queue.")
+
+
+class TypeRoutesDocument(BaseModel):
+    """Where the events of a type go."""
+
+    name: str
+    event_type_id: UUID | None = Field(description="The registered type; null: nobody has registered it.")
+    came: bool = Field(description="Whether it is among your newest 1,000 events.")
+    dead: int = Field(description="Its events that are dead letters: `GET /events?state=dead`.")
+    routes: list[RouteDocument] = Field(description="Empty: nobody listens to it.")
+
+
+@router.get("/topology", response=paging.Page[TypeRoutesDocument], summary="Show where events go")
+def show_topology(request: ApiRequest) -> HttpResponse:
+    """By name, all at once: types that are registered, came lately, are dead, or have a rule or a flow."""
+    return paging.answer_all(map(_type_routes, topology(request.auth.user)))
+
+
+def _type_routes(type: TypeRoutes) -> dict[str, Any]:
+    return fields_of(
+        TypeRoutesDocument,
+        type,
+        event_type_id=type.registered and type.registered.id,
+        came=type.is_seen,
+        routes=[_route(one) for one in type.routes] if type.is_heard else [],
+    )
+
+
+def _route(route: Route) -> dict[str, Any]:
+    rule, channel, backlog = route.rule, route.channel, route.backlog
+    return fields_of(
+        RouteDocument,
+        route,
+        rule_id=rule and rule.id,
+        rule_name=rule and rule.name,
+        flow=str(route.flow) or None,
+        channel_id=channel and channel.id,
+        channel_label=channel and channel.label,
+        kind=channel and channel.provider,
+        waiting=backlog.waiting if backlog else 0,
+        oldest_at=backlog and backlog.oldest,
+        dead=backlog.dead if backlog else 0,
+        pulled_by=backlog and backlog.pulled_by,
+    )
 
 
 @router.post("", response={201: EventTypeDocument}, summary="Register a type")

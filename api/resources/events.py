@@ -21,6 +21,7 @@ from api.protocol.answers import answer, fields_of
 from api.protocol.fields import CHOICES, Body, Instant, Search, one_of
 from api.protocol.problems import FieldError, Problem, conflict, invalid
 from api.resources import cloud_events
+from api.resources.dead_letters import Discard, one_line
 from api.resources.notifications import ReasonDocument, reason, reason_of
 from api.resources.schedules.documents import AudienceBody, AudienceDocument, may_not_announce
 from common import correlation
@@ -332,11 +333,19 @@ def with_effects(found: QuerySet[Event]) -> QuerySet[Event]:
 
 
 @router.get("", response=paging.Page[EventDocument], summary="List events")
-def list_events(request: ApiRequest, type: Search | None = None, *, page: Query[paging.PageParameters]) -> HttpResponse:
-    """Newest first, with what followed from each."""
+def list_events(
+    request: ApiRequest,
+    type: Search | None = None,
+    state: Literal["dead"] | None = None,
+    *,
+    page: Query[paging.PageParameters],
+) -> HttpResponse:
+    """Newest first, with what followed from each. `state=dead`: only dead letters, which wait for you."""
     found = Event.objects.for_user(request.auth.user)
     if type is not None:
         found = found.filter(type=type)
+    if state is not None:
+        found = found.dead()
     return paging.answer_page(with_effects(found), request, page, document)
 
 
@@ -350,6 +359,16 @@ def replay_event(request: ApiRequest, event_id: str) -> HttpResponse:
         return answer({"ids": [ledger.replay(found, request.auth.user)]}, 202)
     except usage.QuotaReached as reached:
         raise quota_reached(reached) from None
+
+
+@router.post("/{path:event_id}/discard", response=EventDocument, summary="Discard a dead event")
+def discard_event(request: ApiRequest, event_id: str, body: Discard) -> HttpResponse:
+    """It is handled no more: it becomes `cancelled`, with the reason."""
+    mine = Event.objects.for_user(request.auth.user)
+    found = _own(mine, event_id)
+    if not ledger.discard(found, request.auth.user, one_line("reason", body.reason)):
+        raise conflict("It is not a dead letter. Nothing changed.")
+    return answer(document(with_effects(mine).get(pk=found.pk)))
 
 
 @router.get("/{path:event_id}", response=EventDocument, summary="Read an event")

@@ -86,6 +86,7 @@ from carillon_client.documents import (
     TopicEvent,
     TopicFields,
     Trace,
+    TypeRoutes,
 )
 from carillon_client.schedules import instant
 
@@ -408,9 +409,9 @@ class Events(Resource):
         """
         return [one["id"] for one in (await self._connection.post("/events", list(events), key=key))["items"]]
 
-    def list(self, type: str | None = None) -> AsyncIterator[Event]:
-        """Newest first, with what followed from each."""
-        return self._connection.pages("/events", type=type)
+    def list(self, type: str | None = None, *, state: str | None = None) -> AsyncIterator[Event]:
+        """Newest first, with what followed from each. `state` "dead": only dead letters."""
+        return self._connection.pages("/events", type=type, state=state)
 
     async def read(self, event_id: str) -> Event:
         return cast(Event, await self._connection.get(f"/events/{quote(event_id, safe='')}"))
@@ -419,9 +420,15 @@ class Events(Resource):
         """Handle it again. Returns the id of the new event; a dead event keeps its id, and is handled itself."""
         return cast(str, (await self._connection.post(f"/events/{quote(event_id, safe='')}/replay"))["ids"][0])
 
+    async def discard(self, event_id: str, reason: str) -> Event:
+        """Have a dead event handled no more."""
+        return cast(
+            Event, await self._connection.post(f"/events/{quote(event_id, safe='')}/discard", {"reason": reason})
+        )
+
     async def trace(self, correlation_id: str) -> Trace:
         """The whole chain: events and deliveries with their tries, oldest first."""
-        return cast(Trace, await self._connection.get(f"/trace/{correlation_id}"))
+        return cast(Trace, await self._connection.get(f"/trace/{quote(correlation_id, safe='')}"))
 
 
 class EventTypes(Resource):
@@ -430,6 +437,10 @@ class EventTypes(Resource):
     def list(self) -> AsyncIterator[EventType]:
         """Yours and those for everybody, newest first."""
         return self._connection.pages("/event-types")
+
+    def topology(self) -> AsyncIterator[TypeRoutes]:
+        """Where each type goes: rules and flows, their channels and queues, what waits and is dead, and who pulls."""
+        return self._connection.pages("/event-types/topology")
 
     async def create(self, name: str, *, key: str | None = None, **fields: Unpack[EventTypeFields]) -> EventType:
         return cast(EventType, await self._connection.post("/event-types", {"name": name, **fields}, key=key))

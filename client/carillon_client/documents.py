@@ -1047,3 +1047,28 @@ class EventType(TypedDict):
     is_for_everybody: bool
     version: int
     created_at: str
+
+
+class TypeRoute(TypedDict):
+    """To a rule and one of its channels, or to a flow. What is null does not apply."""
+
+    rule_id: str | None
+    rule_name: str | None
+    flow: str | None
+    channel_id: str | None
+    channel_label: str | None
+    kind: str | None
+    waiting: int
+    oldest_at: str | None
+    dead: int
+    pulled_by: str | None
+
+
+class TypeRoutes(TypedDict):
+    """Where the events of a type go."""
+
+    name: str
+    event_type_id: str | None
+    came: bool
+    dead: int
+    routes: list[TypeRoute]

@@ -112,5 +112,12 @@ def replay(event: Event, user: User) -> str:
     return again.key
 
 
+def discard(event: Event, user: User, note: str = "") -> bool:
+    """Have a dead event handled no more. False where it is not dead."""
+    rows, who = Event.objects.filter(pk=event.pk), Who(user.pk, user.email)
+    note = note or "its owner does not need it any more."
+    return bool(dead_letters.discard(rows, "own dead event", who, note, cause=event.cause).changed)
+
+
 def batch_of(event_id: UUID, topic_id: UUID) -> UUID:
     return uuid5(event_id, str(topic_id))

@@ -21,7 +21,7 @@ from events.models.topic import Topic
 from events.pure.envelope import LONGEST_ID, LONGEST_SOURCE
 from jobs.models import Batch
 from people.models import User
-from work.models import Attempt, Words, Work
+from work.models import DEAD_LETTERS, Attempt, Words, Work
 from work.reasons import sentence
 
 WORDS = Words(working="handling", done="handled", key="event")
@@ -30,6 +30,9 @@ WORDS = Words(working="handling", done="handled", key="event")
 class EventQuerySet(models.QuerySet["Event"]):
     def for_user(self, user: User) -> EventQuerySet:
         return self.filter(user=user)
+
+    def dead(self) -> EventQuerySet:
+        return self.filter(state__in=DEAD_LETTERS)
 
     def named(self, given: UUID) -> Event | None:
         """The event of this row, or with this key: pages link to both."""
@@ -78,6 +81,8 @@ class Event(Work):
             *WORDS.indexes(),
             models.Index(fields=["user", "-id"], name="event_of_person"),
             models.Index(fields=["user", "type", "-id"], name="event_of_type"),
+            # a person's dead letters, and how many of each type
+            models.Index(fields=["user", "type"], condition=Q(state__in=DEAD_LETTERS), name="event_dead_of_person"),
             # the topic's page, newest first
             models.Index(fields=["topic", "-id"], condition=Q(topic__isnull=False), name="event_of_topic"),
             models.Index(fields=["batch"], condition=Q(batch__isnull=False), name="event_of_batch"),

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from django.db.models import Prefetch
+from django.db.models import Count, Prefetch
 
 from common.texts.types import StrOrPromise
 from events import flows
-from events.models import FlowSettings, RegisteredType, Rule
+from events.models import Event, FlowSettings, RegisteredType, Rule
 from events.pure import types
 from events.pure.matching import fits_pattern
 from events.rules.preview import types_seen
@@ -29,25 +29,32 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class TypeRoutes:
-    """`known` is Carillon's own description of the type, `registered` a person's or an operator's."""
+    """`known` is Carillon's own description of the type, `registered` a person's or an operator's. `dead` counts its
+    events that are dead letters."""
 
     name: str
     known: types.EventType | None
     registered: RegisteredType | None
     is_seen: bool
+    dead: int
     routes: list[Route]
+
+    @property
+    def is_heard(self) -> bool:
+        return self.routes != [Route()]
 
 
 def topology(user: User) -> list[TypeRoutes]:
-    """By name: the types that are registered, came lately, or have a listener. The statements do not grow with them."""
+    """By name: the types that are registered, came lately, are dead, or have a listener. The statements do not grow with them."""
     registered = _registered(user)
     seen = set(types_seen(user))
+    dead = dict(Event.objects.for_user(user).dead().order_by().values_list("type").annotate(Count("pk")))
     present = Prefetch("channels", Channel.objects.filter(removed_at=None))
     rules = list(Rule.objects.for_user(user).filter(enabled=True).order_by("id").prefetch_related(present))
     handlers = flows_of(user)
     backlogs = _backlogs(user, {channel.id for rule in rules for channel in rule.channels.all()})
     named = {rule.type_pattern for rule in rules if "*" not in rule.type_pattern}
-    names = {*registered, *seen, *named, *handlers} - {*types.TO_RUNS}
+    names = {*registered, *seen, *dead, *named, *handlers} - {*types.TO_RUNS}
     routes_of = {rule.id: _routes(rule, backlogs) for rule in rules}
     return [
         TypeRoutes(
@@ -55,6 +62,7 @@ def topology(user: User) -> list[TypeRoutes]:
             types.TYPES.get(name),
             registered.get(name),
             name in seen,
+            dead.get(name, 0),
             [
                 *(route for rule in rules if fits_pattern(rule.type_pattern, name) for route in routes_of[rule.id]),
                 *(Route(flow=label) for label in handlers.get(name, ())),

@@ -36,11 +36,15 @@ def event_list(request: PersonRequest) -> HttpResponse:
     chosen = request.GET.get("type", "").strip().replace("\0", "")[:100]
     mine = Event.objects.for_user(request.user)
     # What flows tell themselves stands on the pages of their runs.
-    shown = mine.filter(type=chosen) if chosen else mine.exclude(type__in=types.TO_RUNS)
+    only_dead = request.GET.get("state") == "dead"
+    shown = mine.dead() if only_dead else mine
+    shown = shown.filter(type=chosen) if chosen else shown if only_dead else shown.exclude(type__in=types.TO_RUNS)
     page = paging.page(_with_effects(shown), request.GET)
     context = {
         "page": page,
         "chosen": chosen,
+        "only_dead": only_dead,
+        "has_dead": only_dead or mine.dead().exists(),
         "seen": types_seen(request.user),
         **_heard(request, page.rows),
         "used": usage.used(request.user.pk),
@@ -69,6 +73,17 @@ def event_replay(request: PersonRequest, event_id: UUID) -> HttpResponse:
         return redirect("events:event", event.pk)
     messages.success(request, _("It is handled again, as this new event. Your rules ring for it as for any other."))
     return redirect("events:event", key)
+
+
+@person_action
+def event_discard(request: PersonRequest, event_id: UUID) -> HttpResponse:
+    event = _own(Event.objects.for_user(request.user), event_id)
+    note = " ".join(request.POST.get("note", "").replace("\0", "").split())[:300]
+    if ledger.discard(event, request.user, note):
+        messages.success(request, _("Discarded. It is not handled."))
+    else:
+        messages.info(request, _("It does not wait for you any more. Nothing changed."))
+    return redirect("events:event", event.pk)
 
 
 def _own(mine: EventQuerySet, event_id: UUID) -> Event:

@@ -20,7 +20,10 @@ from people.access.requests import PersonRequest, person_form, person_page, post
 
 @person_page
 def type_list(request: PersonRequest) -> HttpResponse:
-    context = {"rows": topology(request.user), "known": types.TYPES.values(), "counted": COUNTED}
+    rows, unregistered = [], []
+    for row in topology(request.user):
+        (rows if row.registered or row.known or row.is_heard or row.dead else unregistered).append(row)
+    context = {"rows": rows, "unregistered": unregistered, "known": types.TYPES.values(), "counted": COUNTED}
     return render(request, "events/type_list.html", context)
 
 

@@ -1,6 +1,24 @@
-from django.urls import path
+from urllib.parse import unquote
+
+from django.urls import path, register_converter
+from django.urls.converters import PathConverter
 
 from events.web import edit, events, inbound, rules, runs, subscriptions, topics, types
+
+
+
+class ChainConverter(PathConverter):
+    """A correlation id. In links, slashes and dots that browsers and proxies would resolve are encoded once more."""
+
+    def to_python(self, value: str) -> str:
+        return unquote(value)
+
+    def to_url(self, value: object) -> str:
+        text = str(value).replace("%", "%25").replace("/", "%2F")
+        return text if text.strip(".") else text.replace(".", "%2E")
+
+
+register_converter(ChainConverter, "chain")
 
 app_name = "events"
 urlpatterns = [
@@ -24,6 +42,7 @@ urlpatterns = [
     path("events/types/<uuid:type_id>/delete", types.delete, name="type-delete"),
     path("events/<uuid:event_id>", events.event_detail, name="event"),
     path("events/<uuid:event_id>/replay", events.event_replay, name="event-replay"),
+    path("events/<uuid:event_id>/discard", events.event_discard, name="event-discard"),
     path("inbound/", inbound.inbound_list, name="inbound-list"),
     path("inbound/new", inbound.inbound_new, name="inbound-new"),
     path("inbound/<uuid:address_id>", inbound.inbound, name="inbound"),
@@ -31,7 +50,7 @@ urlpatterns = [
     path("inbound/<uuid:address_id>/replace", inbound.inbound_replace, name="inbound-replace"),
     path("inbound/<uuid:address_id>/remove", inbound.inbound_remove, name="inbound-remove"),
     path("inbound/requests/<uuid:request_id>/replay", inbound.inbound_replay, name="inbound-replay"),
-    path("trace/<path:correlation_id>", events.trace_page, name="trace"),
+    path("trace/<chain:correlation_id>", events.trace_page, name="trace"),
     path("flows/", runs.run_list, name="runs"),
     path("flows/<uuid:run_id>/", runs.run_page, name="run"),
     path("flows/<uuid:run_id>/end/", runs.run_end, name="run-end"),

@@ -6,7 +6,7 @@ import sys
 import time
 
 from carillon_client.commands.output import Declare, add_limit, an_id, client, escaped, show, show_list
-from carillon_client.documents import Change, Event, FlowRun
+from carillon_client.documents import Change, Event, FlowRun, TypeRoute, TypeRoutes
 
 
 def declare(command: Declare) -> None:
@@ -18,11 +18,13 @@ def declare(command: Declare) -> None:
 
     events = command("events", _events, "List the latest events and what followed from each, newest first.")
     events.add_argument("--type", help="only those of this type")
+    events.add_argument("--dead", action="store_true", help="only dead letters")
     add_limit(events)
 
     trace = command("trace", _trace, "Show a chain: events, deliveries and tries, with seconds since the first.")
     trace.add_argument("correlation_id", metavar="ID", help="correlation id, by default the id of the first event")
 
+    add_limit(command("topology", _topology, "Show where each type goes: rules and flows, channels, what waits."))
     add_limit(command("rules", _rules, "List the rules, newest first."))
     add_limit(command("topics", _topics, "List your topics, newest first."))
 
@@ -61,7 +63,7 @@ def _events(options: argparse.Namespace) -> None:
     with client() as there:
         show_list(
             options,
-            there.events.list(options.type),
+            there.events.list(options.type, state="dead" if options.dead else None),
             lambda one: f"{one['id']}  {one['type']}: {_outcome(one)}",
             "No events.",
         )
@@ -84,6 +86,25 @@ def _trace(options: argparse.Namespace) -> None:
             f"{one['seconds']:9.3f} s    try {one['number']}: {one['outcome'] or 'under way'}" for one in row["tries"]
         ]
     show(options, found, [*lines, "There are more."] if found["more"] else lines)
+
+
+def _topology(options: argparse.Namespace) -> None:
+    with client() as there:
+        show_list(options, there.event_types.topology(), _type_routes, "No types.")
+
+
+def _type_routes(type: TypeRoutes) -> str:
+    dead = f" ({type['dead']} dead)" if type["dead"] else ""
+    return f"{type['name']}{dead} → {'; '.join(map(_route, type['routes'])) or 'nobody'}"
+
+
+def _route(route: TypeRoute) -> str:
+    if route["channel_id"] is None:
+        return f"{route['flow'] or route['rule_name']}"
+    oldest = f" since {route['oldest_at']}" if route["oldest_at"] else ""
+    pulled_by = f", pulled by {route['pulled_by']}" if route["pulled_by"] else ""
+    counts = f"{route['waiting']} waiting{oldest}, {route['dead']} dead{pulled_by}"
+    return f"{route['rule_name']} → {route['channel_label']} ({counts})"
 
 
 def _rules(options: argparse.Namespace) -> None:

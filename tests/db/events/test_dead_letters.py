@@ -11,6 +11,7 @@ from django.utils import timezone
 from common.redis import served_queues
 from events.models import Digest, Effect, Event
 from people.models import User
+from tests.db.api.conftest import Api
 from tests.db.events.test_digests import make_digest_rule, send
 from tests.make import happen, make_channel, make_delivery, make_user, signed_in
 from work.models import Intervention
@@ -74,3 +75,43 @@ def test_an_operator_replays_no_events_of_those_with_more_rights(dead: Event) ->
     clerk.post("/admin/events/deadletter/", {"action": "replay", "_selected_action": str(dead.pk)})
     dead.refresh_from_db()
     assert (dead.state, Intervention.objects.count()) == ("dead", 0)
+
+
+def test_its_owner_sees_a_dead_event_and_handles_it_again(ada: User, dead: Event) -> None:
+    happen(ada)
+    browser = signed_in(ada)
+    shown = browser.get("/events/?state=dead").content.decode()
+    assert f'href="/events/{dead.pk}"' in shown and "order.paid</a>" not in shown
+    assert "Dead events" in browser.get("/events/").content.decode()
+    types = browser.get("/events/types").content.decode()
+    assert '?type=channel.disabled&amp;state=dead">1 dead event</a>' in types
+    browser.post(f"/events/{dead.pk}/replay")
+    dead.refresh_from_db()
+    assert (dead.state, dead.replays) == ("pending", 1)
+    assert "Dead events" not in browser.get("/events/").content.decode()
+
+
+def test_its_owner_discards_a_dead_event_with_a_note(ada: User, dead: Event) -> None:
+    browser = signed_in(ada)
+    assert "Discard" in browser.get(f"/events/{dead.pk}").content.decode()
+    assert signed_in(make_user()).post(f"/events/{dead.pk}/discard").status_code == 404
+    for _ in range(2):
+        browser.post(f"/events/{dead.pk}/discard", {"note": "The shop\nis closed."})
+    dead.refresh_from_db()
+    assert (dead.state, dead.reason) == ("cancelled", "Discarded: The shop is closed.")
+    kept = Intervention.objects.get()
+    assert (kept.kind, kept.what, kept.which, kept.who) == ("event", "discarded", "own dead event", ada.email)
+
+
+def test_dead_events_over_the_api(ada: User, dead: Event) -> None:
+    happen(ada)
+    api = Api(ada)
+    [shown] = api.get("/events?state=dead").json()["items"]
+    assert (shown["id"], shown["state"]) == (dead.key, "dead")
+    assert api.get("/events?state=gone").status_code == 422
+    assert Api(make_user()).post(f"/events/{dead.key}/discard", {"reason": "No."}).status_code == 404
+    assert api.post(f"/events/{dead.key}/discard", {"reason": " "}).status_code == 422
+    answer = api.post(f"/events/{dead.key}/discard", {"reason": "Closed."})
+    assert (answer.status_code, answer.json()["state"]) == (200, "cancelled")
+    assert api.post(f"/events/{dead.key}/discard", {}).status_code == 409
+    assert api.get("/events?state=dead").json()["items"] == []

@@ -125,3 +125,40 @@ def test_the_page_costs_as_many_statements_for_200_types_as_for_few_and_takes_le
         page(browser)
         seconds.append(time.thread_time() - began)
     assert sorted(seconds)[10] < 0.1  # of CPU time, which other processes lengthen, too
+
+
+def test_types_that_only_came_are_folded_away(ada: User) -> None:
+    make_type(ada)
+    happen(ada, type="order.seen")
+    shown = page(signed_in(ada))
+    folded = shown[shown.index("<details") : shown.index("</details>")]
+    assert "order.seen" in folded and "order.paid" not in folded and "1 type that came" in folded
+
+
+def test_the_api_shows_where_events_go(ada: User) -> None:
+    queue = make_channel(ada, "queue", label="Orders")
+    kind = make_type(ada)
+    rule = make_rule(ada, conditions=[], channels=[queue])
+    happen(ada)
+    happen(ada, type="alert.raised", data={"title": "No key."})
+    api = Api(ada)
+    alert, order = api.get("/event-types/topology").json()["items"]
+    assert alert == {"name": "alert.raised", "event_type_id": None, "came": True, "dead": 1, "routes": []}
+    [route] = order.pop("routes")
+    assert order == {"name": "order.paid", "event_type_id": str(kind.id), "came": True, "dead": 0}
+    assert route.pop("oldest_at") is not None
+    assert route == {
+        "rule_id": str(rule.id),
+        "rule_name": rule.name,
+        "flow": None,
+        "channel_id": str(queue.id),
+        "channel_label": "Orders",
+        "kind": "queue",
+        "waiting": 1,
+        "dead": 0,
+        "pulled_by": None,
+    }
+    FlowSettings.objects.create(user=ada, flow="incident", settings={})
+    [route] = api.get("/event-types/topology").json()["items"][0]["routes"]
+    assert (route["flow"], route["rule_id"], route["waiting"], route["oldest_at"]) == ("Incidents", None, 0, None)
+    assert Api(make_user()).get("/event-types/topology").json()["items"] == []

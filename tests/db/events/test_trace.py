@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
+import re
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 from uuid import uuid4
 
 import pytest
@@ -190,3 +193,15 @@ def test_a_signed_header_keeps_any_text(ada: User) -> None:
         [value] = headers().values()
     assert value.isascii()
     assert read(value) == ("grün / 7", 2)
+
+
+@pytest.mark.parametrize("chain", ["..", ".", "a/../b", "/a//b", "100%", "%2E%2E", "shop 7?#"])
+def test_links_lead_to_chains_whose_id_has_slashes_or_dots(ada: User, chain: str) -> None:
+    event = happen(ada, correlation_id=chain)
+    browser = signed_in(ada)
+    found = re.search(r'href="(/trace/[^"]*)"', browser.get(f"/events/{event.pk}").content.decode())
+    assert found is not None
+    link = urljoin("http://testserver/events/", html.unescape(found[1]))
+    assert not {"", ".", ".."} & set(urlsplit(link).path.split("/")[2:])
+    shown = browser.get(link)
+    assert shown.context["trace"].correlation_id == chain

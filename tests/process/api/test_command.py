@@ -91,6 +91,8 @@ def test_the_commands(web: Web, token: str, ada: User, tmp_path: Path) -> None:
     assert run("events", "--type", "other.came", "--json") == []
     assert run("trace", event).split() == ["0.000", "s", "events", "order.paid:", "pending"]
     assert [row["id"] for row in run("trace", event, "--json")["items"]] == [event]
+    assert run("topology").startswith("order.paid → Orders → Email (0 waiting, 0 dead)")
+    assert run("events", "--dead") == "No events.\n"
     assert run("runs") == "No runs.\n"
     FlowSettings.objects.create(user=ada, flow="incident", settings={"channels": [str(other.id)]})
     happen(ada, type="alert.raised", data={"key": "disk", "title": "Disk full"})
