@@ -32,11 +32,12 @@ _PATTERNS = [
     ((":",), re.compile(r":(?<=\d{5}:)[\w-]{30,}"), f":{_HIDDEN}"),  # begins with a constant, so it is quick
     (("/api/webhooks/",), re.compile(r"(?i)(/api/webhooks/\d+/)[\w-]+"), rf"\1{_HIDDEN}"),
     (("/services/",), re.compile(r"(?i)(/services/)[\w/]{9,}"), rf"\1{_HIDDEN}"),
-    # what PostgreSQL quotes of a failed statement and of its row, up to the next part or the end of the error
+    # what PostgreSQL quotes of a failed statement and of its row, up to the next part or the end of the error, each
+    # part on a line of its own, so that no text of a producer hides the rest of a line
     (
         ("detail:", "context:", "query:", "statement:", "line "),
         re.compile(
-            r"(?s)\b((?:DETAIL|CONTEXT|QUERY|STATEMENT|LINE \d+):\s).*?"
+            r"(?s)(?<=\n)((?:DETAIL|CONTEXT|QUERY|STATEMENT|LINE \d+):\s).*?"
             r"(?=\n(?:DETAIL|HINT|CONTEXT|QUERY|STATEMENT|LINE \d+):"
             r"|\n\n?(?:The above exception|During handling|Traceback )|\Z)"
         ),

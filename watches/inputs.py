@@ -59,12 +59,14 @@ class WatchForm(EditForm, ChannelsForm, TimingForm):
         least=60,
         most=366 * _DAY,
         help_text=gettext_lazy("Counted from the last ping."),
+        needed=True,
     )
     grace = SecondsField(
         label=gettext_lazy("Grace"),
         least=1,
         most=31 * _DAY,
         help_text=gettext_lazy("How much later a ping may come before this rings."),
+        needed=True,
     )
     longest_run = SecondsField(
         label=gettext_lazy("Longest run"),

@@ -1,9 +1,11 @@
 """Locks: a program takes one by its name, renews it and releases it."""
 
+from typing import Annotated
+
 from django.db.models.functions import Now
 from django.http import HttpResponse
 from ninja import Query, Router
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
@@ -17,8 +19,19 @@ from locks.models import Lock
 router = Router(tags=["locks"], auth=Bearer("locks"))
 
 
+def _not_blank(name: str) -> str:
+    if not name.strip():
+        raise ValueError("This name is blank. Choose one such as backup.")
+    return name
+
+
 class Named(Body):
-    name: str = Field(min_length=1, max_length=100, description="One of your own, such as `backup`.")
+    name: Annotated[str, AfterValidator(_not_blank)] = Field(
+        min_length=1,
+        max_length=100,
+        description="One of your own, such as `backup`.",
+        json_schema_extra={"pattern": r"\S"},
+    )
 
 
 class Acquire(Named):

@@ -165,13 +165,14 @@ def end_run(request: ApiRequest, run_id: UUID, body: Why) -> HttpResponse:
 @router.post("/{uuid:run_id}/acknowledge", response={202: RunDocument}, summary="Acknowledge an incident")
 def acknowledge_incident(request: ApiRequest, run_id: UUID) -> HttpResponse:
     """It rings no more for a while; it rings again if it lasts. The event `incident.acknowledged` is recorded, and
-    handled in a moment."""
+    handled in a moment; `phase` is what follows from it."""
     return _act(request, run_id, ACKNOWLEDGED)
 
 
 @router.post("/{uuid:run_id}/resolve", response={202: RunDocument}, summary="Resolve an incident")
 def resolve_incident(request: ApiRequest, run_id: UUID) -> HttpResponse:
-    """It is over, which is said once where it rang. The event `alert.resolved` is recorded, and handled in a moment."""
+    """It is over, which is said once where it rang. The event `alert.resolved` is recorded, and handled in a moment;
+    `phase` is what follows from it."""
     return _act(request, run_id, RESOLVED)
 
 
@@ -196,7 +197,9 @@ def _act(request: ApiRequest, run_id: UUID, type: str) -> HttpResponse:
     run = _own(request, run_id)
     if not incidents.act(run, type):
         raise conflict("It is not an open incident. Nothing changed.")
-    return answer(document(run), 202)
+    before = incidents.phase(run)
+    after = "resolved" if type == RESOLVED or before == "resolved" else "acknowledged"
+    return answer(document(run) | {"phase": after}, 202)
 
 
 def _who(request: ApiRequest) -> Who:

@@ -36,12 +36,16 @@ class SecondsWidget(forms.MultiWidget):
 
 
 class SecondsField(forms.IntegerField):
-    """Cleaned to seconds, None if empty. An empty field offers hours."""
+    """Cleaned to seconds, None if empty. An empty field offers hours. `needed`: its form refuses an empty one."""
 
-    def __init__(self, *, label: StrOrPromise, least: int, most: int, help_text: StrOrPromise = "") -> None:
+    def __init__(
+        self, *, label: StrOrPromise, least: int, most: int, help_text: StrOrPromise = "", needed: bool = False
+    ) -> None:
         duration = lazy(FORMATS["duration"], str)
         problem = format_lazy(
-            gettext_lazy("Enter a whole number, for a time from {least} to {most}; or leave it empty."),
+            gettext_lazy("Enter a whole number, for a time from {least} to {most}.")
+            if needed
+            else gettext_lazy("Enter a whole number, for a time from {least} to {most}; or leave it empty."),
             least=duration(least),
             most=duration(most),
         )

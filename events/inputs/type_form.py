@@ -64,6 +64,7 @@ class TypeForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stu
         error_messages = {
             "name": {"required": gettext_lazy("Enter a type, such as order.paid.")},
             "data_schema": {"required": gettext_lazy("Enter a JSON Schema. {} accepts all data.")},
+            "on_misfit": dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose “refuse” or “warn”.")),
         }
         widgets = {
             "name": forms.TextInput(

@@ -4,10 +4,12 @@ Statements that run anyway find the type; its compiled schema is cached in each 
 """
 
 import logging
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from common.parsing.budget import Budget
 from events.models import RegisteredType
 from events.pure import types
 from events.pure.envelope import Envelope
@@ -19,6 +21,9 @@ log = logging.getLogger(__name__)
 
 _MOST_READY = 128
 _ready: dict[tuple[UUID, int], Any] = {}
+# Types by id and version, and until when they have a small budget, by the monotonic clock.
+_costly: dict[tuple[UUID, int], float] = {}
+_COSTLY_SECONDS = 60.0
 
 
 class Registered(NamedTuple):
@@ -64,9 +69,11 @@ def check(envelopes: Sequence[Envelope], found: Iterable[str]) -> None:
     from events.pure import json_schema
 
     schemas, budget = _schemas(list(refusing.values())), json_schema.new_budget()
+    small = json_schema.small_budget(len(envelopes))
     for number, one in enumerate(envelopes):
-        schema = schemas.get(refusing[one.type].id) if one.type in refusing else None
-        if schema and (misfit := json_schema.misfit(schema, one.data, budget)):
+        type = refusing.get(one.type)
+        schema = schemas.get(type.id) if type else None
+        if type and schema and (misfit := _misfit(type, schema, one.data, small if _is_costly(type) else budget)):
             misfits[number] = misfit
     if misfits:
         raise Unfit(misfits)
@@ -78,8 +85,25 @@ def problem(type: Registered | None, data: dict[str, Any]) -> Reason:
         return NO_REASON
     from events.pure import json_schema
 
-    misfit = json_schema.misfit(schema, data, json_schema.budget_of_event())
+    budget = json_schema.small_budget() if _is_costly(type) else json_schema.budget_of_event()
+    misfit = _misfit(type, schema, data, budget)
     return Reason(EventCode.UNFIT, field=misfit.path, problem=misfit.problem) if misfit else NO_REASON
+
+
+def _misfit(type: Registered, schema: Any, data: dict[str, Any], budget: Budget) -> Misfit | None:
+    from events.pure import json_schema
+
+    misfit = json_schema.misfit(schema, data, budget)
+    if misfit and misfit.keyword == "cost" and not _is_costly(type):
+        if len(_costly) >= _MOST_READY:
+            _costly.clear()
+        _costly[type.id, type.version] = time.monotonic() + _COSTLY_SECONDS
+    return misfit
+
+
+def _is_costly(type: Registered) -> bool:
+    """Whether a check of it has cost too much in this process lately."""
+    return _costly.get((type.id, type.version), 0.0) > time.monotonic()
 
 
 def _schemas(types: Sequence[Registered]) -> dict[UUID, Any]:

@@ -30,6 +30,7 @@ _MOST_SUBSCHEMAS = 1_000
 _MOST_ITEMS = 500_000
 _SECONDS = 0.5
 _SECONDS_HANDLING = 0.1
+_SECONDS_SMALL = 0.02
 _MOST_PROBLEMS = 5
 _LONGEST_VALUE = 100
 
@@ -54,6 +55,11 @@ def budget_of_event() -> Budget:
     return Budget(seconds=_SECONDS_HANDLING, items=_MOST_ITEMS)
 
 
+def small_budget(events: int = 1) -> Budget:
+    """For so much data of schemas that have cost too much lately."""
+    return Budget(seconds=min(_SECONDS, events * _SECONDS_SMALL), items=_MOST_ITEMS)
+
+
 def read(text: str) -> Any:
     """A schema, ready for `misfit`. Raises Unusable."""
     if (size := len(text.encode("utf-8", "replace"))) > LARGEST:
@@ -72,7 +78,7 @@ def read(text: str) -> Any:
     if problems := list(islice(parts, _MOST_PROBLEMS)):
         raise Unusable(problems)
     ready = draft(schema, registry=Registry(), format_checker=_FORMATS)
-    if (tried := misfit(ready, {}, new_budget())) and tried.keyword == "cost":
+    if (tried := misfit(ready, {}, budget_of_event())) and tried.keyword == "cost":
         raise Unusable([_("Checking {} against this schema does not end. Look for a “$ref” that leads to itself.")])
     return ready
 
@@ -226,9 +232,19 @@ def _required(validator: Any, value: Any, instance: Any, schema: Any) -> Iterato
         yield from (ValidationError(name) for name in value if name not in instance)
 
 
+def _comparable(value: Any) -> Any:
+    """With each number that JSON Schema takes for the same written in one way: 1 for 1.0."""
+    if isinstance(value, dict):
+        return {name: _comparable(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_comparable(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _unique_items(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
     items = instance if value and isinstance(instance, list) else []
-    if len({json.dumps(one, sort_keys=True) for one in items}) < len(items):
+    _budget.get().clock()
+    if len({json.dumps(_comparable(one), sort_keys=True) for one in items}) < len(items):
         yield ValidationError("")
 
 

@@ -43,9 +43,16 @@ class TypeRoutes:
     def is_heard(self) -> bool:
         return self.routes != [Route()]
 
+    @property
+    def only_came(self) -> bool:
+        return not (self.registered or self.known or self.is_heard or self.dead)
+
 
 def topology(user: User) -> list[TypeRoutes]:
-    """By name: the types that are registered, came lately, are dead, or have a listener. The statements do not grow with them."""
+    """By name: the types that are registered, came lately, have dead events or a listener.
+
+    The statements do not grow with them.
+    """
     registered = _registered(user)
     seen = set(types_seen(user))
     dead = dict(Event.objects.for_user(user).dead().order_by().values_list("type").annotate(Count("pk")))

@@ -1,5 +1,6 @@
 """Incidents of a person: acknowledged, resolved, switched on with their settings."""
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import uuid5
 
@@ -10,13 +11,15 @@ from django.utils.translation import gettext as _, gettext_lazy
 from events.flows.incident import ACKNOWLEDGED, RESOLVED, Incident, IncidentSettings
 from events.intake import ledger
 from events.intake.ledger import Happened
-from events.models import FlowSettings, Run
+from events.models import FlowSettings, OpenAlert, Run
 from events.pure import types
 from events.pure.envelope import Envelope
 from notifications.models import Channel, Notification
 from notifications.models.channel import usable
 from people.models import User
 
+KEYS = "carillon:"
+"""How the keys of alerts of this installation begin."""
 _PLACES = ("first", "second", "third")
 
 
@@ -24,22 +27,33 @@ _PLACES = ("first", "second", "third")
 def act(run: Run, type: str) -> bool:
     """Record that a person acknowledges or resolves an incident. Twice in one phase of it has no further effect.
 
-    False where it is none, was stopped, or has ended.
+    An operator who acknowledges a problem of the installation does so for the others who were told of it. False where
+    it is no incident, was stopped, or has ended.
     """
     if run.flow != Incident.name or run.status == Run.Status.STOPPED or run.ended_at is not None:
         return False
+    happened = [_happened(run, type, types.SOURCE)]
+    if type == ACKNOWLEDGED:
+        happened += [_happened(one, type, run.user.email) for one in _of_other_operators(run)]
+    ledger.record_all(happened)
+    return True
+
+
+def _happened(run: Run, type: str, source: str) -> Happened:
     data: dict[str, Any] = {"key": run.key}
     if type == RESOLVED:
         data["title"] = run.state.get("title", "")
-    envelope = Envelope(
-        type=type,
-        data=data,
-        source=types.SOURCE,
-        key=str(uuid5(run.id, f"{type} {run.waits}")),
-        correlation_id=run.chain,
-    )
-    ledger.record_all([Happened(run.user_id, envelope)])
-    return True
+    key = str(uuid5(run.id, f"{type} {run.waits}"))
+    return Happened(run.user_id, Envelope(type=type, data=data, source=source, key=key, correlation_id=run.chain))
+
+
+def _of_other_operators(run: Run) -> Iterable[Run]:
+    """Their open incidents of the same problem. Only what Carillon has told them of counts, not a key that looks so."""
+    told = OpenAlert.objects.filter(alert=run.key.removeprefix(KEYS))
+    if not run.key.startswith(KEYS) or not told.filter(user=run.user_id).exists():
+        return []
+    others = Run.objects.filter(user__in=told.values("user"), flow=Incident.name, key=run.key, ended_at=None)
+    return others.exclude(user=run.user_id).exclude(status=Run.Status.STOPPED)
 
 
 def answered(notification: Notification) -> None:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -21,6 +22,7 @@ from events.intake.ledger import Happened
 from events.models import FlowSettings, OpenAlert
 from events.pure import types
 from events.pure.envelope import Envelope
+from events.runs.incidents import KEYS
 from notifications import providers
 from notifications.models import Channel
 from notifications.models.channel import usable
@@ -126,7 +128,10 @@ def _begun(operator: Operator, known: Collection[str], problems: Iterable[Proble
         if len(new) <= _MOST_OF_CHECK.get(check, _MOST):
             alerts += [Alert(operator, problem.key, words(), [problem.key]) for problem, words in new]
         else:
-            alerts.append(Alert(operator, f"{check}:{uuid7()}", _together(new), [one.key for one, _words in new]))
+            keys = [one.key for one, _words in new]
+            # The same for all operators: one acknowledges it for all.
+            together = uuid5(NAMESPACE_URL, " ".join(sorted(keys)))
+            alerts.append(Alert(operator, f"{check}:{together}", _together(new), keys))
     return alerts
 
 
@@ -143,7 +148,7 @@ def _event(alert: Alert, refusing: Collection[str], is_direct: bool) -> Happened
         works = [str(one.id) for one in alert.operator.channels if one.provider not in refusing]
         labels[CHANNELS] = ",".join(works)
     data = {
-        "key": f"carillon:{alert.key}",
+        "key": f"{KEYS}{alert.key}",
         "title": alert.words.title[:300],
         "summary": alert.words.summary,
         "url": alert.words.url,
@@ -156,7 +161,7 @@ def _event(alert: Alert, refusing: Collection[str], is_direct: bool) -> Happened
 def send_test(user_id: int) -> None:
     """Raise an alert that is over after a minute."""
     data = {
-        "key": f"carillon:test:{uuid7()}",
+        "key": f"{KEYS}test:{uuid7()}",
         "title": _("A test of your incidents"),
         "summary": _("Nothing is wrong. It is over in a minute. Acknowledge it if you like."),
     }

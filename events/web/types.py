@@ -20,10 +20,13 @@ from people.access.requests import PersonRequest, person_form, person_page, post
 
 @person_page
 def type_list(request: PersonRequest) -> HttpResponse:
-    rows, unregistered = [], []
-    for row in topology(request.user):
-        (rows if row.registered or row.known or row.is_heard or row.dead else unregistered).append(row)
-    context = {"rows": rows, "unregistered": unregistered, "known": types.TYPES.values(), "counted": COUNTED}
+    found = topology(request.user)
+    context = {
+        "rows": [row for row in found if not row.only_came],
+        "unregistered": [row for row in found if row.only_came],
+        "known": types.TYPES.values(),
+        "counted": COUNTED,
+    }
     return render(request, "events/type_list.html", context)
 
 

@@ -6,7 +6,6 @@ from django.urls.converters import PathConverter
 from events.web import edit, events, inbound, rules, runs, subscriptions, topics, types
 
 
-
 class ChainConverter(PathConverter):
     """A correlation id. In links, slashes and dots that browsers and proxies would resolve are encoded once more."""
 

@@ -4,6 +4,7 @@ A batch of schedules is one transaction, of statements that take arrays: their n
 After a crash before the commit, the slots are still due; after one behind it, recovery publishes the deliveries.
 """
 
+import json
 import logging
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -183,6 +184,9 @@ def fire_now(schedule_id: UUID, now: datetime, batch_id: UUID) -> list[Wake]:
     if not _insert_occurrences([(batch_id, Plan(schedule, [decision]), decision)]) or not decision.fire:
         return []
     Schedule.objects.filter(id=schedule_id).update(manual_count=F("manual_count") + 1, last_fired_at=Now())
+    payload = json.loads(schedule.job_payload or "{}")
+    if isinstance(payload, dict) and payload.get("fresh_for"):  # who asks now wants no answer of before
+        schedule = schedule._replace(job_payload=json.dumps(payload | {"fresh_for": 0}))
     # Now for all, whatever their clocks show.
     return sending.record([(batch_id, schedule._replace(local_time=False), now)], channels, now)
 

@@ -179,6 +179,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "check_job": {"job": {"kind": "sample"}},
         "change_schedules": {"ids": [str(schedule.id)], "action": "pause"},
         "end_run": {},
+        "discard_event": {},
         "skip_step": {},
         "create_holiday": {"first": "2999-08-03", "last": "2999-08-17"},
         "replace_holiday": {"first": "2999-08-03", "last": "2999-08-17"},

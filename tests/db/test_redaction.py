@@ -9,6 +9,7 @@ import sys
 import pytest
 from django.db import IntegrityError, connection
 
+from common.texts.log_line import LogLine
 from config import logs
 
 PLANTED = "pLaNtEd0123456789pLaNtEd0123456789"
@@ -90,6 +91,14 @@ def test_what_a_message_quotes_of_a_statement_is_removed_before_its_lines_are_jo
         "x", logging.ERROR, __file__, 1, f"failed\nDETAIL:  Key ({PLANTED})\nHINT: x", None, None
     )
     assert PLANTED not in logs.RedactingFormatter("%(message)s").format(record)
+
+
+def test_a_producer_hides_nothing_of_a_line_by_the_words_of_the_database() -> None:
+    line = LogLine("events.handle: handled", source="DETAIL: x\nDETAIL: y", outcome="handled", id="7")
+    record = logging.LogRecord("x", logging.INFO, __file__, 1, line, None, None)
+    assert json.loads(logs.RedactingFormatter("%(message)s").format(record)) == line
+    written = json.loads(logs.JSONFormatter().format(record))
+    assert (written["source"].startswith("DETAIL: x"), written["outcome"], written["id"]) == (True, "handled", "7")
 
 
 def test_the_log_tells_the_time_in_utc() -> None:

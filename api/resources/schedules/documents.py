@@ -148,7 +148,7 @@ class ScheduleBody(Body):
     title: str = Field(description="Placeholders as in `body`.", json_schema_extra={"minLength": 1})
     body: str = Field("", description="Placeholders: {name}, {schedule}, {slot}, {date} and {time}.")
     timing: Timing
-    time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")
+    time_zone: str | None = Field(None, description="An IANA name; without one, your own, or UTC if you have none.")
     channel_ids: Texts = Field(
         description="Ids of at most 20 of your channels. Empty only with an audience, or for a job that never speaks."
     )
@@ -204,7 +204,7 @@ def described(
     if fields.get("audience") and not audiences.may_announce(user):
         raise may_not_announce()
     if fields["time_zone"] is None:
-        fields["time_zone"] = user.time_zone
+        fields["time_zone"] = user.zone.key
     typed = typed or timing.read(body.timing, fields["time_zone"])
     fields |= {"kind": typed.kind, "anchor": typed.parameters.get("anchor")}
     fields |= {} if "job" in kept else job.fields(body.job)

@@ -247,7 +247,7 @@ def _slot(slot: ExplainedSlot, notification: Notification | None) -> dict[str, A
 
 class Line(Body):
     text: str = Field(description="What and when, in English.", json_schema_extra={"maxLength": LONGEST})
-    time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")
+    time_zone: str | None = Field(None, description="An IANA name; without one, your own, or UTC if you have none.")
 
 
 class QuickDraft(BaseModel):
@@ -267,7 +267,7 @@ class QuickDraft(BaseModel):
 @router.post("/quick-add", response=QuickDraft, summary="Read a schedule from one line")
 def quick_add_schedule(request: ApiRequest, body: Line) -> HttpResponse:
     """Says what a line means. Nothing is saved: add `channels`, and create it."""
-    zone = request.auth.user.time_zone if body.time_zone is None else body.time_zone
+    zone = request.auth.user.zone.key if body.time_zone is None else body.time_zone
     try:
         civil.zone(zone)
     except InvalidRule as error:

@@ -139,3 +139,9 @@ def test_statements(ada: User) -> None:
         holding.acquire(ada, "backup", 30)
     with at_most(2):
         holding.acquire(ada, "backup", 30)
+
+
+def test_a_blank_name_is_refused(api: Api) -> None:
+    for name in ("", " ", "\t\n", "\u3000"):
+        assert wrong_fields(api.post("/locks/acquire", {"name": name})) == ["name"]
+    assert not Lock.objects.exists()

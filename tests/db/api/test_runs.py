@@ -112,7 +112,8 @@ def test_a_run_is_ended_with_its_steps(api: Api, ada: User) -> None:
 @pytest.mark.parametrize(("act", "type"), [("acknowledge", ACKNOWLEDGED), ("resolve", RESOLVED)])
 def test_an_incident_is_acknowledged_and_resolved(api: Api, incident: Run, act: str, type: str) -> None:
     for _ in range(2):
-        assert api.post(f"/runs/{incident.id}/{act}").status_code == 202
+        answer = api.post(f"/runs/{incident.id}/{act}")
+        assert (answer.status_code, answer.json()["phase"]) == (202, f"{act}d")
     event = Event.objects.get(type=type)
     assert (event.data["key"], event.chain) == ("disk", "the-disk")
 

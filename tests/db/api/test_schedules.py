@@ -47,6 +47,17 @@ def test_the_example_from_new_york_holds_across_the_change_of_the_clock(api: Api
     assert [one["slot_at"] for one in upcoming] == ["2026-03-07T19:00:00Z", "2026-03-08T18:00:00Z"]
 
 
+def test_without_any_time_zone_utc_applies(api: Api, ada: User, inbox: Channel) -> None:
+    body = body_of(inbox)
+    del body["time_zone"]
+    User.objects.filter(pk=ada.pk).update(time_zone="")
+    answer = api.post("/schedules", body)
+    assert (answer.status_code, answer.json().get("time_zone")) == (201, "UTC")
+    assert api.post("/schedules/quick-add", {"text": "call Ada daily at 9:00"}).json()["time_zone"] == "UTC"
+    User.objects.filter(pk=ada.pk).update(time_zone="Asia/Tokyo")
+    assert api.post("/schedules", body).json()["time_zone"] == "Asia/Tokyo"
+
+
 def test_a_created_schedule_says_all_that_is_promised(api: Api, ada: User, inbox: Channel) -> None:
     answer = api.post("/schedules", body_of(inbox, category="plants", data={"room": "kitchen"}))
     assert answer.status_code == 201

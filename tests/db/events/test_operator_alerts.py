@@ -23,9 +23,11 @@ from common.redis import client, served_queues
 from common.uuid7 import uuid7
 from config import operator_alerts
 from config.operator_alerts import OperatorAlerts
+from events.intake import ledger
 from events.kinds.event import EVENT
 from events.models import Digest, Event, FlowSettings, OpenAlert, Run, Step
-from events.runs import operators
+from events.pure.envelope import Envelope
+from events.runs import incidents, operators
 from jobs.models import Batch, Job
 from notifications.deliveries import refusals
 from notifications.messages.message import Delivered, Destination, Message
@@ -84,8 +86,8 @@ def look(watch: OperatorAlerts) -> list[str]:
     return told()
 
 
-def handle_new() -> None:
-    for event_id in Event.objects.filter(state="pending", type__startswith="alert.").order_by("id").values("id"):
+def handle_new(types: str = "alert.") -> None:
+    for event_id in Event.objects.filter(state="pending", type__startswith=types).order_by("id").values("id"):
         Event.objects.filter(id=event_id["id"]).update(available_at=NOON)
         runner.run(EVENT, event_id["id"], "worker")
 
@@ -447,3 +449,34 @@ def test_nobody_else_can_choose_it(ada: User) -> None:
     own.post(page, values | {"enabled": "on"})
     assert FlowSettings.objects.get().settings["installation"] is False
     assert operators.chosen() == []
+
+
+def test_an_operator_acknowledges_for_all_who_were_told(watch: OperatorAlerts, boss: User) -> None:
+    other, outsider = make_user(is_staff=True), make_user()
+    for user in (other, outsider):
+        own = make_channel(user, "email")
+        chosen = {"channels": [str(own.id)], "installation": user is other}
+        FlowSettings.objects.create(user=user, flow="incident", settings=chosen)
+    broken = [make_schedule(outsider, []).id for _ in range(5)]
+    Schedule.objects.filter(id__in=broken).update(state="broken", next_fire_at=None, error="No such zone.")
+    look(watch)
+    mine, theirs = (Run.objects.get(user=user, flow="incident") for user in (boss, other))
+    assert mine.key == theirs.key
+    data = {"key": mine.key, "title": "Mine"}
+    ledger.record(outsider.pk, [Envelope(type="alert.raised", data=data)])
+    handle_new()
+    assert incidents.act(Run.objects.get(user=outsider), "incident.acknowledged")
+    handle_new("incident.")
+    assert [phase(one) for one in (mine, theirs)] == ["open", "open"]
+    assert incidents.act(mine, "incident.acknowledged")
+    handle_new("incident.")
+    assert [phase(one) for one in (mine, theirs)] == ["acknowledged", "acknowledged"]
+    assert boss.email in signed_in(other).get(f"/flows/{theirs.id}/").content.decode()
+    assert incidents.act(mine, "alert.resolved")
+    handle_new()
+    assert [phase(one) for one in (mine, theirs)] == ["resolved", "acknowledged"]
+
+
+def phase(run: Run) -> str | None:
+    run.refresh_from_db()
+    return incidents.phase(run)

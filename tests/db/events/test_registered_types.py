@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -14,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from events.intake import registered
 from events.kinds.event import EVENT
 from events.models import Effect, Event, RegisteredType
+from events.pure import json_schema
 from people.models import User
 from tests.db.api.conftest import Api
 from tests.db.events.test_inbound import make_address, post
@@ -258,3 +260,41 @@ def test_a_refused_schema_is_a_422_at_its_field(api: Api) -> None:
     answer = api.post("/event-types", {"name": "a.b", "data_schema": {"properties": {"a": {"type": "text"}}}})
     assert codes(answer) == {"data_schema": "schema"}
     assert answer.json()["errors"][0]["detail"].startswith("properties.a.type: ")
+
+
+@pytest.mark.parametrize("on_misfit", ["refuse", "warn"])
+def test_a_schema_that_has_cost_too_much_gets_little_for_a_minute(
+    ada: User, monkeypatch: pytest.MonkeyPatch, on_misfit: str
+) -> None:
+    def code(data: dict[str, Any]) -> str:
+        if on_misfit == "warn":
+            return happen(ada, data=data).reason
+        answer = Api(ada).post("/events", {"type": "order.paid", "data": data})
+        return str(answer.json().get("errors", ""))
+
+    schema = {"properties": {"items": {"items": {"properties": {"a": {"type": "integer"}}}}}}
+    type = make_type(ada, data_schema=json.dumps(schema), on_misfit=on_misfit)
+    monkeypatch.setattr(registered, "_costly", {})
+    small = Mock(wraps=json_schema.small_budget)
+    monkeypatch.setattr(json_schema, "small_budget", small)
+    monkeypatch.setattr(json_schema, "_SECONDS_SMALL", 60.0)
+    monkeypatch.setattr(json_schema, "_SECONDS", 60.0)
+    monkeypatch.setattr(json_schema, "_SECONDS_HANDLING", 60.0)
+    monkeypatch.setattr(json_schema, "_MOST_ITEMS", 500)
+    assert code({"items": []}) == ""
+    assert not registered._costly
+    assert "costs too much" in code({"items": [{"a": 1}] * 500})
+    assert list(registered._costly) == [(type.id, 1)]
+    small.reset_mock()
+    assert code({"items": [{"a": 1}]}) == ""  # what costs little still fits
+    small.assert_called()
+    # A corrected schema, or a minute later: as before.
+    monkeypatch.setitem(registered._costly, (type.id, 1), 0.0)
+    assert not registered._is_costly(registered.Registered(type.id, 1, True))
+    assert not registered._is_costly(registered.Registered(type.id, 2, True))
+
+
+def test_a_wrong_choice_names_the_choices(api: Api) -> None:
+    answer = api.post("/event-types", {"name": "order.paid", "data_schema": {}, "on_misfit": "ignore"})
+    [error] = answer.json()["errors"]
+    assert (error["field"], error["detail"]) == ("on_misfit", "Choose “refuse” or “warn”.")

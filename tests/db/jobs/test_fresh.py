@@ -19,6 +19,7 @@ from jobs.kinds.web_value import WebValue
 from jobs.models import Job, Result
 from jobs.reasons import JobCode
 from people import tokens
+from schedules.changes import editing
 from schedules.firing import fire
 from schedules.models import Schedule
 from tests.make import NINE, check, make_channel, make_connection, make_job_schedule, make_user, signed_in
@@ -76,6 +77,14 @@ def test_who_asks_says_how_old_an_answer_may_be(page: HTTPReceiver, fresh_for: A
     Result.objects.update(fetched_at=timezone.now() - timedelta(seconds=200))
     run(watching(page, fresh_for))
     assert len(page.requests) == requests
+
+
+def test_who_runs_it_now_gets_an_answer_of_now(page: HTTPReceiver) -> None:
+    schedule = watching(page)
+    run(schedule)
+    editing.run_now(schedule.id, NINE + timedelta(minutes=1), schedule.user)
+    check(Job.objects.filter(origin_id=schedule.id).latest("id"))
+    assert len(page.requests) == 2
 
 
 def test_an_answer_that_a_secret_got_serves_nobody_else(page: HTTPReceiver) -> None:

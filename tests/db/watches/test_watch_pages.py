@@ -77,6 +77,7 @@ def test_what_is_missing_is_named(browser: Client, ada: User, settings: Settings
 
     assert errors(period_0="").keys() == {"period"}
     assert errors(grace_0="").keys() == {"grace"}
+    assert "empty" not in errors(grace_0="x")["grace"][0] and "empty" in errors(longest_run_0="x")["longest_run"][0]
     assert errors(name="", kind="cron", expression="x").keys() == {"name", "expression"}
     assert errors(opens_incident="on").keys() == {"opens_incident"}
     FlowSettings.objects.create(user=ada, flow="incident", enabled=True)

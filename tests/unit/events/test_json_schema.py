@@ -48,6 +48,8 @@ def misfit(schema: Any, data: Any) -> tuple[str, str] | None:
         ({"order_id": 1, "code": "abc"}, ("data.code", "pattern")),
         ({"order_id": 1, "items": [{}, {"name": 1}]}, ("data.items.1.name", "type")),
         ({"order_id": 1, "items": [{"name": "a"}, {"name": "a"}]}, ("data.items", "uniqueItems")),
+        ({"order_id": 1, "items": [{"a": [1]}, {"a": [1.0]}]}, ("data.items", "uniqueItems")),
+        ({"order_id": 1, "items": [{"a": 1}, {"a": True}, {"a": "1"}, {"a": 1.5}]}, None),
         ({"order_id": 1, "state": "lost"}, ("data.state", "enum")),
         ({"order_id": 1, "by": None}, ("data.by", "oneOf")),
     ],
