@@ -42,18 +42,18 @@ class Registry(Generic[T]):
             for name in self._modules_of(package):
                 try:
                     objects += self._objects_of(f"{package}.{name}", name)
-                except Exception as error:
+                except (Exception, SystemExit) as error:
                     self._leave_out(f"{package}.{name}", error)
         return {getattr(one, self._key): one for one in sorted(objects, key=lambda one: (one.position, one.label))}
 
     def _modules_of(self, package: str) -> list[str]:
         try:
             return [module_info.name for module_info in iter_modules(import_module(package).__path__)]
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._leave_out(package, error)
             return []
 
-    def _leave_out(self, path: str, error: Exception) -> None:
+    def _leave_out(self, path: str, error: BaseException) -> None:
         """Note that it fails. Raises the error where nothing may fail."""
         if self._broken is None:
             raise error

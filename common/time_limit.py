@@ -35,7 +35,7 @@ _watcher: threading.Thread | None = None
 
 
 def limited(seconds: float, function: Callable[..., T], *args: Any) -> T:
-    """Call `function`. Raises TimeLimitReached after so many seconds."""
+    """Call `function`. Raises TimeLimitReached after so many seconds, and RuntimeError where it calls `sys.exit`."""
     call = _Call(threading.get_ident(), time.monotonic() + seconds)
     try:
         try:
@@ -49,6 +49,8 @@ def limited(seconds: float, function: Callable[..., T], *args: Any) -> T:
                     pass
     except _Stop:
         raise TimeLimitReached from None
+    except SystemExit:  # it would end the worker
+        raise RuntimeError("SystemExit") from None
 
 
 def _watch(call: _Call) -> None:

@@ -75,6 +75,7 @@ def apply(event: EventClaim, flow: Flow) -> None:
         key = limited(SECONDS, flow.key, event)
         if not isinstance(key, str) or not 0 < len(key) <= LONGEST_KEY or "\0" in key:
             raise ValueError
+        key.encode()  # no half of a surrogate pair
     except Exception as error:
         reason = Reason(EventCode.FLOW_NO_KEY, error=type(error).__name__)
         _record(event, flow.name, None, _OUTCOME.IGNORED, reason)

@@ -99,7 +99,7 @@ def test_an_event_that_does_not_begin_a_run_is_noted(ada: User) -> None:
     assert (effect.outcome, effect.reason_code) == ("ignored", EventCode.FLOW_NO_RUN)
 
 
-@pytest.mark.parametrize("data", [{}, {"key": ""}, {"key": "x" * 201}])
+@pytest.mark.parametrize("data", [{}, {"key": ""}, {"key": "x" * 201}, {"key": "half"}])
 def test_an_event_without_a_key_is_noted_and_stops_nothing(ada: User, data: dict[str, Any]) -> None:
     event = happen(ada, type="counter.add", data=data)
     effect = FlowEffect.objects.get(event=event)
@@ -164,7 +164,7 @@ def test_a_step_that_asks_for_it_is_tried_again_with_the_same_key(ada: User) -> 
     assert run_of(ada).state["results"] == ["failed"]
 
 
-@pytest.mark.parametrize("how", ["refused", "loop", "bug"])
+@pytest.mark.parametrize("how", ["refused", "loop", "bug", "exit"])
 def test_a_step_that_fails_tells_its_run_once(ada: User, how: str) -> None:
     count(ada, "add")
     count(ada, "fetch", how=how)
@@ -263,6 +263,7 @@ def test_the_time_of_an_earlier_wait_does_nothing(ada: User) -> None:
     ("how", "code"),
     [
         ("raise", EventCode.FLOW_FAULT),
+        ("exit", EventCode.FLOW_FAULT),
         ("loop", EventCode.FLOW_TOO_LONG),
         ("emit", EventCode.FLOW_TOO_MANY),
         ("grow", EventCode.FLOW_TOO_LARGE),
@@ -310,7 +311,11 @@ def test_a_file_or_package_that_cannot_be_imported_leaves_the_others(
     flows.BROKEN.clear()
     count(ada, "add")
     assert run_of(ada).applied == 1
-    broken = {"no.such.package": "ModuleNotFoundError", "tests.db.events.sample_flows.broken": "ImportError"}
+    broken = {
+        "no.such.package": "ModuleNotFoundError",
+        "tests.db.events.sample_flows.broken": "ImportError",
+        "tests.db.events.sample_flows.quitting": "SystemExit",
+    }
     assert broken == flows.BROKEN
     for path, error in broken.items():
         assert f"{path} is left out: {error}" in caplog.text

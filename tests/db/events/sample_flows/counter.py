@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -25,7 +26,7 @@ class Counter(Flow):
     begins_on = ("counter.add", "counter.bad")
 
     def key(self, event: FlowEvent) -> str:
-        return str(event.data["key"])
+        return str(event.data["key"]).replace("half", "\ud800")
 
     @on("counter.add")
     def add(self, run: Turn, event: FlowEvent) -> None:
@@ -74,6 +75,8 @@ class Counter(Flow):
         match event.data["how"]:
             case "raise":
                 raise RuntimeError("secret")
+            case "exit":
+                sys.exit()
             case "loop":
                 while True:
                     time.monotonic()
@@ -107,6 +110,8 @@ class Counter(Flow):
             case "loop":
                 while True:
                     time.monotonic()
+            case "exit":
+                sys.exit(1)
             case "bug":
                 raise RuntimeError("secret")
         return {"found": str(input.get("what"))}
