@@ -8,7 +8,7 @@ from work import periodic
 # Seconds after which an idle task is sent, so that one that no worker runs shows within the time of `periodic_runs`.
 _AT_LEAST = 30.0
 # Seconds for which an answer of the database serves further entries.
-_FRESH = 0.5
+_FRESH = 2.0
 
 
 class IdleTasks:
