@@ -68,7 +68,7 @@ def test_the_first_page_names_the_places_in_the_order_of_work_and_only_those_tha
 def test_an_operator_finds_every_place_in_the_order_of_work(operator: Client) -> None:
     page = operator.get("/admin/").content.decode()
     main = page[page.rindex("/admin/notifications/deadletter/") :]
-    order = ["deadletter", "delivery", "notification/", "occurrence", "schedule/", "channel", "user", "periodictask"]
+    order = ["deadletter", "schedule/", "occurrence", "notification/", "delivery", "user", "channel", "periodictask"]
     places = [main.index(f"/{place}") for place in order]
     assert places == sorted(places)
 
