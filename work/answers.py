@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from work.reasons import NO_REASON, Reason
 
@@ -27,11 +28,13 @@ class Done:
 
     `before` is an effect too. It runs before the work is settled, because it locks what comes before work in the order
     of locks. Where another worker has taken over, it is rolled back.
+    `shared`: what `Kind.apply_together` gets instead of `effect`, where several are settled at the same moment.
     """
 
     receipt: Reason = NO_REASON
     effect: Callable[[], object] | None = None
     before: Callable[[], object] | None = None
+    shared: Any = None
 
 
 class Overtaken(Exception):

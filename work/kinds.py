@@ -5,7 +5,7 @@ See docs/adding-a-kind-of-work.md.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -18,6 +18,8 @@ from work.answers import Answer, Cancel, Defer, Rejected
 from work.models import Attempt, Work
 from work.reasons import Reason, WorkCode
 from work.retry import Policy
+
+Settle = Callable[[Sequence[int]], None]
 
 
 class Loaded:
@@ -206,6 +208,15 @@ class Kind(Generic[C]):
     def follow_row(self, claim: C, answer: Answer, state: str) -> object | None:
         """The row of `follow_rows` for a settlement as `state`; None where `follow` has nothing to write."""
         return None
+
+    def apply_together(self, shared: Sequence[Any], settle: Settle) -> list[bool | Exception]:
+        """Run effects, `Done.shared` of each, in one transaction, which also settles those at the places that are given
+        to `settle`; it raises where one cannot be settled.
+
+        Returns a result for each: true, Busy, or Alone where its `Done.effect` is to be run in a transaction
+        of its own. So is each where this raises. It waits for no lock.
+        """
+        raise NotImplementedError
 
     def after(self, claim: C, answer: Answer) -> None:
         """Act after a committed end."""

@@ -3,12 +3,14 @@
 Two requests at once may pass together; what they have written counts for the next.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from operator import itemgetter
 
 from django.conf import settings
 
-from common.database.postgres import change, column, query
+from common.database.postgres import column, execute, query
+from common.database.rows import Rows
 from events.intake import registered
 from events.reasons import EventCode
 from work.reasons import Reason
@@ -16,9 +18,10 @@ from work.reasons import Reason
 _SHARDS = 4
 _TODAY = "(now() AT TIME ZONE 'UTC')::date"
 _MINUTE = "date_trunc('minute', now())"
+_COUNTS = Rows("n", user_id=(int, itemgetter(0)), day_events=(int, itemgetter(1)), day_bytes=(int, itemgetter(2)))
+_OF_NOW = {"shard": f"pg_backend_pid() %% {_SHARDS}", "day": _TODAY, "minute": _MINUTE, "minute_events": "day_events"}
 _COUNT = f"""
-INSERT INTO events_usage AS u (user_id, shard, day, minute, day_events, day_bytes, minute_events)
-VALUES (%(user)s, pg_backend_pid() %% {_SHARDS}, {_TODAY}, {_MINUTE}, %(events)s, %(bytes)s, %(events)s)
+{_COUNTS.insert("events_usage AS u", **_OF_NOW)} ORDER BY user_id
 ON CONFLICT (user_id, shard) DO UPDATE
    SET day = excluded.day, minute = excluded.minute,
        day_events = CASE WHEN u.day = excluded.day THEN u.day_events ELSE 0 END + excluded.day_events,
@@ -92,4 +95,9 @@ def check(user_id: int, events: int, types: Collection[str] = ()) -> Used:
 
 def count(user_id: int, events: int, stored: int) -> None:
     """Count what is written, in its transaction. `stored` is in bytes."""
-    change(_COUNT, {"user": user_id, "events": events, "bytes": stored})
+    count_all([(user_id, events, stored)])
+
+
+def count_all(written: Iterable[tuple[int, int, int]]) -> None:
+    """Of several people: (id, events, bytes) of each. Their rows are locked in one order."""
+    execute(_COUNT, _COUNTS.values(written))

@@ -15,12 +15,13 @@ from events.intake.ledger import COST, HANDLE, RULES_A_COST
 from events.models import Event, EventAttempt, Rule, Topic
 from events.pure import types
 from events.reasons import EventCode
-from events.runs import apply
+from events.runs import apply, together
+from events.runs.together import ForRun
 from events.topics import fan_out, subscriptions
 from work.answers import Answer, Cancel, Defer, Done, NotStarted
 from work.broker import fair_queue, load
 from work.broker.wakes import publish_after_commit
-from work.kinds import Kind
+from work.kinds import Kind, Settle
 from work.reasons import Reason
 from work.retry import Policy
 
@@ -61,9 +62,15 @@ class EventKind(Kind[EventClaim]):
         topic = None if claim.topic_id is None else Topic.objects.filter(id=claim.topic_id).first()
         rules, flows = handling.rules_for(claim), apply.flows_for(claim)
         is_to_run = claim.type in types.TO_RUNS
-        # Without an effect, events that are settled at the same moment share a commit.
         has_effect = rules or flows or is_to_run or topic or claim.audience
-        return Done(warning, partial(_handle, claim, rules, flows, topic) if has_effect else None)
+        if not has_effect:
+            return Done(warning)
+        is_for_one_run = not (rules or topic or claim.audience) and len(flows) + is_to_run == 1
+        shared = ForRun(claim, next(iter(flows), None)) if is_for_one_run else None
+        return Done(warning, partial(_handle, claim, rules, flows, topic), shared=shared)
+
+    def apply_together(self, shared: Sequence[ForRun], settle: Settle) -> list[bool | Exception]:
+        return together.apply_together(shared, settle)
 
     def keeps_receipt(self, receipt: Reason) -> bool:
         return receipt.code == EventCode.UNFIT

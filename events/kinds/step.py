@@ -16,7 +16,7 @@ from events.models import Step as StepRow, StepAttempt
 from events.pure import types
 from events.reasons import EventCode
 from events.runs import steps
-from events.runs.apply import LARGEST_STATE, Stopped, stored_json
+from events.runs.advance import LARGEST_STATE, Stopped, stored_json
 from work import kinds
 from work.answers import Answer, Cancel, Defer, Done, NotStarted, Rejected, Retryable
 from work.kinds import Kind, Loaded, from_json

@@ -122,8 +122,12 @@ def settle(kind: Kind[Any], lease: Lease, decision: Decision, answer: Answer | N
     # The result must be written if at all possible: a database that is away for seconds must not turn a success into
     # an unknown outcome. Settling twice under one token changes nothing.
     again = partial(_settle_again, kind, row, effect, before, lease)
+    shared = getattr(answer, "shared", None)
     try:
-        closed = persist(alone, again) if effect or before or not has_threads() else _together(kind)(row)
+        if shared is not None and has_threads():
+            closed = _with_effects(kind)((row, shared))
+        else:
+            closed = persist(alone, again) if effect or before or not has_threads() else _together(kind)(row)
     except Alone as left:
         closed = persist(again if left.uncertain else alone, again)
     fault_points.reach("settled")
@@ -168,6 +172,24 @@ def _together(kind: Kind[Any]) -> Combiner[Settlement, bool]:
         settled = {row.id for row in shared.execute(*statement(kind, rows, many=True)).fetchall()}
         fault_points.reach("settlements-committed")
         return [True if row.lease.id in settled else Alone() for row in rows]
+
+    return Combiner(settle_many)
+
+
+@cache
+def _with_effects(kind: Kind[Any]) -> Combiner[tuple[Settlement, Any], bool]:
+    """Settles with effects for all threads that settle at the same moment, in one transaction."""
+
+    def settle_many(given: Sequence[tuple[Settlement, Any]]) -> list[bool | Exception]:
+        def settle_those(places: Sequence[int]) -> None:
+            rows = [given[place][0] for place in places]
+            if len(postgres.execute(*statement(kind, rows, many=True)).fetchall()) < len(rows):
+                raise Alone
+
+        with transaction.atomic():
+            results = kind.apply_together([shared for _, shared in given], settle_those)
+        fault_points.reach("settlements-committed")
+        return results
 
     return Combiner(settle_many)
 

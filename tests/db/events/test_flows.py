@@ -251,7 +251,7 @@ def test_the_time_of_an_earlier_wait_does_nothing(ada: User) -> None:
     count(ada, "add")
     count(ada, "wait", timeout=60)
     first = Event.objects.get(type=types.WAIT_OVER)
-    with patch("events.runs.apply._end_wait"):
+    with patch("events.runs.advance._timer_key", side_effect=lambda run: f"wait {run.waits}"):
         count(ada, "wait", timeout=60)
     Event.objects.filter(id=first.id).update(available_at=NOON)
     runner.run(EVENT, first.id, "worker")
@@ -334,7 +334,7 @@ def test_a_run_whose_flow_is_gone_stops_with_words(ada: User, monkeypatch: pytes
 
 def test_an_event_whose_run_is_busy_comes_back_and_nothing_is_written(ada: User) -> None:
     count(ada, "add")
-    with patch("events.runs.apply._lock", side_effect=Busy):
+    with patch("events.runs.lock.by_key", side_effect=Busy):
         event = count(ada, "add")
     assert (event.state, event.released, run_of(ada).applied) == ("pending", 1, 1)
     assert not FlowEffect.objects.filter(event=event).exists()
