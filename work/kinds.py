@@ -214,7 +214,7 @@ class Kind(Generic[C]):
         to `settle`; it raises where one cannot be settled.
 
         Returns a result for each: true, Busy, or Alone where its `Done.effect` is to be run in a transaction
-        of its own. So is each where this raises. It waits for no lock.
+        of its own. So is each where this raises. A lock is waited for at most a second.
         """
         raise NotImplementedError
 

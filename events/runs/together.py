@@ -26,7 +26,7 @@ from events.runs.write import NewEffect, record_effects, write
 from work.answers import Busy
 from work.kinds import Settle
 
-SECONDS = 0.1
+SECONDS = 0.2
 """So long others wait for the handlers of one transaction, and as much again for the last."""
 
 

@@ -79,6 +79,8 @@ SELECT id FROM settled
 """  # noqa: S608 - constants only
 
 
+# Others wait for what threads settle together.
+_IMPATIENT = "SELECT set_config('lock_timeout', '1s', true)"
 _PLAIN = re.sub(r"\$follow\w*", "", _SETTLE)
 # For threads together: rows that another transaction has locked, or that the triggers would wait for, are left out.
 _SETTLE_MANY, _PLAIN_MANY = (one.replace("$lock\n", "$lock SKIP LOCKED\n") for one in (_SETTLE, _PLAIN))
@@ -178,20 +180,23 @@ def _together(kind: Kind[Any]) -> Combiner[Settlement, bool]:
 
 @cache
 def _with_effects(kind: Kind[Any]) -> Combiner[tuple[Settlement, Any], bool]:
-    """Settles with effects for all threads that settle at the same moment, in one transaction."""
+    """Settles with their effects for all threads that settle at the same moment."""
+    return Combiner(partial(settle_with_effects, kind))
 
-    def settle_many(given: Sequence[tuple[Settlement, Any]]) -> list[bool | Exception]:
-        def settle_those(places: Sequence[int]) -> None:
-            rows = [given[place][0] for place in places]
-            if len(postgres.execute(*statement(kind, rows, many=True)).fetchall()) < len(rows):
-                raise Alone
 
-        with transaction.atomic():
-            results = kind.apply_together([shared for _, shared in given], settle_those)
-        fault_points.reach("settlements-committed")
-        return results
+def settle_with_effects(kind: Kind[Any], given: Sequence[tuple[Settlement, Any]]) -> list[bool | Exception]:
+    """Settle in one transaction, with what is `shared` in each answer. Returns what `Kind.apply_together` does."""
 
-    return Combiner(settle_many)
+    def settle_those(places: Sequence[int]) -> None:
+        rows = [given[place][0] for place in places]
+        if len(postgres.execute(*statement(kind, rows, many=True)).fetchall()) < len(rows):
+            raise Alone
+
+    with transaction.atomic():
+        postgres.execute(_IMPATIENT, {})
+        results = kind.apply_together([shared for _, shared in given], settle_those)
+    fault_points.reach("settlements-committed")
+    return results
 
 
 def _is_closed(kind: Kind[Any], lease: Lease) -> bool:

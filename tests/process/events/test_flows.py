@@ -197,6 +197,52 @@ def test_a_run_goes_on_behind_each_crash_and_repeats_no_finished_step(point: str
     assert set(Step.objects.values_list("state", flat=True)) == {"done"}
 
 
+def work(**variables: str) -> Child:
+    """A worker with threads that is starting."""
+    worker = Child("worker", worker_command("flows", "ERROR"), environment=environment(FLOWS=_FLOWS, **variables))
+    worker.start()
+    return worker
+
+
+@pytest.mark.parametrize("point", ["recorded", "settlements-committed"])
+def test_a_worker_that_is_killed_while_it_applies_events_together_loses_and_repeats_none(
+    point: str, tmp_path: Path
+) -> None:
+    ada, bob = make_user(), make_user()
+    good = [{"key": f"{number % 3}"} for number in range(45)]
+    poisoned = [{"key": "poisoned", **({"how": "raise"} if number == 10 else {})} for number in range(20)]
+    ledger.record(ada.pk, [Envelope("bad.do", data) for data in good + poisoned])
+    ledger.record(bob.pk, [Envelope("bad.do", {"key": "0"})])
+    (tmp_path / point).write_text("kill")
+    doomed = work(CARILLON_FAULT_POINTS=str(tmp_path))
+    try:
+        wait_until(lambda: doomed.exit_status() is not None)
+    finally:
+        doomed.stop(10.0)
+    assert not (tmp_path / point).exists()
+
+    def is_over() -> bool:
+        time.sleep(0.25)
+        rescue.rescue()
+        return not Event.objects.filter(settled_at=None).exists()
+
+    # What it had in hand is given back, before another one has begun.
+    Event.objects.filter(state="handling").update(lease_until=Now() - timedelta(seconds=1))
+    worker = work()
+    try:
+        wait_until(is_over)
+    finally:
+        worker.stop(10.0)
+    applied = {(run.user_id, run.key): (run.status, run.applied, run.state["count"]) for run in Run.objects.all()}
+    stopped = applied.pop((ada.pk, "poisoned"))
+    assert applied == {(ada.pk, f"{key}"): ("open", 15, 15) for key in range(3)} | {(bob.pk, "0"): ("open", 1, 1)}
+    outcomes = Counter(FlowEffect.objects.filter(run__key="poisoned").values_list("outcome", flat=True))
+    assert stopped == ("stopped", outcomes["applied"], outcomes["applied"])
+    assert (outcomes["stopped"], outcomes.total()) == (1, 20)
+    assert FlowEffect.objects.count() == 66
+    assert set(Event.objects.values_list("state", flat=True)) == {"handled"}
+
+
 def test_a_flow_that_misbehaves_stops_its_own_runs_and_nobody_else_notices_it() -> None:
     ada, bob = make_user(), make_user()
     reasons = {
