@@ -76,7 +76,7 @@ def kill_anything(scene: Scene) -> None:
     points: tuple[Point, ...] = ("recorded", "waking", "publishing", "claimed", "running", "ran", "settled")
     for point in points:  # at once, since a worker may need longer to start than the load lasts
         cluster.order("worker", point, "kill-group")
-    wait_for(lambda: not any(cluster.is_ordered("worker", point) for point in points), 60.0)
+    wait_for(lambda: not any(cluster.is_ordered("worker", point) for point in points), 180.0)
     for _ in scene.moments(every=1.0):
         match scene.rng.choice(("worker", "worker", "beat", "broker", "all")):
             case "worker":
