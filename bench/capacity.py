@@ -1,9 +1,10 @@
 """`script/bench capacity [--n N] [--rounds N] [--installations N] [--json]`: the cost of each unit of work.
 
-A reminder's delivery by webhook, an event with one rule and its delivery, and a check at GitHub with what it says. For
-each: CPU of the workers, of beat and of PostgreSQL, WAL, rows and bytes on disk. From that follows what 1, 100 and
-10,000 deliveries a second need. Then a day of many installations is simulated, in which most reminders are due at the
-full hours of the morning and evening, as people set them: the peer of a peak is the mean.
+A reminder's delivery by webhook, an event with one rule and its delivery, a check at GitHub with what it says, and a
+ping of a watch that is up. For each: CPU of the workers and of PostgreSQL, WAL, rows and bytes on disk; that of a web
+process for a ping is in `script/bench pings`. From that follows what 1, 100 and 10,000 deliveries a second need. Then a
+day of many installations is simulated, in which most reminders are due at the full hours of the morning and evening, as
+people set them: the peer of a peak is the mean.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from bench.workers import Sink, beat, cpu_of, own_redis_database, worker
 from demo.child import Child
 
 _HOSTS = 32
+_PINGS_TOGETHER = 10  # of a statement, as they come while the one before runs
 _RATES = (1, 100, 10_000)
 _SIZES = """
 SELECT sum(n_live_tup)::bigint AS rows, sum(pg_total_relation_size(relid))::bigint AS bytes FROM pg_stat_user_tables
@@ -128,12 +130,14 @@ def _works(sink: Sink) -> dict[str, Callable[[int], None]]:
     """What does `n` units and waits until their records are complete."""
     from bench import bare
     from bench.check import check, make_people
-    from bench.rows import make_channel, make_deliveries, make_user
+    from bench.rows import make_channel, make_deliveries, make_user, make_watches
     from events.intake import ledger
     from events.models import Event, Rule
     from events.pure.envelope import Envelope
     from notifications.deliveries.kind import DELIVERY
     from notifications.models import Delivery
+    from watches import pings
+    from watches.models import Watch
     from work.broker import wakes
 
     def channel() -> Any:
@@ -141,6 +145,7 @@ def _works(sink: Sink) -> dict[str, Callable[[int], None]]:
 
     channels = [channel() for _ in range(200)]
     reminders: list[Any] = []
+    watched: list[Any] = []
 
     def wait() -> None:
         give_up_at = time.monotonic() + 120
@@ -172,7 +177,14 @@ def _works(sink: Sink) -> dict[str, Callable[[int], None]]:
             reminders.extend(make_people(n))
         check(reminders)
 
-    return {"delivery": deliver, "event": handle, "check": look}
+    def ping(n: int) -> None:
+        if not watched:
+            make_watches(n)
+            watched.extend(Watch.objects.values_list("token", flat=True))
+        for start in range(0, n, _PINGS_TOGETHER):
+            pings.record([pings.NewPing(token, "success") for token in watched[start : start + _PINGS_TOGETHER]])
+
+    return {"delivery": deliver, "event": handle, "check": look, "ping": ping}
 
 
 def needs(delivery: Cost, rate: int) -> dict[str, Any]:
