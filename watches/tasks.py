@@ -2,7 +2,9 @@
 
 from celery import shared_task
 
+from common.database.postgres import change
 from watches import tell
+from watches.models.watch import KEPT_DOWNTIME
 from work import periodic
 from work.retention import Retention
 
@@ -19,4 +21,8 @@ PINGS = Retention("pings", "INBOUND_KEPT_DAYS", "watches_ping", "d.at < %(since)
 
 @shared_task(name="watches.prune")
 def prune() -> int:
+    change(_PRUNE_DOWNTIME, {"days": KEPT_DOWNTIME})
     return PINGS.prune()
+
+
+_PRUNE_DOWNTIME = "DELETE FROM watches_dailydowntime WHERE day < current_date - %(days)s"

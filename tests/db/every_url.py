@@ -24,7 +24,7 @@ from people import tokens
 from people.models import User
 from schedules.models import Holiday, Schedule
 from tests.make import NOON, happen, make_channel, make_connection, make_delivery, make_rule, make_schedule, make_watch
-from watches.models import Badge, Ping, Watch
+from watches.models import Badge, Ping, StatusPage, Watch
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
@@ -88,12 +88,16 @@ def values_of(owner: User) -> dict[str, object]:
     step = Step.objects.create(user=owner, run=run, handler="incident.none", key="1", correlation_id=uuid4())
     registered = RegisteredType.objects.create(user=owner, name="order.shipped", data_schema="{}")
     watch = make_watch(owner, [inbox])
+    page = StatusPage.objects.create(user=owner, title="Ours", slug=f"page-{owner.pk}")
     return {
         "type_id": registered.id,
         "event_type_id": registered.id,
         "watch_id": watch.id,
         "badge_id": Badge.objects.create(user=owner, watch=watch).id,
         "ending": "svg",
+        "page_id": page.id,
+        "address": page.slug,
+        "incident_id": page.incidents.create(title="Slow").id,
         "ping_id": Ping.objects.create(watch=watch, number=1, kind="success", at=NOON).id,
         "run_id": run.id,
         "step_id": step.id,

@@ -32,6 +32,8 @@ OPEN = {
     "events:receive": "other services post to it: the address is the secret",
     "schedules:feed": "a calendar program reads it: the address is the secret",
     "watches:badge": "other pages embed it: the address is the secret",
+    "watches:status": "strangers read it, where its owner publishes one",
+    "watches:status-feed": "likewise",
     "people:refuse-address": "whoever has the mail: its link is signed",
     "people:address-undo": "whoever has the mail: its link is signed",
     "account_login": "to sign in",

@@ -1,4 +1,5 @@
 """Watches, their pings, and what strangers see of them."""
 
 from watches.models.badge import Badge
-from watches.models.watch import Ping, Watch
+from watches.models.status_page import PublicIncident, StatusPage
+from watches.models.watch import DailyDowntime, Ping, Watch

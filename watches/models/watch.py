@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar
 from uuid import uuid4
 
+import pgtrigger
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -16,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
 from common.database.storage import BUSY
+from common.database.triggers import update_of
 from common.uuid7 import uuid7
 from notifications.models import Channel, sort_channels
 from people.models import User
@@ -29,6 +31,25 @@ class WatchQuerySet(models.QuerySet["Watch"]):
 
     def with_channels(self) -> WatchQuerySet:
         return self.prefetch_related(models.Prefetch("channels", Channel.objects.filter(removed_at=None)))
+
+
+KEPT_DOWNTIME = 92
+"""Days whose downtime is kept."""
+
+# A ping that comes after the deadline, before beat has noticed, ends a downtime too. Days are those of UTC.
+_ENDED = """((OLD.state = 'down' AND NEW.state <> 'down') OR (OLD.deadline < NEW.last_ping_at
+    AND NEW.deadline IS DISTINCT FROM OLD.deadline AND NEW.last_ping_at IS DISTINCT FROM OLD.last_ping_at))"""
+_RECORD_DOWNTIME = f"""
+    until := (CASE WHEN OLD.state = 'down' THEN NEW.state_since ELSE NEW.last_ping_at END) AT TIME ZONE 'UTC';
+    since := (CASE WHEN OLD.state = 'down' THEN OLD.state_since ELSE OLD.deadline END) AT TIME ZONE 'UTC';
+    since := greatest(since, until - interval '{KEPT_DOWNTIME} days');
+    INSERT INTO watches_dailydowntime (watch_id, day, seconds)
+    SELECT NEW.id, day, extract(epoch FROM least(until, day + interval '1 day') - greatest(since, day))
+      FROM generate_series(date_trunc('day', since), until, interval '1 day') AS day
+     WHERE greatest(since, day) < until
+    ON CONFLICT (watch_id, day) DO UPDATE SET seconds = watches_dailydowntime.seconds + EXCLUDED.seconds;
+    RETURN NULL;
+"""  # noqa: S608 - constants only
 
 
 class Watch(models.Model):
@@ -128,6 +149,16 @@ class Watch(models.Model):
             models.CheckConstraint(condition=checks.instants_of("slots"), name="watch_readable_slots"),
             models.CheckConstraint(condition=checks.tags("tags"), name="watch_readable_tags"),
         ]
+        triggers = [
+            pgtrigger.Trigger(
+                name="watch_downtime",
+                when=pgtrigger.After,
+                operation=update_of("state", "deadline"),
+                condition=pgtrigger.Condition(_ENDED),
+                declare=[("since", "timestamp"), ("until", "timestamp")],
+                func=_RECORD_DOWNTIME,
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -210,3 +241,17 @@ class Ping(models.Model):
     @property
     def seconds(self) -> float | None:
         return None if self.milliseconds is None else self.milliseconds / 1000
+
+
+class DailyDowntime(models.Model):
+    """The seconds that a watch was down on a day of UTC, as far as that has ended. Its trigger adds them."""
+
+    watch = models.ForeignKey(Watch, on_delete=models.CASCADE, related_name="downtimes", db_index=False)
+    day = models.DateField()
+    seconds = models.FloatField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["watch", "day"], name="downtime_once")]
+
+    def __str__(self) -> str:
+        return f"{self.day}: {self.seconds} s"

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from watches.web import badges, views
+from watches.web import badges, status, views
 
 app_name = "watches"
 urlpatterns = [
@@ -17,5 +17,13 @@ urlpatterns = [
     path("watches/badges/new/", badges.new, name="badge-new"),
     path("watches/badges/<uuid:badge_id>/renew/", badges.renew, name="badge-renew"),
     path("watches/badges/<uuid:badge_id>/delete/", badges.delete, name="badge-delete"),
+    path("watches/pages/", status.page_list, name="status-pages"),
+    path("watches/pages/new/", status.new, name="status-page-new"),
+    path("watches/pages/<uuid:page_id>/", status.edit, name="status-page"),
+    path("watches/pages/<uuid:page_id>/delete/", status.delete, name="status-page-delete"),
+    path("watches/pages/incidents/new/", status.publish, name="public-incident-new"),
+    path("watches/pages/incidents/<uuid:incident_id>/", status.edit_incident, name="public-incident"),
+    path("status/<slug:address>/", status.public, name="status"),
+    path("status/<slug:address>/feed", status.feed, name="status-feed"),
     path("badge/<slug:secret>.<slug:ending>", badges.picture, name="badge"),
 ]

@@ -1,0 +1,118 @@
+"""What a status page shows to strangers: states and uptime by the names of watches, and incidents in public words."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils.feedgenerator import Atom1Feed
+from django.utils.translation import gettext as _
+
+from events.models import Event
+from events.pure.types import SOURCE
+from watches import tell
+from watches.badges import worst
+from watches.models import DailyDowntime, PublicIncident, StatusPage, Watch
+
+DAYS = 90
+MOST_WATCHES, MOST_INCIDENTS = 50, 50
+"""On a page."""
+_DAY = 86_400
+_LONG = 0.05
+"""The share of a day from which a downtime is long."""
+_IN_FEED, _LOOKED_AT = 50, 200
+_NEWS = (tell.MISSED, tell.FAILED, tell.RECOVERED)
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A day of UTC. `seconds`: so long the watch was down; None for a day before the watch."""
+
+    day: date
+    seconds: float | None
+
+    @property
+    def level(self) -> str:
+        if self.seconds is None:
+            return "none"
+        return "long" if self.seconds > _LONG * _DAY else "short" if self.seconds > 0 else "up"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A watch on the page. `uptime` is in percent, rounded down."""
+
+    name: str
+    state: str
+    days: list[Day]
+    uptime: float
+
+    @property
+    def down_days(self) -> list[tuple[date, timedelta]]:
+        return [(one.day, timedelta(seconds=max(1, round(one.seconds)))) for one in self.days[::-1] if one.seconds]
+
+
+def watches_of(page: StatusPage) -> list[Watch]:
+    return list(page.watches.filter(deleted_at=None, user=page.user_id).order_by("name", "id")[:MOST_WATCHES])
+
+
+def incidents_of(page: StatusPage, now: datetime) -> list[PublicIncident]:
+    """Those that are open, and those of the last days; newest first."""
+    recent = Q(ended_at=None) | Q(began_at__gt=now - timedelta(days=DAYS))
+    return list(page.incidents.filter(recent).order_by("-began_at")[:MOST_INCIDENTS])
+
+
+def read(page: StatusPage, now: datetime) -> dict[str, Any]:
+    watches = watches_of(page)
+    first = now.astimezone(UTC).date() - timedelta(days=DAYS - 1)
+    downtimes: dict[UUID, dict[date, float]] = defaultdict(dict)
+    for one in DailyDowntime.objects.filter(watch__in=[watch.id for watch in watches], day__gte=first):
+        downtimes[one.watch_id][one.day] = one.seconds
+    shown = [_shown(watch, downtimes[watch.id], first, now) for watch in watches]
+    incidents = incidents_of(page, now)
+    return {
+        "page": page,
+        "watches": shown,
+        "state": worst([one.state for one in shown]),
+        "open": [one for one in incidents if one.ended_at is None],
+        "past": [one for one in incidents if one.ended_at is not None],
+        "now": now,
+        "days": DAYS,
+    }
+
+
+def _shown(watch: Watch, downtimes: Mapping[date, float], first: date, now: datetime) -> Shown:
+    days = []
+    for number in range(DAYS):
+        day = first + timedelta(days=number)
+        begins = datetime(day.year, day.month, day.day, tzinfo=UTC)
+        ends = min(begins + timedelta(days=1), now)
+        seconds = downtimes.get(day, 0.0)
+        if watch.state == Watch.State.DOWN:  # this downtime is recorded at its end
+            seconds += max(0.0, (ends - max(begins, watch.state_since)).total_seconds())
+        days.append(Day(day, None if watch.created_at >= ends else min(seconds, _DAY)))
+    since = max(watch.created_at, datetime(first.year, first.month, first.day, tzinfo=UTC))
+    down = sum(day.seconds or 0 for day in days) / max(1.0, (now - since).total_seconds())
+    return Shown(watch.name, watch.shown_state(now), days, int(max(0.0, 1 - down) * 10_000) / 100)
+
+
+def feed(page: StatusPage, now: datetime) -> str:
+    """Atom: its incidents, and when its watches went down and worked again, as far as the ledger keeps that."""
+    atom = Atom1Feed(page.title, page.url, page.intro, feed_url=f"{page.url}feed", feed_guid=f"urn:uuid:{page.id}")
+    watches = {watch.id: watch.name for watch in watches_of(page)}
+    mine = Event.objects.filter(user=page.user_id).order_by("-id")
+    news = [mine.filter(type=one)[:_LOOKED_AT] for one in _NEWS]  # each by its index
+    entries = []
+    for event in news[0].union(*news[1:], all=True):
+        if event.source == SOURCE and event.correlation_id in watches:
+            text = _("%(name)s works again") if event.type == tell.RECOVERED else _("%(name)s is down")
+            entries.append((event.occurred_at, event.id, text % {"name": watches[event.correlation_id]}, ""))
+    for one in incidents_of(page, now):
+        title = _("Over: %(title)s") % {"title": one.title} if one.ended_at else one.title
+        entries.append((one.updated_at, one.id, title, one.text))
+    for at, key, title, text in sorted(entries, reverse=True)[:_IN_FEED]:
+        atom.add_item(title, page.url, text, unique_id=f"urn:uuid:{key}", updateddate=at, pubdate=at)
+    return atom.writeString("utf-8")
