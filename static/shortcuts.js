@@ -7,7 +7,7 @@ function move(step) {
   const rows = [...document.querySelectorAll("main .rows > *")];
   const here = rows.indexOf(document.activeElement.closest(".rows > *"));
   const row = rows[here < 0 ? 0 : Math.min(Math.max(here + step, 0), rows.length - 1)];
-  row?.querySelector("h2 a, a, summary, button")?.focus();
+  row?.querySelector(":is(h2, h3) a, a, summary, button")?.focus();
 }
 
 // In the row at hand, or in the headline of a page about one reminder.

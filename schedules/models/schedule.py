@@ -264,3 +264,12 @@ class Schedule(models.Model):
         except rules.InvalidRule as error:
             return _("Cannot be read: %(error)s") % {"error": error}
         return rule.describe(self.local_time)
+
+    def brief(self, zone: str) -> str:
+        """`when` beside the next time, for who lives in `zone`: without that zone, a start or the only date."""
+        if self.next_fire_at is None or self.local_time or self.time_zone != zone:
+            return self.when
+        try:
+            return "" if self.kind == "once" else self.timetable().rule.brief()
+        except rules.InvalidRule:
+            return self.when

@@ -100,9 +100,11 @@ class Cron(CivilRule):
         work.spend(1 + (due - after).days // 2, "expression")
         return due if due < civil.LAST else None
 
+    def brief(self) -> str:
+        return explain(self.described, self.parsed.day_and)
+
     def describe(self, readers: bool = False) -> str:
-        rule = words.in_zone(explain(self.described, self.parsed.day_and), self.timezone, readers)
-        return _("%(rule)s (cron %(expression)s)") % {"rule": rule, "expression": self.expression}
+        return _("%(rule)s (cron %(expression)s)") % {"rule": super().describe(readers), "expression": self.expression}
 
     def clock_change(self, slot: datetime) -> ClockChange | None:
         if not self.is_elapsed:

@@ -33,5 +33,5 @@ class Daily(DatedRule):
     def is_on(self, day: date) -> bool:
         return True
 
-    def describe(self, readers: bool = False) -> str:
-        return words.in_zone(words.at(words.every(1, "day"), f"{self.time:%H:%M}"), self.timezone, readers)
+    def brief(self) -> str:
+        return words.at(words.every(1, "day"), f"{self.time:%H:%M}")

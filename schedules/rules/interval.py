@@ -66,10 +66,13 @@ class Interval(Rule):
         wait = step - (instant - self.anchor) % step
         return (instant + wait).astimezone(UTC) if wait < civil.LAST_INSTANT - instant else None
 
+    def brief(self) -> str:
+        return words.every(self.every, self.unit.removesuffix("s"))
+
     def describe(self, readers: bool = False) -> str:
         shown = civil.local(self.zone, self.anchor)
         return _("%(rule)s from %(day)s %(time)s %(zone)s") % {
-            "rule": words.every(self.every, self.unit.removesuffix("s")),
+            "rule": self.brief(),
             "day": words.day(shown),
             "time": words.clock(shown),
             "zone": words.zone_time(self.timezone),

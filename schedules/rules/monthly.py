@@ -57,7 +57,7 @@ class Monthly(DatedRule):
             day = length if day is None else min(day, length)
         return day
 
-    def describe(self, readers: bool = False) -> str:
+    def brief(self) -> str:
         which = words.day_of_month(self.day or -1)
         rule = words.monthly(1, which)
         if self.day is not None and self.day > _SHORTEST:
@@ -65,4 +65,4 @@ class Monthly(DatedRule):
                 rule = words.last_if_shorter(rule)
             else:
                 rule = _("On %(which)s of every month that has one") % {"which": which}
-        return words.in_zone(words.at(rule, f"{self.time:%H:%M}"), self.timezone, readers)
+        return words.at(rule, f"{self.time:%H:%M}")

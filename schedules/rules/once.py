@@ -43,10 +43,9 @@ class Once(CivilRule):
     def next_civil(self, after: datetime, work: Work) -> datetime | None:
         return self.at if self.at > after else None
 
-    def describe(self, readers: bool = False) -> str:
+    def brief(self) -> str:
         weekday, day, at = self._shown()
-        once = _("Once, on %(weekday)s %(day)s at %(time)s") % {"weekday": weekday, "day": day, "time": at}
-        return words.in_zone(once, self.timezone, readers)
+        return _("Once, on %(weekday)s %(day)s at %(time)s") % {"weekday": weekday, "day": day, "time": at}
 
     def moment(self, readers: bool = False) -> str:
         """ "Sunday 29 March 2026 at 09:00, Berlin time"."""

@@ -52,6 +52,11 @@ class RRule(CivilRule):
     def clock_change(self, slot: datetime) -> ClockChange | None:
         return None if self.calendar_rule.early else super().clock_change(slot)
 
+    def brief(self) -> str:
+        rule = self.calendar_rule
+        repeats = None if rule.dates or rule.ahead or rule.early else repetition.of(replace(rule, also=()))
+        return self.describe() if repeats is None else repeats.describe()
+
     def describe(self, readers: bool = False) -> str:
         rule = self.calendar_rule
         text = self._described(replace(rule, also=(), dates=(), ahead=_NONE, early=_NONE), readers)

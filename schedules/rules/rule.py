@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal, Self
 from zoneinfo import ZoneInfo
 
-from schedules.rules import civil
+from schedules.rules import civil, words
 from schedules.rules.invalid import InvalidRule, Work
 
 
@@ -65,11 +65,15 @@ class Rule(ABC):
         """
 
     @abstractmethod
+    def brief(self) -> str:
+        """The rule in plain words, without its zone and its start: "Every weekday at 09:00"."""
+
     def describe(self, readers: bool = False) -> str:
         """The rule in plain words: "Every weekday at 09:00, Berlin time".
 
         With `readers`, it is one that is read on the clock of each reader instead of its zone's.
         """
+        return words.in_zone(self.brief(), self.timezone, readers)
 
     @abstractmethod
     def clock_change(self, slot: datetime) -> ClockChange | None:

@@ -48,11 +48,11 @@ class Weekly(DatedRule):
     def is_on(self, day: date) -> bool:
         return day.weekday() in self.days
 
-    def describe(self, readers: bool = False) -> str:
+    def brief(self) -> str:
         if len(self.days) == 7:
             often = words.every(1, "day")
         elif self.days == _WEEKDAYS:
             often = _("Every weekday")
         else:
             often = _("Every %(days)s") % {"days": words.listed([words.weekday(day) for day in self.days])}
-        return words.in_zone(words.at(often, f"{self.time:%H:%M}"), self.timezone, readers)
+        return words.at(often, f"{self.time:%H:%M}")

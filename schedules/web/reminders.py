@@ -2,17 +2,22 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
+from common.times import dates
 from common.uuid7 import uuid7
+from common.zones import FIRST_ZONE
 from jobs.batches import audiences
 from jobs.checks import results
 from jobs.checks.check_now import Checked
@@ -51,9 +56,11 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
     holidays = Holidays.of(request.user, timezone.now())
     troubles = last_troubles([schedule.id for schedule in page])
     checks = _last_checks(request.user, page)
+    listed = [_row(schedule, troubles.get(schedule.id), checks.get(schedule.id), holidays) for schedule in page]
     context = {
         "page": page,
-        "rows": [_row(schedule, troubles.get(schedule.id), checks.get(schedule.id), holidays) for schedule in page],
+        "groups": _groups(listed) if not shown.sort else [("", listed)],
+        "faults": _faults(listed),
         "shown": shown,
         "states": [(ATTENTION, _("needs attention")), *Schedule.State.choices],
         "finished": counts["finished"],
@@ -104,10 +111,38 @@ def _row(schedule: Schedule, last: Notification | None, check: Check | None, hol
         "last": last,
         "check": check,
         "reach": Reach.of(schedule),
+        "when": schedule.brief(schedule.user.time_zone),
         "snoozed": is_snoozed(schedule, timezone.now()),
         "holiday": holiday and words.holiday(holiday.first, holiday.last),
         "held": None if slot is None or holiday else QuietHours.of(schedule).wait(slot),
     }
+
+
+def _groups(rows: Iterable[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Rows in the order of their next times, under the day or span of these."""
+    today = timezone.localdate()
+
+    def heading(row: dict[str, Any]) -> str:
+        if (slot := row["reminder"].next_fire_at) is None:
+            return _("Without a next time")
+        day = timezone.localtime(slot, ZoneInfo(FIRST_ZONE) if row["reminder"].local_time else None).date()
+        if near := dates.near_day(max(day, today), today):
+            return capfirst(near)
+        return _("This week") if (day - today).days < 7 - today.weekday() else _("Later")
+
+    return [(name, list(group)) for name, group in groupby(rows, heading)]
+
+
+def _faults(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The channels that do not work, each once with its reminders; last those that have none (`channel` is None)."""
+    faults: dict[UUID | None, dict[str, Any]] = {}
+    for row in rows:
+        found = row["reach"].texts or [(None, "")] * row["reach"].nobody
+        for channel, text in found:
+            fault = faults.setdefault(channel and channel.id, {"channel": channel, "text": text, "rows": [], "lost": 0})
+            fault["rows"].append(row["reminder"])
+            fault["lost"] += row["reach"].nobody
+    return sorted(faults.values(), key=lambda fault: fault["channel"] is None)
 
 
 def is_snoozed(schedule: Schedule, now: datetime) -> bool:
