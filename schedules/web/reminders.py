@@ -1,7 +1,7 @@
 """Reminders (the users' word for schedules): list and detail."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import date, datetime
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -59,7 +59,7 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
     listed = [_row(schedule, troubles.get(schedule.id), checks.get(schedule.id), holidays) for schedule in page]
     context = {
         "page": page,
-        "groups": _groups(listed) if not shown.sort else [("", listed)],
+        "groups": groups(listed, timezone.localdate()) if not shown.sort else [("", listed)],
         "faults": _faults(listed),
         "shown": shown,
         "states": [(ATTENTION, _("needs attention")), *Schedule.State.choices],
@@ -118,9 +118,8 @@ def _row(schedule: Schedule, last: Notification | None, check: Check | None, hol
     }
 
 
-def _groups(rows: Iterable[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+def groups(rows: Iterable[dict[str, Any]], today: date) -> list[tuple[str, list[dict[str, Any]]]]:
     """Rows in the order of their next times, under the day or span of these."""
-    today = timezone.localdate()
 
     def heading(row: dict[str, Any]) -> str:
         if (slot := row["reminder"].next_fire_at) is None:

@@ -52,9 +52,9 @@ def test_many_at_once(page: Page, site: Installation) -> None:
     expect(page.get_by_label("Title")).to_have_value("Plants (copy)")
     page.goto(f"{site.url}/reminders/")
     page.get_by_label("Order", exact=True).select_option("Name")  # submits
-    titles = page.locator("#reminders h2")
+    titles = page.locator("#reminders h3")
     expect(titles).to_have_text(["Plants", "Plants (copy)", "Rent"])
-    expect(page.locator("#reminders > li").nth(1)).to_contain_text("paused")
+    expect(page.locator("#reminders .row").nth(1)).to_contain_text("paused")
     page.get_by_label("Choose Plants (copy)").check()
     page.get_by_role("form", name="Chosen reminders").get_by_role("button", name="Archive").click()
     expect(titles).to_have_text(["Plants", "Rent"])
@@ -79,3 +79,25 @@ def test_many_at_once(page: Page, site: Installation) -> None:
     page.goto(f"{site.url}/reminders/?q=plants")
     expect(page.get_by_text("Nothing is sent: holiday from")).to_be_visible()
     fits(page)
+
+
+@pytest.mark.parametrize("page", [1280, 360], indirect=True, ids=["1280px", "360px"])
+def test_twelve_reminders_stand_on_the_first_screen(page: Page, site: Installation) -> None:
+    email = f"twelve{page.viewport_size['width']}@example.org"  # type: ignore[index]
+    sign_up(page, site, email)
+    page.goto(f"{site.url}/reminders/")
+    line = page.get_by_label("Quick add").get_by_role("textbox")
+    for number in range(14):
+        line.fill(f"plant {number} every day 9:{number + 10}")
+        line.press("Enter")
+        expect(page.locator("#reminders .row")).to_have_count(number + 1)
+    page.goto(f"{site.url}/reminders/")
+    accessible(page)
+    fits(page)
+    heights = page.locator("#reminders .row").evaluate_all(
+        "rows => rows.map(row => row.getBoundingClientRect().height)"
+    )
+    if page.viewport_size == {"width": 1280, "height": 800}:
+        last = page.locator("#reminders .row").nth(11).bounding_box()
+        assert last and last["y"] + last["height"] <= 800 and max(heights) <= 36
+    assert max(heights) <= 80

@@ -43,7 +43,7 @@ def test_quiet_hours_are_said_in_preview_list_page_and_explanation(page: Page, s
     expect(page.locator("#coming")).to_contain_text(held)
     reminder = page.url
     page.goto(f"{site.url}/reminders/")
-    expect(page.locator("#reminders > li")).to_contain_text(f"quiet hours: held until {until}")
+    expect(page.locator("#reminders .row")).to_contain_text(f"quiet hours: held until {until}")
     page.goto(f"{reminder}explain/")
     why = page.locator(".why")
     expect(why).to_contain_text("It has not been due yet. It rings")

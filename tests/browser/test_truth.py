@@ -13,7 +13,7 @@ from tests.browser.test_channels import sign_up
 
 pytestmark = pytest.mark.browser
 
-COLOUR = "element => getComputedStyle(element).color"
+COLOUR = "element => getComputedStyle(element).backgroundColor"
 
 
 def test_a_reminder_says_beforehand_that_it_will_not_ring(page: Page, site: Installation) -> None:
@@ -30,7 +30,7 @@ def test_a_reminder_says_beforehand_that_it_will_not_ring(page: Page, site: Inst
     page.get_by_role("button", name="Create reminder").click()
     expect(page.get_by_role("status")).to_contain_text("is created")
     page.get_by_role("link", name="Reminders", exact=True).first.click()
-    row = page.locator("#reminders > li")
+    row = page.locator("#reminders .row")
     expect(row).not_to_contain_text("Reaches nobody")
     expect(page.locator("footer")).not_to_contain_text("scheduler")
 
@@ -39,8 +39,12 @@ def test_a_reminder_says_beforehand_that_it_will_not_ring(page: Page, site: Inst
         " WHERE u.id = c.user_id AND u.email = 'truth@example.org' AND c.provider = 'queue' RETURNING c.id"
     )
     page.reload()
-    partly = row.locator(".reach.partly")
-    expect(partly).to_contain_text("Not every channel works: The last message to “Pager” failed.")
+    fault, partly = page.locator(".fault"), row.locator(".dot.partly")
+    expect(partly).to_have_text("Not every channel works:")
+    expect(fault).to_contain_text("The last message to “Pager” failed. 1 reminder here uses it.")
+    expect(fault.get_by_role("link", name="See what happened to Pager")).to_be_visible()
+    accessible(page)
+    fits(page)
     amber = partly.evaluate(COLOUR)
     row.get_by_role("link", name="Edit Water the plants").click()
     page.get_by_role("checkbox", name="Inbox").uncheck()
@@ -49,8 +53,9 @@ def test_a_reminder_says_beforehand_that_it_will_not_ring(page: Page, site: Inst
     page.goto(f"{site.url}/channels/{pager['id']}/remove/")
     page.get_by_role("main").get_by_role("button", name=re.compile("^Remove")).click()
     page.get_by_role("link", name="Reminders that need attention: 1").click()
-    nobody = row.locator(".reach.nobody")
-    expect(nobody).to_contain_text("Reaches nobody: “Pager” was removed.")
+    nobody = row.locator(".dot.nobody")
+    expect(nobody).to_have_text("Reaches nobody:")
+    expect(fault).to_contain_text("“Pager” was removed. 1 reminder here uses it. 1 reaches nobody.")
     assert nobody.evaluate(COLOUR) != amber
     accessible(page)
     fits(page)

@@ -97,12 +97,17 @@ def test_the_list_says_it_filters_it_and_the_navigation_counts_it(browser: Clien
     pager.save()
     page = browser.get("/reminders/?state=attention")
     assert [schedule.title for schedule in page.context["page"]] == ["Lost"]
-    assert '<p class="reach nobody">' in page.content.decode()
+    assert 'class="dot nobody"' in page.content.decode() and 'class="message fault error"' in page.content.decode()
     assert "“Pager” was disabled. Answered 410." in page.content.decode()
+    assert f'action="/channels/{pager.id}/enable/"' in page.content.decode()
     assert '<p class="reach nobody">' in browser.get(f"/reminders/{lost.id}/").content.decode()
     assert "Reminders that need attention: 1" in browser.get("/inbox/").content.decode()
     lost.channels.add(inbox)
-    assert '<p class="reach partly">' in browser.get("/reminders/").content.decode()
+    make_schedule(ada, [pager, inbox], title="Also")
+    page = browser.get("/reminders/")
+    assert 'class="dot partly"' in page.content.decode() and "dot nobody" not in page.content.decode()
+    [fault] = page.context["faults"]  # one for the channel, however many reminders it has
+    assert (fault["channel"], len(fault["rows"]), fault["lost"]) == (pager, 2, 0)
 
 
 def test_the_row_says_that_it_is_snoozed_or_in_quiet_hours(browser: Client, ada: User) -> None:

@@ -100,7 +100,7 @@ def test_what_was_said_before_a_silent_check_is_no_trouble_of_it(browser: Client
     fire.fire_due(NINE + timedelta(days=1))
     check(Job.objects.filter(origin_id=schedule.id).latest("id"))
     assert results.last(ada.pk, [schedule.id])[schedule.id].outcome == "silent"
-    assert browser.get("/reminders/").context["rows"][0]["last"] is None
+    assert browser.get("/reminders/").context["groups"][0][1][0]["last"] is None
 
 
 def test_checks_take_one_statement_for_any_number_of_slots_and_reminders(

@@ -325,7 +325,7 @@ def test_lists_name_what_is_checked_where_the_title_waits_for_what_is_found(brow
     schedule = make_job_schedule(ada, payload={"value": "seven"}, title="It is {value}")
     assert schedule.name == "Sample: seven"
     shown = browser.get("/reminders/").content.decode()
-    assert ">Sample: seven</a></h2>" in shown and "It is {value}" not in shown
+    assert ">Sample: seven</a></h3>" in shown and "It is {value}" not in shown
     schedule.title = "Bins, {name}"
     assert schedule.name == "Bins, {name}"
 

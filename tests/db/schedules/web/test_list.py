@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.http import HttpResponse
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
 from people.models import User
 from schedules.firing import fire
 from schedules.models import Schedule
+from schedules.web.reminders import groups
 from tests.db.schedules.web.test_reminders import titles
 from tests.make import NOON, make_channel, make_schedule, make_user
 
@@ -166,3 +168,58 @@ def test_nobody_reaches_anothers_reminders(browser: Client, ada: User) -> None:
     do(browser, "delete", [hers])
     hers.refresh_from_db()
     assert (hers.version, hers.deleted_at) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("next_fire_at", "heading"),
+    [
+        ("2026-06-03T21:30+00:00", "Today"),
+        ("2026-06-03T22:30+00:00", "Tomorrow"),
+        ("2026-06-07T21:30+00:00", "This week"),
+        ("2026-06-07T22:30+00:00", "Later"),
+        ("2026-06-01T09:00+00:00", "Today"),  # it is late
+        (None, "Without a next time"),
+    ],
+)
+def test_reminders_stand_under_the_day_or_span_of_their_next_time(next_fire_at: str | None, heading: str) -> None:
+    """Wednesday 3 June 2026 in Berlin."""
+    slot = next_fire_at and datetime.fromisoformat(next_fire_at)
+    row = {"reminder": Schedule(next_fire_at=slot)}
+    with timezone.override("Europe/Berlin"):
+        assert groups([row], date(2026, 6, 3)) == [(heading, [row])]
+
+
+def test_another_order_has_no_headings(browser: Client, ada: User) -> None:
+    make_two(ada)
+    [(heading, rows)] = browser.get("/reminders/?sort=name").context["groups"]
+    assert heading == "" and len(rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule", "zone", "said"),
+    [
+        ("daily", {"time": "09:00"}, "Europe/Berlin", "Every day at 09:00"),
+        ("daily", {"time": "09:00"}, "America/New_York", "Every day at 09:00, New York time"),
+        ("weekly", {"time": "09:00", "days": [0]}, "Europe/Berlin", "Every Monday at 09:00"),
+        ("monthly", {"time": "09:00", "day": 1}, "Europe/Berlin", "On the 1st of every month at 09:00"),
+        ("cron", {"expression": "0 9 * * mon"}, "Europe/Berlin", "At 09:00 on Monday"),
+        (
+            "rrule",
+            {"rule": "DTSTART:20260601T090000\nRRULE:FREQ=DAILY;INTERVAL=2"},
+            "Europe/Berlin",
+            "Every 2 days at 09:00",
+        ),
+        (
+            "interval",
+            {"every": 2, "unit": "hours", "anchor": "2026-06-01T09:00:00+00:00"},
+            "Europe/Berlin",
+            "Every 2 hours",
+        ),
+        ("once", {"at": "2090-06-01T13:00"}, "Europe/Berlin", ""),
+        ("once", {"at": "2090-06-01T13:00"}, "UTC", "Once, on Thursday 1 June 2090 at 13:00, UTC"),
+    ],
+)
+def test_a_row_says_of_the_rule_what_the_next_time_does_not(
+    ada: User, kind: str, rule: dict[str, Any], zone: str, said: str
+) -> None:
+    assert make_schedule(ada, [], kind=kind, rule=rule, time_zone=zone).brief("Europe/Berlin") == said
