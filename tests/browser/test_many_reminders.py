@@ -88,7 +88,7 @@ def test_twelve_reminders_stand_on_the_first_screen(page: Page, site: Installati
     page.goto(f"{site.url}/reminders/")
     line = page.get_by_label("Quick add").get_by_role("textbox")
     for number in range(14):
-        line.fill(f"plant {number} every day 9:{number + 10}")
+        line.fill(f"water the plants every day 9:{number + 10}")
         line.press("Enter")
         expect(page.locator("#reminders .row")).to_have_count(number + 1)
     page.goto(f"{site.url}/reminders/")
