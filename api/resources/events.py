@@ -88,11 +88,12 @@ def _without_control_characters(id: str) -> str:
     return id
 
 
-StoredId = Annotated[
-    str, Field(min_length=1, json_schema_extra={"pattern": f"^{ID}$"}), AfterValidator(_without_control_characters)
-]
-EventId = Annotated[StoredId, Field(max_length=LONGEST_ID)]
-CorrelationId = Annotated[StoredId, Field(max_length=correlation.LONGEST)]
+_ID: Any = {"min_length": 1, "json_schema_extra": {"pattern": f"^{ID}$"}}
+_CHECKED = AfterValidator(_without_control_characters)
+StoredId = Annotated[str, Field(**_ID), _CHECKED]
+# The length comes before what is checked, so that an error speaks of characters.
+EventId = Annotated[str, Field(max_length=LONGEST_ID, **_ID), _CHECKED]
+CorrelationId = Annotated[str, Field(max_length=correlation.LONGEST, **_ID), _CHECKED]
 
 
 class EnvelopeBody(Body):
@@ -100,7 +101,7 @@ class EnvelopeBody(Body):
     id: EventId | None = Field(
         None, description="Yours. The same event again has no further effect; another one with this id is refused."
     )
-    source: Annotated[str, AfterValidator(_not_own)] = Field("", max_length=LONGEST_SOURCE)
+    source: Annotated[str, Field(max_length=LONGEST_SOURCE), AfterValidator(_not_own)] = ""
     occurred_at: Instant | None = Field(None, description="When it happened. Without it, now.")
     correlation_id: CorrelationId | None = Field(
         None, description="The same through a chain of events: any text. Without it, this event begins one."

@@ -26,11 +26,8 @@ def _not_blank(name: str) -> str:
 
 
 class Named(Body):
-    name: Annotated[str, AfterValidator(_not_blank)] = Field(
-        min_length=1,
-        max_length=100,
-        description="One of your own, such as `backup`.",
-        json_schema_extra={"pattern": r"\S"},
+    name: Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_not_blank)] = Field(
+        description="One of your own, such as `backup`.", json_schema_extra={"pattern": r"\S"}
     )
 
 

@@ -224,3 +224,9 @@ def test_an_alert_that_would_open_nothing_is_refused(api: Api, type: str, data: 
 
 def test_nobody_speaks_as_carillon(api: Api) -> None:
     assert wrong_fields(api.post("/events", {"type": "order.paid", "source": "carillon", "data": {}})) == ["source"]
+
+
+@pytest.mark.parametrize(("field", "most"), [("id", 255), ("correlation_id", 128), ("source", 200)])
+def test_a_text_that_is_too_long_is_counted_in_characters(api: Api, field: str, most: int) -> None:
+    [error] = api.post("/events", {"type": "order.paid", field: "x" * 1_000}).json()["errors"]
+    assert (error["field"], error["detail"]) == (field, f"Write at most {most} characters.")
