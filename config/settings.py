@@ -302,6 +302,7 @@ MOST_CONNECTIONS = env.integer("MOST_CONNECTIONS", 50)
 MOST_SCHEDULES = env.integer("MOST_SCHEDULES", 500)
 MOST_RULES = env.integer("MOST_RULES", 100)
 MOST_WATCHES = env.integer("MOST_WATCHES", 200)
+PING_DOMAIN = env.text("PING_DOMAIN", "")  # of the addresses that take pings by mail; empty: none
 PINGS_PER_MINUTE = env.integer("PINGS_PER_MINUTE", 60)  # of each watch
 EVENTS_PER_PERSON_PER_MINUTE = env.integer("EVENTS_PER_PERSON_PER_MINUTE", 3_000)  # 0: no limit
 EVENTS_PER_PERSON_PER_DAY = env.integer("EVENTS_PER_PERSON_PER_DAY", 100_000)  # or as an operator sets it for a person

@@ -172,6 +172,11 @@ class Watch(models.Model):
         return f"{settings.BASE_URL}/ping/{self.token}"
 
     @property
+    def mail_address(self) -> str:
+        """Where it takes pings by mail; empty if this installation takes none."""
+        return f"{self.token}@{settings.PING_DOMAIN}" if settings.PING_DOMAIN else ""
+
+    @property
     def expected_at(self) -> datetime | None:
         """When the next ping is expected; `deadline` is later by the grace."""
         return None if self.deadline is None else self.deadline - timedelta(seconds=self.grace)

@@ -1,0 +1,136 @@
+"""Pings by mail: an SMTP server that takes mails to the addresses of watches, and nothing else.
+
+A mail is accepted once its ping is committed. While the database is away, its sender is told to try again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from email import message_from_bytes
+from email.header import decode_header, make_header
+from functools import partial
+from typing import Any, ClassVar
+from uuid import UUID
+
+from aiosmtpd.smtp import SMTP, Envelope, Session
+from django.conf import settings
+from django.db import connection
+
+from watches import pings
+from watches.models import Watch
+from watches.pings import LARGEST_OUTPUT, NewPing
+
+log = logging.getLogger(__name__)
+logging.getLogger("mail.log").setLevel(logging.ERROR)  # aiosmtpd tells of every command, with the addresses
+
+LARGEST_MAIL = 2_000_000  # bytes
+_MOST_OPEN = 50  # connections; each keeps its mail in memory
+_SECONDS = 60.0  # of silence, after which a connection is closed
+_HEAD = 65_536  # bytes of a mail in which its subject is looked for
+
+_UNKNOWN = "550 5.1.1 No watch has this address"
+_AWAY = "451 4.3.0 The database does not answer. Try again"
+_ANSWERS = {
+    pings.TAKEN: "250 2.0.0 OK",
+    pings.TOO_MANY: "451 4.7.1 Too many pings of this watch in a minute. Try again",
+    pings.UNKNOWN: _UNKNOWN,
+}
+
+
+class Receiver:
+    """What aiosmtpd calls. The database is asked in one thread, as pings over HTTP do."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="pings")
+
+    async def handle_RCPT(self, server: SMTP, session: Session, envelope: Envelope, address: str, _: Any) -> str:
+        if (token := _token(address)) is None:
+            return _UNKNOWN
+        if envelope.rcpt_tos:  # the answer to the mail is about one ping
+            return "452 4.5.3 One watch a mail. Send it to the others again"
+        answer: str = await self._ask(partial(_known, token))
+        if answer.startswith("250"):
+            envelope.rcpt_tos.append(address)
+        return answer
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        raw = envelope.original_content or b""
+        token = _token(envelope.rcpt_tos[0])
+        assert token is not None  # noqa: S101 - as it was taken
+        return await self._ask(partial(_record, NewPing(token, "success", output=_text(raw), size=len(raw))))
+
+    async def _ask(self, asked: Callable[[], str]) -> str:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, _or_away, asked)
+
+
+class _Connection(SMTP):
+    """One of the open connections; a further one is closed at once, and its sender tries again."""
+
+    open: ClassVar[set[Any]] = set()
+
+    def connection_made(self, transport: Any) -> None:
+        if len(self.open) >= _MOST_OPEN:
+            transport.close()
+            return
+        self.open.add(self)
+        super().connection_made(transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self in self.open:
+            self.open.remove(self)
+            super().connection_lost(error)
+
+
+async def serve(host: str, port: int) -> None:
+    """Until it is cancelled."""
+    receiver = Receiver()
+
+    def connect() -> SMTP:
+        return _Connection(
+            receiver, data_size_limit=LARGEST_MAIL, hostname=settings.PING_DOMAIN, ident="Carillon", timeout=_SECONDS
+        )
+
+    async with await asyncio.get_running_loop().create_server(connect, host, port) as server:
+        await server.serve_forever()
+
+
+def _token(address: str) -> UUID | None:
+    local, _, domain = address.rpartition("@")
+    if domain.lower() != settings.PING_DOMAIN.lower():
+        return None
+    try:
+        return UUID(local)
+    except ValueError:
+        return None
+
+
+def _known(token: UUID) -> str:
+    is_known = Watch.objects.filter(token=token, deleted_at=None, user__is_active=True).exists()
+    return "250 2.1.5 OK" if is_known else _UNKNOWN
+
+
+def _record(ping: NewPing) -> str:
+    [outcome] = pings.record([ping])
+    return _ANSWERS[outcome]
+
+
+def _or_away(asked: Callable[[], str]) -> str:
+    for is_again in (False, True):
+        try:
+            return asked()
+        except Exception as error:
+            connection.close()
+            if is_again:
+                log.error("A ping by mail is not taken: %s", type(error).__name__)
+    return _AWAY
+
+
+def _text(raw: bytes) -> str:
+    """The subject in letters, then the mail as it came, as far as it is stored."""
+    subject = message_from_bytes(raw[:_HEAD].partition(b"\r\n\r\n")[0]).get("Subject", "")
+    try:
+        subject = str(make_header(decode_header(subject)))
+    except (ValueError, LookupError):
+        subject = str(subject)
+    return (f"{subject}\n\n".encode() + raw)[:LARGEST_OUTPUT].decode("utf-8", "replace").replace("\0", "")
