@@ -137,10 +137,17 @@ const describe = (name) => {
   else field.removeAttribute("aria-describedby");
 };
 
+const unfold = (element) => {
+  for (let details = element.closest("details"); details; details = details.parentElement.closest("details")) details.open = true;
+};
+
 // The preview changes field errors.
 document.addEventListener("htmx:oobAfterSwap", (event) => {
   const { id } = event.detail.target;
-  if (id.startsWith("error-")) describe(id.replace("error-", ""));
+  if (!id.startsWith("error-")) return;
+  describe(id.replace("error-", ""));
+  const errors = document.getElementById(id);
+  if (errors.firstElementChild) unfold(errors);
 });
 
 // A field that is being corrected is no longer marked; the preview or the server marks it again.
@@ -180,8 +187,7 @@ document.addEventListener("htmx:afterSwap", ({ target }) => {
     const [field, , value] = one;
     setValue(field, isTicked(field) ? [value].flat().includes(field.value) : value);
     one[2] = valueOf(field);
-    const details = field.closest("details");
-    if (details && value) details.open = true;
+    if (one[1] !== one[2]) unfold(field);
     unmark(field.name);
   }
   filledIn.set(target, filled);

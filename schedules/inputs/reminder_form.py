@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
-from django.utils.text import format_lazy
+from django.utils.text import Truncator, format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.texts.numbers import grouped, grouped_lazy
@@ -86,6 +86,13 @@ class LateForm(forms.Form):
         return cleaned
 
 
+_FOLDED = (
+    *("body", "time_zone", "starts_at", "ends_at", "excluded", "max_count"),
+    *("misfire", "grace", "spread", "stale_after", "tags", "category"),
+)
+"""Fields that the page folds, beside those of checks and audiences."""
+
+
 class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
     title = TitleField(check=text.check, example=gettext_lazy("Water the plants"))
     body = BodyField(
@@ -137,6 +144,25 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
         self.offer_jobs(user, schedule, self.is_for_audience if self.is_bound else bool(stored))
         if self.is_for_audience:
             self.fields["channels"].required = False
+
+    @property
+    def set_further(self) -> list[str]:
+        """What the folded fields hold, in words, such as "Tags: home"."""
+        shown = [] if self.job is None else [str(self.job.label)]
+        for name in _FOLDED:
+            usual = self.user.time_zone if name == "time_zone" else self.fields[name].initial
+            if (value := self[name].value()) in (None, "", []) or str(value) == str(usual):
+                continue
+            text = ", ".join(value) if isinstance(value, list) else str(value)
+            shown.append(f"{self.fields[name].label}: {Truncator(text).chars(40)}")
+        return shown
+
+    @property
+    def unfolded(self) -> bool:
+        """Whether a folded field is refused, or one is in use that says more than a line."""
+        folded = {*_FOLDED, *JobForm.base_fields, "audience", "local_time"}
+        is_told = "audience" in self.fields and self["audience"].value()
+        return bool(self.errors.keys() & folded or is_told or (self.is_bound and self.question))
 
     @property
     def own_tags(self) -> list[str]:
