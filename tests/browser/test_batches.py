@@ -23,6 +23,7 @@ def test_an_announcement_its_progress_and_how_a_reader_stops_it(page: Page, site
     page.goto(f"{site.url}/reminders/new/")
     expect(page.get_by_label("On each reader’s clock")).to_be_hidden()
     page.get_by_label("Title", exact=True).fill("The server moves on Sunday")
+    page.get_by_text("More", exact=True).click()
     page.get_by_label("For", exact=True).select_option("everybody:")
     expect(page.get_by_role("group", name="Channels")).to_be_hidden()
     page.get_by_role("radio", name="Daily").check()

@@ -26,6 +26,7 @@ def test_a_reminder_that_checks_first_is_tried_made_and_explained(
 ) -> None:
     sign_up(page, site, "jobs@example.org")
     page.goto(f"{site.url}/reminders/new/")
+    page.get_by_text("More", exact=True).click()
     page.get_by_label("Category").fill("prices")
     page.get_by_label("Remind me", exact=True).select_option("github_streak")
     expect(page.get_by_label("Title if there are contributions")).to_be_hidden()

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.browser
 def make_reminder(page: Page, site: Installation, title: str, tags: str) -> None:
     page.goto(f"{site.url}/reminders/new/")
     page.get_by_label("Title").fill(title)
+    page.get_by_text("More", exact=True).click()
     page.get_by_label("Tags").fill(tags)
     page.get_by_role("button", name="Create reminder").click()
     expect(page.get_by_role("status")).to_contain_text(f"“{title}” is created.")

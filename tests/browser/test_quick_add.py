@@ -75,6 +75,7 @@ def test_one_line_fills_the_form(page: Page, site: Installation) -> None:
     page.get_by_role("button", name="18:00").click()
     expect(page.get_by_label("Title")).to_have_value("beer")
     expect(page.get_by_label("Date and time")).to_have_value(re.compile("T18:00"))
+    page.get_by_text("More", exact=True).click()
     page.locator("#id_body").fill("With the team.")
     line.fill("beer every 2 months on the last Friday 16:00 until March 2090")
     line.press("Enter")
