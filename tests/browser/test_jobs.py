@@ -43,7 +43,7 @@ def test_a_reminder_that_checks_first_is_tried_made_and_explained(
     page.get_by_label("Find", exact=True).fill(".price")
     page.get_by_label("Remind me when it").select_option("below")
     page.get_by_label("Value", exact=True).fill("90")
-    page.get_by_label("Text", exact=False).first.fill("Now {value}.")
+    page.locator("#id_body").fill("Now {value}.")
     page.get_by_role("button", name="Check now").click()
     expect(checked).to_contain_text("It would say:")
     expect(checked).to_contain_text("It is 89.90 EUR")

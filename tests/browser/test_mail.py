@@ -33,7 +33,7 @@ def test_done_is_pressed_in_a_mail_which_ends_with_the_link_that_stops_them(
     page.goto(f"{site.url}/reminders/new/")
     page.get_by_label("Title").fill("Call the dentist")
     page.get_by_text("More", exact=True).click()
-    page.get_by_label("Text", exact=False).first.fill("Ask for March.")
+    page.locator("#id_body").fill("Ask for March.")
     page.get_by_label("Daily", exact=True).check()
     page.get_by_role("checkbox", name="Email").check()
     page.get_by_role("button", name="Create reminder").click()
