@@ -26,6 +26,7 @@ from api.resources import (
     status_webhooks,
     tokens,
     topics,
+    watches,
 )
 from api.resources.channels import operations as channels
 from api.resources.schedules import checks, history, holidays, operations as schedules
@@ -34,7 +35,7 @@ api = Api(
     title="Carillon",
     version="1",
     description=(
-        "Reminders, channels, messages, events and rules of one account. Send a token of the settings page as "
+        "Reminders, watches, channels, messages, events and rules of one account. Send a token of the settings page as "
         f"“Authorization: Bearer …”. A token may make {settings.API_REQUESTS_PER_MINUTE or 'any number of'} requests a "
         f"minute; each answer says in RateLimit-* how many are left. Bodies are JSON of at most {LARGEST // 1024} KiB, "
         f"lists have pages of at most {paging.LARGEST} items. Instants are RFC 3339; answers have them in UTC. "
@@ -73,3 +74,4 @@ api.add_router("/audiences", batches.audiences_router)
 api.add_router("/queues", queues.router)
 api.add_router("/locks", locks.router)
 api.add_router("/counters", counters.router)
+api.add_router("/watches", watches.router)

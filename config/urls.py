@@ -27,6 +27,7 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("api/v1/docs", reference, name="api-reference"),
     path("api/v1/", api.urls),
+    path("api/v3/", include("api.resources.healthchecks")),
     path("", include("api.resources.transfer.urls")),
     path("", include("config.page_urls")),
 ]

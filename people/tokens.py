@@ -22,7 +22,7 @@ from people.user_lock import lock_user
 
 SCOPES = {
     "read": gettext_lazy("Read everything that you can see"),
-    "schedules": gettext_lazy("Make and change reminders"),
+    "schedules": gettext_lazy("Make and change reminders and watches"),
     "channels": gettext_lazy("Add and change channels"),
     "connections": gettext_lazy("Add and change connections"),
     "notifications": gettext_lazy("Send messages, cancel them, and send failed ones again"),

@@ -14,7 +14,7 @@ from notifications.reasons import DeliveryCode
 from people.models import User
 from schedules.firing.fire import read_clock
 from watches import timing
-from watches.models import Watch
+from watches.models import PingKey, Watch
 
 
 class WatchConflict(Exception):
@@ -27,7 +27,8 @@ class WatchConflict(Exception):
 
 TYPED = (
     *("name", "description", "tags", "kind", "period", "rule", "time_zone", "starts_at", "ends_at", "excluded"),
-    *("grace", "longest_run", "channel_order", "escalate_after", "urgent", "opens_incident"),
+    *("grace", "longest_run", "slug", "lock", "success_words", "failure_words", "ignore_words"),
+    *("channel_order", "escalate_after", "urgent", "opens_incident"),
 )
 """The fields that a person decides, beside the channels."""
 
@@ -43,6 +44,7 @@ def create(watch: Watch, channels: Sequence[Channel]) -> Watch:
     exists already."""
     timing.set_slots(watch, read_clock().now)
     watch.save(force_insert=True)
+    _make_key(watch)
     watch.channels.set(channels)
     watch.refresh_from_db()
     return watch
@@ -60,6 +62,7 @@ def change(wanted: Watch, channels: Sequence[Channel]) -> Watch:
     for name in TYPED:
         setattr(watch, name, getattr(wanted, name))
     watch.channels.set(channels)
+    _make_key(watch)
     _expect(watch, watch.last_ping_at or watch.state_since)
     return _save(watch)
 
@@ -96,11 +99,24 @@ def delete(watch_id: UUID) -> Watch:
 
 @transaction.atomic
 def restore(watch_id: UUID) -> Watch:
-    """Undo `delete`; the next ping is expected as if one had come now."""
+    """Undo `delete`; the next ping is expected as if one had come now. It has no slug if another one took it."""
     watch = _lock(watch_id)
     watch.deleted_at = None
+    if slug_is_taken(watch):
+        watch.slug = ""
     _expect(watch, read_clock().now)
     return _save(watch)
+
+
+def slug_is_taken(watch: Watch) -> bool:
+    """Whether another watch of its person has its slug."""
+    others = Watch.objects.for_user(watch.user).exclude(id=watch.id)
+    return watch.slug != "" and others.filter(slug=watch.slug).exists()
+
+
+def _make_key(watch: Watch) -> None:
+    if watch.slug:
+        PingKey.objects.get_or_create(user=watch.user)
 
 
 def _expect(watch: Watch, since: datetime) -> None:

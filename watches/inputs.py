@@ -7,8 +7,10 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
+from django.core.validators import RegexValidator
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
 from common.web.edit_form import EditForm, SharedFields, refuse
 from events.flows.incident import Incident
@@ -29,6 +31,27 @@ _TOO_LONG = gettext_lazy("This is %(show_value)d characters long; at most %(limi
 
 def limit_reached() -> str:
     return _("You have %(most)s watches, the limit. Delete one first.") % {"most": settings.MOST_WATCHES}
+
+
+class WordsField(forms.CharField):
+    """Words or phrases separated by commas, or a list of them; at most ten."""
+
+    _LONGEST, _MOST = 60, 10
+
+    def __init__(self, *, label: StrOrPromise, help_text: StrOrPromise = "") -> None:
+        widget = forms.TextInput(attrs={"autocomplete": "off"})
+        super().__init__(label=label, required=False, help_text=help_text, widget=widget)
+
+    def to_python(self, value: Any) -> list[str]:  # type: ignore[override]  # as Django's own fields do
+        typed = value if isinstance(value, list) else str(super().to_python(value) or "").split(",")
+        words = list(dict.fromkeys(filter(None, (word.strip() for word in typed))))
+        if len(words) > self._MOST or any(len(word) > self._LONGEST for word in words):
+            text = _("Enter at most %(most)d words, each of at most %(longest)d characters.")
+            raise forms.ValidationError(text % {"most": self._MOST, "longest": self._LONGEST}, "too_many")
+        return words
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(value) if isinstance(value, list) else value
 
 
 class WatchForm(EditForm, ChannelsForm, TimingForm):
@@ -74,6 +97,28 @@ class WatchForm(EditForm, ChannelsForm, TimingForm):
         most=31 * _DAY,
         help_text=gettext_lazy("Rings if a run takes longer, from its start ping to its end."),
     )
+    slug = forms.CharField(
+        label=gettext_lazy("Slug"),
+        required=False,
+        max_length=100,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "nightly-backup"}),
+        validators=[RegexValidator("^[a-z0-9_-]*$", gettext_lazy("Use small letters, digits, - and _ only."), "slug")],
+        help_text=gettext_lazy("For a second address, by your ping key and this word."),
+        error_messages={"max_length": _TOO_LONG},
+    )
+    lock = forms.CharField(
+        label=gettext_lazy("Lock"),
+        required=False,
+        max_length=100,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text=gettext_lazy("A run holds it from its start ping to its end, for the longest run at most."),
+        error_messages={"max_length": _TOO_LONG},
+    )
+    success_words = WordsField(
+        label=gettext_lazy("Success if the output contains"), help_text=gettext_lazy("Without one of these: a failure.")
+    )
+    failure_words = WordsField(label=gettext_lazy("Failure if the output contains"))
+    ignore_words = WordsField(label=gettext_lazy("Ignored if the output contains"))
     opens_incident = forms.BooleanField(
         label=gettext_lazy("Open an incident"),
         required=False,
@@ -106,6 +151,11 @@ class WatchForm(EditForm, ChannelsForm, TimingForm):
             refuse(self, None, "limit_reached", limit_reached())
         if "grace" not in self.errors and not cleaned.get("grace"):
             refuse(self, "grace", "required", _("Enter how much later a ping may come, such as 10 minutes."))
+        if cleaned.get("lock") and not cleaned.get("longest_run") and "longest_run" not in self.errors:
+            refuse(self, "longest_run", "required", _("Enter how long a run may hold the lock, such as 2 hours."))
+        own = self._watch.id if self._watch else uuid7()
+        if changes.slug_is_taken(Watch(id=own, user=self._user, slug=cleaned.get("slug", ""))):
+            refuse(self, "slug", "taken", _("Another watch of yours has this slug. Choose another one."))
         if cleaned.get("opens_incident") and not FlowSettings.objects.filter(
             user=self._user, flow=Incident.name, enabled=True
         ):
@@ -183,4 +233,10 @@ def _rows(watch: Watch) -> list[tuple[str, str]]:
         (_("Expected"), timing.when(watch)),
         (_("Grace"), timing.length(watch.grace)),
         (_("Longest run"), timing.length(watch.longest_run)),
+        (_("Slug"), watch.slug),
+        (_("Lock"), watch.lock),
+        (
+            _("Words"),
+            " · ".join(", ".join(words) for words in (watch.success_words, watch.failure_words, watch.ignore_words)),
+        ),
     ]

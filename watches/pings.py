@@ -5,13 +5,13 @@ tell stays in its row until beat records it as an event (see `tell`), so that a 
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 
-from common.database.postgres import change, execute
+from common.database.postgres import change, column, execute
 from common.database.rows import Rows
 from common.uuid7 import uuid7
 from watches import timing
@@ -22,30 +22,49 @@ LARGEST_OUTPUT = 100_000
 MOST_PINGS = 100
 """The newest pings of each watch, which are stored."""
 
-TAKEN, TOO_MANY, UNKNOWN = "taken", "too-many", "unknown"
+TAKEN, TOO_MANY, LOCKED, UNKNOWN = "taken", "too-many", "locked", "unknown"
 _NO_SLOTS = "no-slots"
 
 
 @dataclass(frozen=True, slots=True)
 class NewPing:
-    """`kind` is one of `Ping.Kind`; `waited`: the seconds since it arrived."""
+    """`kind` is one of `Ping.Kind`; `waited`: the seconds since it arrived; `address`: `key/slug`, without a token."""
 
-    token: UUID
+    token: UUID | None
     kind: str
     exit_code: int | None = None
     rid: str = ""
     output: str = ""
     size: int = 0
     waited: float = 0.0
+    address: str = ""
     id: UUID = field(default_factory=uuid7)
 
 
-_GIVEN = Rows("g", NewPing)
+_GIVEN = Rows("g", NewPing, without=("address",))
+_FIND = """
+SELECT k.key || '/' || w.slug AS address, w.token
+  FROM unnest(%(addresses)s::text[]) AS address
+  JOIN watches_pingkey k ON k.key = split_part(address, '/', 1)
+  JOIN watches_watch w ON w.user_id = k.user_id AND w.slug = split_part(address, '/', 2) AND w.deleted_at IS NULL
+                      AND w.slug <> ''
+"""
+
+
+def _has(words: str) -> str:
+    """Whether one of the words is in the output, in SQL."""
+    return f"EXISTS (SELECT FROM unnest(w.{words}) AS word WHERE strpos(g.output, word) > 0)"
+
 
 # The rows of watches are locked in the order of their ids, so that two processes never wait for each other.
 _RECORD = f"""
 WITH w AS MATERIALIZED (
-    SELECT g.*, w.id AS watch_id, w.state, w.stays_paused, w.deadline, w.period, w.grace, w.longest_run, w.is_over,
+    SELECT g.id, g.exit_code, g.rid, g.output, g.size, w.id AS watch_id, w.user_id, w.name, w.state, w.stays_paused,
+           w.deadline, w.period, w.grace, w.longest_run, w.is_over, w.lock, md5(w.id::text || g.rid) AS run,
+           CASE WHEN g.kind <> 'success' OR g.output = '' THEN g.kind
+                WHEN {_has("ignore_words")} THEN 'log'
+                WHEN {_has("failure_words")} OR w.success_words <> '{{}}' AND NOT {_has("success_words")} THEN 'fail'
+                ELSE g.kind END AS kind,
            w.ping_count + 1 AS number, now() - g.waited * interval '1 second' AS at,
            CASE WHEN w.minute = date_trunc('minute', now()) THEN w.minute_count ELSE 0 END AS minute_count,
            CASE WHEN w.period IS NOT NULL THEN now() + (w.period - g.waited) * interval '1 second'
@@ -63,6 +82,17 @@ WITH w AS MATERIALIZED (
                 WHEN w.period IS NULL AND w.expected_at IS NULL AND NOT w.is_over THEN '{_NO_SLOTS}'
                 ELSE '{TAKEN}' END AS outcome
       FROM w
+), locked AS (
+    INSERT INTO locks_lock AS l (id, user_id, name, holder, hashed, fence, acquired_at, expires_at)
+    SELECT DISTINCT ON (user_id, lock) gen_random_uuid(), user_id, lock, name, run,
+           floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, clock_timestamp(),
+           at + coalesce(longest_run, 3600) * interval '1 second'
+      FROM decided WHERE outcome = '{TAKEN}' AND kind = 'start' AND lock <> '' ORDER BY user_id, lock
+        ON CONFLICT (user_id, name) DO UPDATE
+       SET holder = excluded.holder, hashed = excluded.hashed, acquired_at = excluded.acquired_at,
+           fence = greatest(l.fence + 1, excluded.fence), expires_at = excluded.expires_at
+     WHERE l.expires_at <= clock_timestamp()
+ RETURNING hashed
 ), taken AS MATERIALIZED (
     SELECT d.*,
            CASE WHEN NOT acts THEN state WHEN kind = 'success' THEN 'up' WHEN kind = 'fail' THEN 'down'
@@ -72,7 +102,12 @@ WITH w AS MATERIALIZED (
                 ELSE deadline END AS new_deadline,
            CASE WHEN NOT acts THEN '' WHEN kind = 'fail' AND state <> 'down' THEN 'failed'
                 WHEN kind = 'success' AND (state = 'down' OR is_late) THEN 'recovered' ELSE '' END AS tells
-      FROM decided d WHERE d.outcome = '{TAKEN}'
+      FROM decided d
+     WHERE d.outcome = '{TAKEN}' AND (d.kind <> 'start' OR d.lock = '' OR d.run IN (SELECT hashed FROM locked))
+), released AS (
+    UPDATE locks_lock l SET expires_at = clock_timestamp() FROM taken t
+     WHERE t.kind IN ('success', 'fail') AND l.user_id = t.user_id AND l.name = t.lock AND l.hashed = t.run
+       AND l.expires_at > clock_timestamp()
 ), moved AS (
     UPDATE watches_watch w
        SET state = t.new_state, deadline = t.new_deadline, ping_count = t.number,
@@ -100,25 +135,45 @@ WITH w AS MATERIALIZED (
            t.tells, CASE WHEN t.is_late THEN t.deadline END
       FROM taken t
 )
-SELECT id, outcome FROM decided
+SELECT d.id, CASE WHEN d.outcome = '{TAKEN}' AND t.id IS NULL THEN '{LOCKED}' ELSE d.outcome END AS outcome
+  FROM decided d LEFT JOIN taken t ON t.id = d.id
  UNION ALL
 SELECT g.id, '{TAKEN}' FROM {_GIVEN.sql} JOIN watches_ping p ON p.id = g.id
 """  # noqa: S608 - constants only
 
 
 def record(pings: Sequence[NewPing]) -> list[str]:
-    """Record pings of different watches, and commit. Returns what became of each: TAKEN, TOO_MANY or UNKNOWN.
+    """Record pings, and commit. Returns what became of each: TAKEN, TOO_MANY, LOCKED (of a start) or UNKNOWN.
 
     A ping that is stored is not stored again: call it again where the connection was lost.
     """
-    outcomes = _record(pings)
-    if again := [ping for ping in pings if outcomes.get(ping.id) == _NO_SLOTS]:
-        compute_slots([ping.token for ping in again])
-        outcomes |= _record(again)
+    outcomes: dict[UUID, str] = {}
+    waiting = _with_tokens(pings)
+    while waiting:  # one statement takes one ping of a watch
+        first = {ping.token: ping for ping in reversed(waiting)}
+        outcomes |= _record(list(first.values()))
+        waiting = [ping for ping in waiting if first[ping.token] is not ping]
     return [outcomes.get(ping.id, UNKNOWN) for ping in pings]
 
 
+def _with_tokens(pings: Sequence[NewPing]) -> Sequence[NewPing]:
+    """With the tokens of those that have an address; without those that have none."""
+    if not (addresses := [ping.address for ping in pings if ping.token is None]):
+        return pings
+    found = dict(execute(_FIND, {"addresses": column(addresses)}).fetchall())
+    named = [ping if ping.token else replace(ping, token=found.get(ping.address)) for ping in pings]
+    return [ping for ping in named if ping.token]
+
+
 def _record(pings: Sequence[NewPing]) -> dict[UUID, str]:
+    outcomes = _record_once(pings)
+    if again := [ping for ping in pings if outcomes.get(ping.id) == _NO_SLOTS]:
+        compute_slots([ping.token for ping in again if ping.token])
+        outcomes |= _record_once(again)
+    return outcomes
+
+
+def _record_once(pings: Sequence[NewPing]) -> dict[UUID, str]:
     rows = execute(_RECORD, _GIVEN.values(pings) | {"most": settings.PINGS_PER_MINUTE}).fetchall()
     return {row.id: row.outcome for row in rows}
 

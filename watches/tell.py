@@ -57,7 +57,7 @@ _MISSED = f"""
      WHERE w.deadline {_PASSED} AND {OFF} ORDER BY w.deadline LIMIT {BATCH} FOR NO KEY UPDATE OF w SKIP LOCKED
 """
 _OF_PINGS = f"""
-{_OF_WATCH}, p.id AS ping_id, p.tells, p.at, p.missed_at, p.slow_at, p.exit_code, p.milliseconds
+{_OF_WATCH}, p.id AS ping_id, p.tells, p.at, p.missed_at, p.slow_at, p.is_open, p.exit_code, p.milliseconds
       FROM watches_ping p JOIN watches_watch w ON w.id = p.watch_id JOIN people_user u ON u.id = w.user_id
      WHERE {{due}} AND {OFF} ORDER BY {{order}} LIMIT {BATCH} FOR NO KEY UPDATE OF w, p SKIP LOCKED
 """
@@ -82,6 +82,8 @@ class Sign:
     row: Any
     exit_code: int | None = None
     seconds: float | None = None
+    lock: str = ""
+    """That of a run which did not end while it held it."""
 
     @property
     def cause(self) -> UUID:
@@ -168,7 +170,7 @@ def _signs(statement: str, watch: Watch, row: Any) -> Iterator[Sign]:
         assert watch.deadline is not None  # noqa: S101 - as it was selected
         yield Sign(MISSED, watch, watch.deadline, row)
     elif statement == _SLOW:
-        yield Sign(SLOW, watch, row.slow_at, row)
+        yield Sign(SLOW, watch, row.slow_at, row, lock=watch.lock if row.is_open else "")
     else:
         if row.missed_at is not None:
             yield Sign(MISSED, watch, row.missed_at, row)
@@ -192,7 +194,9 @@ def _events(sign: Sign, message: text.Text) -> Iterator[Happened]:
 
     at = dates.rfc3339(sign.at)
     data = {"watch_id": chain, "name": watch.name, "tags": watch.tags, "at": at}
-    yield happened(sign.type, data | {"exit_code": sign.exit_code, "seconds": sign.seconds}, sign.cause)
+    yield happened(
+        sign.type, data | {"exit_code": sign.exit_code, "seconds": sign.seconds, "lock": sign.lock}, sign.cause
+    )
     if watch.opens_incident and sign.type != SLOW:
         alert = {"key": chain, "title": message.subject, "summary": message.body, "url": page(watch)}
         if sign.type == RECOVERED:
@@ -228,7 +232,7 @@ def page(watch: Watch) -> str:
 
 def _text(sign: Sign) -> text.Text:
     """In the active language, with the times of the person's clock."""
-    watch, name = sign.watch, {"name": sign.watch.name}
+    watch, name = sign.watch, {"name": sign.watch.name, "lock": sign.lock}
     if sign.type == MISSED:
         expected = sign.at - timedelta(seconds=watch.grace)
         subject, lines = _("%(name)s did not report"), [_("Expected: %(at)s") % {"at": _time(sign.row, expected)}]
@@ -242,7 +246,8 @@ def _text(sign: Sign) -> text.Text:
         subject, lines = _("%(name)s works again"), []
     else:
         longest = timing.length(watch.longest_run)
-        subject, lines = _("%(name)s takes too long"), [_("It may take %(longest)s.") % {"longest": longest}]
+        subject = _("%(name)s died holding the lock “%(lock)s”") if sign.lock else _("%(name)s takes too long")
+        lines = [_("It may take %(longest)s.") % {"longest": longest}]
     if sign.seconds is not None:
         lines.append(_("Duration: %(length)s") % {"length": timing.length(sign.seconds)})
     if watch.description and sign.type != RECOVERED:

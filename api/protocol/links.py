@@ -9,6 +9,7 @@ _BODY, _FIRST = "$response.body#/", "$response.body#/items/0/"
 _MORE: dict[str, list[tuple[Any, ...]]] = {
     "delete_schedule": [("restore_schedule", {"schedule_id": "$request.path.schedule_id"})],
     "delete_rule": [("restore_rule", {"rule_id": "$request.path.rule_id"})],
+    "delete_watch": [("restore_watch", {"watch_id": "$request.path.watch_id"})],
     "create_schedule": [("skip_slot", {"schedule_id": f"{_BODY}id"}, {"slot_at": f"{_BODY}next_run_at"})],
     "run_schedule": [
         ("read_batch", {"batch_id": f"{_BODY}batch_id"}),

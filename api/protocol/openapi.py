@@ -68,16 +68,17 @@ _NONE_MATCH = {
     "description": "The `ETag` of the version that you have: the answer is 304 if it has not changed.",
 }
 # The tags of what has an `ETag`.
-_WITH_VERSION = {"schedules", "channels", "rules", "topics", "types"}
+_WITH_VERSION = {"schedules", "watches", "channels", "rules", "topics", "types"}
 # Except for these: a subscription has no version.
 _WITHOUT_VERSION = {"subscribe", "unsubscribe"}
 _VERSIONED = {
     f"#/components/schemas/{name}Document"
-    for name in ("Schedule", "Channel", "NewChannel", "Rule", "Topic", "EventType")
+    for name in ("Schedule", "Channel", "NewChannel", "Rule", "Topic", "EventType", "Watch")
 }
 _TAGS = {
     "me": "Your account, its settings and its tokens",
     "schedules": "Reminders: when they fire, what they send, and what came of it",
+    "watches": "What has to report by pings, and is told if it does not",
     "holidays": "Days on which reminders may be skipped or moved",
     "jobs": "What a reminder can look up before it speaks",
     "channels": "Where messages go",

@@ -61,6 +61,7 @@ from carillon_client.documents import (
     NotificationWithAttempts,
     Occurrence,
     OpenTopic,
+    Ping,
     Preview,
     QueueMessage,
     QuickDraft,
@@ -87,6 +88,8 @@ from carillon_client.documents import (
     TopicFields,
     Trace,
     TypeRoutes,
+    Watch,
+    WatchFields,
 )
 from carillon_client.schedules import instant
 
@@ -938,6 +941,46 @@ class Subscriptions(Resource):
         await self._connection.change("DELETE", f"/subscriptions/{topic_id}")
 
 
+class Watches(Resource):
+    """`version` of a change is that of the document that you have read; a newer one is refused with a 412 problem."""
+
+    def list(self, *, state: str | None = None, tag: str | None = None) -> AsyncIterator[Watch]:
+        """Newest first."""
+        return self._connection.pages("/watches", state=state, tag=tag)
+
+    async def create(self, *, key: str | None = None, **fields: Unpack[WatchFields]) -> Watch:
+        """`key` is the Idempotency-Key: the same call with the same key makes one watch."""
+        return cast(Watch, await self._connection.post("/watches", fields, key=key))
+
+    async def read(self, watch_id: str) -> Watch:
+        return cast(Watch, await self._connection.get(f"/watches/{watch_id}"))
+
+    def pings(self, watch_id: str) -> AsyncIterator[Ping]:
+        """The last 100, newest first, with their output."""
+        return self._connection.pages(f"/watches/{watch_id}/pings")
+
+    async def replace(self, watch_id: str, version: int | str | None = None, **fields: Unpack[WatchFields]) -> Watch:
+        """Fields that are not given get their defaults."""
+        return cast(Watch, await self._connection.change("PUT", f"/watches/{watch_id}", fields, version))
+
+    async def change(self, watch_id: str, version: int | str | None = None, **fields: Unpack[WatchFields]) -> Watch:
+        """Fields that are not given stay as they are."""
+        return cast(Watch, await self._connection.change("PATCH", f"/watches/{watch_id}", fields, version))
+
+    async def delete(self, watch_id: str, version: int | str | None = None) -> None:
+        await self._connection.change("DELETE", f"/watches/{watch_id}", version=version)
+
+    async def restore(self, watch_id: str) -> Watch:
+        return cast(Watch, await self._connection.post(f"/watches/{watch_id}/restore"))
+
+    async def pause(self, watch_id: str, *, until_ping: bool = False) -> Watch:
+        """Until `resume`, or until its next ping."""
+        return cast(Watch, await self._connection.post(f"/watches/{watch_id}/pause", {"until_ping": until_ping}))
+
+    async def resume(self, watch_id: str) -> Watch:
+        return cast(Watch, await self._connection.post(f"/watches/{watch_id}/resume"))
+
+
 class AsyncClient:
     """`url` is the server's address, `token` one of your settings page. Use it in one thread, and `close` it."""
 
@@ -960,6 +1003,7 @@ class AsyncClient:
         self.queues = Queues(self.connection)
         self.locks = Locks(self.connection)
         self.counters = Counters(self.connection)
+        self.watches = Watches(self.connection)
         self.inbound = Inbound(self.connection)
         self.connections = Connections(self.connection)
         self.job_kinds = JobKinds(self.connection)

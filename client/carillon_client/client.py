@@ -14,6 +14,7 @@ from carillon_client.notifications import Batches, DeadLetters, Inbox, Notificat
 from carillon_client.schedules import Holidays, JobKinds, Schedules
 from carillon_client.tokens import Tokens
 from carillon_client.topics import Subscriptions, Topics
+from carillon_client.watches import Watches
 
 
 class Client:
@@ -38,6 +39,7 @@ class Client:
         self.queues = Queues(self.connection)
         self.locks = Locks(self.connection)
         self.counters = Counters(self.connection)
+        self.watches = Watches(self.connection)
         self.inbound = Inbound(self.connection)
         self.connections = Connections(self.connection)
         self.job_kinds = JobKinds(self.connection)

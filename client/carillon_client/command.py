@@ -3,10 +3,11 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from carillon_client import __version__
-from carillon_client.commands import completion, counters, events, locks, messages, reminders, sign_in
+from carillon_client.commands import completion, counters, events, locks, messages, reminders, sign_in, watches
 from carillon_client.commands.output import escaped
 from carillon_client.connection import CarillonError, Unreachable
 
@@ -38,19 +39,22 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="carillon", description="Reminders and messages of a Carillon server.")
     parser.add_argument("--version", action="version", version=f"carillon {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    def command(name: str, run: Any, words: str) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=words, description=words)
-        added.add_argument("--json", action="store_true", help="print the server's documents as JSON")
-        added.set_defaults(run=run)
-        return added
-
     for group in (sign_in, reminders, messages, events, locks, counters):
-        group.declare(command)
+        group.declare(partial(_add, commands))
+    words = "Be told if something did not happen: watches, and their pings."
+    of_watches = commands.add_parser("watch", help=words, description=words)
+    watches.declare(partial(_add, of_watches.add_subparsers(required=True, metavar="COMMAND")))
     shells = commands.add_parser("completion", help="Print the script that completes commands in your shell.")
     shells.add_argument("shell", choices=completion.SHELLS)
     shells.set_defaults(run=lambda options: print(completion.script(parser, options.shell), end=""))
     return parser
+
+
+def _add(commands: Any, name: str, run: Any, words: str) -> argparse.ArgumentParser:
+    added: argparse.ArgumentParser = commands.add_parser(name, help=words, description=words)
+    added.add_argument("--json", action="store_true", help="print the server's documents as JSON")
+    added.set_defaults(run=run)
+    return added
 
 
 def _say(error: object, status: int) -> int:

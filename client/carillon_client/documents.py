@@ -1072,3 +1072,80 @@ class TypeRoutes(TypedDict):
     came: bool
     dead: int
     routes: list[TypeRoute]
+
+
+class WatchFields(TypedDict, total=False):
+    name: str
+    description: str
+    tags: Sequence[str]
+    period: int | None
+    timing: Timing | None
+    time_zone: str | None
+    starts_at: str | None
+    ends_at: str | None
+    excluded: Sequence[str]
+    grace: int
+    longest_run: int | None
+    slug: str
+    lock: str
+    success_words: Sequence[str]
+    failure_words: Sequence[str]
+    ignore_words: Sequence[str]
+    channel_ids: Sequence[str]
+    in_order: bool
+    escalate_after: int | None
+    urgent: bool
+    opens_incident: bool
+
+
+class Watch(TypedDict):
+    """`period`, `grace` and `longest_run` are in seconds."""
+
+    id: str
+    state: Literal["new", "up", "down", "paused"]
+    version: int
+    name: str
+    description: str
+    tags: list[str]
+    ping_url: str
+    slug: str
+    slug_url: str
+    period: int | None
+    timing: Timing | None
+    time_zone: str
+    starts_at: str | None
+    ends_at: str | None
+    excluded: list[str]
+    grace: int
+    longest_run: int | None
+    lock: str
+    success_words: list[str]
+    failure_words: list[str]
+    ignore_words: list[str]
+    channel_ids: list[str]
+    in_order: bool
+    escalate_after: int | None
+    urgent: bool
+    opens_incident: bool
+    stays_paused: bool
+    expected: str
+    expected_at: str | None
+    deadline_at: str | None
+    state_started_at: str
+    last_ping_at: str | None
+    ping_count: int
+    created_at: str
+    updated_at: str
+
+
+class Ping(TypedDict):
+    """One of the last 100 pings."""
+
+    number: int
+    kind: Literal["success", "start", "fail", "log"]
+    pinged_at: str
+    rid: str
+    exit_code: int | None
+    seconds: float | None
+    output: str
+    size: int

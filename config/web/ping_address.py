@@ -1,4 +1,6 @@
-"""`/ping/<uuid>`: the address of a watch. The address itself is the permission: no session, no CSRF, no Django.
+"""`/ping/<uuid>` and `/ping/<key>/<slug>`: the addresses of a watch.
+
+The address itself is the permission: no session, no CSRF, no Django.
 
 Pings that come while a statement runs are recorded together by the next one, and answered once it is committed.
 """
@@ -23,17 +25,18 @@ from config.web.body_limit import Application, Receive, Send
 
 log = logging.getLogger(__name__)
 
-_PATH = re.compile(r"/ping/([0-9a-fA-F-]{36})(?:/(start|fail|log|[0-9]{1,3}))?/?")
+_PATH = re.compile(r"/ping/(?:([0-9a-fA-F-]{36})|([0-9a-f]{32}/[a-z0-9_-]{1,100}))(?:/(start|fail|log|[0-9]{1,3}))?/?")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _METHODS = ("GET", "HEAD", "POST")
 _ARRIVES_WITHIN = 60.0  # seconds
 _MOST_SENT = 64 * 1024 * 1024  # bytes
-_AT_ONCE = 200  # pings of a statement
+_AT_ONCE = 200  # pings that are recorded together
 
 OK, AWAY, BROKEN = (200, "OK"), (503, "The database does not answer. Try again.\n"), (500, "This failed. Try again.\n")
 _ANSWERS = {
     "taken": OK,
     "too-many": (429, "Too many pings of this watch in a minute. Try again in a minute.\n"),
+    "locked": (409, "Another run holds the lock of this watch. Do not start.\n"),
     "unknown": (404, "There is no watch with this address. Copy it from the watch’s page.\n"),
 }
 _ENDING = (404, "There is no such address. Behind the watch’s comes nothing, /start, /fail, /log or /0 to /255.\n")
@@ -70,7 +73,7 @@ class Pings:
     async def _answer(self, scope: dict[str, Any], receive: Receive) -> tuple[int, str]:
         from watches.pings import LARGEST_OUTPUT, NewPing  # models, which cannot be imported before the setup
 
-        if (match := _PATH.fullmatch(scope["path"])) is None or not _UUID.fullmatch(match[1]):
+        if (match := _PATH.fullmatch(scope["path"])) is None or (match[1] and not _UUID.fullmatch(match[1])):
             return _ENDING
         if scope["method"] not in _METHODS:
             return 405, "A ping is a GET, HEAD or POST.\n"
@@ -79,7 +82,7 @@ class Pings:
         rid = parse_qs(scope["query_string"].decode("ascii", "replace")).get("rid", [""])[0]
         if rid and not _UUID.fullmatch(rid):
             return 400, "rid is not a UUID.\n"
-        kind, code = _kind(match[2])
+        kind, code = _kind(match[3])
         if code is not None and code > 255:
             return _ENDING
         output, size = bytearray(), 0
@@ -96,7 +99,8 @@ class Pings:
                     else:
                         scope["is_read"] = True
         shown = output.decode("utf-8", "replace" if size <= LARGEST_OUTPUT else "ignore").replace("\0", "")
-        ping = NewPing(UUID(match[1]), kind, code, rid.lower(), shown, size)
+        token = UUID(match[1]) if match[1] else None
+        ping = NewPing(token, kind, code, rid.lower(), shown, size, address=match[2] or "")
         return await self._recorded(ping)
 
     async def _recorded(self, ping: Any) -> tuple[int, str]:
@@ -109,15 +113,7 @@ class Pings:
     async def _record_waiting(self) -> None:
         try:
             while self._waiting:
-                batch: list[_Waiting] = []
-                rest: list[_Waiting] = []
-                tokens = set()
-                for one in self._waiting:
-                    # One statement takes one ping of a watch.
-                    is_next = len(batch) < _AT_ONCE and one[0].token not in tokens
-                    tokens.add(one[0].token)
-                    (batch if is_next else rest).append(one)
-                self._waiting = rest
+                batch, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
                 now = time.monotonic()
                 pings = [replace(ping, waited=now - arrived) for ping, arrived, _ in batch]
                 answers = await asyncio.get_running_loop().run_in_executor(self._thread, _record, pings)

@@ -114,7 +114,8 @@ class ResolvedData(AlertData):
 
 
 class WatchData(Schema):
-    """`at`: when it should have come, failed, recovered, or became slow. `seconds`: how long its run took, if known."""
+    """`at`: when it should have come, failed, recovered, or became slow. `seconds`: how long its run took, if known.
+    `lock`: of a run that became slow while it held it."""
 
     watch_id: UUID
     name: str
@@ -122,6 +123,7 @@ class WatchData(Schema):
     at: AwareDatetime
     exit_code: int | None
     seconds: float | None
+    lock: str = ""
 
 
 _CHAIN = "01890a5f-2c0f-7b11-8e3d-7a6b5c4d3e2f"

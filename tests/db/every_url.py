@@ -174,6 +174,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
     timing = {"dailyTime": {"hour": 9, "minute": 0}}
     whole = {"title": "Rent", "timing": timing, "time_zone": "UTC", "channel_ids": [str(values["channel_id"])]}
     rule = {"name": "Orders", "type_pattern": "order.*", "title": "Order", "channel_ids": whole["channel_ids"]}
+    watch = {"name": "Backup", "period": 3600, "channel_ids": whole["channel_ids"]}
     slot = {"slot_at": written(schedule.next_fire_at)}
     return {
         "create_schedule": whole,
@@ -197,6 +198,10 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "create_rule": rule,
         "replace_rule": rule,
         "change_rule": {"channel_ids": rule["channel_ids"]},
+        "create_watch": watch,
+        "replace_watch": watch,
+        "change_watch": {"channel_ids": watch["channel_ids"]},
+        "pause_watch": {},
         "preview_rule": {"rule": rule, "event": {"type": "order.paid"}},
         "create_inbound": {"label": "Shop"},
         "replace_inbound": {"label": "Shop"},

@@ -83,7 +83,7 @@ def every_get(ada: User, values: dict[str, object]) -> dict[str, Ask]:
 
     found = {}
     for url in every_url():
-        if not url.name.startswith("api:") and not url.template.startswith(("/admin/", "/healthz")):
+        if not url.name.startswith(("api:", "api3:")) and not url.template.startswith(("/admin/", "/healthz")):
             found[url.name] = page(url.path(values))
     for one in every_operation():
         if one.method == "GET":

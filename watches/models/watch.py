@@ -77,6 +77,7 @@ class Watch(models.Model):
     description = models.TextField(_("description"), blank=True)
     tags = ArrayField(models.CharField(max_length=30), default=list, db_default=[], blank=True)
     token = models.UUIDField(unique=True, default=uuid4, editable=False)
+    slug = models.CharField(max_length=100, default="", db_default="", blank=True)
 
     kind = models.CharField(_("kind"), max_length=16)
     period = models.PositiveIntegerField(null=True, blank=True)
@@ -87,6 +88,12 @@ class Watch(models.Model):
     excluded = ArrayField(models.DateField(), default=list, db_default=[], blank=True)
     grace = models.PositiveIntegerField(_("grace"))
     longest_run = models.PositiveIntegerField(null=True, blank=True)
+    # The name of the lock that a run holds; empty: none.
+    lock = models.CharField(max_length=100, default="", db_default="", blank=True)
+    # Words in the output of a ping that decide what it reports.
+    success_words = ArrayField(models.CharField(max_length=60), default=list, db_default=[], blank=True)
+    failure_words = ArrayField(models.CharField(max_length=60), default=list, db_default=[], blank=True)
+    ignore_words = ArrayField(models.CharField(max_length=60), default=list, db_default=[], blank=True)
 
     channels = models.ManyToManyField(Channel, related_name="watches", blank=True)
     # Empty: all channels at once. Else their ids, in the order in which they are tried.
@@ -126,6 +133,9 @@ class Watch(models.Model):
             models.Index(fields=["deadline"], condition=Q(deadline__isnull=False), name="watch_deadline"),
         ]
         constraints = [
+            models.UniqueConstraint(
+                fields=["user", "slug"], condition=Q(deleted_at=None) & ~Q(slug=""), name="watch_slug_once"
+            ),
             models.CheckConstraint(condition=Q(state__in=["new", "up", "down", "paused"]), name="watch_known_state"),
             models.CheckConstraint(
                 condition=Q(deadline=None) | Q(state="up", deleted_at=None), name="watch_expects_when_up"
@@ -148,6 +158,10 @@ class Watch(models.Model):
             models.CheckConstraint(condition=checks.days("excluded"), name="watch_readable_excluded"),
             models.CheckConstraint(condition=checks.instants_of("slots"), name="watch_readable_slots"),
             models.CheckConstraint(condition=checks.tags("tags"), name="watch_readable_tags"),
+            models.CheckConstraint(
+                condition=checks.tags("success_words") & checks.tags("failure_words") & checks.tags("ignore_words"),
+                name="watch_readable_words",
+            ),
         ]
         triggers = [
             pgtrigger.Trigger(
@@ -175,6 +189,12 @@ class Watch(models.Model):
     def mail_address(self) -> str:
         """Where it takes pings by mail; empty if this installation takes none."""
         return f"{self.token}@{settings.PING_DOMAIN}" if settings.PING_DOMAIN else ""
+
+    @property
+    def slug_url(self) -> str:
+        """The same by its slug; empty without one."""
+        key = getattr(self.user, "ping_key", None) if self.slug else None
+        return f"{settings.BASE_URL}/ping/{key.key}/{self.slug}" if key else ""
 
     @property
     def expected_at(self) -> datetime | None:

@@ -6,6 +6,7 @@ app_name = "watches"
 urlpatterns = [
     path("watches/", views.watch_list, name="list"),
     path("watches/new/", views.new, name="new"),
+    path("watches/key/renew/", views.renew_key, name="renew-key"),
     path("watches/<uuid:watch_id>/", views.detail, name="detail"),
     path("watches/<uuid:watch_id>/edit/", views.edit, name="edit"),
     path("watches/<uuid:watch_id>/pause/", views.pause, name="pause"),

@@ -20,7 +20,7 @@ from people.user_lock import with_user_lock
 from schedules.firing.fire import read_clock
 from watches import changes, inputs, timing
 from watches.inputs import WatchForm
-from watches.models import Badge, Ping, Watch
+from watches.models import Badge, Ping, Watch, ping_key
 from watches.pings import LARGEST_OUTPUT
 
 _PAGE, _TIMELINE = 25, 20
@@ -87,6 +87,7 @@ def new(request: PersonRequest) -> HttpResponse:
 
 
 @person_form
+@with_user_lock
 def edit(request: PersonRequest, watch_id: UUID) -> HttpResponse:
     watch = _own(request, watch_id)
     form = WatchForm(posted(request), user=request.user, now=read_clock().now, watch=watch)
@@ -96,6 +97,13 @@ def edit(request: PersonRequest, watch_id: UUID) -> HttpResponse:
         return redirect("watches:detail", watch.id)
     context: dict[str, Any] = {"form": form, "watch": watch, "differences": differences}
     return render(request, "watches/form.html", context, status=409 if differences else 200)
+
+
+@person_action
+def renew_key(request: PersonRequest) -> HttpResponse:
+    ping_key.renew(request.user)
+    messages.success(request, _("Your ping key is new. Addresses with the old one have ended."))
+    return redirect("watches:list")
 
 
 @person_action

@@ -27,7 +27,8 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
 
 def _bash(commands: Mapping[str, argparse.ArgumentParser], shell: str) -> str:
     cases = [_CASE.format("''", " ".join([*commands, "--version", "--help"]))]
-    cases += [_CASE.format(name, " ".join(_options(parser))) for name, parser in commands.items()]
+    for name, parser in commands.items():
+        cases.append(_CASE.format(name, " ".join([*_commands(parser), *_options(parser)])))
     head = "autoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
     return head + _BASH.format(cases="\n".join(cases))
 
@@ -36,11 +37,19 @@ def _fish(commands: Mapping[str, argparse.ArgumentParser], helps: Mapping[str, s
     lines = ["complete -c carillon -n __fish_use_subcommand -l version"]
     for name, parser in commands.items():
         lines.append(f"complete -c carillon -f -n __fish_use_subcommand -a {name} -d {_quoted(helps[name])}")
+        if within := " ".join(_commands(parser)):
+            lines.append(f"complete -c carillon -f -n '__fish_seen_subcommand_from {name}' -a '{within}'")
         lines += [
             f"complete -c carillon -n '__fish_seen_subcommand_from {name}' -l {option.removeprefix('--')}"
             for option in _options(parser)
         ]
     return "\n".join(lines) + "\n"
+
+
+def _commands(parser: argparse.ArgumentParser) -> list[str]:
+    """Those within a command."""
+    found = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return [name for choices in found for name in choices]
 
 
 def _options(parser: argparse.ArgumentParser) -> list[str]:

@@ -54,7 +54,7 @@ def test_each_operation_says_what_it_does_and_which_problems_it_gives(schema: di
         changes_one = (
             method != "get"
             and "{" in template
-            and {"schedules", "channels", "rules", "topics", "types"} & set(operation["tags"])
+            and {"schedules", "watches", "channels", "rules", "topics", "types"} & set(operation["tags"])
         )
         assert ("If-Match" in headers) == ("412" in operation["responses"]) == bool(changes_one)
 

@@ -9,12 +9,15 @@ from uuid import uuid4
 import pytest
 from pytest_django import Settings
 
+from locks import holding
+from locks.holding import Held, Taken
+from locks.models import Lock
 from people.models import User
 from schedules.firing.fire import read_clock
-from tests.make import make_watch
-from watches import pings, tell
-from watches.models import Ping, Watch
-from watches.pings import TAKEN, TOO_MANY, UNKNOWN, NewPing
+from tests.make import make_user, make_watch
+from watches import changes, pings, tell
+from watches.models import Ping, PingKey, Watch, ping_key
+from watches.pings import LOCKED, TAKEN, TOO_MANY, UNKNOWN, NewPing
 
 HOUR = timedelta(hours=1)
 GRACE = timedelta(seconds=300)
@@ -158,3 +161,79 @@ def test_a_ping_that_is_recorded_again_is_stored_once(ada: User) -> None:
     assert pings.record([sent]) == [TAKEN]
     watch.refresh_from_db()
     assert (watch.ping_count, watch.pings.count()) == (1, 1)
+
+
+def outcome(watch: Watch, kind: str, **fields: Any) -> str:
+    [found] = pings.record([NewPing(watch.token, kind, **fields)])
+    watch.refresh_from_db()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("output", "kind"),
+    [
+        ("DONE in 3 s", "success"),
+        ("DONE, but WARNING: slow", "fail"),
+        ("half DONE, skipped", "log"),
+        ("nothing", "fail"),
+        ("", "success"),
+    ],
+)
+def test_words_in_the_output_decide_what_it_reports(ada: User, output: str, kind: str) -> None:
+    watch = make_watch(ada, success_words=["DONE"], failure_words=["ERROR", "WARNING"], ignore_words=["skipped"])
+    assert ping(watch, output=output).kind == kind
+    assert watch.state == {"success": "up", "fail": "down", "log": "new"}[kind]
+
+
+def test_a_failure_stays_one_whatever_its_words(ada: User) -> None:
+    assert ping(make_watch(ada, success_words=["DONE"]), "fail", output="DONE").kind == "fail"
+
+
+def test_a_watch_is_pinged_by_key_and_slug(ada: User) -> None:
+    watch, other = make_watch(ada, [], slug="backup"), make_watch(make_user(), slug="backup")
+    key, theirs = (PingKey.objects.create(user=one.user) for one in (watch, other))
+    assert watch.slug_url.endswith(f"/ping/{key.key}/backup")
+    known = NewPing(None, "success", address=f"{key.key}/backup")
+    unknown = NewPing(None, "success", address=f"{key.key}/other")
+    assert pings.record([known, unknown, NewPing(watch.token, "start")]) == [TAKEN, UNKNOWN, TAKEN]
+    watch.refresh_from_db()
+    assert [one.kind for one in watch.pings.all()] == ["start", "success"]
+    ping_key.renew(ada)
+    assert pings.record([NewPing(None, "success", address=f"{key.key}/backup")]) == [UNKNOWN]
+    assert pings.record([NewPing(None, "success", address=f"{theirs.key}/backup")]) == [TAKEN]
+    changes.delete(other.id)
+    assert pings.record([NewPing(None, "success", address=f"{theirs.key}/backup")]) == [UNKNOWN]
+
+
+def test_a_run_holds_the_lock_until_it_ends(ada: User) -> None:
+    watch, other = (make_watch(ada, [], name=name, lock="db", longest_run=600) for name in ("Dump", "Vacuum"))
+    assert outcome(watch, "start") == TAKEN
+    held = holding.acquire(ada, "db", 10)
+    assert isinstance(held, Taken) and held.holder == "Dump" and 0 < held.wait_ms <= 600_000
+    assert [outcome(one, "start") for one in (other, watch)] == [LOCKED, LOCKED]
+    assert (other.ping_count, watch.ping_count) == (0, 1)
+    assert outcome(other, "success") == TAKEN  # it frees nothing
+    assert isinstance(holding.acquire(ada, "db", 10), Taken)
+    assert outcome(watch, "fail") == TAKEN
+    assert outcome(other, "start") == TAKEN
+    assert outcome(make_watch(make_user(), lock="db", longest_run=600), "start") == TAKEN
+
+
+def test_of_two_runs_that_start_at_once_one_gets_the_lock(ada: User) -> None:
+    both = [make_watch(ada, [], lock="db", longest_run=600) for _ in range(2)]
+    assert sorted(pings.record([NewPing(one.token, "start") for one in both])) == [LOCKED, TAKEN]
+
+
+def test_a_start_is_refused_while_a_program_holds_the_lock(ada: User) -> None:
+    watch = make_watch(ada, lock="db", longest_run=600)
+    held = holding.acquire(ada, "db", 60, "psql")
+    assert isinstance(held, Held)
+    assert outcome(watch, "start") == LOCKED
+    holding.release(ada, "db", held.token)
+    assert outcome(watch, "start") == TAKEN
+    lock = Lock.objects.get(name="db")
+    assert (lock.holder, lock.fence > held.fence) == ("Backup", True)
+    Lock.objects.update(expires_at=read_clock().now)
+    assert isinstance(holding.acquire(ada, "db", 60), Held)  # its longest run is over
+    assert outcome(watch, "success") == TAKEN
+    assert isinstance(holding.acquire(ada, "db", 60), Taken)  # which the end of the lost run does not free

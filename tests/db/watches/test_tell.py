@@ -80,6 +80,18 @@ def test_a_slow_run_that_ended_before_anybody_looked_is_told_too(ada: User) -> N
     assert told(ada) == ["watch.slow"]
 
 
+def test_a_run_that_dies_holding_its_lock_is_told(ada: User) -> None:
+    died, ended = (make_watch(ada, [], lock=name, longest_run=600) for name in ("db", "disk"))
+    died.channels.set([make_channel(ada)])
+    for watch in (died, ended):
+        ping(watch, "start")
+        set_back(watch, timedelta(minutes=20))
+    ping(ended)
+    assert tell.tell_due() == 2
+    assert {event.data["lock"] for event in Event.objects.filter(type="watch.slow")} == {"db", ""}
+    assert Notification.objects.get().subject == "Backup died holding the lock “db”"
+
+
 def test_with_incidents_an_alert_is_raised_and_resolved_instead_of_a_message(ada: User) -> None:
     watch = make_watch(ada, opens_incident=True)
     ping(watch, "fail")

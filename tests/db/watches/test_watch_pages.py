@@ -51,6 +51,26 @@ def test_one_is_created_pinged_and_shown(browser: Client, ada: User) -> None:
     assert (text.content, text["Content-Type"]) == (b"<b>no space left</b>", "text/plain; charset=utf-8")
 
 
+def test_one_has_a_slug_words_and_a_lock(browser: Client, ada: User) -> None:
+    more = {
+        "slug": "backup",
+        "lock": "db",
+        "longest_run_0": "2",
+        "longest_run_1": "60",
+        "failure_words": "ERROR, no space",
+    }
+    answer = browser.post("/watches/new/", typed(ada, **more))
+    watch = Watch.objects.get()
+    assert (watch.slug, watch.lock, watch.failure_words) == ("backup", "db", ["ERROR", "no space"])
+    before = watch.slug_url
+    assert before in browser.get(answer["Location"]).content.decode()
+    assert "ERROR, no space" in browser.get(f"{answer['Location']}edit/").content.decode()
+    again = browser.post("/watches/new/", typed(ada, **more))
+    assert again.context["form"].errors.keys() == {"slug"}
+    browser.post("/watches/key/renew/")
+    assert before not in browser.get(answer["Location"]).content.decode()
+
+
 def test_one_with_a_rule_is_edited(browser: Client, ada: User) -> None:
     browser.post("/watches/new/", typed(ada, kind="daily", time="02:00"))
     watch = Watch.objects.get()

@@ -30,6 +30,8 @@ from people.models import User
 from tests.make import check, happen, make_channel, make_delivery, make_rule
 from tests.process.conftest import wait_until
 from tests.process.web import Web
+from watches import pings
+from watches.models import Watch
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -138,6 +140,40 @@ def test_what_a_command_makes_another_undoes(web: Web, token: str, ada: User, tm
     types = [json.loads(line)["type"] for line in run("changes", "--types", "schedule.*", "--json").splitlines()]
     assert types[:3] == ["schedule.created", "schedule.paused", "schedule.resumed"] and "schedule.fired" in types
     assert f"schedule_id {made['id']}" in run("changes")
+
+
+def test_watches(web: Web, token: str, ada: User, tmp_path: Path) -> None:
+    known = {"CARILLON_URL": f"http://127.0.0.1:{web.port}", "CARILLON_TOKEN": token}
+    make_channel(ada, label="Inbox")
+
+    def run(*arguments: str) -> str:
+        done = carillon("watch", *arguments, home=tmp_path, **known)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout
+
+    line, address = run("add", "Nightly backup", "--every", "1 day", "--tag", "db").splitlines()
+    watch = Watch.objects.get()
+    assert (line.split()[0], watch.period, watch.grace) == (str(watch.id), 86_400, 3600)
+    assert address.endswith(f"/ping/{watch.token}")
+    made = json.loads(
+        run("add", "Dump", "--every", "day 02:00", "--zone", "Europe/Berlin", "--longest-run", "30 minutes", "--json")
+    )
+    assert (made["timing"], made["period"], made["longest_run"]) == ({"daily": {"time": "02:00"}}, None, 1800)
+    by_cron = json.loads(run("add", "Cron", "--cron", "0 2 * * *", "--json"))
+    assert by_cron["timing"]["cron"]["expression"] == "0 2 * * *"
+    refused = carillon("watch", "add", "X", "--every", "1 day", "--grace", "day 02:00", home=tmp_path, **known)
+    assert (refused.returncode, "not a length of time" in refused.stderr) == (2, True)
+    assert run("list").count("\n") == 3
+    assert run("list", "--tag", "db") == f"{line}\n"
+    assert run("pings", "nightly backup") == "No pings yet.\n"
+    assert run("output", "nightly backup") == "No ping has output.\n"
+    assert pings.record([pings.NewPing(watch.token, "fail", 2, output="no space\nleft", size=13)]) == ["taken"]
+    assert run("pings", str(watch.id)).endswith("fail, exit code 2, 13 bytes\n")
+    assert run("output", "Nightly backup") == "no space\nleft\n"
+    assert run("pause", "Nightly backup", "--until-ping").startswith(f"Paused: {watch.id}")
+    assert "next ping by" in run("resume", "Nightly backup")
+    assert f"carillon watch restore {watch.id}" in run("delete", "Nightly backup")
+    assert run("restore", str(watch.id)).startswith(f"Restored: {watch.id}")
 
 
 def _heed_ctrl_c() -> None:

@@ -32,6 +32,7 @@ from tests.make import (
     make_rule,
     make_schedule,
     make_user,
+    make_watch,
 )
 from tests.process.web import Web
 
@@ -57,16 +58,17 @@ include-operation-id = [
     "add_channel", "change_channel", "verify_channel", "add_connection", "change_connection",
     "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
     "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound",
+    "create_watch", "replace_watch", "change_watch",
     "create_topic", "change_topic", "add_person", "subscribe", "settle_messages", "publish_messages"
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 403, 404, 409, 422, 429]
 """
-# Their bodies have the fields of `create_schedule` and `create_rule`, and would take half of the run's time.
+# Their bodies have the fields of operations that create, and would take half of the run's time.
 SHORT = """
 [[operations]]
 include-operation-id = [
     "replace_schedule", "change_schedule", "preview_schedule", "check_job",
-    "replace_rule", "change_rule", "preview_rule"
+    "replace_rule", "change_rule", "preview_rule", "replace_watch", "change_watch"
 ]
 phases.coverage.enabled = false
 """
@@ -100,6 +102,7 @@ def make_rows(person: User) -> dict[str, Any]:
         "check_id": [Job.objects.create(user=person, kind="sample", slot=now, preview={}) for _ in range(10)],
         "holiday_id": [Holiday.objects.create(user=person, first="2999-08-03", last="2999-08-17") for _ in range(10)],
         "rule_id": [make_rule(person, channels=[inbox]) for _ in range(20)],
+        "watch_id": [make_watch(person, [inbox]) for _ in range(20)],
         "channel_id": [*hooks, *(make_channel(person, "email", verified_at=None) for _ in range(3))],
         "event_type_id": [
             RegisteredType.objects.create(user=person, name=f"order.kind{number}", data_schema="{}")

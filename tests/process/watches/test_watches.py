@@ -29,7 +29,7 @@ from tests.process.conftest import wait_until
 from tests.process.schedules.test_beat import lines, running_beat
 from tests.process.web import Web
 from watches import pings, tell
-from watches.models import Ping, Watch
+from watches.models import Ping, PingKey, Watch
 from watches.pings import NewPing
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -67,7 +67,8 @@ def once(watches: list[Watch]) -> dict[str, int]:
 
 
 def test_the_address_of_a_watch(ada: User) -> None:
-    watch = make_watch(ada, longest_run=600)
+    watch = make_watch(ada, longest_run=600, slug="backup")
+    key = PingKey.objects.create(user=ada).key
     address = f"/ping/{watch.token}"
     with Web() as web:
         answer = web.ask("GET", address)
@@ -96,12 +97,21 @@ def test_the_address_of_a_watch(ada: User) -> None:
             refused = web.ask("GET", path)
             assert (refused.status, "Traceback" in refused.text) == (status, False), path
         assert web.ask("PUT", address).status == 405
+        for path, status in (
+            (key, 404),
+            (f"{key}/other", 404),
+            (f"{key}/backup/stop", 404),
+            (f"{key}/backup/log", 200),
+        ):
+            assert web.ask("GET", f"/ping/{path}").status == status, path
+        locked = make_watch(ada, [], lock="db", longest_run=600)
+        assert [web.ask("GET", f"/ping/{locked.token}/start").status for _ in range(2)] == [200, 409]
         web.database.cut()
         away = web.ask("GET", address)
         assert (away.status, away.headers["Retry-After"]) == (503, "5")
         web.database.mend()
         wait_until(lambda: web.ask("GET", address).status == 200, 30)
-        assert watch.pings.count() == 6
+        assert watch.pings.count() == 7
 
 
 def test_each_ping_that_was_answered_is_there_whatever_is_killed(settings: Settings) -> None:

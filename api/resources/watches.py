@@ -1,0 +1,313 @@
+"""Watches, which ring when a ping does not come: list, create, read, change, pause, resume, delete and restore them."""
+
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from api.protocol import paging, versions
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import Body, Instant, Partial, Replacement, Search, Texts, limited, one_of
+from api.protocol.problems import FORM_NAMES, FieldError, invalid, require_unchanged, require_valid
+from api.resources.schedules import timing
+from api.resources.schedules.timing import Timing, TimingDocument, Typed
+from common.times.civil_time import local
+from notifications.inputs.channels_form import IN_ORDER
+from notifications.models import Channel
+from people.models import User
+from people.user_lock import lock_user
+from schedules.firing.fire import read_clock
+from schedules.rules import InvalidRule, Rule
+from watches import changes, inputs
+from watches.changes import TYPED
+from watches.inputs import WatchForm
+from watches.models import Ping, Watch
+from watches.timing import when
+
+router = Router(tags=["watches"], auth=Bearer("schedules"))
+
+
+Words = Annotated[Texts, Field(json_schema_extra={"maxItems": 10, "items": {"type": "string", "maxLength": 60}})]
+
+
+class WatchDocument(BaseModel):
+    """`period`, `grace` and `longest_run` are in seconds."""
+
+    id: UUID
+    state: Annotated[str, one_of(Watch.State.values)] = Field(
+        description="`new` before the first ping; `down` after a miss or a failure, until the next success."
+    )
+    version: int
+    name: str
+    description: str
+    tags: list[str]
+    ping_url: str = Field(description="The address to request. Whoever knows it can ping.")
+    slug: str
+    slug_url: str = Field(description="The same by your ping key and its slug; empty without a slug.")
+    period: int | None = Field(description="A ping is expected so long after the last one; null with a `timing`.")
+    timing: TimingDocument | None = Field(description="Or at the slots of a rule; null with a `period`.")
+    time_zone: str
+    starts_at: str | None
+    ends_at: str | None
+    excluded: list[str]
+    grace: int
+    longest_run: int | None
+    lock: str
+    success_words: list[str]
+    failure_words: list[str]
+    ignore_words: list[str]
+    channel_ids: list[UUID]
+    in_order: bool
+    escalate_after: int | None
+    urgent: bool
+    opens_incident: bool
+    stays_paused: bool = Field(description="Whether a paused one stays so when a ping comes.")
+    expected: str = Field(description="When a ping is expected, in words.")
+    expected_at: Instant | None = Field(description="When the next ping is expected; null if none is.")
+    deadline_at: Instant | None = Field(description="The end of its grace: then it is missed.")
+    state_started_at: Instant = Field(description="Since when it has this state.")
+    last_ping_at: Instant | None = Field(description="When its last ping came; null before the first.")
+    ping_count: int = Field(description="All pings so far.")
+    created_at: Instant
+    updated_at: Instant
+
+
+class PingDocument(BaseModel):
+    """One of the last 100 pings."""
+
+    number: int = Field(description="Counted from 1.")
+    kind: Annotated[str, one_of(Ping.Kind.values)] = Field(description="What it reported.")
+    pinged_at: Instant = Field(description="When it came.")
+    rid: str = Field(description="What tells runs apart that overlap; empty for none.")
+    exit_code: int | None = Field(description="As its address said; null where it said none.")
+    seconds: float | None = Field(description="How long the run took that it ended, if it had a start.")
+    output: str = Field(description="At most the first 100,000 bytes of what was posted, as text.")
+    size: int = Field(description="The bytes of all that was posted.")
+
+
+class WatchBody(Body):
+    model_config = limited(WatchForm)
+
+    name: str = Field(description="A name for people.", json_schema_extra={"minLength": 1})
+    description: str = Field("", description="What to do if it fails. Messages repeat it.")
+    tags: Texts = Field([], description="At most 10 words of yours, each of up to 30 characters.", examples=[["db"]])
+    period: int | None = Field(None, description="Seconds after the last ping; exactly one of this and `timing`.")
+    timing: Timing | None = Field(None, description="When a ping is expected, as a schedule has it, but not `once`.")
+    time_zone: str | None = Field(None, description="An IANA name; without one, your own time zone.")
+    starts_at: str | None = None
+    ends_at: str | None = None
+    excluded: Texts = Field([], description="Dates on which nothing is expected.", examples=[["2026-12-25"]])
+    grace: int = Field(3600, description="How many seconds later a ping may come.")
+    longest_run: int | None = Field(None, description="Rings if a run takes longer, in seconds.")
+    slug: str = Field(
+        "",
+        description="For `slug_url`; another one than your other watches have.",
+        json_schema_extra={"pattern": "^[a-z0-9_-]*$"},
+    )
+    lock: str = Field("", description="The name of a lock that a run holds until it ends, for `longest_run` at most.")
+    success_words: Words = Field([], description="Output that has none of these makes a success a failure.")
+    failure_words: Words = Field([], description="Output that has one of these makes a success a failure.")
+    ignore_words: Words = Field([], description="Output that has one of these reports nothing.")
+    channel_ids: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
+    in_order: bool = False
+    escalate_after: int | None = None
+    urgent: bool = False
+    opens_incident: bool = Field(False, description="Raise an alert instead of a message.")
+
+
+class WatchReplacement(WatchBody, Replacement):
+    """Also as `GET` answers it: what cannot be changed here may be sent as it is."""
+
+
+class WatchPatch(Partial, WatchReplacement):
+    """Fields that are not given stay as they are."""
+
+    model_config = limited(WatchForm)
+
+
+class PauseBody(Body):
+    until_ping: bool = Field(False, description="Only until its next ping.")
+
+
+def document(watch: Watch) -> dict[str, Any]:
+    rule = _rule(watch)
+    shown = {name: getattr(watch, name) for name in ("starts_at", "ends_at")}
+    return fields_of(
+        WatchDocument,
+        watch,
+        ping_url=watch.url,
+        timing=rule and timing.document(rule),
+        expected=when(watch),
+        deadline_at=watch.deadline,
+        state_started_at=watch.state_since,
+        channel_ids=[str(channel.id) for channel in watch.ordered_channels()],
+        in_order=bool(watch.channel_order),
+        excluded=[day.isoformat() for day in watch.excluded],
+        **{name: rule and moment and local(rule.zone, moment).isoformat() for name, moment in shown.items()},
+    )
+
+
+def _rule(watch: Watch) -> Rule | None:
+    """None for one with a period, or where it cannot be read."""
+    try:
+        return None if watch.period is not None else watch.timetable().rule
+    except InvalidRule:
+        return None
+
+
+def described(body: WatchBody, user: User, watch: Watch | None = None) -> tuple[Watch, list[Channel]]:
+    """The watch, not saved, and its channels: a new one, or what `body` makes of `watch`. Raises a 422 problem."""
+    given = body.model_fields_set if isinstance(body, WatchPatch) else WatchBody.model_fields.keys()
+    fields: dict[str, Any] = {}
+    if watch is not None:
+        fields = {name: getattr(watch, name) for name in (*TYPED, "version")}
+        fields["one_by_one"] = IN_ORDER if watch.channel_order else ""
+    plain = given - {"timing", "channel_ids", "in_order"}
+    fields |= body.model_dump(include=plain)
+    fields["time_zone"] = fields.get("time_zone") or user.time_zone or "UTC"
+    if "channel_ids" in given:
+        fields["channels"] = body.channel_ids
+    if "in_order" in given:
+        fields["one_by_one"] = IN_ORDER if body.in_order else ""
+    typed = _timing(body, watch, fields)
+    form = WatchForm(
+        fields, user=user, now=read_clock().now, watch=watch, parameters=None if typed is None else typed.parameters
+    )
+    fields.setdefault("channels", form.initial["channels"])  # the form has read those that stay
+    require_valid(form, partial(_called, {} if typed is None else typed.paths))
+    return form.as_watch(), form.ordered()
+
+
+def _timing(body: WatchBody, watch: Watch | None, fields: dict[str, Any]) -> Typed | None:
+    """The timing, None for a period; `fields` gets its kind. Raises a 422 problem unless there is one of both."""
+    has_period, has_timing = body.period is not None, body.timing is not None
+    if has_period and has_timing:
+        raise invalid(FieldError("timing", "Give a period or a timing, not both.", "one_timing"))
+    if has_timing:
+        assert body.timing is not None  # noqa: S101 - as above
+        typed = timing.read(body.timing, fields["time_zone"])
+        fields["period"] = None
+    elif has_period or watch is None or not isinstance(body, WatchPatch):
+        fields["kind"] = Watch.SINCE
+        return None
+    elif watch.period is not None:
+        return None
+    else:
+        if (rule := _rule(watch)) is None:
+            raise invalid(FieldError("timing", "The stored timing cannot be read any more. Give a new one.", "rule"))
+        typed = timing.stored(rule, moves=fields["time_zone"] != watch.time_zone)
+    fields |= {"kind": typed.kind, "anchor": typed.parameters.get("anchor")}
+    return typed
+
+
+def _called(paths: dict[str, str], name: str) -> str:
+    if name in WatchBody.model_fields:
+        return name
+    return paths.get(name) or FORM_NAMES.get(name, "timing")
+
+
+def _changing(request: ApiRequest, watch_id: UUID) -> AbstractContextManager[Watch]:
+    return versions.locked(request, Watch.objects.for_user(request.auth.user), document, id=watch_id)
+
+
+def _show(watch: Watch, status: int = 200, **headers: str) -> HttpResponse:
+    return answer(document(watch), status, ETag=versions.etag(watch.version), **headers)
+
+
+@router.get("", response=paging.Page[WatchDocument], summary="List watches")
+def list_watches(
+    request: ApiRequest,
+    state: Literal["new", "up", "down", "paused"] | None = None,
+    tag: Search | None = None,
+    *,
+    page: Query[paging.PageParameters],
+) -> HttpResponse:
+    """Newest first."""
+    found = Watch.objects.for_user(request.auth.user).with_channels().select_related("user__ping_key")
+    if state is not None:
+        found = found.filter(state=state)
+    if tag is not None:
+        found = found.filter(tags__contains=[tag])
+    return paging.answer_page(found, request, page, document)
+
+
+@router.post("", response={201: WatchDocument}, summary="Create a watch")
+def create_watch(request: ApiRequest, body: WatchBody) -> HttpResponse:
+    """Nothing is expected before its first ping. Send an `Idempotency-Key`, so that a repeat creates one."""
+    with lock_user(request.auth.user):
+        watch = changes.create(*described(body, request.auth.user))
+    return _show(watch, 201, Location=reverse("api:read_watch", args=[watch.id]))
+
+
+@router.get("/{uuid:watch_id}", response=WatchDocument, summary="Read a watch")
+def read_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
+    """`ETag` is its version: send it as `If-Match` with a change."""
+    return _show(_own(request, watch_id))
+
+
+@router.get("/{uuid:watch_id}/pings", response=paging.Page[PingDocument], summary="List the last pings")
+def list_pings(request: ApiRequest, watch_id: UUID, page: Query[paging.PageParameters]) -> HttpResponse:
+    """Newest first: at most 100, with their output."""
+    found, show = _own(request, watch_id).pings.all(), lambda one: fields_of(PingDocument, one, pinged_at=one.at)
+    return paging.answer_page(found, request, page, show, key="number")
+
+
+@router.put("/{uuid:watch_id}", response=WatchDocument, summary="Replace a watch")
+def replace_watch(request: ApiRequest, watch_id: UUID, body: WatchReplacement) -> HttpResponse:
+    """Fields that are not given get their defaults."""
+    return _change(request, watch_id, body)
+
+
+@router.patch("/{uuid:watch_id}", response=WatchDocument, summary="Change some fields of a watch")
+def change_watch(request: ApiRequest, watch_id: UUID, body: WatchPatch) -> HttpResponse:
+    """Fields that are not given stay as they are."""
+    return _change(request, watch_id, body)
+
+
+@router.delete("/{uuid:watch_id}", response={204: None}, summary="Delete a watch")
+def delete_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
+    """Its address answers 404, and what is not sent yet is cancelled. `restore` undoes it."""
+    with _changing(request, watch_id) as watch:
+        changes.delete(watch.id)
+    return HttpResponse(status=204)
+
+
+@router.post("/{uuid:watch_id}/restore", response=WatchDocument, summary="Restore a deleted watch")
+def restore_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
+    """The next ping is expected as if one had come now."""
+    mine = Watch.objects.filter(user=request.auth.user, deleted_at__isnull=False)
+    with lock_user(request.auth.user), versions.locked(request, mine, document, id=watch_id) as deleted:
+        if changes.limit_reached(request.auth.user):
+            raise invalid(FieldError("(body)", inputs.limit_reached(), "limit_reached"))
+        return _show(changes.restore(deleted.id))
+
+
+@router.post("/{uuid:watch_id}/pause", response=WatchDocument, summary="Pause a watch")
+def pause_watch(request: ApiRequest, watch_id: UUID, body: PauseBody) -> HttpResponse:
+    """Nothing is expected until it is resumed, or until its next ping."""
+    with _changing(request, watch_id):
+        return _show(changes.pause(watch_id, stays_paused=not body.until_ping))
+
+
+@router.post("/{uuid:watch_id}/resume", response=WatchDocument, summary="Resume a watch")
+def resume_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
+    """The next ping is expected as if one had come now."""
+    with _changing(request, watch_id):
+        return _show(changes.resume(watch_id))
+
+
+def _change(request: ApiRequest, watch_id: UUID, body: WatchReplacement) -> HttpResponse:
+    with lock_user(request.auth.user), _changing(request, watch_id) as watch:
+        require_unchanged(body, lambda: document(watch))
+        return _show(changes.change(*described(body, request.auth.user, watch)))
+
+
+def _own(request: ApiRequest, watch_id: UUID) -> Watch:
+    return get_object_or_404(Watch.objects.for_user(request.auth.user), id=watch_id)
