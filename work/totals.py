@@ -1,6 +1,7 @@
 """Count the tries of each kind of work, once each, some minutes after they began. A task that may die at any line.
 
-In all, for `/metrics`, and by minute, hour and day, for the page "Health". A settlement does not pay for it.
+In all, for `/metrics`; by minute, hour and day, for the page "Health"; and of each person by minute, by day and in all,
+for the API. A settlement does not pay for it.
 """
 
 import time
@@ -21,6 +22,8 @@ _CLOSED = ("provider", "kind")
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 # For how long the rows of each span are kept, in seconds: with what the counting is behind.
 _KEPT = {MINUTE: 2 * HOUR, HOUR: 26 * HOUR, DAY: 31 * DAY}
+LIFETIME = 0
+_KEPT_OF_PEOPLE = {MINUTE: 2 * HOUR, DAY: 366 * DAY}
 EDGES = [0.001 * 2 ** (number / 2) for number in range(55)]
 """The upper ends of the buckets of a histogram, in seconds: from 1 ms to a day and a half. One more has the rest."""
 
@@ -36,7 +39,8 @@ WITH position AS MATERIALIZED (
      WHERE id < coalesce((SELECT min(id) FROM part WHERE started_at > now() - %(margin)s * interval '1 second'),
                          9223372036854775807)
 ), ended AS MATERIALIZED (
-    SELECT old.*, {handler} AS handler,
+    SELECT old.*, {handler} AS handler, $person AS person,
+           d.state = 'dead' AND d.settled_at BETWEEN old.started_at AND old.finished_at AS is_dead,
            extract(epoch FROM greatest(old.finished_at - old.started_at, interval '0'))::float8 AS seconds,
            -- A retry has another time: when this try was due is then no longer known.
            CASE WHEN d.available_at <= old.started_at
@@ -60,6 +64,18 @@ WITH position AS MATERIALIZED (
            first_attempt = least(rollup.first_attempt, excluded.first_attempt),
            took = ARRAY(SELECT a + b FROM unnest(rollup.took, excluded.took) AS pair(a, b)),
            late = ARRAY(SELECT a + b FROM unnest(rollup.late, excluded.late) AS pair(a, b))
+), of_people AS MATERIALIZED (
+    SELECT person, span, handler, count(*) AS tries, count(*) FILTER (WHERE outcome = '$done') AS done,
+           count(*) FILTER (WHERE is_dead) AS dead,
+           CASE WHEN span = 0 THEN 'epoch' ELSE to_timestamp(floor(extract(epoch FROM finished_at) / span) * span)
+           END AS start
+      FROM ended, unnest(%(spans_of_people)s::int[]) AS span
+     WHERE outcome <> 'released' AND person IS NOT NULL GROUP BY person, span, handler, start
+), people AS (
+    INSERT INTO work_persontotal AS total (user_id, span, start, kind, handler, tries, done, dead)
+    SELECT person, span, start, '$name', handler, tries, done, dead FROM of_people ORDER BY 1, 2, 3, 5
+    ON CONFLICT (user_id, span, start, kind, handler) DO UPDATE
+       SET tries = total.tries + excluded.tries, done = total.done + excluded.done, dead = total.dead + excluded.dead
 )
 UPDATE work_countedattempts SET attempt_id = (SELECT max(id) FROM old)
  WHERE kind = '$name' AND EXISTS (SELECT FROM old)
@@ -70,6 +86,7 @@ _HISTOGRAM = """
     ARRAY(SELECT count(one) FROM generate_series(0, cardinality({edges})) AS bucket
             LEFT JOIN unnest({column}) AS one ON one = bucket GROUP BY bucket ORDER BY bucket)"""
 _FORGET = "DELETE FROM work_rollup WHERE span = %s AND start < now() - %s * interval '1 second'"
+_FORGET_OF_PEOPLE = _FORGET.replace("work_rollup", "work_persontotal")
 _BEGIN = "INSERT INTO work_countedattempts (kind, attempt_id) VALUES (%s, 0) ON CONFLICT DO NOTHING"
 
 
@@ -82,8 +99,9 @@ def count() -> int:
             total += counted
             if counted < _CHUNK or time.monotonic() > give_up_at:
                 break
-    for span, kept in _KEPT.items():
-        persist(partial(change, _FORGET, [span, kept]))
+    for statement, spans in ((_FORGET, _KEPT), (_FORGET_OF_PEOPLE, _KEPT_OF_PEOPLE)):
+        for span, kept in spans.items():
+            persist(partial(change, statement, [span, kept]))
     return total
 
 
@@ -92,5 +110,6 @@ def _count(kind: Kind[Any]) -> int:
     took, late = (_HISTOGRAM.format(column=column, edges=_EDGES) for column in ("took", "late"))
     statement = kind.sql(_COUNT.format(handler=handler, took=took, late=late, edges=_EDGES))
     values = {"chunk": _CHUNK, "margin": _MARGIN, "edges": EDGES, "spans": list(_KEPT)}
+    values["spans_of_people"] = [LIFETIME, *_KEPT_OF_PEOPLE]
     rows = persist(partial(query, statement, values))
     return rows[0].counted if rows else 0

@@ -1,15 +1,16 @@
 """The account of the token, and its settings."""
 
-from typing import Any
+from typing import Any, Literal
 
 from django.conf import settings
 from django.http import HttpResponse
-from ninja import Router
+from ninja import Query, Router
 from pydantic import BaseModel, Field
 
+from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Partial, limited
+from api.protocol.fields import Instant, Partial, limited
 from api.protocol.problems import require_valid
 from api.resources import tokens
 from api.resources.tokens import TokenDocument
@@ -17,6 +18,8 @@ from events.intake import usage
 from people.account.settings_form import SettingsForm
 from people.models import User
 from people.user_lock import lock_user
+from work import totals
+from work.models import PersonTotal
 
 router = Router(tags=["me"], auth=Bearer("settings"))
 
@@ -30,6 +33,17 @@ class UsageDocument(BaseModel):
     most_bytes: int = Field(description="How many bytes they may store in a day.")
     this_minute: int = Field(description="Events of this minute.")
     most_a_minute: int = Field(description="How many you may publish in a minute.")
+
+
+class TotalDocument(BaseModel):
+    """Work of one kind and provider that ended in a minute, on a day, or ever."""
+
+    start: Instant = Field(description="When the minute or the day (UTC) began; of the lifetime, 1970.")
+    kind: str = Field(description="`delivery`, `job`, `event` and others.")
+    handler: str = Field(description="The provider of deliveries, the kind of jobs; else empty.")
+    tries: int = Field(description="Sent, or otherwise tried.")
+    done: int = Field(description="Delivered, or otherwise done.")
+    dead: int = Field(description="Failed for good.")
 
 
 class Settings(BaseModel):
@@ -70,6 +84,17 @@ def read_account(request: ApiRequest) -> HttpResponse:
     used = fields_of(UsageDocument, usage.used(person.pk))
     zones = {"time_zone": person.time_zone or None, "effective_time_zone": person.zone.key}
     return answer(fields_of(Me, person, **zones, usage=used, token=tokens.document(request.auth)))
+
+
+@router.get("/totals", response=paging.Page[TotalDocument], summary="List totals of your work")
+def list_totals(
+    request: ApiRequest, page: Query[paging.PageParameters], span: Literal["minute", "day", "lifetime"] = "lifetime"
+) -> HttpResponse:
+    """By kind and provider, some minutes late. They stay when what was counted is deleted: minutes for two hours, days
+    for a year, the lifetime as long as the account."""
+    seconds = {"minute": totals.MINUTE, "day": totals.DAY, "lifetime": totals.LIFETIME}[span]
+    rows = PersonTotal.objects.filter(user=request.auth.user, span=seconds)
+    return paging.answer_page(rows, request, page, lambda row: fields_of(TotalDocument, row))
 
 
 @router.get("/settings", response=Settings, summary="Read the settings")

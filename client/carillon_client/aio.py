@@ -86,6 +86,7 @@ from carillon_client.documents import (
     Topic,
     TopicEvent,
     TopicFields,
+    Total,
     Trace,
     TypeRoutes,
     Watch,
@@ -1013,6 +1014,10 @@ class AsyncClient:
     async def me(self) -> Account:
         """Return the token's account, and what it may do."""
         return cast(Account, await self.connection.get("/me"))
+
+    def totals(self, span: str = "lifetime") -> AsyncIterator[Total]:
+        """Return what was sent, delivered and dead by kind and provider; `span`: minute, day or lifetime."""
+        return self.connection.pages("/me/totals", span=span)
 
     async def settings(self) -> Settings:
         """Return your name, language, time zone and quiet hours."""

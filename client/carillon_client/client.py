@@ -1,5 +1,6 @@
 """The client: one attribute for each resource."""
 
+from collections.abc import Iterator
 from typing import Self, Unpack, cast
 
 from carillon_client.changes import Changes, StatusWebhooks
@@ -7,7 +8,7 @@ from carillon_client.channels import Channels, Queues
 from carillon_client.connection import Connection
 from carillon_client.connections import Connections, Inbound
 from carillon_client.counters import Counters
-from carillon_client.documents import Account, Settings, SettingsFields
+from carillon_client.documents import Account, Settings, SettingsFields, Total
 from carillon_client.events import Events, EventTypes, Rules, Runs
 from carillon_client.locks import Locks
 from carillon_client.notifications import Batches, DeadLetters, Inbox, Notifications
@@ -49,6 +50,10 @@ class Client:
     def me(self) -> Account:
         """Return the token's account, and what it may do."""
         return cast(Account, self.connection.get("/me"))
+
+    def totals(self, span: str = "lifetime") -> Iterator[Total]:
+        """Return what was sent, delivered and dead by kind and provider; `span`: minute, day or lifetime."""
+        return self.connection.pages("/me/totals", span=span)
 
     def settings(self) -> Settings:
         """Return your name, language, time zone and quiet hours."""

@@ -1026,6 +1026,17 @@ class Counter(TypedDict):
     value: int
 
 
+class Total(TypedDict):
+    """Work of one kind and provider that ended in a minute, on a day, or ever."""
+
+    start: str
+    kind: str
+    handler: str
+    tries: int
+    done: int
+    dead: int
+
+
 class EventTypeFields(TypedDict, total=False):
     """Fields that are not given stay as they are."""
 

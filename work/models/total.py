@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
@@ -45,6 +46,33 @@ class Rollup(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["span", "start", "kind", "handler"], name="rollup_once")]
+
+    def __str__(self) -> str:
+        return f"{self.start} {self.kind} {self.handler}: {self.tries}"
+
+
+class PersonTotal(models.Model):
+    """The tries of a person's work that ended in a minute or a day (UTC) from `start` on, of `span` seconds, or ever.
+
+    `span` is 0 for ever, with the epoch as `start`. `handler` as in `Total`. Of the tries, `done` succeeded, and `dead`
+    ended their work as a dead letter.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
+    span = models.PositiveIntegerField()
+    start = models.DateTimeField()
+    kind = models.CharField(max_length=64)
+    handler = models.CharField(max_length=64)
+    tries = models.PositiveBigIntegerField()
+    done = models.PositiveBigIntegerField()
+    dead = models.PositiveBigIntegerField()
+
+    class Meta:
+        # those that are too old
+        indexes = [models.Index(fields=["span", "start"], name="persontotal_age")]
+        constraints = [
+            models.UniqueConstraint(fields=["user", "span", "start", "kind", "handler"], name="persontotal_once")
+        ]
 
     def __str__(self) -> str:
         return f"{self.start} {self.kind} {self.handler}: {self.tries}"

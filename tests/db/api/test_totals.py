@@ -1,0 +1,60 @@
+"""Totals of a person's work, which stay when what they counted is deleted."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from notifications.models import Attempt, Channel, Delivery, Notification
+from people.models import User
+from tests.db.api.conftest import Api
+from tests.make import make_channel, make_delivery, make_user, send_now, without_triggers
+from work import totals
+from work.models import PersonTotal
+from work.totals import DAY, LIFETIME, MINUTE
+
+pytestmark = pytest.mark.django_db
+
+
+def send(inbox: Channel, provider: str, began: datetime, **outcome: str) -> None:
+    """A delivery whose try began then, and took two seconds."""
+    delivery = make_delivery(inbox)
+    send_now(delivery.id)
+    ended = began + timedelta(seconds=2)
+    with without_triggers():
+        of_try = {"outcome": "rejected"} if outcome else {}
+        Attempt.objects.filter(delivery=delivery).update(started_at=began, finished_at=ended, **of_try)
+        Delivery.objects.filter(pk=delivery.pk).update(provider=provider, settled_at=ended, **outcome)
+
+
+def listed(api: Api, span: str) -> list[tuple[object, ...]]:
+    items = api.get(f"/me/totals?span={span}").json()["items"]
+    return sorted((one["kind"], one["handler"], one["tries"], one["done"], one["dead"]) for one in items)
+
+
+def test_what_was_sent_delivered_and_dead_is_counted_by_provider_and_outlives_its_rows(ada: User, api: Api) -> None:
+    now, inbox = timezone.now(), make_channel(ada)
+    for minutes in (10, 10, 60 * 24 * 3):
+        send(inbox, "inbox", now - timedelta(minutes=minutes))
+    send(inbox, "webhook", now - timedelta(minutes=10), state="dead")
+    send(make_channel(make_user()), "inbox", now - timedelta(minutes=10))
+    assert totals.count() == 5
+    Notification.objects.all().delete()
+    assert totals.count() == 0
+    assert listed(api, "lifetime") == [("delivery", "inbox", 3, 3, 0), ("delivery", "webhook", 1, 0, 1)]
+    assert sum(row[2] for row in listed(api, "day")) == 4  # type: ignore[misc]
+    assert listed(api, "minute") == [("delivery", "inbox", 2, 2, 0), ("delivery", "webhook", 1, 0, 1)]
+    [item] = [one for one in api.get("/me/totals").json()["items"] if one["handler"] == "inbox"]
+    assert item["start"] == "1970-01-01T00:00:00Z"
+    assert api.get("/me/totals?span=week").status_code == 422
+
+
+def test_minutes_and_days_are_forgotten_and_the_lifetime_is_not(ada: User) -> None:
+    now = timezone.now()
+    for span, days in ((MINUTE, 0.05), (MINUTE, 0.1), (DAY, 365), (DAY, 367), (LIFETIME, 20_000)):
+        start, counts = now - timedelta(days=days), {"tries": 1, "done": 1, "dead": 0}
+        PersonTotal.objects.create(user=ada, span=span, start=start, kind="delivery", handler="inbox", **counts)
+    totals.count()
+    assert sorted(PersonTotal.objects.values_list("span", flat=True)) == [LIFETIME, MINUTE, DAY]
