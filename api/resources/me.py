@@ -38,7 +38,7 @@ class UsageDocument(BaseModel):
 class TotalDocument(BaseModel):
     """Work of one kind and provider that ended in a minute, on a day, or ever."""
 
-    start: Instant = Field(description="When the minute or the day (UTC) began; of the lifetime, 1970.")
+    began_at: Instant = Field(description="When the minute or the day (UTC) began; of the lifetime, 1970.")
     kind: str = Field(description="`delivery`, `job`, `event` and others.")
     handler: str = Field(description="The provider of deliveries, the kind of jobs; else empty.")
     tries: int = Field(description="Sent, or otherwise tried.")
@@ -94,7 +94,7 @@ def list_totals(
     for a year, the lifetime as long as the account."""
     seconds = {"minute": totals.MINUTE, "day": totals.DAY, "lifetime": totals.LIFETIME}[span]
     rows = PersonTotal.objects.filter(user=request.auth.user, span=seconds)
-    return paging.answer_page(rows, request, page, lambda row: fields_of(TotalDocument, row))
+    return paging.answer_page(rows, request, page, lambda row: fields_of(TotalDocument, row, began_at=row.start))
 
 
 @router.get("/settings", response=Settings, summary="Read the settings")

@@ -47,7 +47,7 @@ def test_what_was_sent_delivered_and_dead_is_counted_by_provider_and_outlives_it
     assert sum(row[2] for row in listed(api, "day")) == 4  # type: ignore[misc]
     assert listed(api, "minute") == [("delivery", "inbox", 2, 2, 0), ("delivery", "webhook", 1, 0, 1)]
     [item] = [one for one in api.get("/me/totals").json()["items"] if one["handler"] == "inbox"]
-    assert item["start"] == "1970-01-01T00:00:00Z"
+    assert item["began_at"] == "1970-01-01T00:00:00Z"
     assert api.get("/me/totals?span=week").status_code == 422
 
 
