@@ -1029,7 +1029,7 @@ class Counter(TypedDict):
 class Total(TypedDict):
     """Work of one kind and provider that ended in a minute, on a day, or ever."""
 
-    start: str
+    began_at: str
     kind: str
     handler: str
     tries: int
