@@ -93,6 +93,8 @@ def values_of(owner: User) -> dict[str, object]:
         "type_id": registered.id,
         "event_type_id": registered.id,
         "watch_id": watch.id,
+        "code": watch.token,  # of /api/v3
+        "number": 1,
         "badge_id": Badge.objects.create(user=owner, watch=watch).id,
         "ending": "svg",
         "page_id": page.id,
