@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from api.protocol import access, calls
 from api.protocol.access import ApiRequest
@@ -27,63 +27,16 @@ from people.models import User
 from people.user_lock import lock_user
 from schedules.firing.fire import read_clock
 from watches import changes
+from watches.healthchecks import Spec, fields_of
 from watches.models import Watch
 
-_DAY, _HOUR = 86_400, 3_600
 _FLIPS = {"watch.missed": 0, "watch.failed": 0, "watch.recovered": 1}
 
 
-class Spec(BaseModel):
-    """What a check takes. What a watch does not have may be sent as its default."""
-
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    name: str | None = None
-    slug: str | None = None
-    tags: str | None = None
-    desc: str | None = None
-    timeout: int | None = None
-    grace: int | None = None
-    schedule: str | None = None
-    tz: str | None = None
-    channels: str | None = None
-    success_kw: str | None = None
-    failure_kw: str | None = None
-    unique: list[Literal["name", "slug", "tags", "timeout", "grace"]] = []
-    methods: Literal[""] = ""
-    manual_resume: Literal[False] = False
-    start_kw: Literal[""] = ""
-    subject: Literal[""] = ""
-    subject_fail: Literal[""] = ""
-    filter_subject: Literal[False] = False
-    filter_body: Literal[False] = False
-
-
-def fields_of(spec: Spec, user: User, is_new: bool) -> dict[str, Any]:
-    """The fields of a watch. Of a new one, what is not given has the default that Healthchecks has, and goes to the
-    inbox. Raises a 422 problem."""
-    fields: dict[str, Any] = {
-        "name": spec.name,
-        "slug": spec.slug,
-        "description": spec.desc,
-        "grace": spec.grace,
-        "time_zone": spec.tz,
-        "tags": None if spec.tags is None else spec.tags.split(),
-        "success_words": None if spec.success_kw is None else spec.success_kw.split(","),
-        "failure_words": None if spec.failure_kw is None else spec.failure_kw.split(","),
-        "channel_ids": _channels(spec, user, is_new),
-    }
-    if spec.schedule:
-        fields["timing"] = {"cron": {"expression": spec.schedule}}
-    else:
-        fields["period"] = spec.timeout
-    if is_new:
-        fields["name"] = spec.name or spec.slug or "Unnamed check"
-        fields["grace"] = spec.grace or _HOUR
-        fields["time_zone"] = spec.tz or "UTC"
-        if not spec.schedule:
-            fields["period"] = spec.timeout or _DAY
-    return {name: value for name, value in fields.items() if value is not None}
+def _fields(spec: Spec, user: User, is_new: bool) -> dict[str, Any]:
+    """The fields of a watch; without channels, a new one goes to the inbox. Raises a 422 problem."""
+    channels = _channels(spec, user, is_new)
+    return fields_of(spec, is_new) | ({} if channels is None else {"channel_ids": channels})
 
 
 def _channels(spec: Spec, user: User, is_new: bool) -> list[str] | None:
@@ -192,7 +145,7 @@ def _create(request: ApiRequest) -> HttpResponse:
     with lock_user(user):
         if (same := _same(spec, user)) is not None:
             return answer(document(_changed(same, spec, user)))
-        body = WatchBody.model_validate(fields_of(spec, user, is_new=True))
+        body = WatchBody.model_validate(_fields(spec, user, is_new=True))
         return answer(document(changes.create(*watches.described(body, user))), 201)
 
 
@@ -208,7 +161,7 @@ def _same(spec: Spec, user: User) -> Watch | None:
 
 
 def _changed(watch: Watch, spec: Spec, user: User) -> Watch:
-    body = WatchPatch.model_validate(fields_of(spec, user, is_new=False))
+    body = WatchPatch.model_validate(_fields(spec, user, is_new=False))
     return changes.change(*watches.described(body, user, watch))
 
 

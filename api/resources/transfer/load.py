@@ -24,14 +24,13 @@ from api.resources.transfer.sections import SECTIONS, ChannelEntry, Entry, Subsc
 from common.admin.base import as_uuid
 from common.parsing.budget import Budget, OverBudget
 from common.texts.numbers import grouped
+from common.web.json_file import MOST, FileRefused
 from jobs.changes import connections as connection_changes
 from notifications.channels import changes, verification
 from people.models import User
 from people.user_lock import Busy, dry_run, is_dry_run, lock_in_transaction
 from schedules.firing import fire
 
-MOST = 2_000
-"""Entries of a file."""
 MOST_TROUBLES = 50
 MOST_WAITS = 20
 """The number of times that an import tries an entry again after a second's wait for another change of its person."""
@@ -41,10 +40,6 @@ _NAMESPACE = UUID("0d1f2b64-52a8-5c0f-8a0e-6f0f7b6b6c21")
 _RENAMED = {"channels": "channel_ids", "topic": "topic_id", "snoozed_until": "snooze_ends_at"}
 # What operations refuse; the message is for the person.
 _REFUSALS = (changes.ChannelRefused, verification.CodeRefused, connection_changes.TooMany)
-
-
-class Unreadable(Exception):
-    """This is not a file of ours; the message is for the person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +64,16 @@ class Outcome:
 
 
 def check(file: Any) -> dict[str, Any]:
-    """The file, whose sections are lists of objects. Raises Unreadable."""
+    """The file, whose sections are lists of objects. Raises FileRefused."""
     if not isinstance(file, dict) or file.get("format") != export.FORMAT:
-        raise Unreadable(_("Carillon has not written this file. Choose one such as carillon-2026-11-22.json."))
+        raise FileRefused(_("Carillon has not written this file. Choose one such as carillon-2026-11-22.json."))
     if file.get("version") != export.VERSION:
-        raise Unreadable(_("This file is of another version of Carillon. This one reads version 1."))
+        raise FileRefused(_("This file is of another version of Carillon. This one reads version 1."))
     lists = [file.get(name, []) for name in SECTIONS]
     if not isinstance(file.get("settings", {}), dict) or not all(isinstance(one, list) for one in lists):
-        raise Unreadable(_("This file is damaged: “settings” must be an object, and everything else a list."))
+        raise FileRefused(_("This file is damaged: “settings” must be an object, and everything else a list."))
     if sum(map(len, lists)) > MOST:
-        raise Unreadable(_("There are more than %(most)s entries in this file. Split it.") % {"most": grouped(MOST)})
+        raise FileRefused(_("There are more than %(most)s entries in this file. Split it.") % {"most": grouped(MOST)})
     return file
 
 

@@ -12,16 +12,12 @@ from django.utils.translation import gettext as _, ngettext
 from psycopg.errors import UniqueViolation
 
 from api.resources.transfer import export, load
-from api.resources.transfer.load import Outcome, Unreadable
+from api.resources.transfer.load import Outcome
 from api.resources.transfer.sections import SECTIONS
-from common.parsing import strict_json
-from common.parsing.budget import OverBudget
-from common.parsing.pool import ParsingUnavailable, parsed
 from common.redis.request_slots import TooManyImports, one_import
+from common.web import json_file
+from common.web.json_file import FileRefused
 from people.access.requests import PersonRequest, person_form, sensitive
-
-LARGEST = 4 * 1024 * 1024
-"""Bytes of a file."""
 
 
 @sensitive
@@ -42,10 +38,11 @@ def upload(request: PersonRequest) -> HttpResponse:
         return _ask(request)
     is_preview = "file" in request.FILES
     try:
-        raw, file = _read(request)
+        content, value = json_file.read(request, _("Choose a file that Carillon has exported."))
+        file = load.check(value)
         with one_import(request.user.pk):
             outcome = (load.preview if is_preview else load.load)(request.user, file)
-    except Unreadable as problem:
+    except FileRefused as problem:
         return _ask(request, str(problem))
     except TooManyImports as refusal:
         return _ask(request, str(refusal), 429)
@@ -59,26 +56,7 @@ def upload(request: PersonRequest) -> HttpResponse:
     if not is_preview:
         _report(request, outcome)
         return redirect("schedules:list")
-    # The page holds the file itself: nothing is kept between the preview and the import.
-    context = _shown(outcome) | {"content": raw.decode("utf-8-sig")}
-    return render(request, "people/import_preview.html", context)
-
-
-def _read(request: PersonRequest) -> tuple[bytes, dict[str, Any]]:
-    """The file that is uploaded, or that the page of the preview holds: as bytes, and checked. Raises Unreadable."""
-    file = request.FILES.get("file")
-    if "content" not in request.POST if file is None else not (file.name or "").lower().endswith(".json"):
-        raise Unreadable(_("Choose a file that Carillon has exported."))
-    if file is not None and (file.size or 0) > LARGEST:
-        raise Unreadable(_("This file is larger than 4 MB. Split it."))
-    raw = request.POST["content"].encode() if file is None else file.read()
-    try:
-        return raw, load.check(parsed(strict_json.read, raw.removeprefix(b"\xef\xbb\xbf"), person=request.user.pk))
-    except ParsingUnavailable:
-        raise Unreadable(_("Other files are being read at the moment. Try again in a few seconds.")) from None
-    except (strict_json.Bad, OverBudget) as problem:
-        text = _("This is not a JSON file that can be read: %(problem)s")
-        raise Unreadable(text % {"problem": problem}) from None
+    return render(request, "people/import_preview.html", _shown(outcome) | {"content": content})
 
 
 def _ask(request: PersonRequest, problem: str = "", status: int = 422) -> HttpResponse:

@@ -1,0 +1,171 @@
+"""Checks of Healthchecks as watches: the fields of one, and the import of a list of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from common.parsing.budget import Budget
+from notifications.inputs.channels_form import ChannelsForm
+from people.models import User
+from people.user_lock import lock_user
+from schedules.firing.fire import read_clock
+from watches import changes, inputs
+from watches.inputs import WatchForm
+from watches.models import Watch
+
+_DAY, _HOUR = 86_400, 3_600
+_SECONDS = 10  # of computing
+
+
+class Spec(BaseModel):
+    """What a check takes. What a watch does not have may be sent as its default."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    name: str | None = None
+    slug: str | None = None
+    tags: str | None = None
+    desc: str | None = None
+    timeout: int | None = None
+    grace: int | None = None
+    schedule: str | None = None
+    tz: str | None = None
+    channels: str | None = None
+    success_kw: str | None = None
+    failure_kw: str | None = None
+    unique: list[Literal["name", "slug", "tags", "timeout", "grace"]] = []
+    methods: Literal[""] = ""
+    manual_resume: Literal[False] = False
+    start_kw: Literal[""] = ""
+    subject: Literal[""] = ""
+    subject_fail: Literal[""] = ""
+    filter_subject: Literal[False] = False
+    filter_body: Literal[False] = False
+
+
+# All but what a watch does not have, and channels, which the person chooses.
+_TAKEN = {"name", "slug", "tags", "desc", "timeout", "grace", "schedule", "tz", "success_kw", "failure_kw"}
+_ONLY_DEFAULT = Spec.model_fields.keys() - _TAKEN - {"channels", "unique"}
+# What an export also has, and no watch takes over.
+_REPORTED = {
+    *("n_pings", "status", "started", "last_ping", "next_ping", "last_duration", "uuid", "unique_key", "channels"),
+    *("ping_url", "update_url", "pause_url", "resume_url", "badge_url", "filter_http_body", "filter_default_fail"),
+}
+_NAMES = {"period": "timeout", "time_zone": "tz", "description": "desc"}
+_NAMES |= {"success_words": "success_kw", "failure_words": "failure_kw"}
+
+
+def fields_of(spec: Spec, is_new: bool) -> dict[str, Any]:
+    """The fields of a watch but its channels. Of a new one, what is not given has the default of Healthchecks."""
+    fields: dict[str, Any] = {
+        "name": spec.name,
+        "slug": spec.slug,
+        "description": spec.desc,
+        "grace": spec.grace,
+        "time_zone": spec.tz,
+        "tags": None if spec.tags is None else spec.tags.split(),
+        "success_words": None if spec.success_kw is None else spec.success_kw.split(","),
+        "failure_words": None if spec.failure_kw is None else spec.failure_kw.split(","),
+    }
+    if spec.schedule:
+        fields["timing"] = {"cron": {"expression": spec.schedule}}
+    else:
+        fields["period"] = spec.timeout
+    if is_new:
+        fields["name"] = spec.name or spec.slug or "Unnamed check"
+        fields["grace"] = spec.grace or _HOUR
+        fields["time_zone"] = spec.tz or "UTC"
+        if not spec.schedule:
+            fields["period"] = spec.timeout or _DAY
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+@dataclass(slots=True)
+class ImportedCheck:
+    """`watch` is the new or existing one, None where none can be made. `form`: of a new one, not saved yet.
+
+    `troubles`: the fields that are not understood, and why.
+    """
+
+    name: str
+    watch: Watch | None = None
+    form: WatchForm | None = None
+    troubles: list[tuple[str, str]] = field(default_factory=list)
+
+
+def plan(user: User, checks: Sequence[Any], sent: Mapping[str, Any]) -> list[ImportedCheck]:
+    """What becomes of each check; writes nothing. `sent`: the fields of `ChannelsForm`, which may lack channels.
+
+    Raises OverBudget.
+    """
+    now, budget = read_clock().now, Budget(seconds=_SECONDS)
+    watches, planned = list(Watch.objects.for_user(user)), []
+    for check in checks:
+        planned.append(one := _plan(user, check, watches, sent, now))
+        if one.form is not None and one.watch is not None:
+            watches.append(one.watch)
+        budget.clock()
+    return planned
+
+
+def load(user: User, checks: Sequence[Any], sent: Mapping[str, Any]) -> list[tuple[str, Watch]]:
+    """Create what `plan` says, all or nothing. Returns the name and the watch of each check that has one."""
+    with lock_user(user):
+        planned = plan(user, checks, sent)
+        for one in planned:
+            if one.form is not None and one.watch is not None:
+                changes.create(one.watch, one.form.ordered())
+    ids = [(one.name, one.watch.id) for one in planned if one.watch is not None]
+    watches: dict[UUID, Watch] = Watch.objects.select_related("user__ping_key").in_bulk([id for _name, id in ids])
+    return [(name, watches[id]) for name, id in ids]
+
+
+def _plan(user: User, check: Any, watches: Sequence[Watch], sent: Mapping[str, Any], now: datetime) -> ImportedCheck:
+    if not isinstance(check, dict):
+        return ImportedCheck(str(check)[:80], troubles=[("", _("This must be an object."))])
+    name = str(check.get("name") or check.get("slug") or "Unnamed check").strip()
+    one, slug = ImportedCheck(name[:80]), check.get("slug")
+    for watch in watches:
+        if watch.slug == slug if watch.slug and slug else watch.name == name:
+            one.watch = watch
+            return one
+    if len(watches) >= settings.MOST_WATCHES:
+        one.troubles = [("", inputs.limit_reached())]
+        return one
+    taken, one.troubles = _understood(check)
+    try:
+        fields = fields_of(Spec.model_validate(taken), is_new=True)
+    except ValidationError as error:
+        one.troubles += [(str(each["loc"][0]), _("This value cannot be read.")) for each in error.errors()]
+        return one
+    timing = fields.pop("timing", {"since": None})
+    [(fields["kind"], parameters)] = timing.items()
+    form = WatchForm({**fields, **sent}, user=user, now=now, parameters=parameters)
+    if wrong := form.errors.keys() - ChannelsForm.base_fields.keys():
+        for name in sorted(wrong):
+            own = _NAMES.get(name, name if name in _TAKEN else "schedule")
+            one.troubles.append((own, str(form.errors[name][0])))
+    else:
+        one.watch, one.form = form.as_watch(), form
+    return one
+
+
+def _understood(check: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """The fields that a watch takes, and the others that would change something."""
+    taken = {name: value for name, value in check.items() if name in _TAKEN}
+    absent = [name for name in check.keys() - _TAKEN - _REPORTED if check[name] or name not in _ONLY_DEFAULT]
+    is_filtered, fails = check.get("filter_http_body"), check.get("filter_default_fail", True)
+    for name, applies in (("success_kw", is_filtered and fails), ("failure_kw", is_filtered)):
+        if taken.get(name) and not applies:
+            del taken[name]  # there, it has no effect on the output of a ping
+            absent.append(name)
+    if is_filtered and check.get("filter_default_fail") and not taken.get("success_kw"):
+        absent.append("filter_default_fail")
+    text = _("Watches do not have this. It is left out.")
+    return taken, [(name[:80], text) for name in sorted(absent)[:20]]
