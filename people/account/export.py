@@ -20,6 +20,8 @@ _SECRET_IN = {
     "mfa.Authenticator": ("data",),
     "people.Session": ("session_key", "session_data"),
     "api.StoredAnswer": ("body", "fingerprint"),
+    "watches.PingKey": ("key",),
+    "watches.StatusPage": ("slug",),
 }
 
 
