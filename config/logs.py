@@ -43,12 +43,12 @@ _PATTERNS = [
         ),
         rf"\1{_HIDDEN}",
     ),
-    # our own links that need no sign-in
+    # our own links that need no sign-in, or hold the token of one that does not
     (
-        ("/account/", "/address/", "/answer/", "/unsubscribe/", "/in/", "/calendar/", "/ping/", "/badge/"),
+        ("/account/", "/address/", "/answer/", "/unsubscribe/", "/in/", "/calendar/", "/ping/", "/badge/", "/checks/"),
         re.compile(
             r"(/account/(?:password/reset/key|confirm-email)/|/address/(?:refuse|undo)/|/answer/|/unsubscribe/|/in/|/calendar/"
-            r"|/ping/|/badge/)"
+            r"|/ping/|/badge/|/api/v3/checks/)"
             r"[\w:=%.~-]+"
         ),
         rf"\1{_HIDDEN}",

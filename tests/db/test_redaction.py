@@ -37,6 +37,8 @@ PLANTED = "pLaNtEd0123456789pLaNtEd0123456789"
         f"POST /in/{PLANTED} 202",
         f"GET /calendar/{PLANTED}.ics 200",
         f"GET /ping/{PLANTED}/fail 200",
+        f"GET /badge/{PLANTED}.svg 200",
+        f"Not Found: /api/v3/checks/{PLANTED}/pings/",
     ],
 )
 def test_a_secret_is_blotted_out_and_the_rest_stays(line: str) -> None:
