@@ -57,8 +57,9 @@ _REPORTED = {
     *("n_pings", "status", "started", "last_ping", "next_ping", "last_duration", "uuid", "unique_key", "channels"),
     *("ping_url", "update_url", "pause_url", "resume_url", "badge_url", "filter_http_body", "filter_default_fail"),
 }
-_NAMES = {"period": "timeout", "time_zone": "tz", "description": "desc"}
-_NAMES |= {"success_words": "success_kw", "failure_words": "failure_kw"}
+NAMES = {"period": "timeout", "time_zone": "tz", "description": "desc"}
+NAMES |= {"success_words": "success_kw", "failure_words": "failure_kw"}
+"""Fields of a watch by another name there."""
 
 
 def fields_of(spec: Spec, is_new: bool) -> dict[str, Any]:
@@ -79,10 +80,10 @@ def fields_of(spec: Spec, is_new: bool) -> dict[str, Any]:
         fields["period"] = spec.timeout
     if is_new:
         fields["name"] = spec.name or spec.slug or "Unnamed check"
-        fields["grace"] = spec.grace or _HOUR
+        fields["grace"] = _HOUR if spec.grace is None else spec.grace
         fields["time_zone"] = spec.tz or "UTC"
         if not spec.schedule:
-            fields["period"] = spec.timeout or _DAY
+            fields["period"] = _DAY if spec.timeout is None else spec.timeout
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -149,7 +150,7 @@ def _plan(user: User, check: Any, watches: Sequence[Watch], sent: Mapping[str, A
     form = WatchForm({**fields, **sent}, user=user, now=now, parameters=parameters)
     if wrong := form.errors.keys() - ChannelsForm.base_fields.keys():
         for name in sorted(wrong):
-            own = _NAMES.get(name, name if name in _TAKEN else "schedule")
+            own = NAMES.get(name, name if name in _TAKEN else "schedule")
             one.troubles.append((own, str(form.errors[name][0])))
     else:
         one.watch, one.form = form.as_watch(), form

@@ -130,9 +130,12 @@ def read_instant(value: Any) -> datetime:
     return instant
 
 
+NUL = "This contains the character NUL. Remove it."
+
+
 def _without_nul(text: str) -> str:
     if "\0" in text:
-        raise ValueError("This contains the character NUL. Remove it.")
+        raise ValueError(NUL)
     return text
 
 

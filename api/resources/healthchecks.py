@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import path
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from api.protocol import access, calls
 from api.protocol.access import ApiRequest
 from api.protocol.answers import answer
-from api.protocol.fields import written
+from api.protocol.fields import NUL, written
 from api.protocol.problems import FieldError, conflict, invalid, of_status
 from api.resources import watches
 from api.resources.watches import WatchBody, WatchPatch
@@ -27,7 +27,7 @@ from people.models import User
 from people.user_lock import lock_user
 from schedules.firing.fire import read_clock
 from watches import changes
-from watches.healthchecks import Spec, fields_of
+from watches.healthchecks import NAMES, Spec, fields_of
 from watches.models import Watch
 
 _FLIPS = {"watch.missed": 0, "watch.failed": 0, "watch.recovered": 1}
@@ -91,30 +91,41 @@ _Run = Callable[..., HttpResponse]
 
 
 def _view(scope: str = "schedules", **by_method: _Run) -> Callable[..., HttpResponseBase]:
-    """An operation for each method; refusals also have `error`, and the status 400 for a field."""
+    """An operation for each method. A refusal also has `error`, its fields are named as there, and one for a field has
+    the status 400."""
+    allowed = ", ".join(by_method)
 
     def run(request: ApiRequest, **parts: Any) -> HttpResponse:
         access.require(request.auth, "read" if request.method == "GET" else scope)
         operation = by_method.get(str(request.method))
-        return of_status(405).response() if operation is None else operation(request, **parts)
+        if operation is None:
+            return of_status(405, headers={"Allow": allowed}).response()
+        return operation(request, **parts)
 
     handled = calls.handle(run, lambda request: {"tag", "slug"}, lambda request: {})
 
     @csrf_exempt
     def view(request: HttpRequest, **parts: Any) -> HttpResponse:
+        if request.method == "OPTIONS":  # as browsers send it: without a key
+            return HttpResponseNotAllowed(by_method)
         request.META["HTTP_AUTHORIZATION"] = f"Bearer {request.headers.get('X-Api-Key', '')}"
         request.__dict__.pop("headers", None)  # which were read before
         response = handled(request, **parts)
         if response.status_code >= 400:
-            problem = json.loads(response.content)
-            why = [f"{one['field']}: {one['detail']}" for one in problem.get("errors", [])] or [
-                problem.get("detail", "")
-            ]
-            response.content = json.dumps(problem | {"error": " ".join([problem["title"], *why])})
             response.status_code = 400 if response.status_code == 422 else response.status_code
+            problem = json.loads(response.content) | {"status": response.status_code}
+            errors = problem.get("errors", [])
+            for one in errors:
+                one["field"] = _called(one["field"])
+            why = [f"{one['field']}: {one['detail']}" for one in errors] or [problem.get("detail", "")]
+            response.content = json.dumps(problem | {"error": " ".join([problem["title"], *why])})
         return response
 
     return view
+
+
+def _called(field: str) -> str:
+    return "schedule" if field.partition(".")[0] == "timing" else NAMES.get(field, field)
 
 
 def _spec(request: ApiRequest) -> Spec:
@@ -132,6 +143,8 @@ def _own(request: ApiRequest, code: UUID) -> Watch:
 
 
 def _list(request: ApiRequest) -> HttpResponse:
+    if wrong := [name for name, values in request.GET.lists() if "\0" in "".join(values)]:
+        raise invalid(*(FieldError(f"query.{name}", NUL) for name in wrong))
     found = Watch.objects.for_user(request.auth.user).with_channels()
     if tags := request.GET.getlist("tag"):
         found = found.filter(tags__contains=tags)
@@ -150,11 +163,16 @@ def _create(request: ApiRequest) -> HttpResponse:
 
 
 def _same(spec: Spec, user: User) -> Watch | None:
-    """The newest watch that is equal in all that `unique` names; None where it names nothing, or what is not given."""
+    """The newest watch that is equal in all that `unique` names; None where it names nothing. Raises a 422
+    problem for what is not given."""
     names = {"name": "name", "slug": "slug", "tags": "tags", "timeout": "period", "grace": "grace"}
     wanted = {names[one]: getattr(spec, one) for one in spec.unique}
-    if not wanted or None in wanted.values():
+    if not wanted:
         return None
+    if absent := [one for one in spec.unique if getattr(spec, one) is None]:
+        raise invalid(
+            *(FieldError(one, "`unique` names this field. Send it, or leave it out there.") for one in absent)
+        )
     if "tags" in wanted:
         wanted["tags"] = wanted["tags"].split()
     return Watch.objects.for_user(user).filter(**wanted).first()

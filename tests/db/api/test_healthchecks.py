@@ -127,10 +127,13 @@ def test_pings_their_output_and_flips(checks: Checks, ada: User) -> None:
 @pytest.mark.parametrize(
     ("sent", "named"),
     [
-        ({"timeout": 59}, "period"),
+        ({"timeout": 59}, "timeout"),
+        ({"timeout": 0}, "timeout"),
+        ({"grace": 0}, "grace"),
+        ({"unique": ["name"]}, "name"),
         ({"timeout": "1"}, "timeout"),
-        ({"schedule": "every day"}, "timing"),
-        ({"tz": "Mars/Olympus", "schedule": "0 2 * * *"}, "time_zone"),
+        ({"schedule": "every day"}, "schedule"),
+        ({"tz": "Mars/Olympus", "schedule": "0 2 * * *"}, "tz"),
         ({"methods": "POST"}, "methods"),
         ({"manual_resume": True}, "manual_resume"),
         ({"channels": "Nobody"}, "channels"),
@@ -140,8 +143,25 @@ def test_pings_their_output_and_flips(checks: Checks, ada: User) -> None:
 )
 def test_what_a_watch_does_not_have_is_refused_by_name(checks: Checks, sent: Any, named: str) -> None:
     refused = checks("POST", "checks/", sent)
-    assert (refused.status_code, named in refused.json()["error"]) == (400, True), refused.content
+    document = refused.json()
+    assert (refused.status_code, document["status"], f" {named}" in document["error"]) == (400, 400, True), document
+    assert document["errors"][0]["field"].partition(".")[0] == named
     assert not Watch.objects.exists()
+
+
+@pytest.mark.parametrize("query", ["slug=%00", "tag=%00"])
+def test_nul_in_a_query_is_refused(checks: Checks, query: str) -> None:
+    refused = checks("GET", f"checks/?{query}")
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, f"query.{query.partition('=')[0]}")
+
+
+def test_another_method_is_told_which_ones_there_are(checks: Checks, ada: User) -> None:
+    one = f"checks/{make_watch(ada, []).token}"
+    refused, options = checks("PATCH", one), checks("OPTIONS", one)
+    assert (refused.status_code, refused["Allow"]) == (405, "GET, POST, DELETE")
+    checks.key = ""
+    assert (options.status_code, options["Allow"]) == (204, "GET, POST, DELETE, OPTIONS")
+    assert checks("OPTIONS", one).status_code == 204
 
 
 def test_who_may(checks: Checks, ada: User) -> None:
