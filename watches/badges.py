@@ -7,6 +7,7 @@ from unicodedata import east_asian_width
 
 from django.template.loader import render_to_string
 
+from common.texts import xml_text
 from common.texts.state_words import state_word
 from watches.models import Badge, Watch
 
@@ -31,7 +32,7 @@ def shields(badge: Badge, state: str) -> dict[str, Any]:
 
 
 def svg(badge: Badge, state: str) -> str:
-    label, word = str(badge), state_word(state)
+    label, word = xml_text.FORBIDDEN.sub("", str(badge)), state_word(state)
     left, right = _width(label), _width(word)
     context = {"label": label, "word": word, "color": _COLORS[state], "left": left, "right": right}
     context |= {"width": left + right, "left_text": left - _AROUND, "right_text": right - _AROUND}

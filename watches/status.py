@@ -4,13 +4,16 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
 from django.utils.feedgenerator import Atom1Feed
+from django.utils.html import linebreaks
 from django.utils.translation import gettext as _
 
+from common.texts import xml_text
 from events.models import Event
 from events.pure.types import SOURCE
 from watches import tell
@@ -43,12 +46,13 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A watch on the page. `uptime` is in percent, rounded down."""
+    """A watch on the page. `uptime` is in percent of `span`, rounded down."""
 
     name: str
     state: str
     days: list[Day]
     uptime: float
+    span: timedelta
 
     @property
     def down_days(self) -> list[tuple[date, timedelta]]:
@@ -96,12 +100,16 @@ def _shown(watch: Watch, downtimes: Mapping[date, float], first: date, now: date
         days.append(Day(day, None if watch.created_at >= ends else min(seconds, _DAY)))
     since = max(watch.created_at, datetime(first.year, first.month, first.day, tzinfo=UTC))
     down = sum(day.seconds or 0 for day in days) / max(1.0, (now - since).total_seconds())
-    return Shown(watch.name, watch.shown_state(now), days, int(max(0.0, 1 - down) * 10_000) / 100)
+    uptime = int(max(0.0, 1 - down) * 10_000) / 100
+    return Shown(watch.name, watch.shown_state(now), days, uptime, min(now - watch.created_at, timedelta(days=DAYS)))
 
 
 def feed(page: StatusPage, now: datetime) -> str:
     """Atom: its incidents, and when its watches went down and worked again, as far as the ledger keeps that."""
-    atom = Atom1Feed(page.title, page.url, page.intro, feed_url=f"{page.url}feed", feed_guid=f"urn:uuid:{page.id}")
+    clean = partial(xml_text.FORBIDDEN.sub, "")
+    atom = Atom1Feed(
+        clean(page.title), page.url, clean(page.intro), feed_url=f"{page.url}feed", feed_guid=f"urn:uuid:{page.id}"
+    )
     watches = {watch.id: watch.name for watch in watches_of(page)}
     mine = Event.objects.filter(user=page.user_id).order_by("-id")
     news = [mine.filter(type=one)[:_LOOKED_AT] for one in _NEWS]  # each by its index
@@ -114,5 +122,6 @@ def feed(page: StatusPage, now: datetime) -> str:
         title = _("Over: %(title)s") % {"title": one.title} if one.ended_at else one.title
         entries.append((one.updated_at, one.id, title, one.text))
     for at, key, title, text in sorted(entries, reverse=True)[:_IN_FEED]:
-        atom.add_item(title, page.url, text, unique_id=f"urn:uuid:{key}", updateddate=at, pubdate=at)
+        summary = linebreaks(clean(text), autoescape=True) if text else ""
+        atom.add_item(clean(title), page.url, summary, unique_id=f"urn:uuid:{key}", updateddate=at, pubdate=at)
     return atom.writeString("utf-8")

@@ -24,6 +24,7 @@ _SENTENCES = {
     "uuid_type": _("Write an id as a text, such as 01890a5d-ac96-774b-bcce-b302099a8057."),
     "literal_error": _("Write one of: {expected}."),
     "string_type": _("Write a text."),
+    "empty": _("This is empty. Write at least one character."),
     "string_too_short": _("Write at least {min_length} characters."),
     "string_too_long": _("Write at most {max_length} characters."),
     "list_type": _("Write a list."),
@@ -36,7 +37,8 @@ _SENTENCES = {
 def detail(error: dict[str, Any]) -> str:
     """The remedy for an error of pydantic's; a validator of ours has its own sentence."""
     context = {name: f"{value:,}" if type(value) is int else value for name, value in error.get("ctx", {}).items()}
-    if (known := _SENTENCES.get(error["type"])) is not None:
+    kind = "empty" if context.get("min_length") == "1" else error["type"]
+    if (known := _SENTENCES.get(kind)) is not None:
         return str(known).format(**context)
     message = str(error["msg"]).removeprefix("Value error, ")
     return message if message.endswith(".") else f"{message}."

@@ -20,6 +20,7 @@ from urllib.parse import urljoin
 import feedparser
 from feedparser.mixin import _FeedParserMixin
 
+from common.texts import xml_text
 from common.texts.refusal import Refusal, noop as _
 from jobs.reading import plain
 from jobs.reading.charset import decode, storable
@@ -39,7 +40,6 @@ _ENTITY = re.compile(
 _HALF = re.compile(
     r"&#(?:x0*d[89a-f][0-9a-f]{2}|0*(?:5529[6-9]|55[3-9]\d\d|56\d{3}|57[0-2]\d\d|573[0-3]\d|5734[0-3]));", re.I
 )
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _REFERENCE = re.compile(
     r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)"
     r"|&(?:#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|(?P<named>[A-Za-z][A-Za-z0-9]{1,31});)?",
@@ -127,7 +127,7 @@ def _of_xml(text: str, url: str) -> tuple[str, list[_Item]]:
     if "xml:base" in text:  # else links stay as they are written
         headers["content-location"] = url
     found = feedparser.parse(
-        io.BytesIO(_REFERENCE.sub(_reference, _CONTROL.sub(" ", text)).encode()),
+        io.BytesIO(_REFERENCE.sub(_reference, xml_text.FORBIDDEN.sub(" ", text)).encode()),
         response_headers=headers,
         sanitize_html=False,
         resolve_relative_uris=False,

@@ -61,7 +61,8 @@ def _readme(user: User) -> str:
     return _(
         "Everything that Carillon stores of the account %(email)s.\n\n"
         "There is one file for each table, with one row in each line, as JSON. Times are in UTC or have their offset. "
-        "Passwords, tokens, keys and the secrets of channels and connections are left out.\n\n"
+        "Passwords, tokens, keys, addresses of status pages, and the secrets of channels and connections are left "
+        "out.\n\n"
         "Reminders are in schedules_schedule.jsonl, messages in notifications_notification.jsonl, what was sent to "
         "which channel in notifications_delivery.jsonl, and each try in notifications_attempt.jsonl.\n"
     ) % {"email": user.email}

@@ -122,9 +122,10 @@ def feed(request: HttpRequest, address: str) -> HttpResponse:
 
 
 def _shown(
-    request: HttpRequest, slug: str, part: str, write: Callable[[StatusPage], str], content_type: str
+    request: HttpRequest, address: str, part: str, write: Callable[[StatusPage], str], content_type: str
 ) -> HttpResponse:
     """What strangers read, in the language and the time zone of its owner. It is written once in 15 s for all."""
+    slug = address.lower()
 
     def respond() -> HttpResponse:
         if (text := cache.get(key := f"status:{part}:{slug}")) is None:

@@ -38,6 +38,12 @@ def test_its_picture_and_its_json_show_the_state(client: Client, ada: User) -> N
     assert (shields["schemaVersion"], shields["label"], shields["message"]) == (1, "Backup <script>&", "down")
 
 
+def test_its_picture_is_xml_whatever_its_name_holds(client: Client, ada: User) -> None:
+    _, url = badge_of(ada, name="a\x01b\ufffe")
+    answer = client.get(f"{url}.svg")
+    assert ElementTree.fromstring(answer.content).get("aria-label") == "ab: new"  # noqa: S314 - our own
+
+
 def test_that_of_a_tag_shows_the_worst_state(client: Client, ada: User) -> None:
     badge = Badge.objects.create(user=ada, tag="db")
     for kind in ("success", "fail"):

@@ -155,6 +155,36 @@ def test_its_feed_has_incidents_and_changes_of_its_watches(client: Client, ada: 
     assert "secret" not in answer.content.decode()
 
 
+def test_its_feed_is_xml_whatever_rows_hold_and_keeps_plain_text(client: Client, ada: User) -> None:
+    page = make_page(ada, make_watch(ada, [], name="a\x01b\ufffe"), intro="T\x01\uffff")
+    ping(Watch.objects.get(), "fail")
+    tell.tell_due()
+    page.incidents.create(title="T\x01T", text="<db1> & \x0b")
+    root = ElementTree.fromstring(client.get(f"{URL}feed").content)  # noqa: S314 - our own
+    assert {one.text for one in root.findall("{*}entry/{*}title")} == {"TT", "ab is down"}
+    summary = root.find("{*}entry/{*}summary")
+    assert summary is not None and summary.get("type") == "html"
+    assert "&lt;db1&gt; &amp;" in str(summary.text)
+
+
+@pytest.mark.parametrize("typed", ["T\x01T", "T\ufffe"])
+def test_characters_that_no_feed_can_hold_are_refused(browser: Client, ada: User, typed: str) -> None:
+    refused = browser.post("/watches/pages/new/", {"title": typed, "slug": "ours", "intro": typed})
+    assert refused.context["form"].errors.keys() == {"title", "intro"}
+    sent = {"page": str(make_page(ada).id), "title": typed, "text": typed}
+    assert browser.post("/watches/pages/incidents/new/", sent).context["form"].errors.keys() == {"title", "text"}
+
+
+def test_its_uptime_says_over_how_long_and_its_address_ignores_case(client: Client, ada: User) -> None:
+    old, young = make_watch(ada, []), make_watch(ada, [])
+    now = timezone.now()
+    Watch.objects.filter(id=old.id).update(created_at=now - 200 * DAY)
+    Watch.objects.filter(id=young.id).update(created_at=now - timedelta(minutes=9, seconds=5))
+    make_page(ada, old, young)
+    text = client.get("/status/OURS/").content.decode()
+    assert "100.0 % without downtime in 90 d<" in text and "100.0 % without downtime in 9 min" in text
+
+
 def test_its_owner_makes_edits_and_deletes_it(browser: Client, client: Client, ada: User) -> None:
     watch, strange = make_watch(ada, [], name="Shop"), make_watch(make_user(), [])
     assert "No status page yet" in browser.get("/watches/pages/").content.decode()
