@@ -1,5 +1,6 @@
 """Quick add: a reminder from one line, above the list, the agenda and the calendar."""
 
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,11 +17,13 @@ from people.user_lock import with_user_lock
 from schedules.changes import editing
 from schedules.firing import fire
 from schedules.inputs import quick_add
+from schedules.inputs.quick_add import Reading
 from schedules.inputs.reminder_form import ReminderForm
 from schedules.models import Schedule
 from schedules.web import typed
 
 VIEWS = ("list", "day", "week", "month")
+_MOST_SHOWN = 1_000  # characters of a line in an address; far more than are understood
 
 
 @person_page
@@ -49,8 +52,11 @@ def add(request: PersonRequest) -> HttpResponse:
             return render(request, "schedules/_understood.html", {"reading": reading})
         return redirect(_form(line))
     made = Schedule.objects.written(request.POST.get("made_as", ""))
-    if made and made.user_id == request.user.pk and made.title == reading.fields["title"] and not made.deleted_at:
-        return _lead(request, _back(request, made))  # sent twice
+    if made and made.user_id == request.user.pk and not made.deleted_at:
+        # Sent twice. “In 5 minutes” may have meant the minute before.
+        before = quick_add.read(line, zone, now - timedelta(minutes=1), needs_title=True)
+        if _is_of(made, reading) or _is_of(made, before):
+            return _lead(request, _back(request, made))
     made_as = uuid7() if made else request.POST.get("made_as", "")
     empty = ReminderForm(user=request.user, now=now, filled=reading.fields | {"made_as": made_as})
     form = ReminderForm({one.html_name: one.value() for one in empty}, user=request.user, now=now)
@@ -67,8 +73,20 @@ def context(request: PersonRequest) -> dict[str, Any]:
     return {"made_as": uuid7(), "added": added}
 
 
+def _is_of(made: Schedule, reading: Reading) -> bool:
+    """Whether the line that was read has made this reminder."""
+    if reading.timetable is None:
+        return False
+    rule, fields = reading.timetable.rule, reading.fields
+    wanted: dict[str, Any] = {"kind": rule.kind, "rule": rule.data(), "time_zone": rule.timezone}
+    wanted |= {"title": fields["title"], "body": fields.get("body", "")}
+    wanted |= {"starts_at": reading.timetable.starts, "ends_at": reading.timetable.ends}
+    wanted["max_count"] = int(fields.get("max_count") or 0) or None
+    return all(getattr(made, name) == value for name, value in wanted.items())
+
+
 def _form(line: str) -> str:
-    return f"{reverse('schedules:new')}?{urlencode({'quick': line})}"
+    return f"{reverse('schedules:new')}?{urlencode({'quick': line[:_MOST_SHOWN]})}"
 
 
 def _back(request: PersonRequest, made: Schedule) -> str:

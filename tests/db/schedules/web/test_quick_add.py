@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from common.uuid7 import uuid7
 from people.models import User
 from schedules.models import Schedule
 from schedules.web.edit import PRESETS
@@ -154,8 +156,31 @@ def test_a_line_above_each_view_creates_a_reminder_and_can_be_undone(browser: Cl
     assert answer.context["added"] == made and f'action="/reminders/{made.id}/delete/"' in answer.content.decode()
     browser.post("/reminders/quick/add/", form)  # sent twice
     assert Schedule.objects.count() == 1
-    browser.post("/reminders/quick/add/", form | {"quick": "call mum tomorrow at 5pm"})  # an old page, another line
-    assert Schedule.objects.count() == 2
+    for number, line in enumerate(("call mum tomorrow at 5pm", "call the bank tomorrow at 6pm"), 2):
+        browser.post("/reminders/quick/add/", form | {"quick": line})  # an old page, another line
+        assert Schedule.objects.count() == number
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["tea in 5 minutes", "tea every 20 minutes", "tea every Sunday 18:00 5 times", "camp 12 to 16 June"],
+)
+def test_a_line_that_is_sent_again_makes_one_reminder_also_in_the_next_minute(
+    browser: Client, berlin: User, line: str
+) -> None:
+    make_channel(berlin)
+    form = {"quick": line, "made_as": str(uuid7())}
+    for later in (0, 59):
+        with clock_at(NOON + timedelta(seconds=later)):
+            browser.post("/reminders/quick/add/", form)
+    assert Schedule.objects.count() == 1
+
+
+@pytest.mark.parametrize("line", ["call mum tomorrow 9:00 " + "x" * 300, "日" * 40_000])
+def test_a_line_that_is_too_long_is_refused_with_its_length(browser: Client, berlin: User, line: str) -> None:
+    answer = browser.post("/reminders/quick/add/", {"quick": line}, follow=True)
+    assert "longer than 300 characters" in answer.context["reading"].error
+    assert not Schedule.objects.exists()
 
 
 def test_a_line_that_is_not_enough_leads_to_the_form(browser: Client, berlin: User) -> None:
