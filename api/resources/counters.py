@@ -1,8 +1,11 @@
 """Counters: programs add to one by its name, and read the sum."""
 
+import re
+from typing import Annotated
+
 from django.http import Http404, HttpResponse
 from ninja import Router
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
@@ -14,9 +17,18 @@ from counters import counting
 router = Router(tags=["counters"], auth=Bearer("counters"))
 
 
+_NAME = "[-a-zA-Z0-9_]+"
+
+
+def _named(name: str) -> str:
+    if not re.fullmatch(_NAME, name):
+        raise ValueError("Use only letters from a to z, digits, “-” and “_”, such as nightly-builds.")
+    return name
+
+
 class Addition(Body):
-    name: str = Field(
-        min_length=1, max_length=100, pattern="^[-a-zA-Z0-9_]+$", description="Letters, digits, “-” and “_”."
+    name: Annotated[str, Field(max_length=100), AfterValidator(_named)] = Field(
+        description="Letters, digits, “-” and “_”.", json_schema_extra={"minLength": 1, "pattern": f"^{_NAME}$"}
     )
     by: int = Field(1, ge=-counting.LARGEST, le=counting.LARGEST, description="A negative number subtracts.")
 

@@ -66,7 +66,10 @@ def test_what_is_wrong_is_named_and_leaves_nothing(api: Api, by: object) -> None
 
 @pytest.mark.parametrize("name", ["", "nightly builds", "a/b", "builds\n", "x" * 101, 1, None])
 def test_a_name_has_letters_digits_and_dashes(api: Api, name: object) -> None:
-    assert wrong_fields(api.post("/counters", {"name": name})) == ["name"]
+    refused = api.post("/counters", {"name": name})
+    assert wrong_fields(refused) == ["name"]
+    if isinstance(name, str) and len(name) < 100:
+        assert "such as nightly-builds" in refused.json()["errors"][0]["detail"]
     assert api.post("/counters", {"name": "x" * 100}).status_code == 200
     assert api.get(f"/counters/{'x' * 101}").status_code == 404
 
