@@ -14,6 +14,7 @@ from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import get_resolver
 
 from api.resources.schedules import operations
 from people import tokens
@@ -57,6 +58,7 @@ class Api:
 @contextmanager
 def clock_at(instant: datetime) -> Iterator[None]:
     """The database's clock shows `instant` to whoever creates or changes a schedule."""
+    get_resolver().url_patterns  # noqa: B018 - loads all views, which would keep the patched function for ever
 
     def lock(user: User) -> datetime:
         lock_in_transaction(user)
