@@ -11,6 +11,7 @@ from django.core.validators import RegexValidator
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.texts.types import StrOrPromise
+from common.texts.written import check_line, check_text
 from common.uuid7 import uuid7
 from common.web.edit_form import EditForm, SharedFields, refuse
 from events.flows.incident import Incident
@@ -18,7 +19,7 @@ from events.inputs.seconds_field import SecondsField
 from events.models import FlowSettings
 from notifications.inputs.channels_form import ChannelsForm, channel_rows
 from people.models import User
-from schedules.inputs.list_fields import TagsField
+from schedules.inputs.list_fields import TagsField, refuse_commas
 from schedules.inputs.timing_form import KINDS, TimingForm, first_values, typed
 from schedules.rules import Timetable
 from watches import changes, timing
@@ -44,6 +45,7 @@ class WordsField(forms.CharField):
 
     def to_python(self, value: Any) -> list[str]:  # type: ignore[override]  # as Django's own fields do
         typed = value if isinstance(value, list) else str(super().to_python(value) or "").split(",")
+        refuse_commas(typed)
         words = list(dict.fromkeys(filter(None, (word.strip() for word in typed))))
         if len(words) > self._MOST or any(len(word) > self._LONGEST for word in words):
             text = _("Enter at most %(most)d words, each of at most %(longest)d characters.")
@@ -59,6 +61,7 @@ class WatchForm(EditForm, ChannelsForm, TimingForm):
         label=gettext_lazy("Name"),
         max_length=80,
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": gettext_lazy("Nightly backup")}),
+        validators=[check_line],
         error_messages={"required": gettext_lazy("Enter a name, such as “Nightly backup”."), "max_length": _TOO_LONG},
     )
     description = forms.CharField(
@@ -66,6 +69,7 @@ class WatchForm(EditForm, ChannelsForm, TimingForm):
         required=False,
         max_length=2_000,
         widget=forms.Textarea(attrs={"rows": 3}),
+        validators=[check_text],
         help_text=gettext_lazy("What to do if it fails. Messages repeat it."),
         error_messages={"max_length": _TOO_LONG},
     )

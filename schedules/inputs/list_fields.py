@@ -64,9 +64,7 @@ class TagsField(forms.CharField):
 
     def to_python(self, value: Any) -> list[str]:  # type: ignore[override]  # as Django's own fields do
         if isinstance(value, list):
-            if with_comma := next((tag for tag in value if "," in tag), None):
-                problem = _("“%(tag)s” contains a comma. Leave it out.") % {"tag": with_comma[:60]}
-                raise ValidationError(problem, "comma")
+            refuse_commas(value)
             typed = value
         else:
             if len(text := str(super().to_python(value) or "")) > _LONGEST_TAGS:
@@ -82,6 +80,13 @@ class TagsField(forms.CharField):
 
     def prepare_value(self, value: Any) -> Any:
         return ", ".join(value) if isinstance(value, list) else value
+
+
+def refuse_commas(words: Iterable[str]) -> None:
+    """Of a list whose field shows it with commas between its words."""
+    if with_comma := next((word for word in words if "," in word), None):
+        problem = _("“%(tag)s” contains a comma. Leave it out.") % {"tag": with_comma[:60]}
+        raise ValidationError(problem, "comma")
 
 
 def _check_tag(tag: str) -> None:

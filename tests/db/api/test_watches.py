@@ -177,7 +177,7 @@ def test_a_slug_gives_a_second_address(api: Api, ada: User, body: dict[str, Any]
 
 
 def test_words_and_a_lock(api: Api, body: dict[str, Any]) -> None:
-    given = {"lock": "db", "longest_run": 60, "success_words": ["DONE"], "failure_words": ["no space, at all"]}
+    given = {"lock": "db", "longest_run": 60, "success_words": ["DONE"], "failure_words": ["no space at all"]}
     made = api.post("/watches", body | given).json()
     assert made == made | given
     assert api("PATCH", f"/watches/{made['id']}", {"grace": 900}).json() == made | {
@@ -193,3 +193,22 @@ def test_one_whose_rule_cannot_be_read_is_shown_and_gets_another(api: Api, ada: 
     assert (shown["timing"], shown["period"]) == (None, None)
     assert wrong_fields(api("PATCH", path, {"name": "Dump"})) == ["timing"]
     assert api("PATCH", path, {"timing": {"daily": {"time": "02:00"}}}).json()["timing"] == {"daily": {"time": "02:00"}}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"failure_words": ["error, fatal"]}, "comma"),
+        ({"name": "\u200b\u2060"}, "invisible"),
+        ({"name": "Back\u0007up"}, "control_character"),
+        ({"name": "Back\nup"}, "control_character"),
+        ({"description": "Call\u001b"}, "control_character"),
+        ({"tags": ["d\u0007b"]}, "control_character"),
+    ],
+)
+def test_texts_that_no_page_could_show_are_refused(
+    api: Api, body: dict[str, Any], wrong: dict[str, Any], code: str
+) -> None:
+    refused = api.post("/watches", body | wrong)
+    assert (refused.status_code, [error["code"] for error in refused.json()["errors"]]) == (422, [code])
+    assert api.post("/watches", body | {"name": "👨‍👩‍👧 Größe", "description": "One\n\tTwo"}).status_code == 201
