@@ -13,7 +13,7 @@ from notifications.models import Channel
 from notifications.reasons import DeliveryCode
 from people.models import User
 from schedules.firing.fire import read_clock
-from watches import timing
+from watches import pings, timing
 from watches.models import PingKey, Watch
 
 
@@ -31,6 +31,8 @@ TYPED = (
     *("channel_order", "escalate_after", "urgent", "opens_incident"),
 )
 """The fields that a person decides, beside the channels."""
+_TIMING = {"kind", "period", "rule", "time_zone", "starts_at", "ends_at", "excluded", "grace"}
+"""Those that say when a ping is expected."""
 
 
 def limit_reached(user: User) -> bool:
@@ -54,16 +56,21 @@ def create(watch: Watch, channels: Sequence[Channel]) -> Watch:
 def change(wanted: Watch, channels: Sequence[Channel]) -> Watch:
     """Give the stored watch the fields of `wanted`, and these channels; its next ping is expected as they say.
 
-    Raises WatchConflict if its version is not that of `wanted`, or it is deleted.
+    If that changes nothing, it stays at its version. Raises WatchConflict if its version is not that of `wanted`, or it
+    is deleted.
     """
     watch = _lock(wanted.id)
     if watch.version != wanted.version or watch.deleted_at is not None:
         raise WatchConflict(watch)
-    for name in TYPED:
+    changed = {name for name in TYPED if getattr(watch, name) != getattr(wanted, name)}
+    if not changed and set(watch.ordered_channels()) == set(channels):
+        return watch
+    for name in changed:
         setattr(watch, name, getattr(wanted, name))
     watch.channels.set(channels)
     _make_key(watch)
-    _expect(watch, watch.last_ping_at or watch.state_since)
+    if changed & _TIMING:
+        _expect(watch, watch.counted_from or watch.last_ping_at or watch.state_since)
     return _save(watch)
 
 
@@ -90,8 +97,12 @@ def resume(watch_id: UUID) -> Watch:
 
 @transaction.atomic
 def delete(watch_id: UUID) -> Watch:
-    """Mark as deleted: its address is gone, and `restore` undoes it. What is not sent yet is cancelled."""
+    """Mark as deleted: its address is gone, and `restore` undoes it. What is not sent yet is cancelled.
+
+    Its runs, which cannot report their end any more, hold no lock.
+    """
     watch = _lock(watch_id)
+    pings.release_locks(watch)
     watch.deleted_at, watch.deadline = Now(), None
     withdraw([watch.id], DeliveryCode.WATCH_DELETED)
     return _save(watch)
@@ -121,6 +132,7 @@ def _make_key(watch: Watch) -> None:
 
 def _expect(watch: Watch, since: datetime) -> None:
     deadline = timing.deadline_after(watch, since)
+    watch.counted_from = since
     watch.deadline = deadline if watch.state == Watch.State.UP else None
 
 

@@ -60,7 +60,8 @@ def _has(words: str) -> str:
 _RECORD = f"""
 WITH w AS MATERIALIZED (
     SELECT g.id, g.exit_code, g.rid, g.output, g.size, w.id AS watch_id, w.user_id, w.name, w.state, w.stays_paused,
-           w.deadline, w.period, w.grace, w.longest_run, w.is_over, w.lock, md5(w.id::text || g.rid) AS run,
+           w.deadline, w.period, w.grace, w.longest_run, w.is_over, w.lock, w.owes_recovery,
+           md5(w.id::text || g.rid) AS run, g.kind AS sent,
            CASE WHEN g.kind <> 'success' OR g.output = '' THEN g.kind
                 WHEN {_has("ignore_words")} THEN 'log'
                 WHEN {_has("failure_words")} OR w.success_words <> '{{}}' AND NOT {_has("success_words")} THEN 'fail'
@@ -92,6 +93,7 @@ WITH w AS MATERIALIZED (
        SET holder = excluded.holder, hashed = excluded.hashed, acquired_at = excluded.acquired_at,
            fence = greatest(l.fence + 1, excluded.fence), expires_at = excluded.expires_at
      WHERE l.expires_at <= clock_timestamp()
+        OR l.hashed = excluded.hashed AND l.hashed IN (SELECT run FROM decided WHERE rid <> '')
  RETURNING hashed
 ), taken AS MATERIALIZED (
     SELECT d.*,
@@ -100,26 +102,30 @@ WITH w AS MATERIALIZED (
            CASE WHEN NOT acts THEN deadline WHEN kind = 'fail' THEN NULL
                 WHEN kind = 'success' OR state IN ('new', 'paused') THEN expected_at + grace * interval '1 second'
                 ELSE deadline END AS new_deadline,
+           acts AND (kind = 'success' OR kind = 'start' AND state IN ('new', 'paused')) AS counts,
            CASE WHEN NOT acts THEN '' WHEN kind = 'fail' AND state <> 'down' THEN 'failed'
-                WHEN kind = 'success' AND (state = 'down' OR is_late) THEN 'recovered' ELSE '' END AS tells
+                WHEN kind = 'success' AND (state = 'down' OR owes_recovery OR is_late) THEN 'recovered'
+                ELSE '' END AS tells
       FROM decided d
      WHERE d.outcome = '{TAKEN}' AND (d.kind <> 'start' OR d.lock = '' OR d.run IN (SELECT hashed FROM locked))
 ), released AS (
     UPDATE locks_lock l SET expires_at = clock_timestamp() FROM taken t
-     WHERE t.kind IN ('success', 'fail') AND l.user_id = t.user_id AND l.name = t.lock AND l.hashed = t.run
+     WHERE t.sent IN ('success', 'fail') AND l.user_id = t.user_id AND l.hashed = t.run
        AND l.expires_at > clock_timestamp()
 ), moved AS (
     UPDATE watches_watch w
        SET state = t.new_state, deadline = t.new_deadline, ping_count = t.number,
            stays_paused = w.stays_paused AND NOT t.acts,
            last_ping_at = CASE WHEN t.kind = 'log' THEN w.last_ping_at ELSE t.at END,
+           counted_from = CASE WHEN t.counts THEN t.at ELSE w.counted_from END,
+           owes_recovery = CASE t.tells WHEN 'failed' THEN true WHEN 'recovered' THEN false ELSE w.owes_recovery END,
            state_since = CASE WHEN t.new_state <> t.state THEN t.at ELSE w.state_since END,
            minute = date_trunc('minute', now()), minute_count = t.minute_count + 1
       FROM taken t WHERE w.id = t.watch_id
 ), ended AS (
     UPDATE watches_ping p SET is_open = false, slow_at = CASE WHEN p.slow_at < t.at THEN p.slow_at END
       FROM taken t
-     WHERE p.watch_id = t.watch_id AND p.rid = t.rid AND p.is_open AND t.kind <> 'log'
+     WHERE p.watch_id = t.watch_id AND p.rid = t.rid AND p.is_open AND t.sent <> 'log'
        AND p.number > t.number - {MOST_PINGS}
  RETURNING p.watch_id, p.at
 ), pruned AS (
@@ -129,7 +135,7 @@ WITH w AS MATERIALIZED (
     INSERT INTO watches_ping (id, watch_id, number, kind, at, rid, exit_code, output, size, milliseconds, is_open,
                               slow_at, tells, missed_at)
     SELECT t.id, t.watch_id, t.number, t.kind, t.at, t.rid, t.exit_code, t.output, t.size,
-           CASE WHEN t.kind IN ('success', 'fail') THEN
+           CASE WHEN t.sent IN ('success', 'fail') THEN
                (SELECT extract(epoch FROM t.at - max(e.at)) * 1000 FROM ended e WHERE e.watch_id = t.watch_id) END,
            t.kind = 'start', CASE WHEN t.kind = 'start' THEN t.at + t.longest_run * interval '1 second' END,
            t.tells, CASE WHEN t.is_late THEN t.deadline END
@@ -176,6 +182,18 @@ def _record(pings: Sequence[NewPing]) -> dict[UUID, str]:
 def _record_once(pings: Sequence[NewPing]) -> dict[UUID, str]:
     rows = execute(_RECORD, _GIVEN.values(pings) | {"most": settings.PINGS_PER_MINUTE}).fetchall()
     return {row.id: row.outcome for row in rows}
+
+
+def release_locks(watch: Watch) -> None:
+    """Free the locks that its runs hold."""
+    change(_RELEASE, {"id": watch.id, "user": watch.user_id})
+
+
+_RELEASE = """
+UPDATE locks_lock SET expires_at = clock_timestamp()
+ WHERE user_id = %(user)s AND expires_at > clock_timestamp()
+   AND hashed IN (SELECT md5(watch_id::text || rid) FROM watches_ping WHERE watch_id = %(id)s AND is_open)
+"""
 
 
 def compute_slots(tokens: Collection[UUID]) -> None:

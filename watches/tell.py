@@ -65,7 +65,8 @@ _TOLD = _OF_PINGS.format(due="p.tells <> ''", order="p.id")
 _SLOW = _OF_PINGS.format(due=f"p.slow_at {_PASSED}", order="p.slow_at")
 
 _SET_DOWN = """
-UPDATE watches_watch SET state = 'down', state_since = deadline, deadline = NULL WHERE id = ANY(%(ids)s::uuid[])
+UPDATE watches_watch SET state = 'down', state_since = deadline, deadline = NULL, owes_recovery = true
+ WHERE id = ANY(%(ids)s::uuid[])
 """
 _SET_DEADLINE = "UPDATE watches_watch SET deadline = %(deadline)s WHERE id = %(id)s"
 _SET_TOLD = "UPDATE watches_ping SET tells = '' WHERE id = ANY(%(ids)s::uuid[])"
@@ -170,6 +171,8 @@ def _signs(statement: str, watch: Watch, row: Any) -> Iterator[Sign]:
         assert watch.deadline is not None  # noqa: S101 - as it was selected
         yield Sign(MISSED, watch, watch.deadline, row)
     elif statement == _SLOW:
+        if watch.state == Watch.State.PAUSED:
+            return
         yield Sign(SLOW, watch, row.slow_at, row, lock=watch.lock if row.is_open else "")
     else:
         if row.missed_at is not None:

@@ -114,7 +114,7 @@ class WatchBody(Body):
     lock: str = Field("", description="The name of a lock that a run holds until it ends, for `longest_run` at most.")
     success_words: Words = Field([], description="Output that has none of these makes a success a failure.")
     failure_words: Words = Field([], description="Output that has one of these makes a success a failure.")
-    ignore_words: Words = Field([], description="Output that has one of these reports nothing.")
+    ignore_words: Words = Field([], description="Output that has one of these reports nothing but the end of its run.")
     channel_ids: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
     in_order: bool = False
     escalate_after: int | None = None

@@ -109,6 +109,10 @@ class Watch(models.Model):
     slots = ArrayField(models.DateTimeField(), default=list, db_default=[], editable=False)
     is_over = models.BooleanField(default=False, editable=False)
     state_since = models.DateTimeField(db_default=Now(), editable=False)
+    # From when the next ping is expected: the last success or the first ping, or when it was resumed or restored.
+    counted_from = models.DateTimeField(null=True, editable=False)
+    # A miss or a failure was told, and no success came since.
+    owes_recovery = models.BooleanField(default=False, db_default=False, editable=False)
     last_ping_at = models.DateTimeField(null=True, blank=True, editable=False)
     ping_count = models.BigIntegerField(default=0, editable=False)
     # Of the minute in which the last ping came: for the limit of pings.
@@ -153,6 +157,9 @@ class Watch(models.Model):
                     nullable=("starts_at", "ends_at", "deadline", "last_ping_at", "deleted_at", "minute"),
                 ),
                 name="watch_readable_instants",
+            ),
+            models.CheckConstraint(
+                condition=checks.instants(nullable=("counted_from",)), name="watch_readable_counted_from"
             ),
             models.CheckConstraint(condition=Q(rule=None) | checks.json("rule", 8), name="watch_readable_rule"),
             models.CheckConstraint(condition=checks.days("excluded"), name="watch_readable_excluded"),

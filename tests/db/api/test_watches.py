@@ -8,6 +8,7 @@ import pytest
 from pytest_django import Settings
 
 from people.models import User
+from schedules.firing.fire import read_clock
 from tests.db.api.conftest import Api, wrong_fields
 from tests.db.watches.test_pings import ping
 from tests.make import make_channel, make_user, make_watch
@@ -193,6 +194,20 @@ def test_one_whose_rule_cannot_be_read_is_shown_and_gets_another(api: Api, ada: 
     assert (shown["timing"], shown["period"]) == (None, None)
     assert wrong_fields(api("PATCH", path, {"name": "Dump"})) == ["timing"]
     assert api("PATCH", path, {"timing": {"daily": {"time": "02:00"}}}).json()["timing"] == {"daily": {"time": "02:00"}}
+
+
+def test_a_change_that_changes_nothing_makes_no_version(api: Api, body: dict[str, Any]) -> None:
+    del body["period"]
+    sent = {"timing": {"weekly": {"days": [0], "time": "02:00"}}, "time_zone": "Europe/Berlin", "tags": ["db"]}
+    made = api.post("/watches", body | sent | {"excluded": ["2090-01-02"], "ends_at": "2090-03-15T23:59"}).json()
+    path = f"/watches/{made['id']}"
+    ping(Watch.objects.get())
+    Watch.objects.update(deadline=read_clock().now)
+    before = api.get(path).json()
+    for method, again in (("PATCH", {}), ("PATCH", sent), ("PUT", before)):
+        assert api(method, path, again).json() == before
+    renamed = api("PATCH", path, {"name": "Dump"}).json()
+    assert (renamed["version"], renamed["deadline_at"]) == (2, before["deadline_at"])
 
 
 @pytest.mark.parametrize(

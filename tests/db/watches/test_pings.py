@@ -38,6 +38,7 @@ def set_back(watch: Watch, by: timedelta) -> None:
     Watch.objects.filter(id=watch.id).update(
         deadline=watch.deadline and watch.deadline - by,
         last_ping_at=watch.last_ping_at and watch.last_ping_at - by,
+        counted_from=watch.counted_from and watch.counted_from - by,
         state_since=watch.state_since - by,
     )
     watch.refresh_from_db()
@@ -237,3 +238,35 @@ def test_a_start_is_refused_while_a_program_holds_the_lock(ada: User) -> None:
     assert isinstance(holding.acquire(ada, "db", 60), Held)  # its longest run is over
     assert outcome(watch, "success") == TAKEN
     assert isinstance(holding.acquire(ada, "db", 60), Taken)  # which the end of the lost run does not free
+
+
+def test_a_run_that_starts_again_by_its_id_keeps_the_lock(ada: User) -> None:
+    watch = make_watch(ada, lock="db", longest_run=600)
+    run, other = str(uuid4()), str(uuid4())
+    assert [outcome(watch, "start", rid=rid) for rid in (run, run, other, "")] == [TAKEN, TAKEN, LOCKED, LOCKED]
+    assert outcome(watch, "success", rid=run) == TAKEN
+    assert isinstance(holding.acquire(ada, "db", 10), Held)
+
+
+def test_a_lock_is_freed_when_its_watch_is_deleted(ada: User) -> None:
+    watch = make_watch(ada, lock="db", longest_run=600)
+    assert outcome(watch, "start", rid=str(uuid4())) == TAKEN
+    changes.delete(watch.id)
+    assert isinstance(holding.acquire(ada, "db", 10), Held)
+
+
+def test_the_end_of_a_run_frees_the_lock_that_its_watch_had_at_its_start(ada: User) -> None:
+    watch = make_watch(ada, lock="db", longest_run=600)
+    assert outcome(watch, "start") == TAKEN
+    Watch.objects.filter(id=watch.id).update(lock="disk")
+    assert outcome(watch, "success") == TAKEN
+    assert isinstance(holding.acquire(ada, "db", 10), Held)
+
+
+def test_a_run_whose_output_is_ignored_has_ended(ada: User) -> None:
+    watch = make_watch(ada, lock="db", longest_run=600, ignore_words=["skipped"])
+    ping(watch, "start")
+    end = ping(watch, output="skipped")
+    assert (end.kind, end.milliseconds is None) == ("log", False)
+    assert not watch.pings.filter(is_open=True).exists()
+    assert isinstance(holding.acquire(ada, "db", 10), Held)

@@ -12,7 +12,7 @@ from people.models import User
 from schedules.firing.fire import read_clock
 from tests.db.watches.test_pings import HOUR, ping, set_back
 from tests.make import make_channel, make_watch
-from watches import tell
+from watches import changes, tell
 from watches.models import Ping, Watch
 from work.models import Hold
 
@@ -143,3 +143,50 @@ def test_one_that_cannot_be_told_holds_up_no_other(ada: User, monkeypatch: pytes
     assert [event.data["name"] for event in Event.objects.all()] == ["Good"]
     assert not Watch.objects.filter(state="up").exists()
     assert not Ping.objects.exclude(tells="").exists()
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_one_that_was_paused_while_it_was_down_recovers(ada: User, stays: bool) -> None:
+    missed, failed = (make_watch(ada, [], opens_incident=True) for _ in range(2))
+    ping(missed)
+    set_back(missed, 2 * HOUR)
+    ping(failed, "fail")
+    assert tell.tell_due() == 2
+    for watch in (missed, failed):
+        changes.pause(watch.id, stays_paused=stays)
+        if stays:
+            changes.resume(watch.id)
+        ping(watch)
+        assert not ping(watch).tells
+    assert tell.tell_due() == 2
+    assert told(ada).count("watch.recovered") == told(ada).count("alert.resolved") == 2
+
+
+def test_a_slow_run_of_a_paused_one_is_not_told(ada: User) -> None:
+    watch = make_watch(ada, longest_run=600)
+    ping(watch, "start")
+    set_back(watch, timedelta(minutes=20))
+    changes.pause(watch.id, stays_paused=True)
+    assert tell.tell_due() == 0
+    changes.resume(watch.id)
+    assert tell.tell_due() == 0
+
+
+def test_an_edit_rings_no_alarm_and_postpones_none(ada: User) -> None:
+    watch = make_watch(ada, kind="cron", period=None, rule={"expression": "* * * * *"}, grace=60)
+    ping(watch)
+    set_back(watch, timedelta(minutes=10))
+    changes.pause(watch.id, stays_paused=True)
+    resumed = changes.resume(watch.id)
+    assert resumed.deadline is not None
+    resumed.grace = 120
+    watch = changes.change(resumed, watch.ordered_channels())
+    assert watch.deadline == resumed.deadline + timedelta(seconds=60)
+    late = make_watch(ada, [])
+    success = ping(late)
+    set_back(late, timedelta(minutes=50))
+    ping(late, "start")
+    ping(late, "log")
+    late.grace = 600
+    changed = changes.change(late, [])
+    assert changed.deadline == success.at - timedelta(minutes=50) + HOUR + timedelta(seconds=600)
