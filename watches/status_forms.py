@@ -3,18 +3,14 @@
 from typing import Any
 
 from django import forms
-from django.core.validators import MaxLengthValidator, RegexValidator
+from django.core.validators import MaxLengthValidator
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from common.texts import xml_text
+from common.texts.written import check_text
 from people.models import User
 from watches.models import PublicIncident, StatusPage, Watch
 from watches.status import MOST_WATCHES
-
-_readable = RegexValidator(
-    xml_text.FORBIDDEN, _("This contains a control character. Remove it."), "control_character", inverse_match=True
-)
 
 
 class StatusPageForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs alone
@@ -44,7 +40,7 @@ class StatusPageForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in i
     def __init__(self, data: Any, user: User, page: StatusPage | None = None) -> None:
         super().__init__(data, instance=page or StatusPage(user=user))
         for name in ("title", "intro"):
-            self.fields[name].validators.append(_readable)
+            self.fields[name].validators.append(check_text)
         field: Any = self.fields["watches"]
         field.queryset = Watch.objects.for_user(user).order_by("name", "id")
         field.validators = [MaxLengthValidator(MOST_WATCHES, _("Choose at most %(limit_value)d."))]
@@ -68,7 +64,7 @@ class PublicIncidentForm(forms.ModelForm):  # type: ignore[type-arg]
         is_new = incident._state.adding
         super().__init__(data, instance=incident, initial=initial | {"is_over": incident.ended_at is not None})
         for name in ("title", "text"):
-            self.fields[name].validators.append(_readable)
+            self.fields[name].validators.append(check_text)
         field: Any = self.fields["page"]
         field.queryset, field.empty_label = StatusPage.objects.for_user(user), None
         del self.fields["is_over" if is_new else "page"]
