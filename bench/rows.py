@@ -66,7 +66,7 @@ def make_watches(count: int, **fields: Any) -> None:
     copied = ", ".join(one.column or "" for one in Watch._meta.concrete_fields if one.name not in ("id", "token"))
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO watches_watch (id, token, {copied}) SELECT gen_random_uuid(), gen_random_uuid(), {copied}"  # noqa: S608
+            f"INSERT INTO watches_watch (id, token, {copied}) SELECT gen_random_uuid(), gen_random_uuid(), {copied}"  # noqa: S608 - names of columns
             " FROM watches_watch, generate_series(2, %s) WHERE id = %s",
             [count, first.id],
         )

@@ -33,7 +33,7 @@ _PATTERNS = [
     (("/api/webhooks/",), re.compile(r"(?i)(/api/webhooks/\d+/)[\w-]+"), rf"\1{_HIDDEN}"),
     (("/services/",), re.compile(r"(?i)(/services/)[\w/]{9,}"), rf"\1{_HIDDEN}"),
     # what PostgreSQL quotes of a failed statement and of its row, up to the next part or the end of the error, each
-    # part on a line of its own, so that no text of a producer hides the rest of a line
+    # part on a line of its own: the same words within a line are somebody's text, and hide nothing
     (
         ("detail:", "context:", "query:", "statement:", "line "),
         re.compile(

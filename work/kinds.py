@@ -210,11 +210,12 @@ class Kind(Generic[C]):
         return None
 
     def apply_together(self, shared: Sequence[Any], settle: Settle) -> list[bool | Exception]:
-        """Run effects, `Done.shared` of each, in one transaction, which also settles those at the places that are given
-        to `settle`; it raises where one cannot be settled.
+        """Run the effects of several pieces of work in one transaction. `shared` has `Done.shared` of each.
 
-        Returns a result for each: true, Busy, or Alone where its `Done.effect` is to be run in a transaction
-        of its own. So is each where this raises. A lock is waited for at most a second.
+        `settle(indexes)` settles the work at these indexes of `shared` in the same transaction, or raises. Returns a
+        result for each: true if its effect was run and it was settled, Busy if it must be tried again, Alone if
+        `Done.effect` must be run in a transaction of its own, as is done for all if this raises. A lock is waited for
+        at most a second.
         """
         raise NotImplementedError
 

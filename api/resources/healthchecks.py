@@ -1,7 +1,8 @@
 """`/api/v3`: watches as the checks of Healthchecks' management API, for programs that were written for it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -28,7 +29,7 @@ from people.user_lock import lock_user
 from schedules.firing.fire import read_clock
 from watches import changes
 from watches.healthchecks import NAMES, Spec, fields_of
-from watches.models import Watch
+from watches.models import Ping, Watch
 
 _FLIPS = {"watch.missed": 0, "watch.failed": 0, "watch.recovered": 1}
 
@@ -55,7 +56,17 @@ def _channels(spec: Spec, user: User, is_new: bool) -> list[str] | None:
 
 
 def document(watch: Watch) -> dict[str, Any]:
-    state = watch.shown_state(read_clock().now)
+    return documents([watch])[0]
+
+
+def documents(watches: Sequence[Watch]) -> list[dict[str, Any]]:
+    now = read_clock().now
+    started = set(Ping.objects.filter(watch__in=watches, is_open=True).values_list("watch_id", flat=True))
+    return [_document(watch, now, watch.id in started) for watch in watches]
+
+
+def _document(watch: Watch, now: datetime, is_started: bool) -> dict[str, Any]:
+    state = watch.shown_state(now)
     url = f"{settings.BASE_URL}/api/v3/checks/{watch.token}"
     shown: dict[str, Any] = {
         "name": watch.name,
@@ -65,7 +76,7 @@ def document(watch: Watch) -> dict[str, Any]:
         "grace": watch.grace,
         "n_pings": watch.ping_count,
         "status": "grace" if state == "late" else state,
-        "started": watch.pings.filter(is_open=True).exists(),
+        "started": is_started,
         "last_ping": written(watch.last_ping_at),
         "next_ping": written(watch.expected_at),
         "manual_resume": watch.stays_paused,
@@ -150,7 +161,7 @@ def _list(request: ApiRequest) -> HttpResponse:
         found = found.filter(tags__contains=tags)
     if slug := request.GET.get("slug"):
         found = found.filter(slug=slug)
-    return answer({"checks": [document(watch) for watch in found]})
+    return answer({"checks": documents(list(found))})
 
 
 def _create(request: ApiRequest) -> HttpResponse:

@@ -48,7 +48,7 @@ class WatchDocument(BaseModel):
     name: str
     description: str
     tags: list[str]
-    ping_url: str = Field(description="The address to request. Whoever knows it can ping.")
+    ping_url: str = Field(description="The address to request. Anyone who knows it can ping.")
     slug: str
     slug_url: str = Field(description="The same by your ping key and its slug; empty without a slug.")
     period: int | None = Field(description="A ping is expected so long after the last one; null with a `timing`.")
@@ -187,14 +187,12 @@ def described(body: WatchBody, user: User, watch: Watch | None = None) -> tuple[
 
 def _timing(body: WatchBody, watch: Watch | None, fields: dict[str, Any]) -> Typed | None:
     """The timing, None for a period; `fields` gets its kind. Raises a 422 problem unless there is one of both."""
-    has_period, has_timing = body.period is not None, body.timing is not None
-    if has_period and has_timing:
+    if body.period is not None and body.timing is not None:
         raise invalid(FieldError("timing", "Give a period or a timing, not both.", "one_timing"))
-    if has_timing:
-        assert body.timing is not None  # noqa: S101 - as above
+    if body.timing is not None:
         typed = timing.read(body.timing, fields["time_zone"])
         fields["period"] = None
-    elif has_period or watch is None or not isinstance(body, WatchPatch):
+    elif body.period is not None or watch is None or not isinstance(body, WatchPatch):
         fields["kind"] = Watch.SINCE
         return None
     elif watch.period is not None:

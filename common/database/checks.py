@@ -40,7 +40,7 @@ def _array(field: str, first: str, last: str) -> Q:
     )
 
 
-def tags(field: str) -> Q:
+def texts(field: str) -> Q:
     """An array of at most ten texts."""
     return (
         Q(sql(field, "cardinality(%(expressions)s) <= 10"))

@@ -40,8 +40,8 @@ class ForRun(NamedTuple):
 def apply_together(given: Sequence[ForRun], settle: Settle) -> list[bool | Exception]:
     """Apply them in the order in which they were recorded, in the caller's transaction.
 
-    `settle` settles those at these places, or raises. Returns a result for each: true, Alone where it is to be applied
-    alone, or Busy where it is to come back, because its run is somebody else's, or is left to an event before it.
+    `settle` and the results: see `Kind.apply_together`. Busy is an event whose run another worker has locked, or whose
+    run first needs an earlier event to be applied alone.
     """
     results: list[bool | Exception] = [Alone() for _ in given]
     settings, until, room = cache(settings_of), time.monotonic() + SECONDS, MOST_AT_ONCE
@@ -109,7 +109,7 @@ def _lock(given: Sequence[ForRun], settings: _Settings, until: float) -> dict[in
 
 
 def _advance(event: EventClaim, run: Run, settings: _Settings, room: int) -> Advanced | None:
-    """None where it is to be applied alone."""
+    """Call the handler. Returns None if the event must be applied alone."""
     if (flow := flows.find(run.flow)) is None or run.user_id != event.user_id:
         return None
     with suppress(Exception), languages.override(event.language):

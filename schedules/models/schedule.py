@@ -202,7 +202,7 @@ class Schedule(models.Model):
             models.CheckConstraint(condition=checks.json("data", 40), name="schedule_readable_data"),
             models.CheckConstraint(condition=checks.json("job_payload", 40), name="schedule_readable_job_payload"),
             models.CheckConstraint(condition=checks.days("excluded"), name="schedule_readable_excluded"),
-            models.CheckConstraint(condition=checks.tags("tags"), name="schedule_readable_tags"),
+            models.CheckConstraint(condition=checks.texts("tags"), name="schedule_readable_tags"),
             models.CheckConstraint(
                 condition=Q(starts_at=None) | Q(ends_at=None) | Q(ends_at__gte=models.F("starts_at")),
                 name="schedule_ends_after_start",

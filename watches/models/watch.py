@@ -164,9 +164,9 @@ class Watch(models.Model):
             models.CheckConstraint(condition=Q(rule=None) | checks.json("rule", 8), name="watch_readable_rule"),
             models.CheckConstraint(condition=checks.days("excluded"), name="watch_readable_excluded"),
             models.CheckConstraint(condition=checks.instants_of("slots"), name="watch_readable_slots"),
-            models.CheckConstraint(condition=checks.tags("tags"), name="watch_readable_tags"),
+            models.CheckConstraint(condition=checks.texts("tags"), name="watch_readable_tags"),
             models.CheckConstraint(
-                condition=checks.tags("success_words") & checks.tags("failure_words") & checks.tags("ignore_words"),
+                condition=checks.texts("success_words") & checks.texts("failure_words") & checks.texts("ignore_words"),
                 name="watch_readable_words",
             ),
         ]

@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from people import tokens
 from people.models import User
@@ -107,6 +109,21 @@ def test_lists_are_filtered_by_all_tags_and_by_slug(checks: Checks, ada: User) -
     assert found("tag=db") == ["Two", "One"]
     assert found("tag=db&tag=night") == ["Two"]
     assert found("slug=one") == ["One"]
+
+
+def test_a_long_list_asks_the_database_as_often_as_a_short_one(checks: Checks, ada: User) -> None:
+    running = make_watch(ada, [], name="Running")
+    ping(running, "start")
+    checks("GET", "checks/")  # the first call notes that the token is used
+    counts = []
+    for more in (0, 5):
+        for _ in range(more):
+            make_watch(ada, [])
+        with CaptureQueriesContext(connection) as queries:
+            shown = checks("GET", "checks/").json()["checks"]
+        counts.append(len(queries))
+        assert [one["name"] for one in shown if one["started"]] == ["Running"]
+    assert counts[0] == counts[1]
 
 
 def test_pings_their_output_and_flips(checks: Checks, ada: User) -> None:
