@@ -178,10 +178,12 @@ def test_characters_that_no_feed_can_hold_are_refused(browser: Client, ada: User
 def test_its_uptime_says_over_how_long_and_its_address_ignores_case(client: Client, ada: User) -> None:
     old, young = make_watch(ada, []), make_watch(ada, [])
     now = timezone.now()
-    Watch.objects.filter(id=old.id).update(created_at=now - 200 * DAY)
-    Watch.objects.filter(id=young.id).update(created_at=now - timedelta(minutes=9, seconds=5))
-    make_page(ada, old, young)
+    Watch.objects.filter(id=old.id).update(state="up", created_at=now - 200 * DAY)
+    Watch.objects.filter(id=young.id).update(state="up", created_at=now - timedelta(minutes=9, seconds=5))
+    make_page(ada, old, young, make_watch(ada, []))
     text = client.get("/status/OURS/").content.decode()
+    assert text.count("It waits for its first ping.") == 2  # for eyes and for ears
+    assert text.count("% without downtime") == 4
     assert "100.0 % without downtime in 90 d<" in text and "100.0 % without downtime in 9 min" in text
 
 
