@@ -167,7 +167,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "config.web.middleware.Compression",
     "config.web.middleware.ContentSecurityPolicy",
-    "config.web.middleware.StaticFiles",
+    "config.web.static_files.StaticFiles",
     "config.web.middleware.PrivatePages",
     "api.protocol.middleware.Problems",
     "config.web.middleware.UTF8Only",
@@ -210,7 +210,9 @@ TEMPLATES = [
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # Served from the source folders, without collectstatic.
+STORAGES = {"staticfiles": {"BACKEND": "config.web.static_files.HashedNames"}}
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
 WHITENOISE_MIMETYPES = {".webmanifest": "application/manifest+json"}
 
 # --- People ----------------------------------------------------------------------------------------------------------

@@ -1,9 +1,7 @@
-"""Middleware for every request: charset, caching, compression, static files and the Content-Security-Policy."""
+"""Middleware for every request: charset, caching, compression of pages and the Content-Security-Policy."""
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from functools import cache
-from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,7 +15,6 @@ from django.urls import reverse
 from django.utils.cache import patch_cache_control
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.http import parse_header_parameters
-from whitenoise.middleware import WhiteNoiseMiddleware
 
 from api.protocol.problems import Problem
 
@@ -151,20 +148,3 @@ class ContentSecurityPolicy(MiddlewareMixin):
 @cache
 def _admin() -> str:
     return reverse("admin:index")
-
-
-class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # whitenoise ships no types
-    """Static files from the source folders, each read whole.
-
-    WhiteNoise returns a synchronous stream. Under ASGI, Django reads it whole as well, and logs a warning.
-    """
-
-    @staticmethod
-    def serve(static_file: Any, request: HttpRequest) -> HttpResponse:
-        answer = static_file.get_response(request.method, request.META)
-        with answer.file or nullcontext(BytesIO()) as file:
-            response = HttpResponse(file.read(), status=int(answer.status))
-        del response["Content-Type"]
-        for name, value in answer.headers:
-            response[name] = value
-        return response

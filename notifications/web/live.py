@@ -1,10 +1,12 @@
 """Unread messages on all pages, polls of an open page, and the service worker that shows pushed messages."""
 
+import re
 from typing import Any
 
 from django.contrib.staticfiles import finders
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.templatetags.static import static
 from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_safe
 
@@ -86,8 +88,12 @@ def offline(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def service_worker(request: HttpRequest) -> HttpResponse:
-    """The script, at the root: a worker controls no page above its own address."""
+    """The script, at the root: a worker controls no page above its own address.
+
+    The names of the files that it keeps change with their content, and so does the script.
+    """
     if (path := finders.find("service_worker.js")) is None:
         raise Http404
     with open(path, encoding="utf-8") as script:
-        return HttpResponse(script.read(), content_type="text/javascript; charset=utf-8")
+        text = re.sub(r"(?<=\")/static/([^\"]+)", lambda found: static(found[1]), script.read())
+        return HttpResponse(text, content_type="text/javascript; charset=utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import re
 import sys
 import threading
@@ -74,6 +75,16 @@ def test_pages_of_one_row_and_of_the_admin_are_not_kept_either(browser: Client, 
 
 def test_static_files_are_kept(client: Client) -> None:
     assert "no-store" not in client.get("/static/carillon.css").headers.get("Cache-Control", "")
+
+
+def test_the_first_visit_is_under_60_kb(settings: Settings) -> None:
+    settings.WHITENOISE_AUTOREFRESH = False
+    client = Client(headers={"accept-encoding": "gzip"})
+    page = client.get("/account/login/")
+    asked = re.findall(r'(?:href|src)="(/static/[^"#]+)', gzip.decompress(page.content).decode())
+    files = {address: client.get(address) for address in asked}
+    assert len(files) >= 5 and all("immutable" in file["Cache-Control"] for file in files.values())
+    assert sum(len(answer.content) for answer in [page, *files.values()]) < 60_000
 
 
 FORM = "application/x-www-form-urlencoded"
