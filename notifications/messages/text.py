@@ -106,6 +106,11 @@ def check(template: str, more: Sequence[str] = ()) -> list[str]:
     return problems
 
 
+def without_placeholders(text: str) -> str:
+    """Return a text of another program, in which words in braces stay words."""
+    return PLACEHOLDER.sub(lambda match: f"{{ {match[1]} }}", text)
+
+
 def _fill(text: str, values: Mapping[str, str]) -> str:
     return replace(PLACEHOLDER, text, lambda match: values.get(match[1], match[0]))
 

@@ -57,6 +57,18 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False) -> Read
     return Reading(values, form.timetable, form.timetable.next_after(now, form.work), parts=understood.parts)
 
 
+def only_time(line: str, zone: str, now: datetime, language: str) -> dict[str, Any]:
+    """The form's fields for a line without a title, in English or this language.
+
+    Raises NotUnderstood and InvalidRule.
+    """
+    known = language if language in sentences.languages() else "en"
+    understood = sentences.read(line, now, civil.zone(zone).key, known)
+    if understood.title:
+        raise NotUnderstood("rest", understood.title)
+    return fields(understood)
+
+
 def other_time(title: str, timetable: Timetable, now: datetime) -> Reading | None:
     """The meaning of a title that holds another time than `timetable`; None for most titles."""
     try:

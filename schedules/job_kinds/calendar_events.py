@@ -200,7 +200,7 @@ class _Reminders:
         return None if following is None else self._entry(key, "rrule", {"rule": canonical}, following)
 
     def _entry(self, key: str, kind: str, rule: dict[str, Any], at: datetime) -> Entry:
-        title = " ".join(_plain(self._event.title).split()) or _("Event")
+        title = " ".join(text.without_placeholders(self._event.title).split()) or _("Event")
         return Entry(
             key=key,
             title=text.fit(title, text.MAX_SUBJECT).text,
@@ -217,16 +217,12 @@ class _Reminders:
         event, start = self._event, self._series.civil(self._start, self._where)
         begins = "" if self._start.is_date else _("At %(start)s") % {"start": f"{start:%H:%M}"}
         head = ", ".join(filter(None, (begins, " ".join(event.place.split()))))
-        return text.fit(_plain("\n\n".join(filter(None, (head, event.text, event.url)))), text.MAX_BODY).text
+        whole = "\n\n".join(filter(None, (head, event.text, event.url)))
+        return text.fit(text.without_placeholders(whole), text.MAX_BODY).text
 
 
 def _total(lead: Lead) -> int:
     return lead[0] * 86_400 + lead[1]
-
-
-def _plain(written: str) -> str:
-    """Words in braces are not placeholders here."""
-    return text.PLACEHOLDER.sub(lambda match: f"{{ {match[1]} }}", written)
 
 
 def _short(value: Any) -> str:

@@ -27,10 +27,17 @@ CALENDAR = "\r\n".join(
     ]
 )
 
+TASKS = (
+    "TYPE,CONTENT,DATE,DATE_LANG\n"
+    "task,Water the plants,every monday at 9am,en\n"
+    "task,A walk,when it is warm,en\n"
+    "task,Read,,\n"
+)
+
 
 def test_data_comes_and_goes(page: Page, site: Installation) -> None:
     sign_up(page, site, "dana@example.org")
-    page.get_by_role("link", name="import a calendar file").click()
+    page.get_by_role("link", name="import from a calendar").click()
     _choose(page, "calendar.ics", CALENDAR)
     expect(page.get_by_role("heading", level=1)).to_have_text("Import 2 reminders")
     expect(page.locator("#left-out")).to_contain_text("Long ago")
@@ -82,6 +89,23 @@ def test_data_comes_and_goes(page: Page, site: Installation) -> None:
     expect(page.get_by_role("status")).to_contain_text("Your account is deleted")
     page.goto(f"{site.url}/reminders/")
     expect(page).to_have_url(re.compile("/account/login/"))
+
+
+def test_tasks_of_another_program_are_previewed_imported_and_removed_again(page: Page, site: Installation) -> None:
+    sign_up(page, site, "tess@example.org")
+    page.goto(f"{site.url}/reminders/import/")
+    fits(page)
+    accessible(page)
+    _choose(page, "Home.csv", TASKS)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Import 1 reminder")
+    expect(page.locator("#new-entries")).to_contain_text("Every Monday at 09:00")
+    expect(page.locator("#left-out")).to_contain_text("Line 3: A walk")
+    fits(page)
+    accessible(page)
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("1 reminder is imported")
+    page.get_by_role("button", name="Remove it again").click()
+    expect(page.get_by_role("status")).to_contain_text("removed again")
 
 
 def _choose(page: Page, name: str, content: str) -> None:

@@ -23,7 +23,7 @@ from notifications.models import Notification
 from people import tokens
 from schedules.changes import editing, state
 from schedules.firing import fire
-from schedules.job_kinds import calendar_import
+from schedules.inputs.imports import calendar as calendar_import, items as imports
 from schedules.job_kinds.calendar_events import ReminderTimes
 from schedules.models import Schedule, ScheduleEvent
 from tests.db.locks import locked
@@ -322,8 +322,8 @@ def test_an_import_and_a_calendar_that_is_followed_read_a_file_alike(calendar: C
         raw = calendar.answer(Received(NOW, "GET", "/", {}, b"", ("", 0))).body  # type: ignore[union-attr]
         now = fire.read_clock().now
         times = ReminderTimes(before=timedelta(minutes=10), uses_alarms=True, all_day_at=time(9))
-        items = calendar_import.plan(calendar.user, calendar_import.read(calendar.user, raw, now), times, now)
-        slots = [f"{item.entry.title} {item.entry.next_slot:%m-%d %H:%M}" for item in items if item.entry]
+        items = imports.plan(calendar.user, calendar_import.read(calendar.user, raw, times, now))
+        slots = [f"{item.title} {item.next_slot:%m-%d %H:%M}" for item in items if item.next_slot]
         assert slots == calendar.reminders() == ["Standup 01-02 07:50", "Dentist 01-05 08:50"]
 
 

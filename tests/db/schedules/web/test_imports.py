@@ -12,7 +12,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from people.models import User
-from schedules.job_kinds.calendar_import import LARGEST, MOST
+from schedules.inputs.imports.items import LARGEST, MOST
 from schedules.models import Schedule
 from tests.make import make_channel, make_user, signed_in
 
@@ -54,8 +54,8 @@ def test_each_event_says_what_becomes_of_it_and_nothing_is_saved(browser: Client
     make_channel(ada)
     page = shown(browser, MIXED).content.decode()
     assert page.count('name="take"') == 3
-    assert "Import 3 reminders" in page and "5 events are left out" in page
-    assert '<a href="#left-out">5 events are not taken</a>: 1 ×' in page
+    assert "Import 3 reminders" in page and "5 entries are left out" in page
+    assert '<a href="#left-out">5 entries are not taken</a>: 1 ×' in page
     assert "1 × Its time zone is not known (“Event where”)" in page
     for said in (
         "Every week on Monday",
@@ -67,11 +67,6 @@ def test_each_event_says_what_becomes_of_it_and_nothing_is_saved(browser: Client
     ):
         assert said in page, said
     assert not Schedule.objects.exists()
-
-
-def test_a_file_of_another_name_is_not_read(browser: Client) -> None:
-    page = browser.post(PATH, {"file": SimpleUploadedFile("calendar.html", MIXED)})
-    assert (page.status_code, "Choose a file that ends in .ics." in page.content.decode()) == (422, True)
 
 
 def test_what_is_chosen_is_imported_and_can_be_removed_again(browser: Client, ada: User) -> None:
@@ -93,7 +88,7 @@ def test_importing_twice_makes_none_twice_and_what_was_removed_comes_back(browse
     form = sent(shown(browser, MIXED), MIXED, [inbox])
     done = browser.post(PATH, form)["Location"]
     again = browser.post(PATH, form)
-    assert Schedule.objects.count() == 3 and "Choose at least one event" not in again.content.decode()
+    assert Schedule.objects.count() == 3 and "Choose at least one entry" not in again.content.decode()
     assert shown(browser, MIXED).content.decode().count("Already imported.") == 3
     browser.post(done)
     browser.post(PATH, form | {"minutes": 60, "alarms": ""})
@@ -114,13 +109,21 @@ def test_a_person_without_room_imports_the_soonest(browser: Client, ada: User, s
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "not a whole calendar file"),
-        (b"{}", "not a whole calendar file"),
+        (b"", "No known program"),
+        (b"{}", "a JSON file"),
+        (b"PK\x03\x04rest", "ZIP archive"),
+        (b"TYPE,CONTENT\ntask,caf\xe9\n", "not text in UTF-8"),
+        (b"TYPE,CONTENT\ntask,a\0b\n", "not text in UTF-8"),
+        (b"TYPE,CONTENT,DATE\nsection,Home,\n", "no task and no job"),
+        (b"TYPE,CONTENT,DATE\n" + b"task,a,tomorrow\n" * (MOST + 1), "more than 1,000 entries"),
+        (b'TYPE,CONTENT,DATE\ntask,"' + b"x" * 200_000 + b"\n", "rows of this file"),
+        (b"@daily a\n" * (MOST + 1), "more than 1,000 entries"),
+        (b"one line of prose", "No known program"),
         (file()[:-10], "not a whole calendar file"),
         (file(), "no event"),
-        (file(*(event(str(n)) for n in range(MOST + 1))), "more than 1,000 events"),
+        (file(*(event(str(n)) for n in range(MOST + 1))), "more than 1,000 entries"),
         (file("X:" + "x" * LARGEST), "larger than 1 MB"),
-        (b"\xff\xfe\x00binary", "not a whole calendar file"),
+        (b"\xff\xfe\x00binary", "not text in UTF-8"),
     ],
 )
 def test_a_file_that_cannot_be_taken_says_why(browser: Client, ada: User, content: bytes, said: str) -> None:
@@ -144,7 +147,7 @@ def test_a_form_that_is_wrong_imports_nothing_and_keeps_what_was_chosen(browser:
     form = sent(shown(browser, MIXED), MIXED, [inbox])
     without = browser.post(PATH, form | {"channels": []}).content.decode()
     assert "Choose at least one channel" in without and without.count("checked") >= 3
-    assert "Choose at least one event" in browser.post(PATH, form | {"take": []}).content.decode()
+    assert "Choose at least one entry" in browser.post(PATH, form | {"take": []}).content.decode()
     assert "Enter minutes from" in browser.post(PATH, form | {"minutes": "x"}).content.decode()
     assert not Schedule.objects.exists()
 
@@ -165,3 +168,38 @@ def test_statements_of_a_preview_do_not_grow_with_the_file(
         content = file(*(event(str(n)) for n in range(count)))
         with django_assert_max_num_queries(10):
             assert shown(browser, content).content.decode().count('name="take"') == count
+
+
+TASKS = b"TYPE,CONTENT,DATE,DATE_LANG\ntask,Call the bank,every monday at 9am,en\ntask,<b>Sometime</b>,when warm,en\n"
+
+
+def tasks(page: HttpResponse, channels: list[Any]) -> dict[str, Any]:
+    form = sent(page, TASKS, channels, format="todoist", was="todoist")
+    return {name: form[name] for name in form.keys() - {"minutes", "alarms", "all_day_at"}}
+
+
+def test_tasks_of_another_program_say_what_becomes_of_them_and_are_imported_once(browser: Client, ada: User) -> None:
+    page = browser.post(PATH, {"file": SimpleUploadedFile("Home [220].csv", TASKS)})
+    text = page.content.decode()
+    assert "Every Monday at 09:00" in text and "Minutes before an event" not in text
+    assert "Line 3: &lt;b&gt;Sometime&lt;/b&gt;" in text and "“when warm”" in text and "Correct these lines" in text
+    form = tasks(page, [make_channel(ada)])
+    for _again in range(2):
+        done = browser.post(PATH, form)
+    assert [one.title for one in Schedule.objects.for_user(ada)] == ["Call the bank"]
+    browser.post(done["Location"])
+    assert Schedule.objects.for_user(ada).count() == 1  # the second import made nothing
+    text = browser.post(PATH, {"file": SimpleUploadedFile("Home.csv", TASKS)}).content.decode()
+    assert "Nothing of this file becomes a new reminder" in text and "Already imported." in text
+
+
+def test_a_file_can_be_read_as_another_format(browser: Client, ada: User) -> None:
+    make_channel(ada)
+    content = b"0 5 * * * root backup\n"
+    page = browser.post(PATH, {"file": SimpleUploadedFile("jobs.txt", content)}).content.decode()
+    assert '<option value="system-crontab" selected>' in page and "<strong>backup</strong>" in page
+    changed = {"content": content.decode(), "format": "crontab", "was": "system-crontab", "again": ""}
+    page = browser.post(PATH, changed).content.decode()
+    assert '<option value="crontab" selected>' in page and "<strong>root backup</strong>" in page
+    answer = browser.post(PATH, changed | {"format": "calendar"})
+    assert (answer.status_code, "not a whole calendar file" in answer.content.decode()) == (422, True)

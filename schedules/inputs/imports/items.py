@@ -1,8 +1,10 @@
-"""Reminders from a calendar file that a person uploads. They are the person's own: nothing follows the file later.
+"""Reminders from a file that a person uploads. They are the person's own: nothing follows the file later.
 
-The id of a reminder follows from the person and the event, so that a file that is imported again makes none twice.
+The id of a reminder follows from the person and the entry, so that a file that is imported again makes none twice.
 """
 
+import hashlib
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,29 +13,27 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
-from common.parsing.budget import Budget, OverBudget
-from common.parsing.pool import ParsingUnavailable, parsed
+from notifications.messages import text
 from notifications.models import Channel
 from people.models import User
 from people.user_lock import Busy, lock_user
 from schedules.changes import bulk, editing, state
-from schedules.job_kinds import calendar_events, calendar_file
-from schedules.job_kinds.calendar_events import Entry, Followed, ReminderTimes
-from schedules.job_kinds.calendar_file import FileEvent
+from schedules.inputs.timing_form import TimingForm
 from schedules.models import Schedule, ScheduleEvent
+from schedules.rules import Timetable
 
 LARGEST = 1024 * 1024
 """Bytes of a file. The browser that sends it back makes line ends and unreadable characters longer."""
 MOST = 1_000
-"""Events of a file."""
+"""Entries of a file."""
 _PIECE = 100
 _NAMESPACE = UUID("5b0e2c0a-1d0b-5e63-9a52-7f1f3a3c9c11")
 
 
 class ImportRefused(Exception):
-    """The file as a whole cannot be taken: `code` is too-large, no-calendar, no-events, too-many, busy or too-much,
-    of which `problem` says what."""
+    """The file as a whole cannot be taken. `code` says why; `problem` says what costs too much of one too-much."""
 
     def __init__(self, code: str, problem: str = "") -> None:
         super().__init__(code)
@@ -41,12 +41,14 @@ class ImportRefused(Exception):
 
 
 class Fate(StrEnum):
-    """The result for an event."""
+    """The result for an entry."""
 
     NEW = "new"
     KNOWN = "known"  # there is a reminder for it already
     OVER = "over"
     CANCELLED = "cancelled"
+    DONE = "done"
+    UNDATED = "undated"
     TWICE = "twice"  # an earlier one of the file has the same id
     FULL = "full"  # its person may have no more reminders
     UNFIT = "unfit"  # `note` says why
@@ -54,61 +56,61 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One event of the file. `note`: why it is unfit, or what its reminder leaves out."""
+    """One entry of the file. `values` are the fields of its reminder, None if it gets none; `note` says why it is
+    unfit, or what its reminder leaves out; `line` is 0 in a calendar.
+    """
 
     title: str
     key: str
     fate: Fate
-    entry: Entry | None
-    note: str
+    values: Mapping[str, Any] | None = None
+    next_slot: datetime | None = None
+    note: str = ""
+    line: int = 0
 
 
-def read(user: User, raw: bytes, now: datetime) -> list[FileEvent]:
-    """Raises ImportRefused."""
-    try:
-        file = parsed(calendar_file.read, raw, "", now, person=user.pk)
-    except calendar_file.NotACalendar:
-        raise ImportRefused("no-calendar") from None
-    except ParsingUnavailable:
-        raise ImportRefused("busy") from None
-    except OverBudget as limit:
-        raise ImportRefused("too-much", str(limit)) from None
-    if not (events := file.events):
-        raise ImportRefused("no-events")
-    if file.dropped or len(events) > MOST:
-        raise ImportRefused("too-many")
-    return events
+def short_key(*parts: Any) -> str:
+    """The same for the same entry of any later file."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:20]
 
 
-def plan(user: User, events: Sequence[FileEvent], times: ReminderTimes, now: datetime) -> list[Item]:
-    """Return the result for each event: new reminders first, the soonest of them first. Raises ImportRefused."""
-    try:
-        followed = list(calendar_events.follow(events, times, user.zone, now, Budget()))
-    except OverBudget as limit:
-        raise ImportRefused("too-much", str(limit)) from None
-    ids = [_id(user, one.key) for one in followed]
+def fields(title: str, body: str, timetable: Timetable) -> dict[str, Any]:
+    """The fields of a reminder with another program's texts, in which words in braces are no placeholders."""
+    rule = timetable.rule
+    return {
+        "title": text.fit(text.without_placeholders(" ".join(title.split())), text.MAX_SUBJECT).text or _("Reminder"),
+        "body": text.fit(text.without_placeholders(body), text.MAX_BODY).text,
+        "kind": rule.kind,
+        "rule": rule.data(),
+        "time_zone": rule.timezone,
+        "starts_at": timetable.starts,
+        "ends_at": timetable.ends,
+    }
+
+
+def timed(form: TimingForm) -> tuple[Timetable | None, str]:
+    """The timetable of a filled form; otherwise why there is none."""
+    if form.is_valid():
+        return form.timetable, ""
+    return None, " ".join(str(error) for errors in form.errors.values() for error in errors)
+
+
+def plan(user: User, found: Sequence[Item]) -> list[Item]:
+    """Return the result for each entry: new reminders first, the soonest of them first."""
+    ids = [_id(user, item.key) for item in found]
     imported = set(Schedule.objects.for_user(user).filter(id__in=ids).values_list("id", flat=True))
-    first = {one.key: one for one in reversed(followed)}
+    first = {item.key: item for item in reversed(found)}
     items = []
-    for one in followed:
-        fate = _fate(one, is_first=first[one.key] is one, is_imported=_id(user, one.key) in imported)
-        items.append(Item(one.event.title, one.key, fate, one.entry if fate is Fate.NEW else None, one.problem))
-    new = sorted((item for item in items if item.entry), key=lambda item: (item.entry.next_slot, item.key))  # type: ignore[union-attr]
+    for item in found:
+        if item.fate is Fate.NEW and first[item.key] is not item:
+            item = replace(item, fate=Fate.TWICE, values=None)
+        elif item.fate is Fate.NEW and _id(user, item.key) in imported:
+            item = replace(item, fate=Fate.KNOWN, values=None)
+        items.append(item)
+    new = sorted((item for item in items if item.values), key=lambda item: (item.next_slot, item.key))
     room = max(0, editing.room(user))
-    full = [replace(item, fate=Fate.FULL, entry=None) for item in new[room:]]
+    full = [replace(item, fate=Fate.FULL, values=None) for item in new[room:]]
     return [*new[:room], *full, *(item for item in items if item.fate is not Fate.NEW)]
-
-
-def _fate(one: Followed, *, is_first: bool, is_imported: bool) -> Fate:
-    if one.event.is_cancelled:
-        return Fate.CANCELLED
-    if one.is_over:
-        return Fate.OVER
-    if one.entry is None:
-        return Fate.UNFIT
-    if not is_first:
-        return Fate.TWICE
-    return Fate.KNOWN if is_imported else Fate.NEW
 
 
 def load(
@@ -118,8 +120,8 @@ def load(
 
     Returns how many. Those that were deleted since an earlier import are restored. A second import makes the rest.
     """
-    entries = {_id(user, item.key): item.entry for item in items if item.entry is not None}
-    wanted = [Schedule(id=key, user=user, **entry.values, **sent) for key, entry in entries.items()]
+    values = {_id(user, item.key): item.values for item in items if item.values is not None}
+    wanted = [Schedule(id=key, user=user, **one, **sent) for key, one in values.items()]
     made = 0
     for begin in range(0, len(wanted), _PIECE):
         try:

@@ -1,4 +1,4 @@
-"""Import a calendar file: upload it, see what each event becomes, choose channels, import; and undo it."""
+"""Import a file of another program: upload it, see what each entry becomes, choose channels, import; and undo it."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,9 +15,10 @@ from people.access.requests import PersonRequest, person_form
 from people.models import User
 from schedules import rules
 from schedules.firing import fire
-from schedules.job_kinds import calendar_import
+from schedules.inputs.imports import files, items as imports
+from schedules.inputs.imports.files import Format
+from schedules.inputs.imports.items import LARGEST, Fate, ImportRefused, Item
 from schedules.job_kinds.calendar_events import ReminderTimes
-from schedules.job_kinds.calendar_import import LARGEST, MOST, Fate, ImportRefused, Item
 from schedules.job_kinds.calendar_sync import CalendarForm, causes
 from schedules.models import Schedule
 from work.reasons import FORMATS
@@ -25,41 +26,64 @@ from work.reasons import FORMATS
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _REFUSALS = {
-    "no-file": gettext_lazy("Choose a file that ends in .ics."),
-    "too-large": gettext_lazy("This file is larger than 1 MB. Export a part of the calendar, such as one year."),
-    "no-calendar": gettext_lazy("This is not a whole calendar file. Choose a file that ends in .ics."),
+    "no-file": gettext_lazy("Choose a file."),
+    "too-large": gettext_lazy("This file is larger than 1 MB. Export a part, such as one year or one project."),
+    "no-calendar": gettext_lazy("This is not a whole calendar file. Export it again."),
     "no-events": gettext_lazy("There is no event in this file. Choose another one."),
+    "no-entries": gettext_lazy("There is no task and no job in this file. Choose another one."),
+    "no-table": gettext_lazy("The rows of this file cannot be read. Export it again as CSV."),
     "busy": gettext_lazy("Other files are being read at the moment. Try again in a few seconds."),
-    "too-many": gettext_lazy("There are more than 1,000 events in this file. Export a part of the calendar."),
+    "too-many": gettext_lazy("There are more than 1,000 entries in this file. Export a part, or split it."),
+    "zip": gettext_lazy("This is a ZIP archive. Unpack it, and choose one of the files in it."),
+    "encoding": gettext_lazy("This file is not text in UTF-8. Save it as UTF-8, and choose it again."),
+    "json": gettext_lazy("This is a JSON file. Use the pages for files of Carillon or Healthchecks below."),
+    "unknown": gettext_lazy("No known program wrote this file. Choose a calendar (.ics), a CSV file or a cron table."),
 }
 _FATES = {
     Fate.KNOWN: gettext_lazy("Already imported."),
     Fate.OVER: gettext_lazy("It is over. (Or the time of its reminder is.)"),
     Fate.CANCELLED: gettext_lazy("It is cancelled."),
+    Fate.DONE: gettext_lazy("It is done."),
+    Fate.UNDATED: gettext_lazy("It has no date. Give it one there, or add it here with a time."),
     Fate.TWICE: gettext_lazy("It is in the file twice."),
     Fate.FULL: gettext_lazy("You have as many reminders as one person may have here."),
 }
+_FORMATS = [
+    (Format.CALENDAR, gettext_lazy("Calendar")),
+    (Format.TODOIST, "Todoist"),
+    (Format.TICKTICK, "TickTick"),
+    (Format.CRONTAB, gettext_lazy("Cron table")),
+    (Format.SYSTEM_CRONTAB, gettext_lazy("Cron table with users, such as /etc/crontab")),
+]
+# Only calendars and TickTick have alarms and whole days.
+_TIMES = ("minutes", "alarms", "all_day_at")
 
 
 class ImportForm(ChannelsForm, CalendarForm):
     tell = None  # type: ignore[assignment]  # of a calendar that is followed
     # The file itself: nothing is kept between the preview and the import.
     content = forms.CharField(widget=forms.HiddenInput, strip=False)
+    format = forms.ChoiceField(label=gettext_lazy("Read as"), choices=_FORMATS, required=False)
 
-    def __init__(self, data: Any, user: User) -> None:
-        super().__init__(data)
+    def __init__(self, data: Any, user: User, which: Format) -> None:
+        super().__init__(data, initial={"format": which, "minutes": 10 if which is Format.CALENDAR else 0})
+        if which not in (Format.CALENDAR, Format.TICKTICK):
+            for name in _TIMES:
+                del self.fields[name]
         self.offer_channels(user, None, (), "schedules_schedule")
 
     def times(self) -> ReminderTimes:
         """Those of a valid form, or the first ones where nobody has sent it yet."""
-        fields = {name: self.fields[name] for name in ("minutes", "alarms", "all_day_at")}
-        first = {name: field.clean(field.initial) for name, field in fields.items()}
+        first = {name: CalendarForm.base_fields[name].clean(self.initial_of(name)) for name in _TIMES}
         values = first | (self.cleaned_data if self.is_bound else {})
         return ReminderTimes(
             before=timedelta(minutes=values["minutes"]),
             uses_alarms=values["alarms"],
             all_day_at=values["all_day_at"],
         )
+
+    def initial_of(self, name: str) -> Any:
+        return self.initial.get(name, CalendarForm.base_fields[name].initial)
 
     def sent(self) -> dict[str, Any]:
         """Return the fields of a schedule that say how the reminders of a valid form are sent."""
@@ -72,16 +96,17 @@ def upload(request: PersonRequest) -> HttpResponse:
     """An uploaded file is shown; the form of that page imports it."""
     if request.method != "POST":
         return _ask(request)
-    now, is_first = fire.read_clock().now, "file" in request.FILES
+    now = fire.read_clock().now
     try:
         raw = _content(request)
-        events = calendar_import.read(request.user, raw, now)
-        form = ImportForm(None if is_first else request.POST, request.user)
+        which = _format(request) or files.recognise(raw)
+        is_first = "file" in request.FILES or request.POST.get("was", which) != which
+        form = ImportForm(None if is_first else request.POST, request.user, which)
         if is_first:
-            form.initial["content"] = raw.decode("utf-8-sig", "replace")
+            form.initial["content"] = files.shown(raw, which)
         elif not form.is_valid() and {"minutes", "all_day_at"} & form.errors.keys():
             return _show(request, form, [])
-        items = calendar_import.plan(request.user, events, form.times(), now)
+        items = imports.plan(request.user, files.read(request.user, raw, which, form.times(), now))
     except ImportRefused as refusal:
         return _ask(request, refusal.problem or str(_REFUSALS[refusal.code]))
     if is_first:
@@ -100,12 +125,16 @@ def _content(request: PersonRequest) -> bytes:
         if "content" not in request.POST:
             raise ImportRefused("no-file")
         return request.POST["content"].encode()
-    if not (file.name or "").lower().endswith(".ics"):
-        raise ImportRefused("no-file")
     if (file.size or 0) > LARGEST:
         raise ImportRefused("too-large")
     content: bytes = file.read()
     return content
+
+
+def _format(request: PersonRequest) -> Format | None:
+    """The one that was chosen on the page of the preview."""
+    chosen = request.POST.get("format", "")
+    return Format(chosen) if chosen in {*Format} else None
 
 
 def _import(
@@ -113,17 +142,17 @@ def _import(
 ) -> HttpResponse:
     chosen = [item for item in items if item.key in taken]
     if not chosen:
-        form.add_error(None, _("Choose at least one event."))
+        form.add_error(None, _("Choose at least one entry."))
     if not form.is_valid():
         return _show(request, form, items, taken)
     try:
         with one_import(request.user.pk):
-            made = calendar_import.load(request.user, chosen, form.sent(), form.ordered(), now)
+            made = imports.load(request.user, chosen, form.sent(), form.ordered(), now)
     except TooManyImports as refusal:
         form.add_error(None, str(refusal))
         return _show(request, form, items, taken)
-    if left := sum(item.entry is not None for item in chosen) - made:
-        text = ngettext("%(count)d event is missing.", "%(count)d events are missing.", left) % {"count": left}
+    if left := sum(item.values is not None for item in chosen) - made:
+        text = ngettext("%(count)d entry is missing.", "%(count)d entries are missing.", left) % {"count": left}
         messages.warning(request, f"{text} {_('You were changing something elsewhere. Import the file again.')}")
     return redirect("schedules:imported", (now - _EPOCH) // timedelta(microseconds=1))
 
@@ -136,16 +165,16 @@ def imported(request: PersonRequest, at: int) -> HttpResponse:
     except OverflowError:
         raise Http404 from None
     if request.method == "POST":
-        count = calendar_import.undo(request.user, instant, fire.read_clock().now)
+        count = imports.undo(request.user, instant, fire.read_clock().now)
         text = ngettext("%(count)d reminder is removed again.", "%(count)d reminders are removed again.", count)
         messages.success(request, text % {"count": count})
         return redirect("schedules:list")
-    made = list(calendar_import.made_at(request.user, instant).order_by("next_fire_at", "id"))
+    made = list(imports.made_at(request.user, instant).order_by("next_fire_at", "id"))
     return render(request, "schedules/imported.html", {"made": made, "at": at})
 
 
 def _ask(request: PersonRequest, problem: str = "") -> HttpResponse:
-    context = {"problem": problem, "most": MOST}
+    context = {"problem": problem}
     return render(request, "schedules/import.html", context, status=422 if problem else 200)
 
 
@@ -159,6 +188,6 @@ def _show(request: PersonRequest, form: ImportForm, items: list[Item], taken: se
 
 
 def _row(item: Item, is_taken: bool) -> dict[str, Any]:
-    entry = item.entry
-    when = rules.parse(entry.kind, entry.rule, entry.time_zone).describe() if entry else ""
+    one = item.values
+    when = rules.parse(one["kind"], one["rule"], one["time_zone"]).describe() if one else ""
     return {"item": item, "taken": is_taken, "when": when, "text": str(_FATES.get(item.fate, "")) or item.note}

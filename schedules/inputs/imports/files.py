@@ -1,0 +1,76 @@
+"""Which program wrote a file, and its entries."""
+
+import re
+from datetime import datetime
+from enum import StrEnum
+
+from common.parsing.budget import Budget, OverBudget
+from people.models import User
+from schedules.inputs.imports import calendar, crontab, table, ticktick, todoist
+from schedules.inputs.imports.items import ImportRefused, Item
+from schedules.job_kinds.calendar_events import ReminderTimes
+
+_SECONDS = 5
+
+
+class Format(StrEnum):
+    CALENDAR = "calendar"
+    TODOIST = "todoist"
+    TICKTICK = "ticktick"
+    CRONTAB = "crontab"
+    SYSTEM_CRONTAB = "system-crontab"
+
+
+def recognise(raw: bytes) -> Format:
+    """Raises ImportRefused."""
+    if raw.startswith(b"PK\x03\x04"):
+        raise ImportRefused("zip")
+    if re.match(rb"(?:\xef\xbb\xbf)?\s*BEGIN:VCALENDAR", raw, re.IGNORECASE):
+        return Format.CALENDAR
+    text = decoded(raw)
+    if text.lstrip().startswith(("{", "[")):
+        raise ImportRefused("json")
+    heads = [[cell.strip('" ') for cell in line.split(",")] for line in text.splitlines()[:20]]
+    if any(map(todoist.is_head, heads)):
+        return Format.TODOIST
+    if any(map(ticktick.is_head, heads)):
+        return Format.TICKTICK
+    if crontab.is_table(text):
+        return Format.SYSTEM_CRONTAB if crontab.has_users(text) else Format.CRONTAB
+    raise ImportRefused("unknown")
+
+
+def decoded(raw: bytes) -> str:
+    """Raises ImportRefused for what is not text. Spreadsheets write UTF-16, with a mark."""
+    try:
+        text = raw.decode("utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
+    except UnicodeDecodeError:
+        raise ImportRefused("encoding") from None
+    if "\0" in text:
+        raise ImportRefused("encoding")
+    return text
+
+
+def shown(raw: bytes, which: Format) -> str:
+    """The text of a file whose program is known, as the page of its preview sends it back."""
+    return raw.decode("utf-8-sig", "replace") if which is Format.CALENDAR else decoded(raw)
+
+
+def read(user: User, raw: bytes, which: Format, times: ReminderTimes, now: datetime) -> list[Item]:
+    """Raises ImportRefused."""
+    if which is Format.CALENDAR:
+        return calendar.read(user, raw, times, now)
+    text, budget = decoded(raw), Budget(seconds=_SECONDS)
+    try:
+        if which is Format.TODOIST:
+            items = list(todoist.read(table.read(text, todoist.is_head, budget), user.zone.key, now))
+        elif which is Format.TICKTICK:
+            items = ticktick.read(user, table.read(text, ticktick.is_head, budget), times, now)
+        else:
+            users = which is Format.SYSTEM_CRONTAB
+            items = list(crontab.read(text, user.zone.key, now, budget, users=users))
+    except OverBudget as limit:
+        raise ImportRefused("too-much", str(limit)) from None
+    if not items:
+        raise ImportRefused("no-entries")
+    return items

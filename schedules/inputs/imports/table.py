@@ -1,0 +1,42 @@
+"""The rows of a CSV file, by the names of its columns."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+
+from common.parsing.budget import Budget
+from schedules.inputs.imports.items import MOST, ImportRefused
+
+# TickTick writes some lines before its head.
+_BEFORE_HEAD = 20
+
+
+class Row(dict[str, str]):
+    """A row that has "" for what it leaves out. `line` is where it ends in the file."""
+
+    line = 0
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+def read(text: str, is_head: Callable[[list[str]], bool], budget: Budget) -> Iterator[Row]:
+    """The rows after the head. Raises ImportRefused and OverBudget."""
+    reader = csv.reader(io.StringIO(text, newline=""))
+    names: list[str] = []
+    count = 0
+    try:
+        for number, cells in enumerate(reader):
+            budget.clock()
+            if names and any(cells):
+                if (count := count + 1) > MOST:
+                    raise ImportRefused("too-many")
+                row = Row(zip(names, map(str.strip, cells), strict=False))
+                row.line = reader.line_num
+                yield row
+            elif is_head(cells):
+                names = [name.strip() for name in cells]
+            elif not names and number > _BEFORE_HEAD:
+                return
+    except csv.Error:
+        raise ImportRefused("no-table") from None

@@ -1,0 +1,48 @@
+"""Tasks of a Todoist project that is exported as CSV (https://www.todoist.com/help/articles/208821185)."""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from common.zones import known
+from schedules.inputs import quick_add
+from schedules.inputs.imports.items import Fate, Item, fields, short_key, timed
+from schedules.inputs.imports.table import Row
+from schedules.inputs.sentences import NotUnderstood
+from schedules.inputs.timing_form import TimingForm
+from schedules.rules import InvalidRule
+
+
+def is_head(head: list[str]) -> bool:
+    return {"TYPE", "CONTENT"} <= {*head}
+
+
+def read(rows: Iterator[Row], zone: str, now: datetime) -> Iterator[Item]:
+    """`zone` is that of dates without one. Sections and comments have no date."""
+    for row in rows:
+        if row["TYPE"] == "task" and row["CONTENT"]:
+            yield _item(row, zone, now)
+
+
+def _item(row: Row, zone: str, now: datetime) -> Item:
+    # A task with an asterisk has no box to tick.
+    title, written = row["CONTENT"].removeprefix("* "), " ".join(row["DATE"].split())
+    key = short_key("todoist", title, row["DESCRIPTION"], written)
+    if not written:
+        return Item(title, key, Fate.UNDATED, line=row.line)
+    zone = row["TIMEZONE"] if row["TIMEZONE"] in known() else zone
+    try:
+        values = quick_add.only_time(re.sub(r"^ev\b", "every", written), zone, now, row["DATE_LANG"])
+    except (NotUnderstood, InvalidRule) as error:
+        fate = Fate.OVER if getattr(error, "code", "") == "passed" else Fate.UNFIT
+        return Item(title, key, fate, note=_named(written, str(error)), line=row.line)
+    form = TimingForm(values, now=now)
+    timetable, problem = timed(form)
+    if timetable is None:
+        return Item(title, key, Fate.UNFIT, note=_named(written, problem), line=row.line)
+    made = fields(title, row["DESCRIPTION"], timetable) | {"max_count": form.cleaned_data["max_count"]}
+    return Item(title, key, Fate.NEW, made, timetable.next_after(now, form.work), line=row.line)
+
+
+def _named(written: str, problem: str) -> str:
+    return problem if written in problem else f"“{written[:60]}”: {problem}"
