@@ -23,7 +23,7 @@ self.addEventListener("fetch", (event) => {
 self.addEventListener("push", (event) => event.waitUntil(show(event.data.json())));
 self.addEventListener("notificationclick", (event) => event.waitUntil(act(event.notification, event.action)));
 
-async function show({ tag, title, body, open, answer, stop, closed, said }) {
+async function show({ tag, title, body, open, answer, stop, closed, said, snoozes = [] }) {
   if (closed) {
     // Browsers want each push to show something, so it is replaced without a sound before it is closed.
     await registration.showNotification(closed, { tag, silent: true });
@@ -32,6 +32,8 @@ async function show({ tag, title, body, open, answer, stop, closed, said }) {
     const actions = [];
     if (answer) actions.push({ action: "done", title: said.done }, { action: "snooze", title: said.snooze });
     if (stop) actions.push({ action: "stop", title: said.stop });
+    if (answer) actions.push(...snoozes.map(([action, title]) => ({ action, title })));
+    actions.length = Math.min(actions.length, Notification.maxActions ?? 2);
     const icon = "/static/icon-192.png", badge = "/static/badge.png";
     await registration.showNotification(title, { tag, body, actions, icon, badge, data: { open, answer, stop, said } });
   }
@@ -41,8 +43,8 @@ async function show({ tag, title, body, open, answer, stop, closed, said }) {
 async function act(notification, action) {
   const { tag, title, data } = notification;
   notification.close();
-  if (action in ANSWERS) {
-    const body = new URLSearchParams({ answer: ANSWERS[action] });
+  if (action && action !== "stop") {
+    const body = new URLSearchParams({ answer: ANSWERS[action] ?? action, from: "push" });
     const options = { method: "POST", body, credentials: "omit", redirect: "manual" };
     const answer = await fetch(data.answer, options).catch(() => null);
     if (answer?.type === "opaqueredirect") return; // to the page that says so

@@ -10,17 +10,37 @@ function move(step) {
   row?.querySelector(":is(h2, h3) a, a, summary, button")?.focus();
 }
 
-// In the row at hand, or in the headline of a page about one reminder.
-function press(selector) {
-  const scopes = [document.activeElement.closest(".rows > *"), document.querySelector("main .headline")];
-  scopes.map((scope) => scope?.querySelector(selector)).find(Boolean)?.click();
+// In the row at hand, or in those parts of a page about one reminder or message that act on it.
+function find(selector) {
+  const row = document.activeElement.closest(".rows > *");
+  const scopes = [row, ...document.querySelectorAll("main .headline, main [data-one]")].filter(Boolean);
+  return scopes.map((scope) => scope.querySelector(selector)).find(Boolean);
 }
+const press = (selector) => find(selector)?.click();
+
+// The times to snooze until: of a message here, of a reminder in a list on its page.
+function snooze() {
+  const times = find("[data-snooze]");
+  if (times) {
+    if (times.matches("details")) times.open = true;
+    times.querySelector("button")?.focus();
+  } else if (document.activeElement.closest(".rows > [id^=reminder-]")) {
+    location.assign(`${find("h3 a").href}?snooze`);
+  }
+}
+if (new URLSearchParams(location.search).has("snooze")) snooze();
 
 const shortcuts = {
   "?": () => help.showModal(),
   "/": () => document.querySelector("main input[type=search]")?.focus(),
   j: () => move(1),
   k: () => move(-1),
+  ArrowDown: () => move(1),
+  ArrowUp: () => move(-1),
+  d: () => press("button[value=acknowledge]"),
+  s: snooze,
+  x: () => press(".pick"),
+  z: () => document.querySelector(".messages .success button")?.click(),
   e: () => press('a[href$="/edit/"]'),
   p: () => press('form:is([action$="/pause/"], [action$="/resume/"]) button'),
 };
@@ -32,6 +52,8 @@ let first = "", timer;
 if ("on" in help.dataset) document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches(TYPED) || document.querySelector("dialog[open]")) return;
+  // Arrows scroll the page, except from row to row.
+  if (event.key.startsWith("Arrow") && !event.target.closest(".rows > *")) return;
   const keys = first + event.key;
   clearTimeout(timer);
   first = "";

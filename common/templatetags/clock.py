@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext_lazy
 
 from common import zones
 from common.texts.state_words import state_word
-from common.times import dates, durations
+from common.times import dates, durations, snooze
 
 register = template.Library()
 
@@ -67,6 +67,12 @@ def instant(when: datetime | None, seconds: bool = False, readers: bool = False)
             _("on each reader’s clock"),
         )
     return format_html('<time datetime="{}" title="{}">{}</time>', when.isoformat(), dates.in_full(shown), text)
+
+
+@register.simple_tag
+def snooze_presets() -> list[snooze.Preset]:
+    """Those that are still to come, in the reader's zone."""
+    return snooze.offered(timezone.now(), ZoneInfo(timezone.get_current_timezone_name()))
 
 
 @register.filter

@@ -1,23 +1,27 @@
-"""Acknowledge or snooze a notification.
+"""Acknowledge or snooze a notification, and take the first back.
 
 Only the first answer counts. It marks the message in the inbox as read, stops other channels from being tried and
 cancels deliveries that have not gone out; a delivery that is being sent at that moment is not tried again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from common.database.postgres import execute
 from notifications.deliveries import outbox, shown
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import DeliveryCode
 from work.broker.wakes import publish_after_commit
 from work.engine.manual import cancel
 from work.reasons import Reason
+
+From = Notification.AnsweredFrom
 
 LINK_LIFE = timedelta(days=30)
 """The lifetime of a link to answer, from the record of its notification on."""
@@ -27,9 +31,9 @@ LISTENERS: list[Callable[[Notification], object]] = []
 
 
 @transaction.atomic
-def acknowledge(notification_id: UUID) -> bool:
+def acknowledge(notification_id: UUID, source: From = From.API) -> bool:
     """False when it has been answered before; nothing changes then."""
-    if not _answer(notification_id, DeliveryCode.ACKNOWLEDGED):
+    if not _answer(notification_id, DeliveryCode.ACKNOWLEDGED, source):
         return False
     for tell in LISTENERS:
         tell(Notification.objects.get(id=notification_id))
@@ -37,33 +41,79 @@ def acknowledge(notification_id: UUID) -> bool:
 
 
 @transaction.atomic
-def snooze(notification_id: UUID, until: datetime) -> bool:
+def snooze(notification_id: UUID, until: datetime, source: From = From.API) -> bool:
     """Acknowledge it, and send the same again at `until` (aware), as a new batch that ignores quiet hours.
 
     It goes where the first one went or would have gone, less the channels removed since. False when it has been
     answered before; nothing changes then.
     """
-    if not _answer(notification_id, DeliveryCode.SNOOZED, until):
+    if not _answer(notification_id, DeliveryCode.SNOOZED, source, until):
         return False
     notification = Notification.objects.get(id=notification_id)
     sent_to = notification.deliveries.order_by("id").values_list("channel_id", flat=True)
-    order = notification.channel_order or list(sent_to)
-    there = dict(Channel.objects.filter(id__in=order, removed_at=None).values_list("id", "provider"))
-    again = outbox.again(
-        notification,
-        [(channel_id, there[channel_id]) for channel_id in order if channel_id in there],
-        available_at=until,
-        urgent=True,  # its person has chosen the hour
-        **outbox.order_of(notification),
-    )
-    if again.channels:
-        publish_after_commit(outbox.record([again]))
+    _send_again(notification, notification.channel_order or list(sent_to), until, urgent=True)  # the hour was chosen
     return True
 
 
-def _answer(notification_id: UUID, code: DeliveryCode, until: datetime | None = None) -> bool:
+def _send_again(notification: Notification, order: Sequence[UUID], available_at: datetime, **options: Any) -> None:
+    """Record the same as a new batch to those of these channels that still exist."""
+    there = dict(Channel.objects.filter(id__in=order, removed_at=None).values_list("id", "provider"))
+    channels = [(channel_id, there[channel_id]) for channel_id in order if channel_id in there]
+    again = outbox.again(notification, channels, available_at=available_at, **options, **outbox.order_of(notification))
+    if again.channels:
+        publish_after_commit(outbox.record([again]))
+
+
+# What failed meanwhile is decided at once; else the escalation begins anew, as if it were sent now.
+_ADVANCE = """
+UPDATE notifications_notification n
+   SET advance_at = now() + CASE WHEN newest.state IN ('dead', 'unknown') THEN interval '0'
+                                 ELSE n.escalate_after * interval '1 minute' END
+  FROM (SELECT state FROM notifications_delivery WHERE notification_id = %(id)s
+         ORDER BY created_at DESC, id DESC LIMIT 1) newest
+ WHERE n.id = %(id)s AND n.channel_order <> '{}'
+"""
+
+
+class Undone(NamedTuple):
+    """The labels of the channels to which it goes after all, and of those for which it is too late."""
+
+    again: list[str]
+    late: list[str]
+
+
+@transaction.atomic
+def undo(notification_id: UUID) -> Undone | None:
+    """Take `acknowledge` back. What it cancelled is sent as a new batch unless it has expired, and further channels
+    are tried again.
+
+    What followed from it elsewhere stays, such as an acknowledged incident. None when it is not done.
+    """
+    done = Notification.objects.filter(id=notification_id, acknowledged_at__isnull=False, snoozed_until=None)
+    if (notification := done.select_for_update(no_key=True).first()) is None:
+        return None
+    # Not what an earlier answer cancelled, which was undone then.
+    stopped = notification.deliveries.filter(
+        reason_code=DeliveryCode.ACKNOWLEDGED, settled_at__gte=notification.acknowledged_at
+    )
+    wanted = list(stopped.select_related("channel").order_by("id"))
+    late = [one for one in wanted if one.expires_at and one.expires_at <= timezone.now()]
+    again = [one for one in wanted if one not in late]
+    done.update(acknowledged_at=None, answered_from="")
+    if again:
+        order = notification.channel_order
+        channels = order[order.index(again[0].channel_id) :] if order else [one.channel_id for one in again]
+        # The latest, so that none comes in quiet hours.
+        available_at = max(one.available_at for one in again)
+        _send_again(notification, channels, available_at, urgent=notification.urgent, expires_at=again[0].expires_at)
+    else:
+        execute(_ADVANCE, {"id": notification_id})
+    return Undone([one.channel.label for one in again], [one.channel.label for one in late])
+
+
+def _answer(notification_id: UUID, code: DeliveryCode, source: From, until: datetime | None = None) -> bool:
     first = Notification.objects.filter(id=notification_id, acknowledged_at=None).update(
-        acknowledged_at=Now(), snoozed_until=until, advance_at=None
+        acknowledged_at=Now(), snoozed_until=until, advance_at=None, answered_from=source
     )
     if first:
         waiting = Delivery.objects.filter(notification=notification_id, state=Delivery.State.PENDING)

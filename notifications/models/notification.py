@@ -73,6 +73,12 @@ class Notification(models.Model):
     # What its person can be done with, or have again later.
     ANSWERABLE = (Origin.SCHEDULE, Origin.EVENT)
 
+    class AnsweredFrom(models.TextChoices):
+        PAGE = "page", _("on a page")
+        LINK = "link", _("by the link in a message")
+        PUSH = "push", _("in a browser’s notification")
+        API = "api", _("by a program")
+
     class Outcome(models.TextChoices):
         OPEN = "open", pgettext_lazy("outcome", "open")
         FULL = "full", pgettext_lazy("outcome", "full")
@@ -109,6 +115,9 @@ class Notification(models.Model):
     advance_at = models.DateTimeField(null=True, editable=False)
     acknowledged_at = models.DateTimeField(null=True, editable=False)
     snoozed_until = models.DateTimeField(null=True, editable=False)
+    answered_from = models.CharField(
+        max_length=4, choices=AnsweredFrom.choices, blank=True, db_default="", editable=False
+    )
     # The code of why what is still being sent of it is not tried again: its reminder was paused or deleted meanwhile.
     withdrawn = models.CharField(max_length=32, db_default="", editable=False)
     outcome = models.CharField(max_length=7, choices=Outcome.choices, db_default=Outcome.OPEN, editable=False)
@@ -137,6 +146,12 @@ class Notification(models.Model):
             # the notices that are not sent yet, every 5 minutes
             models.Index(
                 fields=["origin_id"], condition=Q(origin="notice", outcome="open"), name="notification_notice_open"
+            ),
+            # the page of what its person has done
+            models.Index(
+                fields=["user", "-acknowledged_at", "-id"],
+                condition=Q(acknowledged_at__isnull=False, snoozed_until=None),
+                name="notification_done",
             ),
             # the admin's list of what did not arrive everywhere, newest first
             models.Index(

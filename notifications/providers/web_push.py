@@ -14,6 +14,7 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, pgettext
 
+from common.times import snooze
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.messages.text import utf8
 from notifications.net import post
@@ -122,6 +123,8 @@ class WebPush(Provider):
             "answer": urlsplit(message.answer_url).path,
             "stop": urlsplit(message.unsubscribe_url).path,
             "said": _said(),
+            # Browsers show as many buttons as they have room for.
+            "snoozes": [(one.value, _("Snooze: %(until)s") % {"until": one.label}) for one in snooze.ALWAYS[1:]],
         }
         seconds = KEPT_SECONDS if message.left is None else max(0, min(KEPT_SECONDS, int(message.left)))
         return self._push(message.key, shown, destination, seconds)

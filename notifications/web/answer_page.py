@@ -1,27 +1,24 @@
-"""Acknowledge or snooze a notification: signed in, or by the link in a message.
+"""Acknowledge or snooze a notification: signed in, or by the link in a message; and what was done.
 
 A GET changes nothing, because programs open the links in emails.
 """
 
-from datetime import datetime, time, timedelta
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from common.times import civil_time, dates
+from common.times import dates, snooze
+from common.web import paging
 from notifications.deliveries import acknowledge
 from notifications.messages.links import ANSWER
 from notifications.models import Notification
 from notifications.web.signed_link import signed_link_view
-from people.access.requests import PersonRequest, person_action
-from people.models import User
-
-MORNING = time(8)
-_LENGTHS = {"10-minutes": timedelta(minutes=10), "1-hour": timedelta(hours=1)}
+from people.access.requests import PersonRequest, person_action, person_page
 
 
 @signed_link_view(ANSWER)
@@ -32,7 +29,8 @@ def by_link(request: HttpRequest, notification_id: UUID) -> HttpResponse:
         return render(request, "notifications/answer_expired.html", status=410)
     with timezone.override(notification.user.zone):
         if request.method == "POST":
-            _act(request, notification, timezone.now())
+            is_push = request.POST.get("from") == acknowledge.From.PUSH
+            _act(request, notification, acknowledge.From.PUSH if is_push else acknowledge.From.LINK)
             return redirect(request.path)
         return render(request, "notifications/answer.html", {"notification": notification})
 
@@ -42,36 +40,58 @@ def own(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     notification = get_object_or_404(
         Notification.objects.for_user(request.user).filter(origin__in=Notification.ANSWERABLE), id=notification_id
     )
-    _act(request, notification, timezone.now())
+    is_done = _act(request, notification, acknowledge.From.PAGE)
     if "list" in request.POST:
-        return redirect("notifications:inbox")
+        inbox = reverse("notifications:inbox")
+        return redirect(f"{inbox}?done={notification.id}" if is_done else inbox)
+    if "done" in request.POST:
+        return redirect("notifications:done")
     return redirect("notifications:notification", notification.id)
 
 
-def _act(request: HttpRequest, notification: Notification, now: datetime) -> None:
-    if (answer := request.POST.get("answer", "")) == "acknowledge":
-        done, text = (
-            acknowledge.acknowledge(notification.id),
-            _("“%(subject)s” is done.") % {"subject": notification.subject},
-        )
-    elif answer in _LENGTHS or answer == "tomorrow":
-        until = now + _LENGTHS[answer] if answer in _LENGTHS else _tomorrow(now, notification.user)
-        done = acknowledge.snooze(notification.id, until)
+@person_page
+def done(request: PersonRequest) -> HttpResponse:
+    """What was done, newest first."""
+    rows = Notification.objects.for_user(request.user).filter(acknowledged_at__isnull=False, snoozed_until=None)
+    page = paging.page(rows, request.GET, by="acknowledged_at")
+    return render(request, "notifications/done.html", {"page": page})
+
+
+def _act(request: HttpRequest, notification: Notification, source: acknowledge.From) -> bool:
+    """Whether it is done now, and was not before."""
+    subject = {"subject": notification.subject}
+    answer = request.POST.get("answer", "")
+    if answer == "acknowledge":
+        changed = is_done = acknowledge.acknowledge(notification.id, source)
+        text = _("“%(subject)s” is done.") % subject
+    elif answer == "undo":
+        undone, is_done = acknowledge.undo(notification.id), False
+        changed, text = undone is not None, _reopened(notification, undone) if undone else ""
+    else:
+        now, zone = timezone.now(), notification.user.zone
+        try:
+            until = snooze.until(answer, request.POST.get("until", ""), now, zone)
+        except snooze.InvalidSnooze as error:
+            messages.error(request, f"{_('Nothing changed.')} {error}")
+            return False
+        changed, is_done = acknowledge.snooze(notification.id, until, source), False
         text = _("“%(subject)s” is snoozed until %(until)s.") % {
-            "subject": notification.subject,
-            "until": dates.short(until.astimezone(notification.user.zone)),
+            **subject,
+            "until": dates.short(until.astimezone(zone)),
         }
-    else:
-        messages.error(request, _("Nothing changed. Choose one of the buttons."))
-        return
-    if done:
-        messages.success(request, text)
-    else:
+    if not changed:
         messages.info(request, _("It was already answered. Nothing changed."))
+    elif not (is_done and "list" in request.POST):  # the list says it beside its button Undo
+        messages.success(request, text)
+    return is_done
 
 
-def _tomorrow(now: datetime, person: User) -> datetime:
-    """08:00 on the next day in the person's zone."""
-    zone = person.zone
-    day = civil_time.local(zone, now).date() + timedelta(days=1)
-    return civil_time.first_instant(zone, datetime.combine(day, MORNING))
+def _reopened(notification: Notification, undone: acknowledge.Undone) -> str:
+    texts = [_("“%(subject)s” is open again.") % {"subject": notification.subject}]
+    if undone.again:
+        texts.append(_("It is sent to %(channels)s after all.") % {"channels": ", ".join(undone.again)})
+    if undone.late:
+        texts.append(_("It is too late for %(channels)s.") % {"channels": ", ".join(undone.late)})
+    if notification.origin == Notification.Origin.EVENT:
+        texts.append(_("If it belongs to an incident, that stays acknowledged."))
+    return " ".join(texts)

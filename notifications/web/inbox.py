@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
+from common.admin.base import as_uuid
 from common.web import paging
 from notifications.messages.links import LEAVE
 from notifications.models import Delivery, Notification
@@ -20,6 +21,7 @@ def inbox(request: PersonRequest) -> HttpResponse:
     is_archive = "archived" in request.GET
     among = Delivery.objects.listed(request.user, archived=is_archive, unread=unread_only or None)
     rows = among.filter(notification__subject__icontains=search) if search else among
+    done_id, mine = as_uuid(request.GET.get("done", "")), Notification.objects.for_user(request.user)
     context = {
         # by arrival, because a snoozed message arrives later than it was recorded
         "page": paging.page(rows, request.GET, by="settled_at", among=among if search else None),
@@ -29,6 +31,8 @@ def inbox(request: PersonRequest) -> HttpResponse:
         # So that the filter is there though the list is empty; asked by the template only then.
         "has_archived": lambda: Delivery.objects.listed(request.user, archived=True).exists(),
         "narrowed": bool(search or unread_only or is_archive),
+        # With a button that undoes it.
+        "done": done_id and mine.filter(id=done_id, acknowledged_at__isnull=False).first(),
     }
     return render(request, "notifications/inbox.html", context)
 

@@ -26,6 +26,7 @@ urlpatterns = [
     path("history/deliveries/<uuid:delivery_id>/new/", history.act, {"what": What.AS_NEW}, name="send-as-new"),
     path("history/deliveries/<uuid:delivery_id>/fixed/", history.act, {"what": What.FIXED}, name="fixed"),
     path("history/<uuid:notification_id>/cancel/", history.cancel, name="notification-cancel"),
+    path("done/", answer_page.done, name="done"),
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/state/", live.state, name="state"),
     path("inbox/read/", inbox.read_all, name="inbox-read"),

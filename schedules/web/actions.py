@@ -6,17 +6,16 @@ from functools import wraps
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.timezone import get_current_timezone_name
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _
 
 from common.admin.base import as_uuid
-from common.times import dates
+from common.times import dates, snooze as snoozes
 from common.uuid7 import is_recent
 from common.zones import FIRST_ZONE
 from people.access.requests import PersonRequest, View, person_action
@@ -30,21 +29,6 @@ from schedules.parts import words
 from schedules.rules import civil
 from schedules.web import bulk, typed
 from schedules.web.reminders import is_snoozed
-
-
-class SnoozeForm(forms.Form):
-    """`until` is typed in the reader's zone and cleaned to an instant."""
-
-    until = forms.CharField(max_length=40, error_messages={"required": gettext_lazy("Choose a date and a time.")})
-
-    def clean_until(self) -> object:
-        try:
-            once = rules.parse("once", {"at": self.cleaned_data["until"]}, get_current_timezone_name())
-        except rules.InvalidRule as error:
-            raise forms.ValidationError(str(error)) from None
-        if (until := once.next_after(civil.FIRST_INSTANT)) is None or until <= timezone.now():
-            raise forms.ValidationError(_("This time has passed. Choose a later one."))
-        return until
 
 
 def _action(act: Callable[[PersonRequest, Schedule, datetime], HttpResponse | None]) -> View[...]:
@@ -100,11 +84,12 @@ def unskip(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
 
 @_action
 def snooze(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
-    form = SnoozeForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, " ".join(map(str, form.errors["until"])))
+    choice, picked = request.POST.get("answer", ""), request.POST.get("until", "")
+    try:
+        until = snoozes.until(choice, picked, timezone.now(), ZoneInfo(get_current_timezone_name()))
+    except snoozes.InvalidSnooze as error:
+        messages.error(request, str(error))
         return
-    until = form.cleaned_data["until"]
     snoozed = editing.snooze(schedule.id, until, now, request.user)
     if snoozed.next_fire_at:
         text = _("“%(title)s” is snoozed until %(until)s.")

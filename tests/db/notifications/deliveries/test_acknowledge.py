@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,7 +15,6 @@ from notifications.deliveries import acknowledge, fallback
 from notifications.messages.links import ANSWER
 from notifications.messages.message import Delivered, Rejected
 from notifications.models import Delivery, Notification
-from notifications.web import answer_page
 from schedules.changes import editing
 from tests.make import (
     answers,
@@ -118,7 +117,8 @@ def test_looking_at_the_link_changes_nothing_and_pressing_the_button_does(client
     assert tried(notification) == [("Inbox", "pending")]
     answer = client.post(link(notification), {"answer": "acknowledge"}, follow=True)
     assert "is done" in answer.content.decode()
-    assert "<button" not in answer.content.decode().split("<main")[1].split("</main>")[0]
+    main = answer.content.decode().split("<main")[1].split("</main>")[0]
+    assert re.findall("<button[^>]*>", main) == ['<button class="small" name="answer" value="undo">']
     assert tried(notification) == [("Inbox", "cancelled")]
     again = client.post(link(notification), {"answer": "1-hour"}, follow=True)
     assert "already answered" in again.content.decode()
@@ -157,16 +157,10 @@ def test_an_owner_answers_on_the_pages_and_nobody_else_can(client: Client) -> No
     assert client.post(path, {"answer": "acknowledge"}).status_code == 404
     client.force_login(notification.user, backend="django.contrib.auth.backends.ModelBackend")
     assert client.get(path).status_code == 405
-    assert "Snooze 1 hour" in client.get(f"/history/{notification.id}/").content.decode()
+    assert 'value="1-hour"' in client.get(f"/history/{notification.id}/").content.decode()
     page = client.post(path, {"answer": "1-hour"}, follow=True).content.decode()
     assert "is snoozed until" in page
     assert Delivery.objects.filter(available_at__gt=timezone.now() + timedelta(minutes=59)).count() == 1
-
-
-def test_tomorrow_is_the_next_day_on_the_persons_clock() -> None:
-    person = make_user(time_zone="Europe/Berlin")
-    evening = datetime(2026, 6, 1, 22, 30, tzinfo=UTC)  # 00:30 on the 2nd in Berlin
-    assert answer_page._tomorrow(evening, person) == datetime(2026, 6, 3, 6, tzinfo=UTC)
 
 
 def test_the_history_says_why_it_fell_back(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,3 +238,71 @@ def test_a_second_answer_cancels_nothing_that_its_owner_sends_again() -> None:
     assert not acknowledge.acknowledge(notification.id)
     assert not acknowledge.snooze(notification.id, timezone.now() + timedelta(hours=1))
     assert tried(notification) == [("Inbox", "pending")]
+
+
+def test_undone_what_was_cancelled_is_sent_and_goes_on_in_its_order(client: Client) -> None:
+    notification, _ = make_fired(escalate_after=10)
+    for _ in range(2):  # a second time it does not come twice
+        client.post(link(notification), {"answer": "acknowledge", "from": "push"})
+        notification.refresh_from_db()
+        assert notification.answered_from == "push"
+        client.post(link(notification), {"answer": "undo"})
+    [again] = Notification.objects.exclude(id=notification.id)
+    assert (again.subject, again.chain) == (notification.subject, notification.chain)
+    assert (tried(notification), tried(again)) == ([("Inbox", "cancelled")], [("Inbox", "pending")])
+    assert again.advance_at is not None
+    notification.refresh_from_db()
+    assert (notification.acknowledged_at, notification.answered_from) == (None, "")
+
+
+def test_undone_the_escalation_begins_again(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    notification, _ = make_fired(escalate_after=10)
+    deliver_first(notification, monkeypatch, Delivered())
+    acknowledge.acknowledge(notification.id)
+    page = client.post(link(notification), {"answer": "undo"}, follow=True).content.decode()
+    assert "“Water the plants” is open again." in page
+    assert "If you do not answer, the next channel is tried" in page
+    assert fallback.advance() == 0
+    minutes_pass(notification, 10)
+    assert (fallback.advance(), tried(notification)) == (1, [("Inbox", "delivered"), ("Email", "pending")])
+    assert acknowledge.undo(notification.id) is None
+
+
+def test_undone_the_next_channel_is_tried_after_one_that_failed_meanwhile() -> None:
+    notification, _ = make_fired()
+    claim = taken(first_of(notification).id)
+    acknowledge.acknowledge(notification.id)
+    settle(claim, "dead", "Gone.")
+    assert fallback.advance() == 0
+    assert acknowledge.undo(notification.id)
+    assert (fallback.advance(), tried(notification)) == (1, [("Inbox", "dead"), ("Email", "pending")])
+
+
+def test_undone_what_has_expired_stays_so_and_is_named(client: Client) -> None:
+    notification, _ = make_fired()
+    acknowledge.acknowledge(notification.id)
+    notification.deliveries.update(expires_at=timezone.now())
+    page = client.post(link(notification), {"answer": "undo"}, follow=True).content.decode()
+    assert "It is too late for Inbox." in page
+    assert Notification.objects.count() == 1
+
+
+def test_a_snooze_is_not_undone_as_if_it_were_done() -> None:
+    notification, _ = make_fired()
+    acknowledge.snooze(notification.id, timezone.now() + timedelta(hours=1))
+    assert acknowledge.undo(notification.id) is None
+
+
+def test_what_is_done_is_listed_newest_first_with_its_undo(client: Client) -> None:
+    notification, _ = make_fired()
+    client.force_login(notification.user, backend="django.contrib.auth.backends.ModelBackend")
+    assert "Nothing is done yet" in client.get("/done/").content.decode()
+    path = f"/history/{notification.id}/answer/"
+    answer = client.post(path, {"answer": "acknowledge", "list": ""}, follow=True)
+    assert answer.redirect_chain == [(f"/inbox/?done={notification.id}", 302)]
+    assert 'value="undo"' in answer.content.decode()
+    page = client.get("/done/")
+    assert [one.id for one in page.context["page"].rows] == [notification.id]
+    assert "done on a page" in page.content.decode()
+    assert "is open again" in client.post(path, {"answer": "undo", "done": ""}, follow=True).content.decode()
+    assert "Nothing is done yet" in client.get("/done/").content.decode()

@@ -57,7 +57,7 @@ def test_a_message_is_done_or_snoozed_in_the_list(browser: Client, ada: User) ->
     path = f"/history/{message.notification_id}/answer/"
     assert path in browser.get("/inbox/").content.decode()
     answer = browser.post(path, {"answer": "acknowledge", "list": ""})
-    assert (answer.status_code, answer["Location"]) == (302, "/inbox/")
+    assert (answer.status_code, answer["Location"]) == (302, f"/inbox/?done={message.notification_id}")
     assert path not in browser.get("/inbox/").content.decode()
     assert unread(browser) == 0
 

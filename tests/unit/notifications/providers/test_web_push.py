@@ -63,6 +63,11 @@ SENT = (
             "failed": "Not saved",
             "again": "Open “#” and try again.",
         },
+        "snoozes": [
+            ["1-hour", "Snooze: 1 hour"],
+            ["tomorrow", "Snooze: Tomorrow, 08:00"],
+            ["next-week", "Snooze: Next Monday, 08:00"],
+        ],
     },
 )
 MEANINGS = [

@@ -1,0 +1,75 @@
+"""The times to which a reminder or a message is put off, in its person's zone: the same wherever somebody snoozes."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, time, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _, gettext_lazy
+
+from common.times import civil_time
+
+_FURTHEST = timedelta(days=36_600)
+
+_MORNING, _EVENING = time(8), time(18)
+
+
+class Preset(NamedTuple):
+    """`until` makes the end of a snooze of the aware present time; a naive end is one on its person's clock."""
+
+    value: str
+    label: str | Promise
+    until: Callable[[datetime], datetime]
+
+
+class InvalidSnooze(ValueError):
+    """Says to its person why this is no time to snooze until."""
+
+
+def _in_days(days: int, now: datetime, at: time = _MORNING) -> datetime:
+    return datetime.combine(now.date() + timedelta(days=days), at)
+
+
+PRESETS = (
+    Preset("10-minutes", gettext_lazy("10 minutes"), lambda now: now.astimezone(UTC) + timedelta(minutes=10)),
+    Preset("1-hour", gettext_lazy("1 hour"), lambda now: now.astimezone(UTC) + timedelta(hours=1)),
+    Preset("evening", gettext_lazy("This evening, 18:00"), lambda now: _in_days(0, now, _EVENING)),
+    Preset("tomorrow", gettext_lazy("Tomorrow, 08:00"), lambda now: _in_days(1, now)),
+    Preset("next-week", gettext_lazy("Next Monday, 08:00"), lambda now: _in_days(7 - now.weekday(), now)),
+)
+ALWAYS = tuple(one for one in PRESETS if one.value != "evening")
+"""Those that are to come at any time of a day."""
+
+
+def offered(now: datetime, zone: ZoneInfo) -> list[Preset]:
+    """Those that are still to come, at the aware `now`."""
+    return [one for one in PRESETS if _instant(one, now, zone) > now]
+
+
+def until(choice: str, picked: str, now: datetime, zone: ZoneInfo) -> datetime:
+    """The instant of a preset, or else of the time `picked` on a clock of `zone`. Raises InvalidSnooze."""
+    if preset := next((one for one in PRESETS if one.value == choice), None):
+        instant = _instant(preset, now, zone)
+    else:
+        instant = _picked(picked, now, zone)
+    if instant <= now:
+        raise InvalidSnooze(_("This time has passed. Choose a later one."))
+    return instant
+
+
+def _picked(text: str, now: datetime, zone: ZoneInfo) -> datetime:
+    if not text.strip():
+        raise InvalidSnooze(_("Choose a date and a time."))
+    try:
+        civil = datetime.fromisoformat(text.strip()).replace(tzinfo=None)
+    except ValueError:
+        raise InvalidSnooze(_("“%(text)s” is not a date and time.") % {"text": text[:40]}) from None
+    if abs(civil - civil_time.local(zone, now)) > _FURTHEST:
+        raise InvalidSnooze(_("Choose a time within a hundred years."))
+    return civil_time.first_instant(zone, civil)
+
+
+def _instant(preset: Preset, now: datetime, zone: ZoneInfo) -> datetime:
+    ends = preset.until(now.astimezone(zone))
+    return ends if ends.tzinfo else civil_time.first_instant(zone, ends)
