@@ -184,6 +184,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "people.middleware.ActingFor",
     "people.middleware.FewRequestsAtOnce",
     "common.admin.damaged.DamagedRows",
 ]
@@ -300,6 +301,8 @@ CANARY = env.flag("CANARY", bool(CANARY_PING_URL))
 
 # --- Limits for each person ------------------------------------------------------------------------------------------
 MOST_CHANNELS = env.integer("MOST_CHANNELS", 50)
+MOST_TEAMS = env.integer("MOST_TEAMS", 10)  # that they own
+MOST_MEMBERS = env.integer("MOST_MEMBERS", 50)  # of a team
 MOST_CONNECTIONS = env.integer("MOST_CONNECTIONS", 50)
 MOST_SCHEDULES = env.integer("MOST_SCHEDULES", 500)
 MOST_RULES = env.integer("MOST_RULES", 100)

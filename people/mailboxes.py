@@ -28,6 +28,7 @@ class Purpose(StrEnum):
     RECOVERY = "recovery"
     NOTICE = "notice"
     CHANGED = "changed"  # to the former address, with a link that undoes it: no other email uses up its limit
+    INVITED = "invited"  # to a team, by its owner
     ADDED = "added"  # to a topic, by its owner
 
 

@@ -1,4 +1,4 @@
-"""Middleware: the reader's time zone and language, pages that need the second factor, and a person's changes."""
+"""Middleware: the reader's time zone and language, the second factor, acting for a team, and a person's changes."""
 
 import re
 from collections.abc import Callable
@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from allauth.account.internal.flows.reauthentication import is_reauthentication_required, suspend_request
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
@@ -20,6 +21,8 @@ from django.utils.translation import gettext as _
 from common.database.postgres import is_locked
 from common.redis import request_limiter, request_slots
 from common.texts import languages
+from people import teams
+from people.access import acting
 from people.models import User
 from people.sign_in import second_factor
 
@@ -63,6 +66,19 @@ class ReadersZoneAndLanguage:
             response.headers.setdefault("Content-Language", translation.get_language())
         patch_vary_headers(response, ["Accept-Language"])
         return response
+
+
+class ActingFor(MiddlewareMixin):
+    """Let somebody act for the team that their session says, as long as they are its member. See `access.acting`."""
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> None:
+        if not request.user.is_authenticated or (team_id := request.session.get(acting.TEAM)) is None:
+            return
+        if (membership := teams.find_membership(request.user, team_id)) is None:
+            acting.switch(request, None)
+            raise PermissionDenied(_("You are no longer a member of this team. You act for yourself again."))
+        request.acting = membership  # type: ignore[attr-defined]
+        acting.apply(request)
 
 
 class FewRequestsAtOnce:

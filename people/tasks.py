@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from people import tokens
+from people import teams, tokens
 from people.account import deletion
 from people.sign_in import security_log, sessions
 
@@ -15,5 +15,8 @@ def delete_accounts() -> int:
 
 @shared_task(name="people.prune")
 def prune() -> int:
-    """Delete sessions that have expired, old events of security, and tokens revoked as long ago. Returns how many."""
-    return sessions.delete_expired() + security_log.delete_old() + tokens.delete_revoked()
+    """Delete sessions and invitations that have expired, old events of security, and tokens revoked as long ago.
+
+    Returns how many.
+    """
+    return sessions.delete_expired() + security_log.delete_old() + tokens.delete_revoked() + teams.delete_expired()

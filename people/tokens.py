@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.database import postgres
 from common.times.dates import rfc3339
 from common.uuid7 import uuid7
-from people.models import ApiToken, SecurityEvent, User
+from people.models import ApiToken, Membership, Role, SecurityEvent, User
 from people.sign_in import second_factor, security_log
 from people.user_lock import lock_user
 
@@ -49,9 +49,11 @@ _USE_WRITTEN = timedelta(minutes=1)
 
 # Every call pays for it: its plan is kept, and Django does not write its text again.
 _FIND = f"""
-SELECT {postgres.columns(ApiToken, "t")}, {postgres.columns(User, "u")}
+SELECT {postgres.columns(ApiToken, "t")}, {postgres.columns(User, "u")}, m.role
   FROM people_apitoken t JOIN people_user u ON u.id = t.user_id
+  LEFT JOIN people_membership m ON m.team_id = t.user_id AND m.person_id = t.member_id
  WHERE t.hashed = %(hashed)s AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.is_active
+   AND (m.role IS NOT NULL OR NOT u.is_team)
 """  # noqa: S608  # names of columns
 
 
@@ -85,6 +87,7 @@ def create(
     """
     row = ApiToken(user=user, id=token_id or uuid7(), label=label, scopes=list(scopes), expires_at=expires_at)
     row.made_by_id, token = made_by_id, _new_secret(row)
+    row.member = user.actor if user.is_team else None
     with lock_user(user):
         if ApiToken.objects.filter(user=user, revoked_at=None).count() >= MOST:
             raise TooMany(
@@ -132,15 +135,25 @@ def _new_secret(row: ApiToken) -> str:
 def find(token: str) -> ApiToken | None:
     """The valid token with its user, or None: unknown, expired, revoked, of an account that is switched off.
 
-    A token of staff who must have a second factor and have none is not valid: it would be a way around it.
+    A token of staff who must have a second factor and have none is not valid: it would be a way around it. A token
+    of a team is valid as long as its member is one, and may do what their role may.
     """
     if (row := postgres.execute(_FIND, {"hashed": hashed(token)}).fetchone()) is None:
         return None
     valid = postgres.instance(ApiToken, row)
-    valid.user = postgres.instance(User, row[len(ApiToken._meta.concrete_fields) :])
-    if settings.SECOND_FACTOR_FOR_STAFF and valid.user.is_staff and not second_factor.is_set_up(valid.user):
+    valid.user = postgres.instance(User, row[len(ApiToken._meta.concrete_fields) : -1])
+    if valid.user.is_team and valid.member_id is not None:
+        valid.user.acting = Membership(team=valid.user, person_id=valid.member_id, role=row[-1])
+        valid.scopes = [scope for scope in valid.scopes if scope in _scopes_of(row[-1])]
+    maker = valid.user.actor
+    if settings.SECOND_FACTOR_FOR_STAFF and maker.is_staff and not second_factor.is_set_up(maker):
         return None
     return valid
+
+
+def _scopes_of(role: str) -> Collection[str]:
+    """What a token of a team may do, by the role of the member who made it."""
+    return {Role.OWNER: SCOPES, Role.MEMBER: SCOPES.keys() - {"settings"}}.get(Role(role), ["read"])
 
 
 def record_use(token: ApiToken, now: datetime) -> None:
@@ -169,7 +182,8 @@ def revoke(user: User, token_id: UUID) -> bool:
 
 def valid_tokens(user: User) -> list[ApiToken]:
     """The tokens that are not revoked, newest first; expired ones too, so that their end is seen."""
-    return list(ApiToken.objects.filter(user=user, revoked_at=None).order_by(F("id").desc()))
+    valid = ApiToken.objects.select_related("member").filter(user=user, revoked_at=None)
+    return list(valid.order_by(F("id").desc()))
 
 
 def delete_revoked() -> int:

@@ -7,7 +7,7 @@ act at once change each letter once, and do not deadlock.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from django.db import transaction
@@ -15,6 +15,7 @@ from django.db.models import Count, Max, Min, Q, QuerySet
 from django.db.models.functions import Now
 
 from common.database.postgres import change, column, query
+from people.models import User
 from work.broker.wakes import Wake, publish_after_commit
 from work.engine import manual
 from work.kinds import KINDS, Kind, kind_of
@@ -84,6 +85,11 @@ class Who:
 
     user_id: int | None
     name: str
+
+    @classmethod
+    def of(cls, user: User) -> Self:
+        """The person, or the member who acts for a team."""
+        return cls(user.actor.pk, user.actor.email)
 
 
 @dataclass(frozen=True, slots=True)

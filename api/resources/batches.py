@@ -113,7 +113,7 @@ def replay_batch(request: ApiRequest, batch_id: UUID) -> HttpResponse:
     caused = _caused(request, batch_id)
     if progress.hides_deliveries(caused):
         raise conflict("Only staff can replay what failed for others.")
-    return answer({"replayed": progress.replay(caused, Who(request.auth.user.pk, request.auth.user.email))}, 202)
+    return answer({"replayed": progress.replay(caused, Who.of(request.auth.user))}, 202)
 
 
 @audiences_router.get("", response=paging.Page[AudienceOption], summary="List the audiences")

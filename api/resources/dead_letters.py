@@ -121,7 +121,7 @@ def replay_dead_letters(request: ApiRequest, body: Replay) -> HttpResponse:
     which = "own dead letters" + (f" of the cause {cause}" if cause else "")
     which += f" of the channel {body.channel_id}" if body.channel_id else ""
     skip = stale(None if body.max_age_days is None else timedelta(days=body.max_age_days))
-    done = replay(rows, which, Who(user.pk, user.email), cause=cause, per_minute=body.per_minute, skip=skip)
+    done = replay(rows, which, Who.of(user), cause=cause, per_minute=body.per_minute, skip=skip)
     return answer({"replayed": len(done.changed), "stale": done.stale}, 202)
 
 

@@ -203,7 +203,7 @@ def _act(request: ApiRequest, run_id: UUID, type: str) -> HttpResponse:
 
 
 def _who(request: ApiRequest) -> Who:
-    return Who(request.auth.user.pk, request.auth.user.email)
+    return Who.of(request.auth.user)
 
 
 def _on_step(request: ApiRequest, run_id: UUID, step_id: UUID, act: Callable[[QuerySet[Step]], Done]) -> HttpResponse:

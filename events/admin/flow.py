@@ -75,7 +75,7 @@ class RunAdmin(OwnedAdmin):
     @admin.action(description=gettext_lazy("End"), permissions=["act"])
     def end(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         chosen, operator = list(queryset), cast(User, request.user)
-        ended = [run for run in chosen if changes.end(run, Who(operator.pk, operator.email), "")]
+        ended = [run for run in chosen if changes.end(run, Who.of(operator), "")]
         self.log_many(request, ended, "Ended.")
         done, skipped = _("%(count)s ended."), _("%(count)s skipped: ended before.")
         self.tell_changed(request, len(chosen), len(ended), done, skipped)
@@ -134,6 +134,6 @@ class FailedStepAdmin(DeadLetterAdmin, StepRecord):
         operator = cast(User, request.user)
         chosen = Step.objects.filter(id__in=list(queryset.values_list("pk", flat=True)))
         count = chosen.count()
-        changed = changes.skip(chosen, "chosen steps", Who(operator.pk, operator.email), "Skipped.").changed
+        changed = changes.skip(chosen, "chosen steps", Who.of(operator), "Skipped.").changed
         self.log_many(request, Step.objects.filter(id__in=changed), "Skipped.")
         self.tell_changed(request, count, len(changed), _("%(count)s skipped."), _("%(count)s were none any more."))

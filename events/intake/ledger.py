@@ -96,7 +96,7 @@ def replay(event: Event, user: User) -> str:
     """
     if event.state in DEAD_LETTERS:
         rows = Event.objects.filter(pk=event.pk)
-        if dead_letters.replay(rows, "own dead event", Who(user.pk, user.email), cause=event.cause).changed:
+        if dead_letters.replay(rows, "own dead event", Who.of(user), cause=event.cause).changed:
             return event.key
     again = Envelope(
         type=event.type,
@@ -114,7 +114,7 @@ def replay(event: Event, user: User) -> str:
 
 def discard(event: Event, user: User, note: str = "") -> bool:
     """Have a dead event handled no more. False where it is not dead."""
-    rows, who = Event.objects.filter(pk=event.pk), Who(user.pk, user.email)
+    rows, who = Event.objects.filter(pk=event.pk), Who.of(user)
     note = note or "its owner does not need it any more."
     return bool(dead_letters.discard(rows, "own dead event", who, note, cause=event.cause).changed)
 

@@ -116,7 +116,7 @@ def _own(request: PersonRequest, run_id: UUID) -> Run:
 
 
 def _who(request: PersonRequest) -> Who:
-    return Who(request.user.pk, request.user.email)
+    return Who.of(request.user)
 
 
 def _on_step(request: PersonRequest, step_id: UUID, act: Callable[[Any], Done]) -> HttpResponse:

@@ -43,7 +43,7 @@ NOT_LEFT = "NOT EXISTS (SELECT FROM jobs_leaver l WHERE l.origin_id = (SELECT or
 _ACTIVE = f"""
 SELECT u.id AS user_id, '{{}}'::uuid[] AS channel_ids, NULL::uuid AS own_id
   FROM people_user u
- WHERE u.is_active AND u.date_joined <= (SELECT as_of FROM held) AND {NOT_LEFT.format("u.id")}"""
+ WHERE u.is_active AND NOT u.is_team AND u.date_joined <= (SELECT as_of FROM held) AND {NOT_LEFT.format("u.id")}"""
 
 
 AUDIENCES = {

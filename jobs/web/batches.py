@@ -61,7 +61,7 @@ def replay(request: PersonRequest, batch_id: UUID) -> HttpResponse:
     batch = _own(request.user, batch_id)
     if batches.hides_deliveries(batch):
         messages.error(request, _("Only staff can replay what failed for others."))
-    elif count := batches.replay(batch, Who(request.user.pk, request.user.email)):
+    elif count := batches.replay(batch, Who.of(request.user)):
         messages.success(request, _("Doing %(count)s again, oldest first.") % {"count": grouped(count)})
     else:
         messages.info(

@@ -29,7 +29,7 @@ from notifications.messages.change_types import STATUS
 from notifications.messages.message import Destination
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import DeliveryCode
-from people import codes, mailboxes
+from people import codes, mailboxes, teams
 from people.access.rights import sees_everybody
 from people.models import User
 from people.user_lock import lock_user
@@ -87,7 +87,7 @@ def add_at(user: User, kind: str, destination: Destination, label: str = "") -> 
         return channel
 
 
-@receiver(user_signed_up)
+@receiver([user_signed_up, teams.created])
 def add_inbox(user: User, **_: Any) -> Channel:
     """Add the inbox that everybody has from the start. Raises SecondInbox."""
     return add(user, "inbox", {})

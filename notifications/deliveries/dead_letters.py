@@ -68,7 +68,7 @@ _NOTES = {What.DISCARDED: "its owner does not need it any more.", What.FIXED: "i
 
 def act(letter: Delivery, what: What, owner: User, note: str = "") -> Done:
     """Replay it, send it as new, discard it, or mark it as fixed. The caller refuses to send one with an `obstacle`."""
-    rows, who = Delivery.objects.filter(pk=letter.pk), Who(owner.pk, owner.email)
+    rows, who = Delivery.objects.filter(pk=letter.pk), Who.of(owner)
     if what == What.REPLAYED:
         return dead_letters.replay(rows, _WHICH, who, cause=letter.cause)
     if what == What.AS_NEW:

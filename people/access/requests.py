@@ -1,6 +1,7 @@
 """Views for who is signed in: the type of their requests, and their decorators."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from allauth.account.decorators import reauthentication_required
@@ -10,13 +11,16 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.middleware import HtmxDetails
 
-from people.models import User
+from people.access import acting
+from people.models import Membership, User
 
 P = ParamSpec("P")
 
 
 class PersonRequest(HttpRequest):
     user: User
+    acting: Membership
+    """Only where the person acts for a team."""
     htmx: HtmxDetails
 
 
@@ -45,5 +49,16 @@ def person_form(view: View[P]) -> View[P]:
 
 def sensitive(view: View[P]) -> View[P]:
     """For people who have confirmed within five minutes that it is them: a stolen session does not pass."""
-    recent: View[P] = reauthentication_required(view)
-    return person_form(recent)
+
+    def confirmed(request: PersonRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        acting.apply(request)  # again: allauth goes on with the request from its own page
+        return view(request, *args, **kwargs)
+
+    recent: View[P] = reauthentication_required(confirmed)
+
+    @wraps(view)
+    def checked(request: PersonRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        acting.as_person(request)  # a team has no password to ask for
+        return recent(request, *args, **kwargs)
+
+    return person_form(checked)

@@ -14,6 +14,7 @@ from django.db import IntegrityError, connection, models, transaction
 from django.db.models.functions import Now
 
 from common.database.postgres import blames_no_row
+from people import teams
 from people.account.rows import Key, attached, children, goes_with_parent, references
 from people.models import User
 from people.user_lock import lock_user
@@ -33,12 +34,13 @@ class LastOperator(Exception):
 
 
 def request(user: User) -> None:
-    """Switch the account off and have it deleted. Raises LastOperator."""
+    """Switch the account off and have it deleted. Raises LastOperator, and TeamRefusal for the last owner of a team."""
     with lock_user(user):
         if user.is_superuser:
             others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
             if not others.select_for_update(no_key=True).exists():
                 raise LastOperator
+        teams.leave_all(user)
         User.objects.filter(pk=user.pk).update(is_active=False, deletion_asked_at=Now())
 
 

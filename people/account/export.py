@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from typing import IO
 
 from django.db import connections, models, transaction
+from django.db.models import Q
 from django.db.models.expressions import RawSQL
 from django.utils.translation import gettext as _
 
 from common.database import replica
-from people.account.rows import tables
+from people.account.rows import children, tables
 from people.models import User
 
 _BATCH = 2_000
@@ -46,11 +47,14 @@ def write(user: User, file: IO[bytes]) -> None:
 def _rows(model: type[models.Model], user_id: int) -> Iterator[list[str]]:
     """The person's rows of a table as JSON, in batches, by a cursor of the server."""
     connection = connections[replica.alias()]
-    path = "__".join(key.name for key in tables()[model]) or "pk"
+    chain = tables()[model]
+    # Memberships have two keys: of the person, and of the team.
+    paths = [key.name for key in children(User) if key.model is model] or ["__".join(key.name for key in chain) or "pk"]
     table = connection.ops.quote_name(model._meta.db_table)
     secret = [*SECRET, *_SECRET_IN.get(model._meta.label, ())]
     line = RawSQL(f"(to_jsonb({table}) - %s::text[])::text", [secret], models.TextField())  # noqa: S611
-    rows = model._base_manager.filter(**{path: user_id}).order_by().values_list(line)
+    own = Q(*((path, user_id) for path in paths), _connector=Q.OR)
+    rows = model._base_manager.filter(own).order_by().values_list(line)
     with connection.chunked_cursor() as cursor:  # `iterator` uses none behind a pooler, by our settings
         cursor.execute(*rows.query.sql_with_params())
         while batch := cursor.fetchmany(_BATCH):

@@ -56,6 +56,12 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
             for edge in ("quiet_from", "quiet_until")
         }
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.is_team:
+            del self.fields["theme"], self.fields["keyboard_shortcuts"]
+            self.fields["name"].label, self.fields["name"].required = _("Name of the team"), True
+
     def clean_theme(self) -> str:
         """Without a choice, it stays as it is."""
         return self.cleaned_data["theme"] or str(self.instance.theme)

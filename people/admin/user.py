@@ -8,9 +8,10 @@ from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as StockGroupAdmin, UserAdmin as StockUserAdmin
 from django.contrib.auth.models import Group
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Lower
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy as _, ngettext
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
@@ -19,7 +20,7 @@ from common.admin import columns
 from common.admin.base import BaseAdmin, ReadOnlyAdmin, as_uuid
 from common.admin.damaged import SafeAdmin
 from common.admin.filters import Period, newest, newest_filter
-from people.models import SecurityEvent, User
+from people.models import Membership, Role, SecurityEvent, User
 from people.sign_in import sessions
 
 MOST_PEOPLE = 100
@@ -61,8 +62,8 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
-    list_display = ("email", "name", "time_zone", "is_active", "is_staff", "joined", "rows")
-    list_filter = ("is_staff", "is_active")
+    list_display = ("email", "name", "time_zone", "is_active", "is_staff", "is_team", "joined", "rows")
+    list_filter = ("is_staff", "is_active", "is_team")
     ordering = ("-id",)
     search_fields = ("email",)
     search_help_text = _("The beginning of an email address.")
@@ -94,10 +95,17 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
         return rows.filter(pk__in=person_ids(term))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """Only a superuser may change rights."""
+        """Only a superuser may change rights. A team has none, and nobody signs in as one."""
         fixed: tuple[str, ...] = tuple(super().get_readonly_fields(request, obj))
+        if obj is not None and obj.is_team:
+            return (*fixed, "email", "password", "is_staff", "is_superuser", "groups")
         superuser = getattr(request.user, "is_superuser", False)
         return fixed if superuser else (*fixed, "is_staff", "is_superuser", "groups")
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        if id.isdecimal() and User.objects.filter(pk=id, is_team=True).exists():
+            raise PermissionDenied
+        return super().user_change_password(request, id, form_url)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         # Deleting would delete the person's history. Clear "active" instead.
@@ -116,6 +124,9 @@ class UserAdmin(BaseAdmin, StockUserAdmin):  # type: ignore[misc, type-arg]  # d
             columns.to_list("schedules.schedule", gettext("schedules"), user__id__exact=user.pk),
             columns.to_list("events.rule", gettext("rules"), user__id__exact=user.pk),
             columns.to_list("notifications.channel", gettext("channels"), user__id__exact=user.pk),
+            columns.to_list("people.membership", gettext("members"), team__id__exact=user.pk)
+            if user.is_team
+            else columns.to_list("people.membership", gettext("teams"), person__id__exact=user.pk),
             columns.to_list("notifications.notification", gettext("notifications"), user__id__exact=user.pk),
         )
 
@@ -141,6 +152,28 @@ class GroupAdmin(StockGroupAdmin, SafeAdmin):
 
 def _is_superuser(request: HttpRequest) -> bool:
     return bool(getattr(request.user, "is_superuser", False))
+
+
+@admin.register(Membership)
+class MembershipAdmin(OwnedAdmin):
+    owner = "team"
+    related = ("team", "person")
+    list_display = ("joined", "of_team", "member", "role")
+    list_filter = (newest_filter("role", lambda: Role.choices),)
+    fields = ("joined", "of_team", "member", "role")
+    link_lookups = ("team__id__exact", "person__id__exact")
+    search_help_text = _("The beginning of the email address of the person or the team, or the id of a membership.")
+    empty_text = _("No teams yet. People make them on their own pages.")
+
+    joined = columns.instant_column(_("joined"), "joined_at")
+    of_team = columns.column(_("team"), "team", to_person)
+    member = columns.column(_("person"), "person", to_person)
+
+    def search(self, rows: QuerySet[Any], term: str) -> QuerySet[Any]:
+        if (key := as_uuid(term)) is not None:
+            return rows.filter(pk=key)
+        people = person_ids(term)
+        return newest(rows.filter(Q(team__in=people) | Q(person__in=people)))
 
 
 @admin.register(SecurityEvent)

@@ -36,7 +36,8 @@ class Code(models.Model):
 class ApiToken(models.Model):
     """A bearer token of the HTTP API. Only its hash is stored; `prefix` is its readable beginning. See `tokens`.
 
-    `made_by_id` is the token that made it; null: its person did, on the settings page.
+    `made_by_id` is the token that made it; null: a person did, on the settings page. Of a team's token, `member` is the
+    person in whose name it acts: it is valid as long as they are a member.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -44,6 +45,15 @@ class ApiToken(models.Model):
     label = models.CharField(max_length=80)
     scopes = ArrayField(models.CharField(max_length=16))
     made_by_id = models.UUIDField(null=True, editable=False)
+    member = models.ForeignKey(
+        User,
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+        editable=False,
+    )
     prefix = models.CharField(max_length=16, editable=False)
     hashed = models.CharField(max_length=64, unique=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -55,7 +65,8 @@ class ApiToken(models.Model):
         ordering = ["-id"]
         indexes = [
             # which may be deleted
-            models.Index(fields=["revoked_at"], condition=~models.Q(revoked_at=None), name="apitoken_revoked")
+            models.Index(fields=["revoked_at"], condition=~models.Q(revoked_at=None), name="apitoken_revoked"),
+            models.Index(fields=["member"], condition=~models.Q(member=None), name="apitoken_of_member"),
         ]
         triggers = [refuse_unreadable("created_at", "expires_at", "revoked_at", "last_used_at", lists=["scopes"])]
 
@@ -164,6 +175,9 @@ class SecurityEvent(models.Model):
         ACCESS_DENIED = "access-denied", gettext_lazy("Access denied")
         EXPORTED = "exported", gettext_lazy("Data downloaded")
         DELETION_ASKED = "deletion-asked", gettext_lazy("Deletion of the account requested")
+        TEAM_JOINED = "team-joined", gettext_lazy("Joined a team")
+        TEAM_LEFT = "team-left", gettext_lazy("No longer a member of a team")
+        TEAM_ROLE = "team-role", gettext_lazy("Role in a team changed")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     at = models.DateTimeField(db_default=Now(), editable=False)
@@ -188,8 +202,10 @@ class SecurityEvent(models.Model):
 
     @property
     def told(self) -> list[str]:
-        """The readable part of `detail`: addresses, and the beginning of a token."""
-        return [self.detail[name] for name in ("email_address", "to_email_address", "token") if name in self.detail]
+        """The readable part of `detail`: addresses, the beginning of a token, and the name of a team."""
+        return [
+            self.detail[name] for name in ("email_address", "to_email_address", "token", "team") if name in self.detail
+        ]
 
 
 class RefusedMailbox(models.Model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import time
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from zoneinfo import ZoneInfo
 
 import pgtrigger
@@ -18,6 +18,9 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common import zones
 from common.database import checks
 from common.database.triggers import changed, update_of
+
+if TYPE_CHECKING:
+    from people.models.team import Membership
 
 
 def validate_printable(address: str) -> None:
@@ -67,7 +70,9 @@ class Theme(models.TextChoices):
 
 
 class User(AbstractUser):
-    """A person. `time_zone` is an IANA name, empty until chosen; read it through `zone`.
+    """A person, or a team: an account for which its members act, see `people.teams`.
+
+    `time_zone` is an IANA name, empty until chosen; read it through `zone`.
 
     `language` is one of LANGUAGES. Empty: on pages what the browser asks for, elsewhere the installation's.
 
@@ -97,8 +102,12 @@ class User(AbstractUser):
         help_text=gettext_lazy("Empty: as for all. 0: no limit."),
     )
     deletion_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    is_team = models.BooleanField(default=False, db_default=False, editable=False)
     theme = models.CharField(max_length=6, choices=Theme.choices, default=Theme.SYSTEM, db_default=Theme.SYSTEM)
     keyboard_shortcuts = models.BooleanField(default=True, db_default=True)
+
+    acting: Membership | None = None
+    """Of a team, in a request or a call: the membership by which somebody acts for it."""
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -115,6 +124,11 @@ class User(AbstractUser):
                 Lower("email"),
                 name="people_user_email",
                 violation_error_message=gettext_lazy("Somebody already signs in with this address."),
+            ),
+            models.CheckConstraint(
+                condition=Q(is_team=False) | Q(is_staff=False, is_superuser=False, password__startswith="!"),  # noqa: S106
+                name="people_user_team",
+                violation_error_message=gettext_lazy("Nobody signs in as a team, and it has no rights of staff."),
             ),
             # Python cannot read PostgreSQL's 24:00 or years after 9999; one such row would break whole pages.
             models.CheckConstraint(
@@ -139,8 +153,11 @@ class User(AbstractUser):
                 func="""
                 DELETE FROM people_session WHERE user_id = NEW.id;
                 IF NOT NEW.is_active THEN
-                    UPDATE people_apitoken SET revoked_at = now() WHERE user_id = NEW.id AND revoked_at IS NULL;
-                    DELETE FROM people_calendarfeed WHERE user_id = NEW.id;
+                    UPDATE people_apitoken SET revoked_at = now()
+                     WHERE (user_id = NEW.id OR member_id = NEW.id) AND revoked_at IS NULL;
+                    DELETE FROM people_calendarfeed
+                     WHERE user_id = NEW.id
+                        OR user_id IN (SELECT team_id FROM people_membership WHERE person_id = NEW.id);
                 END IF;
                 RETURN NULL;
                 """,
@@ -149,6 +166,15 @@ class User(AbstractUser):
 
     def __str__(self) -> str:
         return self.email
+
+    @property
+    def actor(self) -> User:
+        """The person who acts: the member, for a team."""
+        return self if self.acting is None else self.acting.person
+
+    @property
+    def may_change(self) -> bool:
+        return self.acting is None or self.acting.may_change
 
     @property
     def zone(self) -> ZoneInfo:

@@ -29,6 +29,7 @@ _PURPOSES = {
     "account/email/password_reset_key": Purpose.RECOVERY,
     "account/email/unknown_account": Purpose.RECOVERY,
     "account/email/email_changed": Purpose.CHANGED,
+    "people/email/team_invitation": Purpose.INVITED,
 }
 _SAYS_SENT = "account/messages/email_confirmation_sent.txt"
 _SAYS_CHANGED, _RESET = "account/messages/password_changed.txt", "account_reset_password_from_key"

@@ -28,7 +28,7 @@ from common.database import replica
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Window
 from common.uuid7 import uuid7
-from people import tokens
+from people import teams, tokens
 from people.access.requests import PersonRequest, person_form, person_page, posted, sensitive
 from people.account import deletion, export
 from people.account.token_form import TokenForm
@@ -112,6 +112,8 @@ def delete(request: PersonRequest) -> HttpResponseBase:
     if form.is_valid():
         try:
             deletion.request(request.user)
+        except teams.TeamRefusal as refusal:
+            form.add_error(None, str(refusal))
         except deletion.LastOperator:
             form.add_error(
                 None,
@@ -202,7 +204,8 @@ def browser(agent: str) -> str:
 @sensitive
 def create_token(request: PersonRequest) -> HttpResponse:
     """The answer to the POST shows the token: nothing else holds it, so no other page could."""
-    if settings.SECOND_FACTOR_FOR_STAFF and request.user.is_staff and not second_factor.is_set_up(request.user):
+    maker = request.user.actor
+    if settings.SECOND_FACTOR_FOR_STAFF and maker.is_staff and not second_factor.is_set_up(maker):
         messages.info(request, _("Staff need a second factor. Set one up to make a token."))
         return redirect("mfa_index")
     preset = tokens.GIVEN if request.GET.get("preset") == "all" else ["read"]

@@ -14,7 +14,7 @@ _YEAR = 365 * 24 * 3600
 def chosen(request: HttpRequest) -> str:
     """The theme of this page: a value of Theme."""
     user = getattr(request, "user", None)
-    return user.theme if isinstance(user, User) else from_cookie(request)
+    return user.actor.theme if isinstance(user, User) else from_cookie(request)
 
 
 def from_cookie(request: HttpRequest) -> str:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from people.web import account_views, views
+from people.web import account_views, teams, views
 
 app_name = "people"
 urlpatterns = [
@@ -15,4 +15,13 @@ urlpatterns = [
     path("settings/activity/sign-out/", account_views.sign_out, name="sign-out-elsewhere"),
     path("settings/tokens/new/", account_views.create_token, name="token-new"),
     path("settings/tokens/<uuid:token_id>/revoke/", account_views.revoke_token, name="token-revoke"),
+    path("teams/", teams.team_list, name="teams"),
+    path("teams/act/", teams.switch, name="act"),
+    path("teams/join/<str:key>/", teams.join, name="team-join"),
+    path("teams/invitations/<uuid:invitation_id>/accept/", teams.accept, name="invitation-accept"),
+    path("teams/<int:team_id>/", teams.team, name="team"),
+    path("teams/<int:team_id>/members/<uuid:member_id>/", teams.change_member, name="team-member"),
+    path("teams/<int:team_id>/invitations/<uuid:invitation_id>/", teams.withdraw, name="invitation-withdraw"),
+    path("teams/<int:team_id>/leave/", teams.leave, name="team-leave"),
+    path("teams/<int:team_id>/delete/", teams.delete, name="team-delete"),
 ]

@@ -35,7 +35,7 @@ def own_settings(request: PersonRequest) -> HttpResponse:
         form.save()
         messages.success(request, _("Your settings are saved."))
         response = redirect("people:settings")
-        themes.remember(response, request.user.theme)
+        themes.remember(response, request.user.actor.theme)
         return response
     # An invalid form has already changed the instance; show the stored values.
     request.user.refresh_from_db()

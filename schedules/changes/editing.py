@@ -256,7 +256,9 @@ def _save(
 def _event(
     schedule: Schedule, what: ScheduleEvent.What, now: datetime, by: User | None, **detail: object
 ) -> ScheduleEvent:
-    return ScheduleEvent(schedule=schedule, what=what, at=now, by=by, version=schedule.version, detail=detail)
+    return ScheduleEvent(
+        schedule=schedule, what=what, at=now, by=by and by.actor, version=schedule.version, detail=detail
+    )
 
 
 def _timing(schedule: Schedule) -> dict[str, object]:

@@ -178,6 +178,8 @@ def _save(
     mirror.switch(schedules)
     details = detail or {}
     ScheduleEvent.objects.bulk_create(
-        ScheduleEvent(schedule=one, what=what, at=now, by=by, version=one.version, detail=details.get(one.id, {}))
+        ScheduleEvent(
+            schedule=one, what=what, at=now, by=by and by.actor, version=one.version, detail=details.get(one.id, {})
+        )
         for one in schedules
     )

@@ -20,7 +20,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django.apps import apps
 from django.contrib import admin
@@ -203,7 +202,6 @@ def fill(owner: User) -> None:
         die(row)
     letters = Which(DELIVERY, cause=make_delivery(hook, state="dead", reason="Old.", cause="old").cause)
     discard(letters.rows(), str(letters), Who(owner.pk, owner.email), "Dealt with.")
-    EmailAddress.objects.create(user=owner, email=owner.email, primary=True, verified=True)
     TaskResult.objects.create(task_id="t-1", task_name="work.rescue", status="SUCCESS")
     PeriodicTask.objects.create(name="tidy", task="work.rescue", interval=IntervalSchedule.objects.create(every=5))
     ClockedSchedule.objects.create(clocked_time=NOON)

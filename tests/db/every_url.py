@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
+from allauth.account.models import EmailAddress
 from django.contrib.contenttypes.models import ContentType
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RoutePattern
@@ -20,10 +21,20 @@ from common.database import encryption
 from counters.models import Shard
 from events.models import InboundAddress, InboundRequest, RegisteredType, Rule, Run, Step, Subscription, Topic
 from jobs.models import Batch, Job
-from people import tokens
-from people.models import User
+from people import teams, tokens
+from people.models import Invitation, Membership, User
 from schedules.models import Holiday, Schedule
-from tests.make import NOON, happen, make_channel, make_connection, make_delivery, make_rule, make_schedule, make_watch
+from tests.make import (
+    NOON,
+    happen,
+    make_channel,
+    make_connection,
+    make_delivery,
+    make_rule,
+    make_schedule,
+    make_user,
+    make_watch,
+)
 from watches.models import Badge, Ping, StatusPage, Watch
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
@@ -89,7 +100,15 @@ def values_of(owner: User) -> dict[str, object]:
     registered = RegisteredType.objects.create(user=owner, name="order.shipped", data_schema="{}")
     watch = make_watch(owner, [inbox])
     page = StatusPage.objects.create(user=owner, title="Ours", slug=f"page-{owner.pk}")
+    team = teams.create(owner, "Family")
+    EmailAddress.objects.get_or_create(user=owner, email=owner.email, verified=True)
+    invitation = Invitation(team=team, address=owner.email, role="member", hashed=uuid4().hex * 2)
+    invitation.expires_at = timezone.now() + Invitation.LIFE
+    invitation.save()
     return {
+        "team_id": team.pk,
+        "member_id": Membership.objects.create(team=team, person=make_user(), role="owner").id,
+        "invitation_id": invitation.id,
         "type_id": registered.id,
         "event_type_id": registered.id,
         "watch_id": watch.id,

@@ -109,7 +109,7 @@ def _is_open(row: Intervention, counts: dict[str, int]) -> bool:
 def intervene(request: HttpRequest, kind: Kind[Any], act: Callable[[Who], Done], log_message: str) -> Done:
     """Let the operator act on dead letters, and write it to the log of each row."""
     operator = cast(User, request.user)
-    done = act(Who(operator.pk, operator.email))
+    done = act(Who.of(operator))
     rows = [kind.model(id=key) for key in done.changed]
     LogEntry.objects.log_actions(operator.pk, rows, CHANGE, log_message)
     return done

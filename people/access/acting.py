@@ -1,0 +1,66 @@
+"""Acting for a team: `request.user` is the team, on the pages of what accounts own."""
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.middleware.csrf import rotate_token
+from django.urls import resolve
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from common.redis.request_slots import SAFE
+from people.models import Membership, User
+
+TEAM = "acting_for"
+"""The team's id in the session of its member."""
+
+_ABOUT_THE_PERSON = (
+    *("/account/", "/admin/", "/teams/", "/theme/", "/address/"),
+    *("/settings/activity/", "/settings/delete/", "/settings/oidc/"),
+)
+_BY_LINK = {
+    *("people:home", "notifications:answer", "notifications:unsubscribe", "notifications:unsubscribe-remove"),
+    *("events:leave", "events:receive", "jobs:stop", "schedules:feed"),
+    *("watches:status", "watches:status-feed", "watches:badge"),
+}
+"""Pages that do not ask who is signed in."""
+_OF_OWNERS = {"transfer:export", "people:account-download"}
+_CHANGED_BY_OWNERS = {"people:settings"}
+_NOT_FOR_VIEWERS = {
+    *("notifications:channel-secret", "schedules:feed-address", "events:inbound", "people:token-new"),
+    *("watches:badges", "watches:status-pages", "watches:status-page"),
+}
+"""Pages that show a secret, with which a program could write, or others read."""
+
+
+def apply(request: HttpRequest) -> None:
+    """Make `request.user` the team of the membership `request.acting`, unless the page is about the person.
+
+    Raises PermissionDenied, in words, for a role that may not do this.
+    """
+    membership: Membership | None = getattr(request, "acting", None)
+    if membership is None or request.path_info.startswith(_ABOUT_THE_PERSON):
+        return
+    if (name := resolve(request.path_info).view_name) in _BY_LINK:
+        return
+    request.user = membership.team
+    timezone.activate(membership.team.zone)
+    changes = request.method not in SAFE
+    if not membership.is_owner and (name in _OF_OWNERS or (changes and name in _CHANGED_BY_OWNERS)):
+        raise PermissionDenied(_("Only owners of the team may do this. Ask one of them."))
+    if not membership.may_change and (changes or name in _NOT_FOR_VIEWERS):
+        raise PermissionDenied(_("You are a viewer of this team: you can look, but not change anything."))
+
+
+def as_person(request: HttpRequest) -> None:
+    """Undo `apply`, for a check of who is signed in."""
+    if isinstance(request.user, User):
+        request.user = request.user.actor
+
+
+def switch(request: HttpRequest, membership: Membership | None) -> None:
+    """Act for a team from now on, or for oneself. Forms that other tabs show are then refused, as expired."""
+    if membership is None:
+        request.session.pop(TEAM, None)
+    else:
+        request.session[TEAM] = membership.team_id
+    rotate_token(request)

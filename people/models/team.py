@@ -1,0 +1,103 @@
+"""Who is a member of a team, and who is invited to one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pgtrigger
+from django.db import models
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from common.database.triggers import refuse_unreadable
+from common.uuid7 import uuid7
+from people.models.user import User
+
+
+class Role(models.TextChoices):
+    OWNER = "owner", _("Owner")
+    MEMBER = "member", _("Member")
+    VIEWER = "viewer", _("Viewer")
+
+
+class Membership(models.Model):
+    """A person in a team. Its end revokes the tokens that they made for the team, and ends its calendar address.
+
+    Changed only while the team's row is locked; see `people.teams`.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    person = models.ForeignKey(User, verbose_name=_("person"), on_delete=models.CASCADE, related_name="memberships")
+    team = models.ForeignKey(User, verbose_name=_("team"), on_delete=models.CASCADE, related_name="members")
+    role = models.CharField(_("role"), max_length=6, choices=Role.choices)
+    joined_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        verbose_name = _("membership")
+        verbose_name_plural = _("memberships")
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["person", "team"], name="membership_once"),
+            models.CheckConstraint(condition=models.Q(role__in=Role.values), name="membership_role"),
+        ]
+        triggers = [
+            refuse_unreadable("joined_at"),
+            pgtrigger.Trigger(
+                name="membership_ends_access",
+                when=pgtrigger.After,
+                operation=pgtrigger.Delete,
+                func="""
+                UPDATE people_apitoken SET revoked_at = now()
+                 WHERE user_id = OLD.team_id AND member_id = OLD.person_id AND revoked_at IS NULL;
+                DELETE FROM people_calendarfeed WHERE user_id = OLD.team_id;
+                RETURN NULL;
+                """,
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person_id} in {self.team_id}"
+
+    @property
+    def may_change(self) -> bool:
+        return self.role != Role.VIEWER
+
+    @property
+    def is_owner(self) -> bool:
+        return self.role == Role.OWNER
+
+
+class Invitation(models.Model):
+    """An invitation to a team, for one person, until `expires_at`.
+
+    With an address it is for the account that has confirmed it; else for who has the link. Only the hash of the link's
+    secret is stored.
+    """
+
+    LIFE = timedelta(days=7)
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    team = models.ForeignKey(User, on_delete=models.CASCADE, related_name="invitations")
+    made_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    address = models.EmailField(blank=True)
+    role = models.CharField(max_length=6, choices=Role.choices)
+    hashed = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            models.Index(fields=["address"], condition=~models.Q(address=""), name="invitation_of_address"),
+            models.Index(fields=["expires_at"], name="invitation_expired"),
+        ]
+        constraints = [models.CheckConstraint(condition=models.Q(role__in=Role.values), name="invitation_role")]
+        triggers = [refuse_unreadable("created_at", "expires_at")]
+
+    def __str__(self) -> str:
+        return f"{self.address or 'a link'} to {self.team_id}"
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires_at <= timezone.now()

@@ -1,0 +1,221 @@
+"""Teams: accounts in which nobody signs in, and for which their members act.
+
+A team is a row of `User`, so all that belongs to an account can belong to one. `Membership` says who may act for it,
+and is read at each request (`people.middleware.ActingFor`) and each call (`people.tokens`). All changes of members hold
+the team's lock.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.db.models import QuerySet
+from django.dispatch import Signal
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from common.database.postgres import delete_in_chunks
+from common.redis import rate_limiter
+from common.redis.rate_limiter import Window
+from common.uuid7 import uuid7
+from people.models import Invitation, Membership, Role, SecurityEvent, User
+from people.sign_in import security_log
+from people.user_lock import lock_in_transaction, lock_user
+
+created = Signal()
+"""A team was made: `user`."""
+
+MOST_INVITATIONS = 20  # open ones of a team
+_MAILS_A_DAY = 50  # to addresses that a person invites
+
+
+class TeamRefusal(Exception):
+    """The change is not possible; the message is for the person."""
+
+
+def find_membership(person: User, team_id: int) -> Membership | None:
+    """The membership by which the person may act for this team, with the team."""
+    found = Membership.objects.select_related("team").filter(person=person, team=team_id, team__is_active=True).first()
+    if found is not None:
+        found.person = person
+        found.team.acting = found
+    return found
+
+
+def of_person(person: User) -> QuerySet[Membership]:
+    return Membership.objects.select_related("team").filter(person=person, team__is_active=True)
+
+
+def members(team: User) -> QuerySet[Membership]:
+    return Membership.objects.select_related("person").filter(team=team)
+
+
+def create(person: User, name: str) -> User:
+    """Create a team with the person as its owner. Raises TeamRefusal."""
+    with lock_user(person):
+        if of_person(person).filter(role=Role.OWNER).count() >= settings.MOST_TEAMS:
+            raise TeamRefusal(
+                _("You own %(most)s teams, which is the limit. Delete one that you no longer need.")
+                % {"most": settings.MOST_TEAMS}
+            )
+        # An address at which no mail arrives: nobody can reset a password with it.
+        team = User(email=f"team-{uuid7().hex}@team.invalid", name=name, is_team=True)
+        team.time_zone, team.language = person.time_zone, person.language
+        team.set_unusable_password()
+        team.save()
+        Membership.objects.create(team=team, person=person, role=Role.OWNER)
+        created.send(User, user=team)
+    security_log.record(SecurityEvent.Type.TEAM_JOINED, person, team=name, role=Role.OWNER)
+    return team
+
+
+@contextmanager
+def _locked(owner: Membership) -> Iterator[None]:
+    """Lock the team. Raises TeamRefusal if `owner` is not an owner any more: another owner was faster."""
+    with lock_user(owner.team):
+        if not Membership.objects.filter(id=owner.id, role=Role.OWNER).exists():
+            raise TeamRefusal(_("You are no longer an owner of this team."))
+        yield
+
+
+def change_role(owner: Membership, member_id: UUID, role: str) -> Membership | None:
+    """Give a member of the owner's team another role. None: they have left. Raises TeamRefusal."""
+    with _locked(owner):
+        if (member := members(owner.team).filter(id=member_id).first()) is None or member.role == role:
+            return member
+        if member.is_owner:
+            _keep_an_owner(member)
+        member.role = role
+        member.save(update_fields=["role"])
+    _record(SecurityEvent.Type.TEAM_ROLE, member, owner.team, by=owner.person_id)
+    return member
+
+
+def remove(owner: Membership, member_id: UUID) -> Membership | None:
+    """Remove a member from the owner's team. None: they have left. Raises TeamRefusal."""
+    with _locked(owner):
+        if (member := members(owner.team).filter(id=member_id).first()) is not None:
+            _end(member)
+    if member is not None:
+        _record(SecurityEvent.Type.TEAM_LEFT, member, owner.team, by=owner.person_id)
+    return member
+
+
+def leave(member: Membership) -> None:
+    """Raises TeamRefusal for the last owner."""
+    with lock_user(member.team):
+        if (current := Membership.objects.filter(id=member.id).first()) is not None:
+            _end(current)
+    _record(SecurityEvent.Type.TEAM_LEFT, member, member.team)
+
+
+def leave_all(person: User) -> None:
+    """Before the account ends, in its transaction. Raises TeamRefusal where the person is the last owner."""
+    for membership in of_person(person).order_by("team_id"):
+        lock_in_transaction(membership.team)
+        membership.refresh_from_db(fields=["role"])
+        _end(membership)
+
+
+def _end(member: Membership) -> None:
+    if member.is_owner:
+        _keep_an_owner(member)
+    member.delete()
+
+
+def _keep_an_owner(member: Membership) -> None:
+    others = members(member.team).filter(role=Role.OWNER, person__is_active=True).exclude(id=member.id)
+    if not others.exists():
+        raise TeamRefusal(
+            _("“%(team)s” would have no owner. Make somebody else an owner first, or delete the team.")
+            % {"team": member.team.name}
+        )
+
+
+def invite(owner: Membership, role: str, address: str = "") -> tuple[Invitation, str]:
+    """Invite one person. Returns the invitation and the secret of its link. Raises TeamRefusal."""
+    secret = secrets.token_urlsafe(30)
+    row = Invitation(team=owner.team, made_by=owner.person, role=role, address=address.lower(), hashed=_hash(secret))
+    row.expires_at = timezone.now() + Invitation.LIFE
+    if address and not rate_limiter.allows(Window(f"invites:{owner.person_id}", _MAILS_A_DAY, 86_400.0)):
+        raise TeamRefusal(
+            _("You have invited %(most)s addresses within a day, which is the limit. Give somebody a link.")
+            % {"most": _MAILS_A_DAY}
+        )
+    with _locked(owner):
+        if open_invitations(owner.team).count() >= MOST_INVITATIONS:
+            raise TeamRefusal(
+                _("%(most)s invitations are open, which is the limit. Withdraw one.") % {"most": MOST_INVITATIONS}
+            )
+        if address:
+            if members(owner.team).filter(person__in=_accounts(address)).exists():
+                raise TeamRefusal(_("This person is a member already."))
+            Invitation.objects.filter(team=owner.team, address=row.address).delete()  # the new one is valid
+        row.save(force_insert=True)
+    return row, secret
+
+
+def open_invitations(team: User) -> QuerySet[Invitation]:
+    return Invitation.objects.filter(team=team, expires_at__gt=timezone.now())
+
+
+def withdraw(owner: Membership, invitation_id: UUID) -> bool:
+    with _locked(owner):
+        return bool(Invitation.objects.filter(team=owner.team, id=invitation_id).delete()[0])
+
+
+def invitations_of(person: User) -> QuerySet[Invitation]:
+    """The open invitations to addresses that the person has confirmed."""
+    confirmed = EmailAddress.objects.filter(user=person, verified=True).values("email")
+    rows = Invitation.objects.select_related("team", "made_by").filter(team__is_active=True)
+    return rows.filter(address__in=confirmed, expires_at__gt=timezone.now()).exclude(address="")
+
+
+def find_invitation(person: User, secret: str) -> Invitation | None:
+    """The open invitation with this secret, if it is for everybody who has the link, or for an address of theirs."""
+    rows = Invitation.objects.select_related("team", "made_by").filter(hashed=_hash(secret), team__is_active=True)
+    found = rows.filter(expires_at__gt=timezone.now()).first()
+    if found is None or (found.address and not _accounts(found.address).filter(pk=person.pk).exists()):
+        return None
+    return found
+
+
+def accept(person: User, invitation: Invitation) -> Membership:
+    """Make the person a member, once. Raises TeamRefusal where somebody was faster, or the team is full."""
+    with lock_user(invitation.team):
+        existing = members(invitation.team).filter(person=person).first()
+        if not Invitation.objects.filter(id=invitation.id, expires_at__gt=timezone.now()).delete()[0]:
+            if existing is not None:
+                return existing
+            raise TeamRefusal(_("This invitation is no longer valid. Ask for another one."))
+        if existing is not None:
+            return existing
+        if members(invitation.team).count() >= settings.MOST_MEMBERS:
+            raise TeamRefusal(_("The team has %(most)s members, which is the limit.") % {"most": settings.MOST_MEMBERS})
+        member = Membership.objects.create(team=invitation.team, person=person, role=invitation.role)
+    _record(SecurityEvent.Type.TEAM_JOINED, member, invitation.team)
+    return member
+
+
+def delete_expired() -> int:
+    return delete_in_chunks(Invitation.objects.filter(expires_at__lt=timezone.now() - timedelta(days=1)))
+
+
+def _accounts(address: str) -> QuerySet[User]:
+    confirmed = EmailAddress.objects.filter(email=address.lower(), verified=True).values("user_id")
+    return User.objects.filter(pk__in=confirmed)
+
+
+def _record(event: SecurityEvent.Type, member: Membership, team: User, **detail: Any) -> None:
+    security_log.record(event, member.person, team=team.name, role=member.role, **detail)
+
+
+def _hash(secret: str) -> str:
+    # 240 random bits: a slow hash would add nothing.
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,199 @@
+"""Pages of teams: make, invite, join, change roles, remove, leave, delete; and for whom somebody acts."""
+
+from uuid import UUID
+
+from allauth.account.adapter import get_adapter
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+
+from common.redis.request_limiter import limit_page
+from people import teams
+from people.access import acting
+from people.access.requests import PersonRequest, person_action, person_form, posted, sensitive
+from people.account import deletion
+from people.models import Invitation, Membership, Role
+from people.teams import TeamRefusal
+from people.web.team_forms import InvitationForm, TeamForm
+
+
+@person_form
+def team_list(request: PersonRequest) -> HttpResponse:
+    """Teams of who is signed in, and invitations to their addresses; a POST makes a team."""
+    form = TeamForm(posted(request))
+    if form.is_valid():
+        try:
+            team = teams.create(request.user, form.cleaned_data["name"])
+        except TeamRefusal as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            acting.switch(request, teams.find_membership(request.user, team.pk))
+            messages.success(request, _("The team is made, and you act for it. Invite somebody."))
+            return redirect("people:team", team.pk)
+    shown = {
+        "form": form,
+        "memberships": teams.of_person(request.user),
+        "invitations": teams.invitations_of(request.user),
+    }
+    return render(request, "people/teams.html", shown)
+
+
+@person_action
+def switch(request: PersonRequest) -> HttpResponse:
+    """Act for the posted team from now on; without one, for oneself."""
+    team_id = request.POST.get("team", "")
+    acting.switch(request, _membership(request, int(team_id)) if team_id.isdecimal() else None)
+    return redirect("schedules:list")
+
+
+@never_cache
+@person_form
+def team(request: PersonRequest, team_id: int) -> HttpResponse:
+    """The members; for owners also a form that invites. The answer to its POST shows the link, once."""
+    own = _membership(request, team_id)
+    form = InvitationForm(posted(request))
+    made, link = None, ""
+    if request.method == "POST" and own.is_owner and form.is_valid():
+        try:
+            made, secret = teams.invite(own, form.cleaned_data["role"], form.cleaned_data["address"])
+        except TeamRefusal as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            link = settings.BASE_URL + reverse("people:team-join", args=[secret])
+            form = InvitationForm(None)
+            if made.address:
+                told = {"team": own.team.name, "by": request.user.get_short_name(), "join_url": link, "user": None}
+                get_adapter(request).send_mail("people/email/team_invitation", made.address, told)
+    shown = {
+        "own": own,
+        "members": teams.members(own.team),
+        "invitations": teams.open_invitations(own.team) if own.is_owner else [],
+        "form": form,
+        "roles": Role.choices,
+        "made": made,
+        "link": link,
+    }
+    return render(request, "people/team.html", shown)
+
+
+@person_action
+def change_member(request: PersonRequest, team_id: int, member_id: UUID) -> HttpResponse:
+    """Give a member the posted role, or remove them."""
+    own, role = _owner(request, team_id), request.POST.get("role", "")
+    if not teams.members(own.team).filter(id=member_id).exists():
+        raise Http404
+    try:
+        if "remove" in request.POST:
+            if (member := teams.remove(own, member_id)) is not None:
+                messages.success(
+                    request,
+                    _("%(name)s is removed. The tokens that they made for the team, and its calendar address, ended.")
+                    % {"name": member.person.get_short_name()},
+                )
+        elif role in Role.values:
+            teams.change_role(own, member_id, role)
+            messages.success(request, _("The role is changed."))
+    except TeamRefusal as refusal:
+        messages.error(request, str(refusal))
+    return redirect("people:team", team_id)
+
+
+@person_action
+def withdraw(request: PersonRequest, team_id: int, invitation_id: UUID) -> HttpResponse:
+    own = _owner(request, team_id)
+    try:
+        if not teams.withdraw(own, invitation_id):
+            raise Http404
+        messages.success(request, _("The invitation is withdrawn. Its link does not work any more."))
+    except TeamRefusal as refusal:
+        messages.error(request, str(refusal))
+    return redirect("people:team", team_id)
+
+
+@person_form
+def leave(request: PersonRequest, team_id: int) -> HttpResponse:
+    own = _membership(request, team_id)
+    if request.method != "POST":
+        return render(request, "people/team_leave.html", {"own": own})
+    try:
+        teams.leave(own)
+    except TeamRefusal as refusal:
+        messages.error(request, str(refusal))
+        return redirect("people:team", team_id)
+    if getattr(request, "acting", None) == own:
+        acting.switch(request, None)
+    messages.success(request, _("You have left “%(team)s”.") % {"team": own.team.name})
+    return redirect("people:teams")
+
+
+@person_form
+def delete(request: PersonRequest, team_id: int) -> HttpResponseBase:
+    """Delete the team with all that it owns, after its name was typed."""
+    _owner(request, team_id)
+    return _delete(request, team_id)
+
+
+@sensitive
+def _delete(request: PersonRequest, team_id: int) -> HttpResponseBase:
+    own, form = _owner(request, team_id), TeamForm(posted(request))
+    if form.is_valid():
+        if form.cleaned_data["name"] != own.team.name:
+            form.add_error("name", _("This is not the name of the team."))
+        else:
+            deletion.request(own.team)
+            messages.success(request, _("The team is deleted. Its data is erased within minutes."))
+            acting.switch(request, None)
+            return redirect("people:teams")
+    return render(request, "people/team_delete.html", {"own": own, "form": form})
+
+
+@never_cache
+@person_form
+def join(request: PersonRequest, key: str) -> HttpResponse:
+    """Show the invitation of a link, and accept it by POST."""
+
+    def answer() -> HttpResponse:
+        if (invitation := teams.find_invitation(request.user, key)) is None:
+            return render(request, "people/invitation_unknown.html", status=404)
+        if request.method == "POST":
+            return _accept(request, invitation)
+        return render(request, "people/invitation.html", {"invitation": invitation})
+
+    return limit_page(f"join:{request.user.pk}", answer)
+
+
+@person_action
+def accept(request: PersonRequest, invitation_id: UUID) -> HttpResponse:
+    """Accept an invitation to an address of who is signed in."""
+    if (invitation := teams.invitations_of(request.user).filter(id=invitation_id).first()) is None:
+        raise Http404
+    return _accept(request, invitation)
+
+
+def _accept(request: PersonRequest, invitation: Invitation) -> HttpResponse:
+    try:
+        teams.accept(request.user, invitation)
+    except TeamRefusal as refusal:
+        messages.error(request, str(refusal))
+        return redirect("people:teams")
+    acting.switch(request, teams.find_membership(request.user, invitation.team_id))
+    messages.success(request, _("You are a member of “%(team)s”, and act for it.") % {"team": invitation.team.name})
+    return redirect("people:team", invitation.team_id)
+
+
+def _membership(request: PersonRequest, team_id: int) -> Membership:
+    if (own := teams.find_membership(request.user, team_id)) is None:
+        raise Http404
+    return own
+
+
+def _owner(request: PersonRequest, team_id: int) -> Membership:
+    """The membership of an owner. For other members the page does not exist."""
+    if not (own := _membership(request, team_id)).is_owner:
+        raise Http404
+    return own

@@ -1,0 +1,309 @@
+"""Teams: who may act for them, what each role may do, and what ends when somebody leaves."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from people import teams, tokens
+from people.account import deletion
+from people.models import ApiToken, CalendarFeed, Invitation, Membership, Role, User
+from people.teams import TeamRefusal
+from schedules.agenda import feed
+from schedules.models import Schedule, ScheduleEvent
+from tests.db.conftest import undone
+from tests.db.every_url import every_operation, every_url, values_of
+from tests.db.test_ownership import OPEN
+from tests.make import make_channel, make_schedule, make_user, signed_in
+
+
+def join(team: User, role: str = Role.MEMBER, **overrides: object) -> Membership:
+    return Membership.objects.create(team=team, person=make_user(**overrides), role=role)
+
+
+def acting(person: User, team: User) -> Client:
+    client = signed_in(person)
+    assert client.post("/teams/act/", {"team": team.pk}).status_code == 302
+    return client
+
+
+@pytest.fixture
+def team(ada: User) -> User:
+    return teams.create(ada, "Family")
+
+
+def membership(person: User, team: User) -> Membership:
+    found = teams.find_membership(person, team.pk)
+    assert found is not None
+    return found
+
+
+def test_somebody_makes_a_team_and_owns_it(ada: User, browser: Client) -> None:
+    page = browser.post("/teams/", {"name": "Family"}, follow=True)
+    assert "Acting for" in page.content.decode()
+    own = Membership.objects.get()
+    assert (own.person, own.role, own.team.name, own.team.is_team) == (ada, "owner", "Family", True)
+    assert own.team.channels.get().provider == "inbox"
+
+
+def test_a_team_cannot_sign_in(team: User, client: Client) -> None:
+    assert not team.has_usable_password()
+    client.post("/account/login/", {"login": team.email, "password": ""})
+    assert "_auth_user_id" not in client.session
+    client.post("/account/password/reset/", {"email": team.email})
+    team.is_staff = True
+    with pytest.raises(Exception, match="people_user_team"):
+        team.save()
+
+
+def test_what_is_made_while_acting_for_a_team_is_the_teams(ada: User, team: User) -> None:
+    member = join(team, name="Bob").person
+    browser = acting(member, team)
+    channel = team.channels.get()
+    typed = {"title": "Bins", "kind": "daily", "time": "09:00", "time_zone": "UTC", "channels": [str(channel.id)]}
+    assert browser.post("/reminders/new/", typed).status_code == 302
+    schedule = Schedule.objects.get()
+    assert (schedule.user, ScheduleEvent.objects.get().by) == (team, member)
+    assert "Bins" in browser.get("/reminders/").content.decode()
+    assert "Bins" in acting(ada, team).get("/reminders/").content.decode()
+    browser.post("/teams/act/")
+    assert "Bins" not in browser.get("/reminders/").content.decode()
+
+
+def test_a_form_of_another_tab_is_refused_after_the_switch(ada: User, team: User) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.cookies = signed_in(ada).cookies
+    page = browser.get("/teams/").content.decode()
+    before = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', page)[0]
+    switch = {"team": team.pk, "csrfmiddlewaretoken": before}
+    assert browser.post("/teams/act/", switch).status_code == 302
+    assert browser.post("/reminders/quick/add/", {"csrfmiddlewaretoken": before}).status_code == 403
+
+
+def test_a_removed_member_is_refused_at_the_next_request(ada: User, team: User) -> None:
+    member = join(team)
+    browser = acting(member.person, team)
+    assert browser.get("/reminders/").context["request"].user == team
+    teams.remove(membership(ada, team), member.id)
+    refused = browser.get("/reminders/")
+    assert refused.status_code == 403
+    assert "no longer a member" in refused.content.decode()
+    assert browser.get("/reminders/").context["request"].user == member.person
+
+
+def test_tokens_and_the_calendar_address_end_with_the_membership(ada: User, team: User, client: Client) -> None:
+    member = join(team)
+    acted = membership(member.person, team).team
+    row, token = tokens.create(acted, "Script", ["read", "schedules", "settings"], None)
+    address = feed.url(feed.make(team))
+    assert row.member == member.person
+    found = tokens.find(token)
+    assert found is not None
+    assert (found.user, found.user.actor, found.scopes) == (team, member.person, ["read", "schedules"])
+    assert client.get(address).status_code == 200
+    owner = membership(ada, team)
+    teams.change_role(owner, member.id, Role.VIEWER)
+    found = tokens.find(token)
+    assert found is not None
+    assert found.scopes == ["read"]
+    teams.remove(owner, member.id)
+    assert tokens.find(token) is None
+    assert ApiToken.objects.get().revoked_at is not None
+    assert client.get(address).status_code == 404
+    assert not CalendarFeed.objects.exists()
+
+
+def test_a_member_who_is_switched_off_has_no_access(team: User) -> None:
+    member = join(team)
+    _, token = tokens.create(membership(member.person, team).team, "Script", ["read"], None)
+    feed.make(team)
+    member.person.is_active = False
+    member.person.save()
+    assert tokens.find(token) is None
+    assert not CalendarFeed.objects.exists()
+
+
+def owned_by(team: User) -> dict[str, object]:
+    """As `values_of`; the parameters of pages of teams name this team."""
+    team.channels.all().delete()  # it makes an inbox itself
+    invitation = Invitation(team=team, role="member", hashed="0" * 64, expires_at=timezone.now() + Invitation.LIFE)
+    invitation.save()
+    own = {"team_id": team.pk, "member_id": join(team).id, "invitation_id": invitation.id}
+    return values_of(team) | own
+
+
+ABOUT_THE_PERSON = {"account_email", "mfa_index", "people:activity", "people:account-delete"}
+
+
+def test_pages_about_the_person_never_see_the_team(ada: User, team: User) -> None:
+    values, browser, seen = owned_by(team), acting(ada, team), {}
+    for url in every_url():
+        if url.name.startswith(("api:", "api3:")) or url.name == "account_logout" or url.template.startswith("/admin/"):
+            continue
+        with undone():
+            response = browser.get(url.path(values))
+        if response.context is not None and "request" in response.context:
+            seen[url.name] = response.context["request"].user
+    persons = {name for name, user in seen.items() if user == ada}
+    begin = ("account_", "mfa_", "people:team", "people:invitation", "openid")
+    about = {name for name in seen if name.startswith(begin)} | {"people:account-delete", "people:activity"}
+    assert persons - set(OPEN) == about - set(OPEN)
+    assert persons >= ABOUT_THE_PERSON
+    assert len([user for user in seen.values() if user == team]) > 40
+
+
+def test_a_viewer_changes_nothing(team: User) -> None:
+    viewer = join(team, Role.VIEWER).person
+    values, browser, wrong = owned_by(team), acting(viewer, team), []
+    own = ("account_", "mfa_", "people:team", "people:invitation", "people:activity", "people:sign-out", "admin:")
+    others = {*OPEN, "people:act", "people:account-delete", "security-keys"}
+    for url in every_url():
+        if url.name.startswith(("api:", "api3:", *own)) or url.name in others or url.template.startswith("/admin/"):
+            continue
+        with undone():
+            refused = browser.post(url.path(values))
+            if refused.status_code != 403 or not re.search("viewer of this team|Only owners", refused.content.decode()):
+                wrong.append((url.name, refused.status_code))
+    assert wrong == []
+
+
+def test_a_viewers_token_reads_only(ada: User, team: User, client: Client, settings: Settings) -> None:
+    settings.API_REQUESTS_PER_MINUTE = 0
+    viewer = join(team).person
+    _, token = tokens.create(membership(viewer, team).team, "Script", tokens.GIVEN, None)
+    teams.change_role(membership(ada, team), membership(viewer, team).id, Role.VIEWER)
+    values, wrong = owned_by(team), []
+    for one in every_operation():
+        if one.method == "GET" or one.name in {"preview_schedule", "preview_rule", "quick_add_schedule"}:
+            continue  # they read
+        path = "/api/v1" + one.path(values)
+        answer = client.generic(
+            one.method, path, "{}", content_type="application/json", headers={"Authorization": f"Bearer {token}"}
+        )
+        if answer.status_code != 403:
+            wrong.append((one.name, answer.status_code))
+    assert wrong == []
+    assert client.get("/api/v1/schedules", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+
+
+def test_only_owners_export_and_change_the_settings(ada: User, team: User) -> None:
+    browser = acting(join(team).person, team)
+    assert browser.get("/settings/").status_code == 200
+    assert browser.post("/settings/", {"name": "Ours"}).status_code == 403
+    assert browser.get("/settings/download/").status_code == 403
+    assert browser.get("/settings/export/").status_code == 403
+    owner = acting(ada, team)
+    assert owner.post("/settings/", {"name": "Ours", "time_zone": "Europe/Paris"}).status_code == 302
+    team.refresh_from_db()
+    assert (team.name, team.time_zone) == ("Ours", "Europe/Paris")
+
+
+def test_an_invitation_by_a_link_works_once(ada: User, team: User, browser: Client) -> None:
+    page = browser.post(f"/teams/{team.pk}/", {"role": "viewer", "address": ""})
+    path = page.context["link"].removeprefix("http://127.0.0.1:8000")
+    bob, eve = make_user(name="Bob"), make_user(name="Eve")
+    assert "Family" in signed_in(bob).get(path).content.decode()
+    assert not Membership.objects.filter(person=bob).exists()
+    assert signed_in(bob).post(path).status_code == 302
+    assert Membership.objects.get(person=bob).role == Role.VIEWER
+    assert signed_in(eve).post(path).status_code == 404
+    assert not Membership.objects.filter(person=eve).exists()
+
+
+def test_an_invitation_to_an_address_is_for_who_has_confirmed_it(team: User, browser: Client) -> None:
+    browser.post(f"/teams/{team.pk}/", {"role": "member", "address": "Bob@example.org"})
+    [message] = mail.outbox
+    path = re.findall(r"http://127.0.0.1:8000(/teams/join/\S+)", message.body)[0]
+    bob, eve = make_user(email="bob@example.org"), make_user()
+    assert signed_in(bob).post(path).status_code == 404  # not confirmed yet
+    EmailAddress.objects.create(user=bob, email=bob.email, verified=True)
+    assert signed_in(eve).post(path).status_code == 404
+    page = signed_in(bob).get("/teams/").content.decode()
+    [accept] = re.findall(r'action="(/teams/invitations/\S+/accept/)"', page)
+    assert signed_in(eve).post(accept).status_code == 404
+    assert signed_in(bob).post(accept).status_code == 302
+    assert Membership.objects.get(person=bob).role == Role.MEMBER
+
+
+def test_an_expired_or_withdrawn_invitation_does_not_work(ada: User, team: User, browser: Client) -> None:
+    old, secret = teams.invite(membership(ada, team), Role.MEMBER)
+    Invitation.objects.update(expires_at=timezone.now() - timedelta(days=2))
+    stranger = signed_in()
+    assert stranger.post(f"/teams/join/{secret}/").status_code == 404
+    with pytest.raises(TeamRefusal):
+        teams.accept(make_user(), old)
+    assert teams.delete_expired() == 1
+    row, secret = teams.invite(membership(ada, team), Role.MEMBER)
+    assert browser.post(f"/teams/{team.pk}/invitations/{row.id}/").status_code == 302
+    assert stranger.post(f"/teams/join/{secret}/").status_code == 404
+
+
+def test_the_last_owner_stays(ada: User, team: User) -> None:
+    own, member = membership(ada, team), join(team)
+    with pytest.raises(TeamRefusal):
+        teams.leave(own)
+    with pytest.raises(TeamRefusal):
+        teams.change_role(own, own.id, Role.MEMBER)
+    with pytest.raises(TeamRefusal):
+        deletion.request(ada)
+    ada.refresh_from_db()
+    assert ada.is_active
+    teams.change_role(own, member.id, Role.OWNER)
+    deletion.request(ada)
+    assert Membership.objects.get().person == member.person
+
+
+def test_whoever_was_removed_as_an_owner_removes_nobody(ada: User, team: User) -> None:
+    first, second = membership(ada, team), join(team, Role.OWNER)
+    teams.remove(first, second.id)
+    second.team.acting = None
+    with pytest.raises(TeamRefusal, match="no longer an owner"):
+        teams.remove(second, first.id)
+    assert Membership.objects.get().person == ada
+
+
+def test_what_a_member_made_stays_with_the_team(ada: User, team: User) -> None:
+    member = join(team).person
+    make_schedule(membership(member, team).team, [make_channel(team, "webhook")], title="Bins")
+    deletion.request(member)
+    assert deletion.delete_requested() == 1
+    assert Schedule.objects.get().user == team
+
+
+def test_a_deleted_team_is_gone_for_all(ada: User, team: User) -> None:
+    member = acting(join(team).person, team)
+    assert signed_in(ada).post(f"/teams/{team.pk}/delete/", {"name": "Other"}).status_code in (200, 302)
+    deletion.request(team)
+    assert member.get("/reminders/").status_code == 403
+    assert deletion.delete_requested() == 1
+    assert not Membership.objects.exists()
+    assert User.objects.filter(pk=ada.pk).exists()
+
+
+def test_how_many_teams_and_members_there_may_be(ada: User, team: User, settings: Settings) -> None:
+    settings.MOST_TEAMS = settings.MOST_MEMBERS = 1
+    with pytest.raises(TeamRefusal):
+        teams.create(ada, "Other")
+    row, _ = teams.invite(membership(ada, team), Role.MEMBER)
+    with pytest.raises(TeamRefusal):
+        teams.accept(make_user(), row)
+    assert Membership.objects.count() == 1
+
+
+def test_members_see_no_controls_of_owners(team: User) -> None:
+    member = join(team).person
+    other = join(team)
+    browser = signed_in(member)
+    page = browser.get(f"/teams/{team.pk}/").content.decode()
+    assert "Invite somebody" not in page
+    for path in (f"members/{other.id}/", "delete/"):
+        assert browser.post(f"/teams/{team.pk}/{path}", {"remove": "", "name": "Family"}).status_code == 404
+    browser.post(f"/teams/{team.pk}/", {"role": "owner"})
+    assert not Invitation.objects.exists()
