@@ -87,12 +87,12 @@ class OperatorAlerts(threading.Thread):
             if self._unrecorded:
                 operators.update(self._operators, [*self._unrecorded.values()], _ALL, is_direct=True)
             known = operators.open_keys()
-            found, unknown = _find(known, broker, queues)
-            if any(problem.check == "beat" for problem in found) and not _is_away(broker):
+            result, unknown = _find(known, broker, queues)
+            if any(problem.check == "beat" for problem in result) and not _is_away(broker):
                 # Retries and incidents go on, and ring on the next channel.
                 transaction.on_commit(lambda: current_app.send_task("work.rescue", expires=EVERY), robust=True)
             is_direct = bool(_is_away(broker) or queues)
-            return operators.update(self._operators, found, unknown, is_direct=is_direct), is_direct
+            return operators.update(self._operators, result, unknown, is_direct=is_direct), is_direct
 
     def _without_database(self, error: Error) -> None:
         now = time.monotonic()
@@ -118,24 +118,24 @@ def _is_away(broker: list[Problem]) -> bool:
 
 def _find(known: set[str], broker: list[Problem], queues: list[Problem] | None) -> tuple[list[Problem], set[str]]:
     """Return the problems, and the checks that are not made: they would only show what a problem has caused."""
-    found, unknown = [*broker, *(queues or [])], set()
+    result, unknown = [*broker, *(queues or [])], set()
     if queues is None:
         unknown |= {"queue", "periodic"}
     beat = clock.beat()
-    found += beat
+    result += beat
     if beat or queues:
         unknown |= {"periodic"}
     if "periodic" not in unknown:
-        found += clock.periodic_tasks()
+        result += clock.periodic_tasks()
     if _is_away(broker) or queues:
         unknown |= {"late"}
     else:
-        found += problems.late_work()
-    found += problems.disks(known)
-    found += clock.broken_schedules()
-    found += refusals.refusing(known)
-    found += problems.dead_letters(known)
-    return found, unknown
+        result += problems.late_work()
+    result += problems.disks(known)
+    result += clock.broken_schedules()
+    result += refusals.refusing(known)
+    result += problems.dead_letters(known)
+    return result, unknown
 
 
 def _send(alert: Alert) -> bool:

@@ -37,8 +37,8 @@ class Damage:
 
     def __str__(self) -> str:
         """The sentence for its person and for operators."""
-        said = _("The column %(column)s of the row %(row)s in %(table)s holds a value that cannot be read.")
-        return said % {"column": self.column, "row": self.key, "table": self.table}
+        text = _("The column %(column)s of the row %(row)s in %(table)s holds a value that cannot be read.")
+        return text % {"column": self.column, "row": self.key, "table": self.table}
 
 
 def find(request: HttpRequest, error: BaseException | None) -> Damage | None:
@@ -47,13 +47,13 @@ def find(request: HttpRequest, error: BaseException | None) -> Damage | None:
         if not isinstance(error, Exception) or blames_no_row(error) or (person_id := _person_of(request)) is None:
             return None
         named = request.resolver_match.kwargs.values() if request.resolver_match else ()
-        found = next(_damaged(person_id, [key for key in named if isinstance(key, UUID)]), None)
+        result = next(_damaged(person_id, [key for key in named if isinstance(key, UUID)]), None)
     except Exception as failure:  # the database may be away by now
         log.warning("No damaged row was looked for: %s", type(failure).__name__)
         return None
-    if found is not None:
-        log.error("%s %s, %s cannot be read: %s", found.table, found.key, found.column, type(error).__name__)
-    return found
+    if result is not None:
+        log.error("%s %s, %s cannot be read: %s", result.table, result.key, result.column, type(error).__name__)
+    return result
 
 
 def _person_of(request: HttpRequest) -> int | None:
@@ -85,8 +85,8 @@ def _damaged_in(
     theirs = model._base_manager.filter(**{path: person_id})
     among = keys or theirs.order_by("-pk").values("pk")[:_NEWEST]
     column = Case(*(When(condition, then=Value(name)) for name, condition in conditions))
-    found = theirs.filter(pk__in=among).annotate(damaged_column=column).exclude(damaged_column=None)
-    for key, name in found.values_list("pk", "damaged_column")[:1]:
+    result = theirs.filter(pk__in=among).annotate(damaged_column=column).exclude(damaged_column=None)
+    for key, name in result.values_list("pk", "damaged_column")[:1]:
         # The key of a session is its secret.
         yield Damage(model._meta.db_table, name, key if isinstance(key, int | UUID) else "…")
 
@@ -94,19 +94,19 @@ def _damaged_in(
 @cache
 def _conditions(model: type[models.Model]) -> tuple[tuple[str, Q], ...]:
     """By column, what Python or our code cannot read of it."""
-    found = []
+    result = []
     for field in model._meta.concrete_fields:
         name, column = field.name, str(field.column)
         if isinstance(field, models.DateField):  # also of instants
             first, last = (f"{limit:%Y-%m-%d}".rjust(10, "0") for limit in READABLE)
-            found.append((column, Q(sql(name, f"%(expressions)s NOT BETWEEN '{first}' AND '{last}'"))))
+            result.append((column, Q(sql(name, f"%(expressions)s NOT BETWEEN '{first}' AND '{last}'"))))
         elif isinstance(field, models.TimeField):
-            found.append((column, Q(sql(name, "%(expressions)s = '24:00'"))))
+            result.append((column, Q(sql(name, "%(expressions)s = '24:00'"))))
         elif isinstance(field, models.JSONField):
             paths = " OR ".join(f"%(expressions)s @? '{path}'" for path in (TOO_DEEP, TOO_LONG))
             kind = {dict: "object", list: "array"}.get(field.default)
             other = f" OR jsonb_typeof(%(expressions)s) <> '{kind}'" if kind else ""
-            found.append((column, Q(sql(name, f"({paths}{other})"))))
+            result.append((column, Q(sql(name, f"({paths}{other})"))))
         elif isinstance(field, ArrayField):
-            found.append((column, Q(sql(name, "EXISTS (SELECT FROM unnest(%(expressions)s) one WHERE one IS NULL)"))))
-    return tuple(found)
+            result.append((column, Q(sql(name, "EXISTS (SELECT FROM unnest(%(expressions)s) one WHERE one IS NULL)"))))
+    return tuple(result)

@@ -209,14 +209,14 @@ class Past:
 def past(span: int, count: int) -> list[Past]:
     """Read the rollups of the present hour or day (`span`, of `work.totals`) and `count` before it, most first."""
     since = datetime.fromtimestamp((time.time() // span - count) * span, UTC)
-    rows, found = Rollup.objects.filter(span=span, start__gte=since).order_by("kind", "handler"), []
+    rows, result = Rollup.objects.filter(span=span, start__gte=since).order_by("kind", "handler"), []
     for (kind, handler), some in groupby(rows, key=lambda row: (row.kind, row.handler)):
         of = list(some)
         tries = sum(row.tries for row in of)
         failed = 1 - sum(row.done for row in of) / tries
         took, late = (_percentiles([getattr(row, name) for row in of]) for name in ("took", "late"))
-        found.append(Past(kind, handler, tries, failed, took, late))
-    return sorted(found, key=lambda row: -row.tries)
+        result.append(Past(kind, handler, tries, failed, took, late))
+    return sorted(result, key=lambda row: -row.tries)
 
 
 def _percentiles(histograms: list[list[int]]) -> tuple[float, float] | None:

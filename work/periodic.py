@@ -10,5 +10,5 @@ NEEDED: dict[str, Callable[[], str]] = {}
 
 def needed() -> set[str]:
     """The tasks of `NEEDED` that have something to do now, in one statement."""
-    found = [f"SELECT '{task}' AS task WHERE EXISTS ({rows()})" for task, rows in NEEDED.items()]
-    return {row.task for row in postgres.execute(" UNION ALL ".join(found), {})}
+    result = [f"SELECT '{task}' AS task WHERE EXISTS ({rows()})" for task, rows in NEEDED.items()]
+    return {row.task for row in postgres.execute(" UNION ALL ".join(result), {})}

@@ -45,10 +45,10 @@ def authenticate(request: HttpRequest) -> ApiToken:
     kind, _, token = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() != "bearer" or not token:
         raise unauthorised("Send the header “Authorization: Bearer <token>”. Make a token on the settings page.")
-    if (found := tokens.find(token.strip())) is None:
+    if (result := tokens.find(token.strip())) is None:
         raise unauthorised("This token is not valid: it is unknown, expired or revoked. Make one on the settings page.")
-    tokens.record_use(found, timezone.now())
-    return found
+    tokens.record_use(result, timezone.now())
+    return result
 
 
 def require(token: ApiToken, scope: str) -> None:

@@ -22,12 +22,12 @@ _WRITERS: dict[type, Callable[[Any], Any]] = {
 
 def fields_of(model: type[BaseModel], row: object, **others: Any) -> dict[str, Any]:
     """The fields of a document as JSON has them: from `others`, else from the attributes of `row`."""
-    found = {}
+    result = {}
     for name in model.model_fields:
         value = others[name] if name in others else getattr(row, name)
         write = _WRITERS.get(type(value))
-        found[name] = value if write is None else write(value)
-    return found
+        result[name] = value if write is None else write(value)
+    return result
 
 
 def _plain(value: Any) -> Any:

@@ -62,12 +62,12 @@ def _headers(deprecation: Deprecation, page: str) -> dict[str, str]:
 
 def _reached(one: dict[str, Any], schemas: dict[str, Any]) -> set[str]:
     """The names of the schemas that an operation takes or answers with."""
-    found: set[str] = set()
+    result: set[str] = set()
     waiting = set(_named(one))
     while waiting:
-        found.add(name := waiting.pop())
-        waiting |= set(_named(schemas[name])) - found
-    return found
+        result.add(name := waiting.pop())
+        waiting |= set(_named(schemas[name])) - result
+    return result
 
 
 def _named(one: dict[str, Any]) -> Iterator[str]:

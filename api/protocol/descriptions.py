@@ -64,6 +64,6 @@ def describe(schemas: Mapping[str, Any]) -> None:
     for name, schema in schemas.items():
         body = schemas.get(_NOUN.sub("", name) + "Body", {}).get("properties", {})
         for field, shown in schema.get("properties", {}).items():
-            found = body.get(field, {}).get("description") or SHARED.get(field)
-            if found is not None:
-                shown.setdefault("description", found)
+            result = body.get(field, {}).get("description") or SHARED.get(field)
+            if result is not None:
+                shown.setdefault("description", result)

@@ -60,10 +60,14 @@ def once(token: ApiToken, key: str, request: HttpRequest, run: Callable[[], Http
     if not _KEY.fullmatch(key):
         raise Problem(400, "bad-key", "This Idempotency-Key is not valid.", "Send 1 to 255 printable ASCII characters.")
     # With the scopes, which `run` checks: a token of fewer gets no answer of another one's.
-    asked = f"{request.method} {request.get_full_path()} {request.headers.get('If-Match')!r} {sorted(token.scopes)}\n"
+    requested = (
+        f"{request.method} {request.get_full_path()} {request.headers.get('If-Match')!r} {sorted(token.scopes)}\n"
+    )
     # A CloudEvent in binary mode has all but its data there.
-    asked += "".join(f"{name}: {value}\n" for name, value in sorted(request.headers.items()) if name.startswith("Ce-"))
-    fingerprint = hashlib.sha256(asked.encode() + request.body).hexdigest()
+    requested += "".join(
+        f"{name}: {value}\n" for name, value in sorted(request.headers.items()) if name.startswith("Ce-")
+    )
+    fingerprint = hashlib.sha256(requested.encode() + request.body).hexdigest()
     values = {"user": token.user_id, "key": key, "fingerprint": fingerprint}
     with transaction.atomic():
         if not _begin(values):

@@ -54,10 +54,10 @@ def answer_page(
 
     def read_chunk(last: str, size: int) -> _Chunk[Row]:
         behind = rows.filter(**{f"{key}__lt": last}) if last else rows
-        found, damaged = readable(behind.order_by(f"-{key}")[: size + 1])
-        shown = found[:size]
+        result, damaged = readable(behind.order_by(f"-{key}")[: size + 1])
+        shown = result[:size]
         beside(shown)
-        if not shown or len(found) + len(damaged) <= size:
+        if not shown or len(result) + len(damaged) <= size:
             return _Chunk(shown, "")
         value = getattr(shown[-1], key)
         return _Chunk(shown, value.isoformat() if isinstance(value, datetime) else str(value))
@@ -77,8 +77,8 @@ def answer_search(
     """As `answer_page`, in the order of `by`; for `among` see `common.web.paging`: a page may be short, with a next."""
 
     def read_chunk(last: str, size: int) -> _Chunk[Row]:
-        found = windows.page(rows, QueryDict(f"before={quote(last)}"), size, by, among)
-        return _Chunk(found.rows, QueryDict(found.older.removeprefix("?")).get("before", ""), found.is_cut)
+        result = windows.page(rows, QueryDict(f"before={quote(last)}"), size, by, among)
+        return _Chunk(result.rows, QueryDict(result.older.removeprefix("?")).get("before", ""), result.is_cut)
 
     return _answer_chunks(read_chunk, request, page, show)
 

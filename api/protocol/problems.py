@@ -133,8 +133,8 @@ def errors(form: BaseForm, place: str = "", called: Callable[[str], str] = _call
     """The form's errors. `called` says what a field of the form is called in the body, within `place`."""
     return [
         FieldError(".".join(filter(None, (place, called(name)))) or "(body)", message, error.code or "")
-        for name, found in form.errors.as_data().items()
-        for error in found
+        for name, result in form.errors.as_data().items()
+        for error in result
         for message in error.messages
     ]
 

@@ -28,9 +28,9 @@ def locked(
 ) -> Iterator[Row]:
     """Lock the row in a transaction, if it is at the version of `If-Match`. Raises Http404 and a 412 problem."""
     with transaction.atomic():
-        found: Any = get_object_or_404(rows.select_for_update(no_key=True), **which)
-        require(request, found.version, lambda: show(found))
-        yield found
+        result: Any = get_object_or_404(rows.select_for_update(no_key=True), **which)
+        require(request, result.version, lambda: show(result))
+        yield result
 
 
 def require(request: HttpRequest, version: int | str, current: Callable[[], dict[str, Any]]) -> None:

@@ -90,8 +90,8 @@ _ANSWERS = {
 def schemas() -> dict[str, Any]:
     """Of what is posted, by name."""
     models = [model for _, _, contents in _POSTS.values() for model in contents.values()]
-    found = models_json_schema([(one, "serialization") for one in models], ref_template="#/components/schemas/{model}")
-    return dict(found[1]["$defs"])
+    result = models_json_schema([(one, "serialization") for one in models], ref_template="#/components/schemas/{model}")
+    return dict(result[1]["$defs"])
 
 
 def section() -> dict[str, Any]:

@@ -78,10 +78,10 @@ def list_connections(
     request: ApiRequest, kind: Search | None = None, *, page: Query[paging.PageParameters]
 ) -> HttpResponse:
     """Newest first, without their secrets."""
-    found = Connection.objects.for_user(request.auth.user)
+    result = Connection.objects.for_user(request.auth.user)
     if kind is not None:
-        found = found.filter(kind=kind)
-    return paging.answer_page(found, request, page, document)
+        result = result.filter(kind=kind)
+    return paging.answer_page(result, request, page, document)
 
 
 @router.get("/kinds", response=paging.Page[ConnectionKindDocument], summary="List the kinds of connection")
@@ -115,20 +115,20 @@ def read_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
 @router.patch("/{uuid:connection_id}", response=ConnectionDocument, summary="Change a connection")
 def change_connection(request: ApiRequest, connection_id: UUID, body: ConnectionPatch) -> HttpResponse:
     """Fields that are not given stay as they are. Its reminders use what is new."""
-    found = _own(request, connection_id)
-    require_unchanged(body, lambda: document(found))
-    if (kind := connections.find(found.kind)) is None:
+    result = _own(request, connection_id)
+    require_unchanged(body, lambda: document(result))
+    if (kind := connections.find(result.kind)) is None:
         raise conflict("This installation has no such kind of connection.")
     fields = body.fields if "fields" in body.model_fields_set else {}
     refuse_unknown(fields, kind.form.base_fields)
-    typed: dict[str, Any] = kind.form_initial(found.readable_destination())
+    typed: dict[str, Any] = kind.form_initial(result.readable_destination())
     for name, value in fields.items():
         # An empty secret is kept; a separate field deletes it.
         typed |= {name: "", f"drop_{name}": True} if value is None else {name: value}
-    label = body.label if "label" in body.model_fields_set else found.label
-    if label == found.label and fields.items() <= document(found)["fields"].items():
-        return _show(found)
-    return _show(_save(ConnectionForm(request.auth.user, kind, {**typed, "label": label}, found)))
+    label = body.label if "label" in body.model_fields_set else result.label
+    if label == result.label and fields.items() <= document(result)["fields"].items():
+        return _show(result)
+    return _show(_save(ConnectionForm(request.auth.user, kind, {**typed, "label": label}, result)))
 
 
 @router.delete("/{uuid:connection_id}", response={204: None}, summary="Remove a connection")
@@ -141,9 +141,9 @@ def remove_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
 @router.post("/{uuid:connection_id}/check", response=ConnectionDocument, summary="Check a connection")
 def check_connection(request: ApiRequest, connection_id: UUID) -> HttpResponse:
     """Asks its source now. `state` and `failing_reason` say what came of it."""
-    found = _own(request, connection_id)
+    result = _own(request, connection_id)
     try:
-        changes.check(found)
+        changes.check(result)
     except changes.TooMany as refusal:
         raise too_many_checks("It was not checked.", refusal) from None
     return _show(_own(request, connection_id))
@@ -168,10 +168,10 @@ def _show(connection: Connection, status: int = 200, **headers: str) -> HttpResp
 
 def _own(request: ApiRequest, connection_id: UUID) -> Connection:
     """The caller's connection, at the version of `If-Match`. Raises problems 404 and 412."""
-    found = get_object_or_404(Connection.objects.for_user(request.auth.user), id=connection_id)
+    result = get_object_or_404(Connection.objects.for_user(request.auth.user), id=connection_id)
     if request.method != "GET":
-        versions.require(request, found.version, lambda: document(found))
-    return found
+        versions.require(request, result.version, lambda: document(result))
+    return result
 
 
 def _save(form: ConnectionForm, *, ask: bool = True) -> Connection:

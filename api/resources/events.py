@@ -303,12 +303,12 @@ def _topics(request: ApiRequest, body: EventsBody) -> dict[str, UUID]:
     named = [one.topic for one in body.all if one.topic is not None]
     if not named:
         return {}
-    found = dict(Topic.objects.for_user(request.auth.user).filter(slug__in=named).values_list("slug", "id"))
+    result = dict(Topic.objects.for_user(request.auth.user).filter(slug__in=named).values_list("slug", "id"))
     for number, one in enumerate(body.all):
-        if one.topic is not None and one.topic not in found:
+        if one.topic is not None and one.topic not in result:
             problem = f"You have no topic “{one.topic}”. Make it first, or correct its name."
             raise invalid(FieldError(f"{body.place(number)}topic", problem, "unknown_topic"))
-    return found
+    return result
 
 
 def _check_audiences(request: ApiRequest, body: EventsBody) -> None:
@@ -342,12 +342,12 @@ def list_events(
     page: Query[paging.PageParameters],
 ) -> HttpResponse:
     """Newest first, with what followed from each. `state=dead`: only dead letters, which wait for you."""
-    found = Event.objects.for_user(request.auth.user)
+    result = Event.objects.for_user(request.auth.user)
     if type is not None:
-        found = found.filter(type=type)
+        result = result.filter(type=type)
     if state is not None:
-        found = found.dead()
-    return paging.answer_page(with_effects(found), request, page, document)
+        result = result.dead()
+    return paging.answer_page(with_effects(result), request, page, document)
 
 
 # First, since an id may have slashes.
@@ -355,9 +355,9 @@ def list_events(
 def replay_event(request: ApiRequest, event_id: str) -> HttpResponse:
     """As a new event of the same chain with the same data, whose id this answers; your rules ring again. A dead event
     is handled again itself, and keeps its id."""
-    found = _own(Event.objects.for_user(request.auth.user), event_id)
+    result = _own(Event.objects.for_user(request.auth.user), event_id)
     try:
-        return answer({"ids": [ledger.replay(found, request.auth.user)]}, 202)
+        return answer({"ids": [ledger.replay(result, request.auth.user)]}, 202)
     except usage.QuotaReached as reached:
         raise quota_reached(reached) from None
 
@@ -366,10 +366,10 @@ def replay_event(request: ApiRequest, event_id: str) -> HttpResponse:
 def discard_event(request: ApiRequest, event_id: str, body: Discard) -> HttpResponse:
     """It is handled no more: it becomes `cancelled`, with the reason."""
     mine = Event.objects.for_user(request.auth.user)
-    found = _own(mine, event_id)
-    if not ledger.discard(found, request.auth.user, one_line("reason", body.reason)):
+    result = _own(mine, event_id)
+    if not ledger.discard(result, request.auth.user, one_line("reason", body.reason)):
         raise conflict("It is not a dead letter. Nothing changed.")
-    return answer(document(with_effects(mine).get(pk=found.pk)))
+    return answer(document(with_effects(mine).get(pk=result.pk)))
 
 
 @router.get("/{path:event_id}", response=EventDocument, summary="Read an event")
@@ -438,11 +438,11 @@ class TraceDocument(BaseModel):
 @trace_router.get("/{path:correlation_id}", response=TraceDocument, summary="Read the trace of a chain")
 def read_trace(request: ApiRequest, correlation_id: str) -> HttpResponse:
     """All work of yours with this correlation id, or of the batch with this id."""
-    found = trace(correlation_id, request.auth.user)
-    if not found.rows:
+    result = trace(correlation_id, request.auth.user)
+    if not result.rows:
         raise Http404
-    rows = [_row(one) for one in found.rows]
-    return answer({"correlation_id": correlation_id, "items": rows, "more": found.more})
+    rows = [_row(one) for one in result.rows]
+    return answer({"correlation_id": correlation_id, "items": rows, "more": result.more})
 
 
 def _row(row: Row) -> dict[str, Any]:

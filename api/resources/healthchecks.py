@@ -46,13 +46,13 @@ def _channels(spec: Spec, user: User, is_new: bool) -> list[str] | None:
         return [str(channel.id) for channel in mine if channel.is_usable]
     if not spec.channels:
         return [str(channel.id) for channel in mine.filter(provider="inbox")] if is_new else None
-    found = []
+    result = []
     for name in spec.channels.split(","):
         same = [channel for channel in mine if name in (str(channel.id), channel.label)]
         if len(same) != 1:
             raise invalid(FieldError("channels", f"{len(same)} of your channels have the id or label “{name}”."))
-        found.append(str(same[0].id))
-    return found
+        result.append(str(same[0].id))
+    return result
 
 
 def document(watch: Watch) -> dict[str, Any]:
@@ -156,12 +156,12 @@ def _own(request: ApiRequest, code: UUID) -> Watch:
 def _list(request: ApiRequest) -> HttpResponse:
     if wrong := [name for name, values in request.GET.lists() if "\0" in "".join(values)]:
         raise invalid(*(FieldError(f"query.{name}", NUL) for name in wrong))
-    found = Watch.objects.for_user(request.auth.user).with_channels()
+    result = Watch.objects.for_user(request.auth.user).with_channels()
     if tags := request.GET.getlist("tag"):
-        found = found.filter(tags__contains=tags)
+        result = result.filter(tags__contains=tags)
     if slug := request.GET.get("slug"):
-        found = found.filter(slug=slug)
-    return answer({"checks": documents(list(found))})
+        result = result.filter(slug=slug)
+    return answer({"checks": documents(list(result))})
 
 
 def _create(request: ApiRequest) -> HttpResponse:

@@ -144,12 +144,12 @@ def pull_messages(request: ApiRequest, queue_id: UUID, body: Pull) -> HttpRespon
     """
     channel = _enabled(request, queue_id)
     seen = pull_signal.last(queue_id) if body.wait_ms else ""
-    found = pull.pull(channel, body.batch_size, body.visibility_timeout_ms / 1000, f"token {request.auth.prefix}")
+    result = pull.pull(channel, body.batch_size, body.visibility_timeout_ms / 1000, f"token {request.auth.prefix}")
     as_cloud_events = Settings.read(channel.address).cloudevents
-    request.messages = len(found.messages)
-    response = answer({"items": [_message(claim, as_cloud_events) for claim in found.messages]})
-    if not found.messages and (left := _left(request, body.wait_ms)) > 0:
-        response.wait = partial(pull_signal.wait, queue_id, seen, min(left, found.wait))  # type: ignore[attr-defined]
+    request.messages = len(result.messages)
+    response = answer({"items": [_message(claim, as_cloud_events) for claim in result.messages]})
+    if not result.messages and (left := _left(request, body.wait_ms)) > 0:
+        response.wait = partial(pull_signal.wait, queue_id, seen, min(left, result.wait))  # type: ignore[attr-defined]
     return response
 
 
@@ -222,5 +222,5 @@ def _named_twice(acks: Sequence[Ack], retries: Sequence[Retry]) -> list[FieldErr
     named = {f"acks.{place}.lease_id": one.lease_id for place, one in enumerate(acks)}
     named |= {f"retries.{place}.lease_id": one.lease_id for place, one in enumerate(retries)}
     times = Counter(named.values())
-    said = "This lease is named twice. Acknowledge it or return it, once."
-    return [FieldError(path, said, "named_twice") for path, lease_id in named.items() if times[lease_id] > 1]
+    text = "This lease is named twice. Acknowledge it or return it, once."
+    return [FieldError(path, text, "named_twice") for path, lease_id in named.items() if times[lease_id] > 1]

@@ -85,10 +85,10 @@ def document(rule: Rule) -> dict[str, Any]:
 def conditions(rule: Rule) -> list[dict[str, Any]]:
     """None if they are damaged."""
     try:
-        found = matching.read_conditions(rule.conditions)
+        result = matching.read_conditions(rule.conditions)
     except ValueError:
         return []
-    return [{"field": one.field, "operator": one.operator, "value": one.value} for one in found]
+    return [{"field": one.field, "operator": one.operator, "value": one.value} for one in result]
 
 
 class ConditionBody(Body):
@@ -177,14 +177,14 @@ def _stored(rule: Rule) -> dict[str, Any]:
 
 
 def _errors(form: RuleForm, place: str) -> list[FieldError]:
-    found = []
+    result = []
     for one in errors(form):
         path, code = one.field, one.code
         if "." in code:  # of a row of the conditions
             row, code = code.rsplit(".", 1)
             path = f"conditions.{row}"
-        found.append(FieldError(place + path, one.detail, code))
-    return found
+        result.append(FieldError(place + path, one.detail, code))
+    return result
 
 
 def _changing(request: ApiRequest, rule_id: UUID) -> AbstractContextManager[Rule]:
@@ -198,8 +198,8 @@ def _show(rule: Rule, status: int = 200, **headers: str) -> HttpResponse:
 @router.get("", response=paging.Page[RuleDocument], summary="List rules")
 def list_rules(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first."""
-    found = Rule.objects.for_user(request.auth.user).prefetch_related("channels")
-    return paging.answer_page(found, request, page, document)
+    result = Rule.objects.for_user(request.auth.user).prefetch_related("channels")
+    return paging.answer_page(result, request, page, document)
 
 
 @router.post("", response={201: RuleDocument}, summary="Create a rule")
@@ -310,13 +310,13 @@ def preview_rule(request: ApiRequest, body: PreviewBody) -> HttpResponse:
     user = request.auth.user
     rule, channels = described(body.rule, user, place="rule.")
     conditions = [Condition(**one) for one in rule.conditions]
-    found = preview.outcome(rule.type_pattern, rule.source, conditions, rule.title, rule.body, _envelope(body, user))
-    reading = text_preview.read(user, found.text, channels, None)
+    result = preview.outcome(rule.type_pattern, rule.source, conditions, rule.title, rule.body, _envelope(body, user))
+    reading = text_preview.read(user, result.text, channels, None)
     return answer(
         fields_of(
             RulePreview,
-            found,
-            conditions=[_checked(*one) for one in found.conditions],
+            result,
+            conditions=[_checked(*one) for one in result.conditions],
             title=reading.subject,
             body=reading.body,
             lengths=lengths(reading),

@@ -133,8 +133,8 @@ def delete_topic(request: ApiRequest, slug: str) -> HttpResponse:
 @router.get("/{slug:slug}/events", response=paging.Page[TopicEvent], summary="List the events of a topic")
 def list_topic_events(request: ApiRequest, slug: str, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first, with how many subscribers each has been told to."""
-    found = _find(request, slug).events.select_related("batch").defer("data", "batch__message", "batch__job_payload")
-    return paging.answer_page(found, request, page, _told)
+    result = _find(request, slug).events.select_related("batch").defer("data", "batch__message", "batch__job_payload")
+    return paging.answer_page(result, request, page, _told)
 
 
 @router.get(
@@ -145,8 +145,8 @@ def list_topic_events(request: ApiRequest, slug: str, page: Query[paging.PagePar
 )
 def list_added(request: ApiRequest, slug: str, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first. Who subscribed by themselves is not among them."""
-    found = Subscription.objects.filter(topic=_find(request, slug)).exclude(address="")
-    return paging.answer_page(found, request, page, partial(fields_of, Added))
+    result = Subscription.objects.filter(topic=_find(request, slug)).exclude(address="")
+    return paging.answer_page(result, request, page, partial(fields_of, Added))
 
 
 @router.post(
@@ -237,15 +237,15 @@ class SubscriptionDocument(BaseModel):
 @subscriptions_router.get("", response=paging.Page[SubscriptionDocument], summary="List your subscriptions")
 def list_subscriptions(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first, with those to which somebody else has added you."""
-    found = Subscription.objects.for_user(request.auth.user).current().select_related("topic__user")
-    return paging.answer_page(found, request, page, subscription_document)
+    result = Subscription.objects.for_user(request.auth.user).current().select_related("topic__user")
+    return paging.answer_page(result, request, page, subscription_document)
 
 
 @subscriptions_router.get("/topics", response=paging.Page[OpenTopic], summary="List topics to subscribe to")
 def list_open_topics(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first: open ones, your own, and those to which you were added."""
-    found = Topic.objects.to_join(request.auth.user).select_related("user")
-    return paging.answer_page(found, request, page, _open_topic)
+    result = Topic.objects.to_join(request.auth.user).select_related("user")
+    return paging.answer_page(result, request, page, _open_topic)
 
 
 @subscriptions_router.put("/{uuid:topic_id}", response=SubscriptionDocument, summary="Subscribe to a topic")

@@ -228,12 +228,12 @@ def list_watches(
     page: Query[paging.PageParameters],
 ) -> HttpResponse:
     """Newest first."""
-    found = Watch.objects.for_user(request.auth.user).with_channels().select_related("user__ping_key")
+    result = Watch.objects.for_user(request.auth.user).with_channels().select_related("user__ping_key")
     if state is not None:
-        found = found.filter(state=state)
+        result = result.filter(state=state)
     if tag is not None:
-        found = found.filter(tags__contains=[tag])
-    return paging.answer_page(found, request, page, document)
+        result = result.filter(tags__contains=[tag])
+    return paging.answer_page(result, request, page, document)
 
 
 @router.post("", response={201: WatchDocument}, summary="Create a watch")
@@ -253,8 +253,8 @@ def read_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
 @router.get("/{uuid:watch_id}/pings", response=paging.Page[PingDocument], summary="List the last pings")
 def list_pings(request: ApiRequest, watch_id: UUID, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first: at most 100, with their output."""
-    found, show = _own(request, watch_id).pings.all(), lambda one: fields_of(PingDocument, one, pinged_at=one.at)
-    return paging.answer_page(found, request, page, show, key="number")
+    result, show = _own(request, watch_id).pings.all(), lambda one: fields_of(PingDocument, one, pinged_at=one.at)
+    return paging.answer_page(result, request, page, show, key="number")
 
 
 @router.put("/{uuid:watch_id}", response=WatchDocument, summary="Replace a watch")

@@ -128,8 +128,8 @@ def _text(value: Any) -> str:
 
 def _pause(response: httpx.Response, wait: float) -> float:
     """Seconds until the next try: as the answer says, else `wait`."""
-    said = response.headers.get("Retry-After", "")
-    return min(float(said), _LONGEST_WAIT) if said.isdecimal() else wait
+    text = response.headers.get("Retry-After", "")
+    return min(float(text), _LONGEST_WAIT) if text.isdecimal() else wait
 
 
 def _may_repeat(response: httpx.Response) -> bool:

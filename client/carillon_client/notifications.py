@@ -48,8 +48,8 @@ class Notifications(Resource):
         search: str | None = None,
     ) -> Iterator[Notification]:
         """Newest first. What is sent to status webhooks only with `origin="status"`."""
-        asked = {"outcome": outcome, "since": instant(since) if since else None, "schedule_id": schedule_id}
-        return self._connection.pages("/notifications", **asked, origin=origin, search=search)
+        requested = {"outcome": outcome, "since": instant(since) if since else None, "schedule_id": schedule_id}
+        return self._connection.pages("/notifications", **requested, origin=origin, search=search)
 
     def read(self, notification_id: str) -> NotificationWithAttempts:
         """With each delivery and each attempt."""

@@ -35,8 +35,8 @@ class Schedules(Resource):
     ) -> Iterator[Schedule]:
         """Newest first; those that are archived only with that `state`."""
         due = instant(due_before) if due_before else None
-        found = {"state": state, "category": category, "tag": tag, "search": search, "due_before": due}
-        return self._connection.pages("/schedules", **found)
+        result = {"state": state, "category": category, "tag": tag, "search": search, "due_before": due}
+        return self._connection.pages("/schedules", **result)
 
     def create(self, *, key: str | None = None, **fields: Unpack[ScheduleFields]) -> Schedule:
         """`key` is the Idempotency-Key: the same call with the same key makes one schedule."""

@@ -58,10 +58,10 @@ def _plural(unit: str) -> str | None:
 
 
 def _day(text: str) -> int:
-    found = [number for number, name in enumerate(_DAYS) if len(text) >= 3 and name.startswith(text)]
-    if not found:
+    result = [number for number, name in enumerate(_DAYS) if len(text) >= 3 and name.startswith(text)]
+    if not result:
         raise ValueError(f"“{text}” is not a day of the week. {_SHAPES}")
-    return found[0]
+    return result[0]
 
 
 def _time(text: str) -> str:

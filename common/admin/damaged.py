@@ -131,27 +131,27 @@ def _list(model_admin: Any, request: HttpRequest) -> HttpResponse | None:
     if request.method == "POST":
         chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)[:_MOST]
         damaged = readable(model_admin.get_queryset(request).filter(pk__in=chosen))[1]
-        found = _log(_unreadable(model_admin.model, damaged))
-        for damage in found:
-            said = _("Damaged row: %(row)s, %(column)s: %(cause)s")
-            said %= {"row": damage.key, "column": damage.column, "cause": damage.cause}
-            messages.error(request, said)
-        return redirect(request.get_full_path()) if found else None
+        result = _log(_unreadable(model_admin.model, damaged))
+        for damage in result:
+            text = _("Damaged row: %(row)s, %(column)s: %(cause)s")
+            text %= {"row": damage.key, "column": damage.column, "cause": damage.cause}
+            messages.error(request, text)
+        return redirect(request.get_full_path()) if result else None
     request.damaged = []  # type: ignore[attr-defined]
     page = model_admin.changelist_view(request, {"damaged": request.damaged})  # type: ignore[attr-defined]
-    found = _log(request.damaged)  # type: ignore[attr-defined]
-    return page.render() if found else None
+    result = _log(request.damaged)  # type: ignore[attr-defined]
+    return page.render() if result else None
 
 
 def _page(model_admin: Any, request: HttpRequest, key: str) -> HttpResponse | None:
     rows, damaged = readable(model_admin.get_queryset(request).filter(pk=key))
-    found = _log([*_unreadable(model_admin.model, damaged), *_of_pages(model_admin, request, rows)])
-    if not found:
+    result = _log([*_unreadable(model_admin.model, damaged), *_of_pages(model_admin, request, rows)])
+    if not result:
         return None
     context = model_admin.admin_site.each_context(request) | {
         "opts": model_admin.opts,
         "title": _("Damaged row"),
-        "damaged": found,
+        "damaged": result,
     }
     return TemplateResponse(request, "admin/damaged_row.html", context).render()
 

@@ -22,22 +22,22 @@ def readable(rows: QuerySet[Row]) -> tuple[list[Row], list[Any]]:
             raise
     whole = rows.all()
     whole.query.clear_limits()
-    found, damaged = [], []
+    result, damaged = [], []
     for key in rows.values_list("pk", flat=True):
         try:
-            found.append(whole.get(pk=key))
+            result.append(whole.get(pk=key))
         except Exception as error:
             if blames_no_row(error):
                 raise
             log.error("%s %s cannot be read: %s", rows.model._meta.label, key, type(error).__name__)
             damaged.append(key)
-    return found, damaged
+    return result, damaged
 
 
 def object_of(text: str) -> dict[str, Any]:
     """The object of a jsonb; an empty one if that is none, is too deep, or has a number that is too long."""
     try:
-        found = json.loads(text)
+        result = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return result if isinstance(result, dict) else {}

@@ -47,16 +47,16 @@ def refuse_unreadable(
     """
     first, last = (f"{limit:%Y-%m-%d}Z".rjust(11, "0") for limit in READABLE)
     types = [*((name, "object") for name in objects), *((name, "array") for name in arrays)]
-    found = [f"NEW.{name} NOT BETWEEN '{first}' AND '{last}'" for name in instants]
-    found += [f"jsonb_typeof(NEW.{name}) <> '{kind}'" for name, kind in types]
+    result = [f"NEW.{name} NOT BETWEEN '{first}' AND '{last}'" for name in instants]
+    result += [f"jsonb_typeof(NEW.{name}) <> '{kind}'" for name, kind in types]
     columns = [*objects, *arrays, *json]
-    found += [f"NEW.{name} @? '{path}'" for name in columns for path in (TOO_DEEP, TOO_LONG)]
-    found += [f"array_position(NEW.{name}, NULL) IS NOT NULL" for name in lists]
+    result += [f"NEW.{name} @? '{path}'" for name in columns for path in (TOO_DEEP, TOO_LONG)]
+    result += [f"array_position(NEW.{name}, NULL) IS NOT NULL" for name in lists]
     return refuse(
         "readable",
         pgtrigger.Insert | update_of(*instants, *columns, *lists),
         "Carillon could not read this row.",
-        condition=" OR ".join(found),
+        condition=" OR ".join(result),
         hint="See Damaged rows in docs/reliability.md.",
         when=pgtrigger.After,
     )

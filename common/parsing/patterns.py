@@ -22,9 +22,9 @@ def compiled(expression: str) -> Any:
     try:
         pattern = re2.compile(expression, _OPTIONS)
     except re2.error as error:
-        said = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else "?"
+        text = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else "?"
         raise Invalid(
-            _("This is not a pattern of RE2 (github.com/google/re2/wiki/Syntax): %(said)s."), said=said
+            _("This is not a pattern of RE2 (github.com/google/re2/wiki/Syntax): %(said)s."), said=text
         ) from None
     if pattern.programsize > _LARGEST_PROGRAM:
         raise Invalid(_("This pattern is too complex. Make it shorter, with fewer repetitions."))

@@ -172,8 +172,8 @@ def _ask(requests: Sequence[Sequence[Step]]) -> list[list[Any]]:
     steps = [step for request in requests for step in request]
     document = json.dumps([[step.verb, *step.arguments] for step in steps])
     url = settings.CACHES["default"]["LOCATION"]
-    asked = partial(client.script(url, _SCRIPT), [step.key for step in steps], [document])
-    answers = iter(client.ask(url, asked, lambda: [None] * len(steps)))
+    requested = partial(client.script(url, _SCRIPT), [step.key for step in steps], [document])
+    answers = iter(client.ask(url, requested, lambda: [None] * len(steps)))
     return [list(islice(answers, len(request))) for request in requests]
 
 

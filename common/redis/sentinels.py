@@ -49,11 +49,11 @@ class ToPrimary(Connection):
 
     def connect_check_health(self, check_health: bool = True, retry_socket_connect: bool = True) -> None:
         if not self.is_connected:
-            asked = _sentinel(self.sentinels, sentinel_kwargs=_PATIENCE_SYNC)
+            requested = _sentinel(self.sentinels, sentinel_kwargs=_PATIENCE_SYNC)
             with ExitStack() as opened:
-                for one in asked.sentinels:
+                for one in requested.sentinels:
                     opened.callback(one.close)
-                self.host, self.port = asked.discover_master(self.primary)
+                self.host, self.port = requested.discover_master(self.primary)
         super().connect_check_health(check_health, retry_socket_connect)
 
 
@@ -66,9 +66,9 @@ class AsyncToPrimary(AsyncConnection):
 
     async def connect_check_health(self, check_health: bool = True, retry_socket_connect: bool = True) -> None:
         if not self.is_connected:
-            asked = _async_sentinel(self.sentinels, sentinel_kwargs=_PATIENCE_ASYNC)
+            requested = _async_sentinel(self.sentinels, sentinel_kwargs=_PATIENCE_ASYNC)
             async with AsyncExitStack() as opened:
-                for one in asked.sentinels:
+                for one in requested.sentinels:
                     opened.push_async_callback(one.aclose)
-                self.host, self.port = await asked.discover_master(self.primary)
+                self.host, self.port = await requested.discover_master(self.primary)
         await super().connect_check_health(check_health, retry_socket_connect)

@@ -142,10 +142,10 @@ def _problems(has_beat: bool, counted: dict[str, Any], now: datetime) -> Iterato
     waits = outages.waiting(now)
     if waits.is_on_hold:
         yield _("Carillon is on hold: nothing is sent until you release it."), reverse("outages"), _("Outages")
-    found = [*problems.broker(), *(problems.queues() or ()), *clock.periodic_tasks()]
+    result = [*problems.broker(), *(problems.queues() or ()), *clock.periodic_tasks()]
     waiting = counted["waiting"].values()
     late = [problems.late(row["kind"], row["late"], row["oldest"], health.MOST) for row in waiting if row["late"]]
-    for problem in found + late if has_beat else [clock.NO_BEAT, *found, *late]:
+    for problem in result + late if has_beat else [clock.NO_BEAT, *result, *late]:
         if problem.words and (words := problem.words()):
             link = words.url.removeprefix(settings.BASE_URL)
             yield f"{words.title}. {words.summary}", "" if link == reverse("admin:index") else link, _("Show")

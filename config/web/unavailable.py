@@ -38,11 +38,11 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
     error = sys.exc_info()[1]
     if not is_outage(error):
-        if (found := damage.find(request, error)) is None:
+        if (result := damage.find(request, error)) is None:
             return defaults.server_error(request)
         if request.path.startswith("/api/"):
-            return damaged_row(found).response()
-        return render(None, "damaged.html", {"damage": found}, status=409)
+            return damaged_row(result).response()
+        return render(None, "damaged.html", {"damage": result}, status=409)
     response = render(None, "503.html", status=503)
     response["Retry-After"] = str(_RETRY_AFTER)
     response["Cache-Control"] = "no-store"

@@ -75,10 +75,10 @@ def _notification(queue: Channel, envelope: Envelope) -> NewNotification:
 def _stored(queue: Channel, batch_ids: Sequence[UUID]) -> dict[UUID, Delivery]:
     if not batch_ids:
         return {}
-    found = Delivery.objects.filter(
+    result = Delivery.objects.filter(
         channel=queue, notification__user=queue.user_id, notification__batch_id__in=batch_ids
     )
-    return {one.notification.batch_id: one for one in found.select_related("notification")}
+    return {one.notification.batch_id: one for one in result.select_related("notification")}
 
 
 def _repeated(before: Delivery, envelope: Envelope) -> Sent:

@@ -44,9 +44,9 @@ class Unfit(Exception):
 
 def sql(user: str, name: str) -> str:
     """The SQL of the type of a name for a person, as `read` takes it; NULL where there is none."""
-    found = f"""SELECT t.id || ' ' || t.version || ' ' || t.on_misfit FROM events_registeredtype t
+    result = f"""SELECT t.id || ' ' || t.version || ' ' || t.on_misfit FROM events_registeredtype t
                  WHERE t.name = {name} AND t.user_id"""  # noqa: S608 - names of columns
-    return f"coalesce(({found} = {user}), ({found} IS NULL))"
+    return f"coalesce(({result} = {user}), ({result} IS NULL))"
 
 
 def read(found: str | None) -> Registered | None:

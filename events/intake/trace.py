@@ -114,16 +114,16 @@ def trace(correlation_id: str, user: User | None) -> Trace:
         (_step, steps),
         (partial(_delivery, names), deliveries),
     ]
-    rows = [row(one) for row, found in several for one in found[:MOST]]
+    rows = [row(one) for row, result in several for one in result[:MOST]]
     if not rows:
         return Trace(correlation_id)
-    attempts = {one.id: one.history.all() for _, found in several if found is not runs for one in found}
+    attempts = {one.id: one.history.all() for _, result in several if result is not runs for one in result}
     began = min(row.at for row in rows)
     timed = [
         replace(row, seconds=(row.at - began).total_seconds(), tries=_tries(attempts.get(row.row_id, ()), began))
         for row in sorted(rows, key=lambda row: row.at)
     ]
-    return Trace(correlation_id, timed, any(len(found) > MOST for _, found in several))
+    return Trace(correlation_id, timed, any(len(result) > MOST for _, result in several))
 
 
 def _first(found: Any) -> list[Any]:
@@ -144,8 +144,8 @@ def _came(events: Sequence[Event], steps: Sequence[Step]) -> dict[UUID, list[dat
 
 
 def _sent(notifications: Any) -> list[Delivery]:
-    found = Delivery.objects.filter(notification__in=notifications).select_related("notification", "channel")
-    return _first(found.prefetch_related("history"))
+    result = Delivery.objects.filter(notification__in=notifications).select_related("notification", "channel")
+    return _first(result.prefetch_related("history"))
 
 
 def _common(kind: str, work: Work, owner_id: int) -> dict[str, Any]:
@@ -242,8 +242,8 @@ def _delivery(names: Mapping[UUID | None, str], delivery: Delivery) -> Row:
 
 def _key(data: Any) -> str:
     """The first texts and numbers of data."""
-    found = data.items() if isinstance(data, dict) else ()
-    shown = ", ".join(f"{name}: {value}" for name, value in found if isinstance(value, str | int | float))
+    result = data.items() if isinstance(data, dict) else ()
+    shown = ", ".join(f"{name}: {value}" for name, value in result if isinstance(value, str | int | float))
     return shown if len(shown) <= _LONGEST_KEY else f"{shown[: _LONGEST_KEY - 1]}…"
 
 

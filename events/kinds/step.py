@@ -82,8 +82,8 @@ STEP = StepKind()
 
 def _found(handler: str) -> tuple[Flow | None, Step | None]:
     flow, _, name = handler.partition(".")
-    found = flows.find(flow)
-    return found, found.steps.get(name) if found else None
+    result = flows.find(flow)
+    return result, result.steps.get(name) if result else None
 
 
 def _run(claim: StepClaim, flow: Flow, step: Step) -> Answer:

@@ -158,12 +158,12 @@ def _subschemas(draft: Any, schema: Mapping[str, Any]) -> Iterator[tuple[tuple[s
 
 
 def _unusable_parts(draft: Any, schema: Mapping[str, Any]) -> Iterator[str]:
-    found = list(islice(_subschemas(draft, schema), _MOST_SUBSCHEMAS + 1))
-    if len(found) > _MOST_SUBSCHEMAS:
+    result = list(islice(_subschemas(draft, schema), _MOST_SUBSCHEMAS + 1))
+    if len(result) > _MOST_SUBSCHEMAS:
         yield _("This schema has more than %(most)s parts. Make it smaller.") % {"most": _MOST_SUBSCHEMAS}
         return
-    pointers = {_pointer(path) for path, _one in found}
-    for path, one in found:
+    pointers = {_pointer(path) for path, _one in result}
+    for path, one in result:
         if not isinstance(one, dict):
             continue
         place = ".".join(path)

@@ -235,8 +235,8 @@ def misfit(name: str, data: dict[str, Any]) -> Misfit | None:
 
 def problem(name: str, data: dict[str, Any]) -> Reason | None:
     """As `misfit`, as a reason."""
-    found = misfit(name, data)
-    return Reason(EventCode.UNFIT, field=found.path, problem=found.problem) if found else None
+    result = misfit(name, data)
+    return Reason(EventCode.UNFIT, field=result.path, problem=result.problem) if result else None
 
 
 def is_reserved(name: str) -> bool:

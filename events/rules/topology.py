@@ -82,8 +82,8 @@ def topology(user: User) -> list[TypeRoutes]:
 
 def _registered(user: User) -> dict[str, RegisteredType]:
     """By name; a person's own comes before everybody's."""
-    found = RegisteredType.objects.for_user(user).defer("data_schema")
-    return {type.name: type for type in sorted(found, key=lambda type: not type.is_for_everybody)}
+    result = RegisteredType.objects.for_user(user).defer("data_schema")
+    return {type.name: type for type in sorted(result, key=lambda type: not type.is_for_everybody)}
 
 
 def flows_of(user: User) -> dict[str, list[StrOrPromise]]:
@@ -100,8 +100,8 @@ def flows_of(user: User) -> dict[str, list[StrOrPromise]]:
 def _backlogs(user: User, channel_ids: set[UUID]) -> dict[UUID, Backlog]:
     """With the names of the tokens that pull."""
     tokens = {f"token {one.prefix}": str(one) for one in ApiToken.objects.filter(user=user)}
-    found = backlog.of_channels(channel_ids).items()
-    return {key: replace(one, pulled_by=tokens.get(one.pulled_by, one.pulled_by)) for key, one in found}
+    result = backlog.of_channels(channel_ids).items()
+    return {key: replace(one, pulled_by=tokens.get(one.pulled_by, one.pulled_by)) for key, one in result}
 
 
 def _routes(rule: Rule, backlogs: dict[UUID, Backlog]) -> list[Route]:

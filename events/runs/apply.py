@@ -34,8 +34,8 @@ _OUTCOME = FlowEffect.Outcome
 
 def flows_for(event: EventClaim) -> list[Flow]:
     """The flows that may handle an event of this person: with settings also one that is off, for runs that are open."""
-    found = [] if event.type in types.TO_RUNS else flows.of_type(event.type)
-    return [flow for flow in found if flow.Settings is None or settings_of(event.user_id, flow)]
+    result = [] if event.type in types.TO_RUNS else flows.of_type(event.type)
+    return [flow for flow in result if flow.Settings is None or settings_of(event.user_id, flow)]
 
 
 def apply(event: EventClaim, flow: Flow) -> None:

@@ -27,7 +27,7 @@ def skip(rows: QuerySet[Step], which: str, who: Who, reason: str) -> Done:
 @transaction.atomic
 def end(run: Run, who: Who, reason: str) -> bool:
     """End a run that has not ended, stopped or not, and cancel its open steps. Raises a lock's error where it waits."""
-    said = Reason(EventCode.FLOW_ENDED_BY, who=who.name, said=reason[:300])
+    text = Reason(EventCode.FLOW_ENDED_BY, who=who.name, said=reason[:300])
     open_ones = Run.objects.filter(id=run.id, ended_at=None)
     if not open_ones.select_for_update(no_key=True).exists():
         return False
@@ -35,8 +35,8 @@ def end(run: Run, who: Who, reason: str) -> bool:
         status=Run.Status.FINISHED,
         waits_for="",
         wait_until=None,
-        reason_code=said.code,
-        reason_params=said.params,
+        reason_code=text.code,
+        reason_params=text.params,
         changed_at=Now(),
         ended_at=Now(),
     )

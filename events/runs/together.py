@@ -103,8 +103,8 @@ def _lock(given: Sequence[ForRun], settings: _Settings, until: float) -> dict[in
         if flow and isinstance(target, Target) and target not in runs and target not in new:
             begins = may_begin(event, flow) and (flow.Settings is None or settings(event.user_id, flow, enabled=True))
             new[target] = NewRun(event, flow, target.key) if begins else None
-    if begun := [one for one in new.values() if one]:
-        runs |= lock.begin(begun)
+    if started := [one for one in new.values() if one]:
+        runs |= lock.begin(started)
     return {place: runs.get(target) for place, target in targets.items() if target in runs or new.get(target)}
 
 

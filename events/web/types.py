@@ -20,10 +20,10 @@ from people.access.requests import PersonRequest, person_form, person_page, post
 
 @person_page
 def type_list(request: PersonRequest) -> HttpResponse:
-    found = topology(request.user)
+    result = topology(request.user)
     context = {
-        "rows": [row for row in found if not row.only_came],
-        "unregistered": [row for row in found if row.only_came],
+        "rows": [row for row in result if not row.only_came],
+        "unregistered": [row for row in result if row.only_came],
         "known": types.TYPES.values(),
         "counted": COUNTED,
     }

@@ -41,8 +41,8 @@ def check(
     kept one is used only where the kind wants that. `Defer`, with `may_wait`, while another check asks the same.
     """
     key, fresh = _key(kind, ask), kind.fresh(ask.payload) if keep else kind.fresh_for
-    if (found := _kept(key, fresh)) is not None:
-        return found
+    if (result := _kept(key, fresh)) is not None:
+        return result
     if not fresh or not may_wait:
         return _ask(kind, ask, key, deadline, keep)
     asking = f"asking:{key}"

@@ -73,8 +73,8 @@ def _guessed(body: bytes) -> str:
     if len(re.findall(rb"[\x80-\xff]", sample)) < _ENOUGH:
         return "cp1252"
     best = charset_normalizer.from_bytes(sample).best()
-    found = codecs.lookup(best.encoding).name if best is not None else ""
-    return found if _CHARSETS.fullmatch(found) and best is not None and best.coherence > 0 else "cp1252"
+    result = codecs.lookup(best.encoding).name if best is not None else ""
+    return result if _CHARSETS.fullmatch(result) and best is not None and best.coherence > 0 else "cp1252"
 
 
 def storable(text: str) -> str:

@@ -26,18 +26,18 @@ def check(how: str, expression: str) -> None:
 def find(how: str, expression: str, page: str, budget: Budget) -> str | None:
     """Return the text that is found; None for nothing. Raises Refusal."""
     if how == "json":
-        found = _in_json(expression, page, budget)
+        result = _in_json(expression, page, budget)
     elif how == "html":
-        found = selector.find(expression, page)
+        result = selector.find(expression, page)
     else:
-        found = _in_text(expression, page)
-    if found is not None and len(found) > LONGEST:
+        result = _in_text(expression, page)
+    if result is not None and len(result) > LONGEST:
         raise Refusal(
             _("%(count)s characters were found, and at most %(longest)s are kept: choose a smaller part."),
-            count=len(found),
+            count=len(result),
             longest=LONGEST,
         )
-    return storable(found.strip()) or None if found else None
+    return storable(result.strip()) or None if result else None
 
 
 def _in_json(expression: str, page: str, budget: Budget) -> str | None:
@@ -46,10 +46,10 @@ def _in_json(expression: str, page: str, budget: Budget) -> str | None:
         document = json.loads(page, parse_constant=_no_number)
     except ValueError:
         raise Refusal(_("It is not JSON.")) from None
-    found: Any = expressions.find(expression, document, budget)
-    if found is None or isinstance(found, str):
-        return found
-    return json.dumps(found, ensure_ascii=False, sort_keys=True)
+    result: Any = expressions.find(expression, document, budget)
+    if result is None or isinstance(result, str):
+        return result
+    return json.dumps(result, ensure_ascii=False, sort_keys=True)
 
 
 def _no_number(name: str) -> Any:
@@ -59,9 +59,9 @@ def _no_number(name: str) -> Any:
 def _in_text(expression: str, page: str) -> str | None:
     """The group of the pattern, where it has one, else all that matches."""
     pattern = _pattern(expression)
-    if (found := pattern.search(page)) is None:
+    if (match := pattern.search(page)) is None:
         return None
-    text: str | None = found.group(min(pattern.groups, 1))
+    text: str | None = match.group(min(pattern.groups, 1))
     return text
 
 

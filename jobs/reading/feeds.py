@@ -126,18 +126,18 @@ def _of_xml(text: str, url: str) -> tuple[str, list[_Item]]:
     headers = {"content-type": "application/xml; charset=utf-8"}
     if "xml:base" in text:  # else links stay as they are written
         headers["content-location"] = url
-    found = feedparser.parse(
+    result = feedparser.parse(
         io.BytesIO(_REFERENCE.sub(_reference, xml_text.FORBIDDEN.sub(" ", text)).encode()),
         response_headers=headers,
         sanitize_html=False,
         resolve_relative_uris=False,
     )
-    version = found.get("version") or ""
+    version = result.get("version") or ""
     # Of tag soup it reads what it can; a page has no entries.
-    if not found.entries and (not version or found.bozo):
+    if not result.entries and (not version or result.bozo):
         raise NotAFeed(_("It is neither RSS, Atom nor JSON Feed."))
-    entries = found.entries[:-1] if found.bozo and _is_cut(text) else found.entries
-    return _words(found.feed, "title", version), [_item(entry, version) for entry in entries]
+    entries = result.entries[:-1] if result.bozo and _is_cut(text) else result.entries
+    return _words(result.feed, "title", version), [_item(entry, version) for entry in entries]
 
 
 def _is_cut(text: str) -> bool:
@@ -160,9 +160,9 @@ def _item(entry: Mapping[str, Any], version: str) -> _Item:
     identity, link = str(entry.get("id") or "").strip(), str(entry.get("link") or "").strip()
     if not link or link == identity:
         link = _address(identity)
-    said = next(iter(entry.get("content") or ()), None) or entry.get("summary_detail") or {}
-    is_text = version.startswith("atom") and said.get("type") == "text/plain"
-    excerpt = _excerpt(str(said.get("value") or ""), is_text)
+    text = next(iter(entry.get("content") or ()), None) or entry.get("summary_detail") or {}
+    is_text = version.startswith("atom") and text.get("type") == "text/plain"
+    excerpt = _excerpt(str(text.get("value") or ""), is_text)
     return _Item(identity, link, _words(entry, "title", version), excerpt, _date(entry))
 
 
@@ -202,25 +202,25 @@ def _excerpt(text: str, is_text: bool = False) -> str:
 
 def _of_json(text: str) -> tuple[str, list[_Item]]:
     try:
-        found = json.loads(text)
+        result = json.loads(text)
     except ValueError:
-        found = None
-    items = found.get("items") if isinstance(found, dict) else None
-    if not isinstance(items, list) or not str(found.get("version")).startswith(_JSON_FEED):
+        result = None
+    items = result.get("items") if isinstance(result, dict) else None
+    if not isinstance(items, list) or not str(result.get("version")).startswith(_JSON_FEED):
         raise NotAFeed(_("It is neither RSS, Atom nor JSON Feed."))
-    return _line(found.get("title")), [_json_item(one) for one in items if isinstance(one, dict)]
+    return _line(result.get("title")), [_json_item(one) for one in items if isinstance(one, dict)]
 
 
 def _json_item(item: Mapping[str, Any]) -> _Item:
     texts = ("summary", "content_text", "content_html")
-    said = next((name for name in texts if isinstance(item.get(name), str) and item[name]), "")
+    text = next((name for name in texts if isinstance(item.get(name), str) and item[name]), "")
     identity = str(item["id"]) if isinstance(item.get("id"), str | int) else ""
     link = item.get("url") or item.get("external_url") or _address(identity)
     return _Item(
         identity,
         link.strip() if isinstance(link, str) else "",
         _line(item.get("title")),
-        _excerpt(item.get(said, ""), said == "content_text"),
+        _excerpt(item.get(text, ""), text == "content_text"),
         _json_date(item),
     )
 

@@ -62,11 +62,11 @@ class Fetch:
         """Get a page, through at most five redirects. `headers` go to its own origin only: they may hold a secret."""
         known = {"If-None-Match": self.etag, "If-Modified-Since": self.modified}
         conditions = {name: value for name, value in known.items() if value}
-        asked = conditions | dict(headers or {})
+        requested = conditions | dict(headers or {})
         self.etag = self.modified = ""  # a failure is not what they name
         first = origin(url)
         for _hop in range(MOST_REDIRECTS + 1):
-            response = self._request("GET", url, asked if origin(url) == first else {}, b"", service)
+            response = self._request("GET", url, requested if origin(url) == first else {}, b"", service)
             if response.status == 304 and conditions:
                 raise NotModified
             if not (url := _moved_to(url, response, service)):
@@ -127,17 +127,17 @@ def _unpacked(body: bytes, encoding: str, service: str) -> bytes:
 
 def _inflated(body: bytes, bits: int) -> bytes | None:
     """All members of a gzip, up to a byte more than may be read; None if they are cut or too many."""
-    found = b""
+    result = b""
     for _member in range(_MOST_MEMBERS):
         unpacker = zlib.decompressobj(bits)
-        found += unpacker.decompress(body, MOST_BYTES + 1 - len(found))
-        if len(found) > MOST_BYTES:
-            return found
+        result += unpacker.decompress(body, MOST_BYTES + 1 - len(result))
+        if len(result) > MOST_BYTES:
+            return result
         if not unpacker.eof:
             return None
         body = unpacker.unused_data
         if not body.startswith(_GZIP):
-            return found
+            return result
     return None
 
 

@@ -121,18 +121,18 @@ def read(text: str, mark: str = "", language: str = "") -> Reading | None:
     `mark`: the decimal mark "." or ",", "" to find it out. `language`: of the page, such as "de" or "de-ch".
     """
     text = _in_ascii(text)
-    found, unit = _found(text)
-    if found is None or len(found["digits"]) > _LONGEST:
+    result, unit = _found(text)
+    if result is None or len(result["digits"]) > _LONGEST:
         return None
-    likely, is_sure = (mark, True) if mark else _mark_of(found["digits"], unit, language)
-    if (value := _decimal(found, likely)) is None:
+    likely, is_sure = (mark, True) if mark else _mark_of(result["digits"], unit, language)
+    if (value := _decimal(result, likely)) is None:
         return None
-    return Reading(value, None if is_sure else _decimal(found, {".": ",", ",": "."}[likely]), unit)
+    return Reading(value, None if is_sure else _decimal(result, {".": ",", ",": "."}[likely]), unit)
 
 
 def number(text: str, mark: str = "") -> Decimal | None:
-    found = read(text, mark)
-    return None if found is None else found.value
+    result = read(text, mark)
+    return None if result is None else result.value
 
 
 def shown(value: Decimal) -> str:

@@ -20,13 +20,13 @@ def value(body: bytes, content_type: str, how: str, expression: str, mark: str) 
     budget = Budget(seconds=4, characters=20_000_000, items=2_000_000)
     if (text := extract.find(how, expression, decode(body, content_type), budget)) is None:
         return None
-    if (found := read(text, mark, _language(body))) is None:
+    if (result := read(text, mark, _language(body))) is None:
         return {"text": text, "number": None, "other": None, "unit": ""}
-    other = None if found.other is None else shown(found.other)
-    return {"text": text, "number": shown(found.value), "other": other, "unit": found.unit}
+    other = None if result.other is None else shown(result.other)
+    return {"text": text, "number": shown(result.value), "other": other, "unit": result.unit}
 
 
 def _language(body: bytes) -> str:
     """Of a page, as its first element declares it."""
-    found = _LANGUAGE.search(body[:4_000])
-    return found[1].decode().lower().replace("_", "-") if found else ""
+    match = _LANGUAGE.search(body[:4_000])
+    return match[1].decode().lower().replace("_", "-") if match else ""

@@ -42,9 +42,9 @@ def compiled(selector: str) -> tuple[etree.XPath, str]:
     """The path to the first element, and the attribute whose value is wanted instead of the text. Raises Invalid."""
     check_length(selector)
     try:
-        found = parse(selector)
-        attributes = {_attribute(one.pseudo_element) for one in found}
-        path = "|".join(_Translator().selector_to_xpath(one) for one in found)
+        result = parse(selector)
+        attributes = {_attribute(one.pseudo_element) for one in result}
+        path = "|".join(_Translator().selector_to_xpath(one) for one in result)
         compiled_path = etree.XPath(f"({path})[1]", extensions={(None, "of_type"): _of_type})
     except (SelectorError, ValueError, RecursionError, etree.XPathError):
         raise Invalid(_("This is no CSS selector. Write one such as .price or #offer > span.")) from None

@@ -75,16 +75,16 @@ class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
 
     subject = columns.column(gettext_lazy("subject"), "notification.subject", columns.short)
 
-    def describe(self, letter: Any) -> str:
+    def describe(self, dead_letter: Any) -> str:
         return _("“%(subject)s” to “%(label)s” of %(email)s") % {
-            "subject": letter.notification.subject,
-            "label": letter.channel.label,
-            "email": letter.notification.user.email,
+            "subject": dead_letter.notification.subject,
+            "label": dead_letter.channel.label,
+            "email": dead_letter.notification.user.email,
         }
 
     @admin.display(description=gettext_lazy("mend this first"))
-    def mend(self, letter: Any) -> SafeString:
-        channel, link = letter.channel, cells.channel(letter.channel)
+    def mend(self, dead_letter: Any) -> SafeString:
+        channel, link = dead_letter.channel, cells.channel(dead_letter.channel)
         return format_html(str(_MEND.get(channel.state, "")), channel=link, why=channel.disabled_reason)
 
     @admin.action(description=gettext_lazy("Send as new: under another key…"), permissions=["act"])

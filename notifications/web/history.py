@@ -72,16 +72,16 @@ def cancel(request: PersonRequest, notification_id: UUID) -> HttpResponse:
 def act(request: PersonRequest, delivery_id: UUID, what: What) -> HttpResponse:
     """Send one's own dead letter again or as new, discard it, or mark it as fixed; recorded like an operator's act."""
     own = Delivery.objects.for_user(request.user).select_related("channel", "notification")
-    letter = get_object_or_404(own, id=delivery_id)
+    dead_letter = get_object_or_404(own, id=delivery_id)
     note = " ".join(request.POST.get("note", "").replace("\0", "").split())[:300]
-    if what in (What.REPLAYED, What.AS_NEW) and (obstacle := dead_letters.obstacle(letter)):
+    if what in (What.REPLAYED, What.AS_NEW) and (obstacle := dead_letters.obstacle(dead_letter)):
         messages.error(request, _("Nothing was sent. %(obstacle)s") % {"obstacle": obstacle})
-    elif dead_letters.act(letter, what, request.user, note).changed:
-        messages.success(request, _SAID[what] % {"channel": letter.channel.label})
+    elif dead_letters.act(dead_letter, what, request.user, note).changed:
+        messages.success(request, _SAID[what] % {"channel": dead_letter.channel.label})
     else:
         messages.info(request, _("It does not wait for you any more. Nothing changed."))
-    page = reverse("notifications:notification", args=[letter.notification_id])
-    return redirect(f"{page}#delivery-{letter.id}")
+    page = reverse("notifications:notification", args=[dead_letter.notification_id])
+    return redirect(f"{page}#delivery-{dead_letter.id}")
 
 
 def _page(request: PersonRequest, form: HistoryForm) -> paging.Page[Notification]:

@@ -31,14 +31,14 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth shi
     def list_apps(self, request: HttpRequest, provider: Any = None, client_id: Any = None) -> list[Any]:
         """Those of the settings alone: none is read from the database."""
         apps: dict[str, list[Any]] = _build_apps_from_settings(provider=provider, client_id=client_id)
-        return [app for found in apps.values() for app in found]
+        return [app for result in apps.values() for app in result]
 
     def authenticate_by_email(self, sociallogin: Any) -> tuple[User, str] | None:
         for address in sociallogin.email_addresses:
             address.verified = address.verified is True  # some send a text, and "false" is true
-        found: tuple[User, str] | None = super().authenticate_by_email(sociallogin)
-        if found and EmailAddress.objects.filter(user=found[0], email__iexact=found[1], verified=True).exists():
-            return found
+        result: tuple[User, str] | None = super().authenticate_by_email(sociallogin)
+        if result and EmailAddress.objects.filter(user=result[0], email__iexact=result[1], verified=True).exists():
+            return result
         return None
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:

@@ -197,13 +197,13 @@ class _Reader:
         return self._moment(*component.last(name)) if name in component.properties else None
 
     def _many(self, component: Component, name: str) -> list[Moment]:
-        found = []
+        result = []
         for parameters, values in component.properties.get(name, ()):
             for value in values.replace(";", ",").split(","):
                 if value.strip():
                     self._dates.items()
-                    found.append(self._moment(parameters, value))
-        return found
+                    result.append(self._moment(parameters, value))
+        return result
 
     def _moment(self, parameters: str, value: str) -> Moment:
         if (match := _MOMENT.fullmatch(value.strip().upper())) is None:
@@ -229,15 +229,15 @@ class _Reader:
 
     def _alarms(self, event: FileEvent, component: Component, start: Moment, end: str) -> list[Lead | str]:
         """Before the start, or times. `end` names the property of its end."""
-        found = list[Lead | str | None]()
+        result = list[Lead | str | None]()
         for parameters, value in properties.triggers(component):
             if (after := properties.duration(value)) is None:
-                found.append(self._alarm_at(parameters, value, component, start))
+                result.append(self._alarm_at(parameters, value, component, start))
             elif "RELATED=END" in parameters.upper():
-                found.append(self._after_end(after, component, start, end))
+                result.append(self._after_end(after, component, start, end))
             else:
-                found.append((-after[0], -after[1]))
-        alarms = [one for one in dict.fromkeys(found) if one is not None]
+                result.append((-after[0], -after[1]))
+        alarms = [one for one in dict.fromkeys(result) if one is not None]
         event.more_alarms = len(alarms[_MOST_ALARMS:])
         return alarms[:_MOST_ALARMS]
 

@@ -104,8 +104,8 @@ def length_of(component: Component) -> int:
 
 
 def zone_of(parameters: str) -> str:
-    found = _ZONE.search(parameters)
-    return (found[1] or found[2] or "").strip() if found else ""
+    match = _ZONE.search(parameters)
+    return (match[1] or match[2] or "").strip() if match else ""
 
 
 def text_of(parameters: str, value: str) -> str:

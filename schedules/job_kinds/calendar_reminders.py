@@ -44,8 +44,8 @@ def apply(ask: Ask, changes: Changes, memory: Mapping[str, Any]) -> dict[str, An
     Returns the memory without what could not be made, if that is anything: the next check tries again.
     """
     own = Schedule.objects.filter(user=ask.user_id, deleted_at=None, audience="")
-    found = own.filter(id=ask.origin_id) if ask.origin_id else own.none()
-    if (calendar := found.select_related("user").prefetch_related("channels").first()) is None:
+    result = own.filter(id=ask.origin_id) if ask.origin_id else own.none()
+    if (calendar := result.select_related("user").prefetch_related("channels").first()) is None:
         return None
     now = lock_at_once(ask.user_id)
     made = Schedule.objects.filter(made_by=calendar).prefetch_related("channels")

@@ -190,5 +190,5 @@ def expanded(start: datetime, rules: list[str], now: datetime) -> list[datetime]
     begin -= timedelta(days=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # COUNT beside UNTIL
-        found = (one["DTSTART"].dt for one in recurring_ical_events.of(calendar).after(begin))
-        return list(takewhile(lambda time: time < begin + _AHEAD, islice(found, _MOST_EXPANDED)))
+        result = (one["DTSTART"].dt for one in recurring_ical_events.of(calendar).after(begin))
+        return list(takewhile(lambda time: time < begin + _AHEAD, islice(result, _MOST_EXPANDED)))

@@ -74,12 +74,12 @@ def _resembling(written: str) -> str | None:
         if name := _exact(part):
             return name
     plain = re.sub(r"\s+\d+$", "", written.strip()).replace("Daylight", "Standard").replace("Summer", "Standard")
-    shown = found[1] if (found := _DISPLAYED.fullmatch(plain)) else plain
+    shown = match[1] if (match := _DISPLAYED.fullmatch(plain)) else plain
     area = re.sub(r"\s*\(.*\)$", "", shown)
     for candidate in (plain, shown, area, area.replace(" Time", " Standard Time")):
         if name := _exact(candidate):
             return name
-    if found is None:
+    if match is None:
         return None
     return next((_cities()[key] for city in re.split(r"[,/]", shown) if (key := _key(city)) in _cities()), None)
 

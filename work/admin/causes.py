@@ -176,7 +176,7 @@ def _confirm_replay(admin: Any, request: HttpRequest, cause: str, form: Rate) ->
 def preview(admin: Any, rows: QuerySet[Any], count: int) -> dict[str, Any]:
     """The oldest of `count` rows in words, and what to mend before they can succeed."""
     first = list(rows.order_by("pk")[:_DESCRIBED])
-    lines = [admin.describe(letter) for letter in first]
+    lines = [admin.describe(dead_letter) for dead_letter in first]
     if count > len(first):
         lines.append(_("… and %(count)s more") % {"count": grouped(count - len(first))})
     return {"lines": lines, "warnings": mends(admin, first)}
@@ -244,12 +244,12 @@ def _show(admin: Any, request: HttpRequest, cause: str, rate: Rate, reason: Reas
 def _newest(admin: Any, letters: Iterable[Any]) -> dict[str, Any]:
     """A table of the newest letters, in the columns that the admin names for it; the first links to the letter."""
 
-    def cells(letter: Any) -> list[Any]:
-        first, *others = (lookup_field(name, letter, admin)[2] for name in admin.newest)
-        return [columns.to_row(admin.opts.label_lower, letter.pk, first), *others]
+    def cells(dead_letter: Any) -> list[Any]:
+        first, *others = (lookup_field(name, dead_letter, admin)[2] for name in admin.newest)
+        return [columns.to_row(admin.opts.label_lower, dead_letter.pk, first), *others]
 
     headers = [str(label_for_field(name, admin.model, admin)).capitalize() for name in admin.newest]
-    return {"headers": headers, "rows": [cells(letter) for letter in letters]}
+    return {"headers": headers, "rows": [cells(dead_letter) for dead_letter in letters]}
 
 
 def _interventions(rows: Any) -> dict[str, Any]:

@@ -102,12 +102,12 @@ class DeadLetterAdmin(WorkAdmin):
         urls: list[Any] = super().get_urls()
         return causes.urls(self) + urls
 
-    def describe(self, letter: Any) -> str:
+    def describe(self, dead_letter: Any) -> str:
         """The question to its operator."""
-        return f"{self.kind.model._meta.verbose_name} {letter}"
+        return f"{self.kind.model._meta.verbose_name} {dead_letter}"
 
     @admin.display(description=gettext_lazy("mend this first"))
-    def mend(self, letter: Any) -> SafeString | str:
+    def mend(self, dead_letter: Any) -> SafeString | str:
         """The repair that it needs first, with a link; empty if nothing is known to be broken."""
         return ""
 
@@ -139,20 +139,20 @@ class DeadLetterAdmin(WorkAdmin):
 
     def ask_one(self, request: HttpRequest, object_id: str, action: str) -> HttpResponse:
         """The page that asks before `action` is done to one letter."""
-        if (letter := self.get_object(request, object_id)) is None:
+        if (dead_letter := self.get_object(request, object_id)) is None:
             return redirect(f"{self.kind.dead_letters}_change", object_id)
-        letters = _("%(letter)s is") % {"letter": self.describe(letter)}
-        context = {"form": confirm.Reason()} if action in _ENDS else {"warnings": causes.mends(self, [letter])}
-        return self._ask(request, action, 1, letters, key=object_id, **context)
+        subject = _("%(letter)s is") % {"letter": self.describe(dead_letter)}
+        context = {"form": confirm.Reason()} if action in _ENDS else {"warnings": causes.mends(self, [dead_letter])}
+        return self._ask(request, action, 1, subject, key=object_id, **context)
 
     def ask_all(self, request: HttpRequest, rows: QuerySet[Any], action: str, form: Any = None) -> HttpResponse:
         """The page that asks before `action` is done to the selected letters."""
         count = rows.count()
-        letters = ngettext("%(count)s dead letter is", "%(count)s dead letters are", count) % {"count": grouped(count)}
+        subject = ngettext("%(count)s dead letter is", "%(count)s dead letters are", count) % {"count": grouped(count)}
         context = causes.preview(self, rows, count)
         if form is not None:
             context = {"form": form, "lines": context["lines"]}
-        return self._ask(request, action, count, letters, **context)
+        return self._ask(request, action, count, subject, **context)
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         """Redirect to the row if it is no longer a dead letter."""

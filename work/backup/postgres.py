@@ -68,10 +68,10 @@ def rows(of: psycopg.Connection[Any]) -> dict[str, int]:
 
 def version(program: str) -> int:
     """The major version of a program. Raises BackupError if there is none."""
-    said = subprocess.run([_path(program), "--version"], capture_output=True, text=True, check=False).stdout
-    if (found := re.search(r"\) (\d+)", said)) is None:
+    text = subprocess.run([_path(program), "--version"], capture_output=True, text=True, check=False).stdout
+    if (match := re.search(r"\) (\d+)", text)) is None:
         raise BackupError(f"{program} does not say its version")
-    return int(found[1])
+    return int(match[1])
 
 
 @contextmanager

@@ -23,15 +23,15 @@ _KEPT = {"SECRET_KEY": "secret-key", "ENCRYPTION_KEYS": "encryption-key"}
 
 def manifest_of(file: str) -> archive.Manifest:
     """Read to the end, so that a damaged file is found."""
-    found: archive.Manifest = {}
+    result: archive.Manifest = {}
 
     def begin(manifest: archive.Manifest) -> archive.Writer:
-        found.update(manifest)
+        result.update(manifest)
         return nowhere
 
     with open(os.devnull, "wb") as nowhere, closing(place.open_file(file)) as backup:
         archive.read(backup, begin)
-    return found
+    return result
 
 
 def check(file: str) -> archive.Manifest:
@@ -117,9 +117,9 @@ def _load(
     if not manifest:
         raise BackupError("the file is not a backup of Carillon")
     with postgres.connect(database, as_superuser=as_superuser) as restored:
-        found = postgres.rows(restored)
+        result = postgres.rows(restored)
     expected = manifest["rows"]
-    if different := [table for table in sorted(expected.keys() | found) if expected.get(table) != found.get(table)]:
-        counts = [f"{table}: {expected.get(table, 0)} in the manifest, {found.get(table, 0)}" for table in different]
+    if different := [table for table in sorted(expected.keys() | result) if expected.get(table) != result.get(table)]:
+        counts = [f"{table}: {expected.get(table, 0)} in the manifest, {result.get(table, 0)}" for table in different]
         raise BackupError(f"restored rows differ from the manifest: {'; '.join(counts)}")
     return manifest

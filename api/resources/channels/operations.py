@@ -48,10 +48,10 @@ def own(
     request: ApiRequest, channel_id: UUID, shown: Callable[[Channel], dict[str, Any]] = document, **which: str
 ) -> Channel:
     """The caller's channel, at the version of `If-Match`. Raises problems 404 and 412."""
-    found = get_object_or_404(Channel.objects.for_user(request.auth.user), id=channel_id, **which)
+    result = get_object_or_404(Channel.objects.for_user(request.auth.user), id=channel_id, **which)
     if request.method != "GET":
-        versions.require(request, changes.fingerprint(found), lambda: shown(found))
-    return found
+        versions.require(request, changes.fingerprint(result), lambda: shown(result))
+    return result
 
 
 @contextmanager
@@ -75,10 +75,10 @@ def list_channels(
     request: ApiRequest, kind: Search | None = None, *, page: Query[paging.PageParameters]
 ) -> HttpResponse:
     """Newest first, without their secrets."""
-    found = Channel.objects.for_user(request.auth.user)
+    result = Channel.objects.for_user(request.auth.user)
     if kind is not None:
-        found = found.filter(provider=kind)
-    return paging.answer_page(found, request, page, document)
+        result = result.filter(provider=kind)
+    return paging.answer_page(result, request, page, document)
 
 
 @router.get("/kinds", response=paging.Page[KindDocument], summary="List the kinds of channel")

@@ -104,8 +104,8 @@ def check_job(request: ApiRequest, body: CheckBody) -> HttpResponse:
     202 where that takes longer than a second: then the check at `Location` says it.
     """
     user = request.auth.user
-    asked = documents.typed_schedule(body, user, fire.read_clock().now)
-    return _checked(check_now.check_now(user, asked))
+    requested = documents.typed_schedule(body, user, fire.read_clock().now)
+    return _checked(check_now.check_now(user, requested))
 
 
 @checks_router.get("/{uuid:check_id}", response=CheckNowDocument, summary="Get what a check found")

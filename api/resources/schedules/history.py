@@ -166,13 +166,13 @@ def list_upcoming(request: ApiRequest, schedule_id: UUID, count: Count = _COMING
 def list_occurrences(request: ApiRequest, schedule_id: UUID, page: Query[paging.PageParameters]) -> HttpResponse:
     """The latest slot first. What never got a record, such as a slot during a pause, is in `explain`."""
     schedule = own(request, schedule_id)
-    found: dict[UUID, Check] = {}
+    result: dict[UUID, Check] = {}
 
     def check(rows: Sequence[Occurrence]) -> None:
-        found.update(results.of_batches(schedule.user_id, [row.id for row in rows]))
+        result.update(results.of_batches(schedule.user_id, [row.id for row in rows]))
 
     def show(row: Occurrence) -> dict[str, Any]:
-        return occurrence(row, found.get(row.id))
+        return occurrence(row, result.get(row.id))
 
     return paging.answer_page(schedule.occurrences.all(), request, page, show, "scheduled_for", check)
 
@@ -185,8 +185,8 @@ def explain_schedule(
     schedule = own(request, schedule_id)
     now = fire.read_clock().now
     before = datetime.fromisoformat(paging.read(cursor, request)) if cursor else civil.LAST_INSTANT
-    found = history.past(schedule, civil.FIRST_INSTANT, before, now, limit + 1)
-    shown, more = found[:limit], len(found) > limit
+    result = history.past(schedule, civil.FIRST_INSTANT, before, now, limit + 1)
+    shown, more = result[:limit], len(result) > limit
     following = paging.make(request, shown[-1].slot.isoformat()) if more else None
     coming = [] if cursor else history.coming(schedule, now, _COMING)
     page = {"coming": _slots(request, coming), "items": _slots(request, shown), "next": following}
@@ -275,16 +275,16 @@ def quick_add_schedule(request: ApiRequest, body: Line) -> HttpResponse:
     reading = quick_add.read(body.text, zone, fire.read_clock().now, needs_title=True)
     if reading.timetable is None:
         raise invalid(FieldError("text", reading.refusal))
-    rule, found = reading.timetable.rule, reading.fields
+    rule, result = reading.timetable.rule, reading.fields
     return answer(
         {
-            "title": found["title"],
-            "body": found.get("body", ""),
+            "title": result["title"],
+            "body": result.get("body", ""),
             "timing": timing.document(rule),
             "time_zone": rule.timezone,
-            "starts_at": found.get("starts_at") or None,
-            "ends_at": found.get("ends_at") or None,
-            "max_count": int(found.get("max_count") or 0) or None,
+            "starts_at": result.get("starts_at") or None,
+            "ends_at": result.get("ends_at") or None,
+            "max_count": int(result.get("max_count") or 0) or None,
             "description": rule.describe(),
             "next_run_at": reading.next,
         }

@@ -75,14 +75,14 @@ def fields(job: JobBody | None) -> dict[str, Any]:
     if job is None:
         return {"job_kind": ""}
     kind = kinds.find(job.kind)
-    found = {
+    result = {
         "job_kind": job.kind,
         "job_shown": job.kind,
         "connection": job.connection_id,
         "on_error": job.on_error,
         "errors_allowed": job.errors_allowed,
     }
-    return found if kind is None else found | _question(kind.form.base_fields, job.payload)
+    return result if kind is None else result | _question(kind.form.base_fields, job.payload)
 
 
 def _question(known: Mapping[str, forms.Field], payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,8 +129,8 @@ def document(schedule: Schedule) -> dict[str, Any] | None:
         return None
     kind = kinds.find(schedule.job_kind)
     payload = schedule.job_payload or {}
-    asked = payload if kind is None else initial_of(kind, payload)
-    return fields_of(JobBody, schedule, kind=schedule.job_kind, payload=asked)
+    requested = payload if kind is None else initial_of(kind, payload)
+    return fields_of(JobBody, schedule, kind=schedule.job_kind, payload=requested)
 
 
 def check_document(check: Check | None) -> dict[str, Any] | None:

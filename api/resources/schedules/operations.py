@@ -112,17 +112,17 @@ def list_schedules(
     page: Query[paging.PageParameters],
 ) -> HttpResponse:
     """Newest first, without the archived ones. `search` looks into titles and texts, `due_before` at the next run."""
-    found = Schedule.objects.for_user(request.auth.user)
-    found = found.exclude(state=Schedule.State.ARCHIVED) if state is None else found.filter(state=state)
+    result = Schedule.objects.for_user(request.auth.user)
+    result = result.exclude(state=Schedule.State.ARCHIVED) if state is None else result.filter(state=state)
     if tag is not None:
-        found = found.filter(tags.has(tag, tags.spellings(request.auth.user)))
+        result = result.filter(tags.has(tag, tags.spellings(request.auth.user)))
     if category is not None:
-        found = found.filter(category=category)
+        result = result.filter(category=category)
     if search is not None:
-        found = found.filter(Q(title__icontains=search) | Q(body__icontains=search))
+        result = result.filter(Q(title__icontains=search) | Q(body__icontains=search))
     if due_before is not None:
-        found = found.filter(next_fire_at__lt=due_before)
-    return paging.answer_page(found.prefetch_related("channels"), request, page, document)
+        result = result.filter(next_fire_at__lt=due_before)
+    return paging.answer_page(result.prefetch_related("channels"), request, page, document)
 
 
 @router.post("", response={201: ScheduleDocument}, summary="Create a schedule")

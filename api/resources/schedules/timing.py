@@ -140,8 +140,8 @@ def _not_one(given: list[str]) -> Problem:
         return invalid(
             FieldError("timing", f"Give exactly one of {', '.join(TimingDocument.model_fields)}.", "required")
         )
-    said = f"Give exactly one timing; this has {', '.join(given)}. Make a second schedule for the other."
-    return invalid(*(FieldError(f"timing.{name}", said, "one_timing") for name in given))
+    text = f"Give exactly one timing; this has {', '.join(given)}. Make a second schedule for the other."
+    return invalid(*(FieldError(f"timing.{name}", text, "one_timing") for name in given))
 
 
 def _friendly(name: str, value: Any, time_zone: str) -> tuple[str, dict[str, Any]]:

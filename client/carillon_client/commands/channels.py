@@ -19,16 +19,16 @@ def find(client: Client, wanted: Sequence[str] | None) -> list[str]:
     """The ids of the channels with these labels or ids. Raises ValueError for one that is not there."""
     there = list(client.channels.list())
     if wanted is None:
-        found = [one["id"] for one in there if one["kind"] == "inbox"]
-        if found:
-            return found
+        result = [one["id"] for one in there if one["kind"] == "inbox"]
+        if result:
+            return result
         raise ValueError(f"You have no inbox: choose a --channel. {_labels(there)}")
     ids = []
     for name in wanted:
-        found = [one["id"] for one in there if name.casefold() in (one["id"], one["label"].casefold())]
-        if len(found) != 1:
-            raise ValueError(f"{len(found) or 'No'} channels have the label “{name}”. {_labels(there)}")
-        ids += found
+        result = [one["id"] for one in there if name.casefold() in (one["id"], one["label"].casefold())]
+        if len(result) != 1:
+            raise ValueError(f"{len(result) or 'No'} channels have the label “{name}”. {_labels(there)}")
+        ids += result
     return ids
 
 

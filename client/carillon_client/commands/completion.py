@@ -48,8 +48,8 @@ def _fish(commands: Mapping[str, argparse.ArgumentParser], helps: Mapping[str, s
 
 def _commands(parser: argparse.ArgumentParser) -> list[str]:
     """Those within a command."""
-    found = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    return [name for choices in found for name in choices]
+    result = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return [name for choices in result for name in choices]
 
 
 def _options(parser: argparse.ArgumentParser) -> list[str]:

@@ -76,16 +76,16 @@ def _outcome(event: Event) -> str:
 
 def _trace(options: argparse.Namespace) -> None:
     with client() as there:
-        found = there.events.trace(options.correlation_id)
+        result = there.events.trace(options.correlation_id)
     lines = []
-    for row in found["items"]:
+    for row in result["items"]:
         to = f" → {', '.join(row['consumers'])}" if row["consumers"] else ""
         why = f" ({row['reason']['text']})" if row["reason"]["text"] else ""
         lines.append(f"{row['seconds']:9.3f} s  {row['queue']}  {row['type']}{to}: {row['state']}{why}")
         lines += [
             f"{one['seconds']:9.3f} s    try {one['number']}: {one['outcome'] or 'under way'}" for one in row["tries"]
         ]
-    show(options, found, [*lines, "There are more."] if found["more"] else lines)
+    show(options, result, [*lines, "There are more."] if result["more"] else lines)
 
 
 def _topology(options: argparse.Namespace) -> None:

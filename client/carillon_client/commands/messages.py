@@ -25,11 +25,11 @@ def declare(command: Declare) -> None:
     add_limit(command("channels", _channels, "List the channels, newest first."))
     add_limit(command("batches", _batches, "List what you have told many people, newest first."))
 
-    letters = command("dead-letters", _dead_letters, "List what was not delivered.")
-    letters.add_argument("--cause", help="only those of this cause")
-    letters.add_argument("--replay", action="store_true", help="send them again, oldest first")
-    letters.add_argument("--per-minute", type=int, default=60, metavar="N", help="with --replay: how fast (60)")
-    add_limit(letters)
+    dead_letters = command("dead-letters", _dead_letters, "List what was not delivered.")
+    dead_letters.add_argument("--cause", help="only those of this cause")
+    dead_letters.add_argument("--replay", action="store_true", help="send them again, oldest first")
+    dead_letters.add_argument("--per-minute", type=int, default=60, metavar="N", help="with --replay: how fast (60)")
+    add_limit(dead_letters)
 
     pull = command("pull", _pull, "Print the messages of a queue, a line of JSON each, and acknowledge them.")
     pull.add_argument("queue", help="label or id of the channel")

@@ -67,19 +67,19 @@ def _add(options: argparse.Namespace) -> None:
 def _read_line(there: Client, options: argparse.Namespace) -> ScheduleFields:
     """Raises CarillonError with the question that a doubtful line leaves open."""
     try:
-        found = there.schedules.quick_add(options.title, options.zone)
+        result = there.schedules.quick_add(options.title, options.zone)
     except Problem as problem:
         if [field for field, _ in problem.errors] == ["text"]:
             raise CarillonError(problem.errors[0][1]) from None
         raise
     return {
-        "title": found["title"],
-        "body": options.body or found["body"],
-        "timing": found["timing"],
-        "time_zone": found["time_zone"],
-        "starts_at": found["starts_at"],
-        "ends_at": found["ends_at"],
-        "max_count": found["max_count"],
+        "title": result["title"],
+        "body": options.body or result["body"],
+        "timing": result["timing"],
+        "time_zone": result["time_zone"],
+        "starts_at": result["starts_at"],
+        "ends_at": result["ends_at"],
+        "max_count": result["max_count"],
     }
 
 
@@ -106,15 +106,15 @@ def _pause_or_resume(options: argparse.Namespace) -> None:
 
 def _delete(options: argparse.Namespace) -> None:
     with client() as there:
-        found = _find(there, options.reminder)
+        result = _find(there, options.reminder)
         if not options.yes:
             if not sys.stdin.isatty():
                 raise ValueError("Add --yes to delete it without being asked.")
-            print(escaped(f"Delete “{found['title']}”? [y/N] "), end="", file=sys.stderr, flush=True)
+            print(escaped(f"Delete “{result['title']}”? [y/N] "), end="", file=sys.stderr, flush=True)
             if sys.stdin.readline().strip().lower() not in ("y", "yes"):
                 raise CarillonError("Nothing was deleted.")
-        there.schedules.delete(found["id"])
-    show(options, found, [f"Deleted “{found['title']}”. To undo it: carillon restore {found['id']}"])
+        there.schedules.delete(result["id"])
+    show(options, result, [f"Deleted “{result['title']}”. To undo it: carillon restore {result['id']}"])
 
 
 def _restore(options: argparse.Namespace) -> None:
@@ -132,13 +132,13 @@ def _run(options: argparse.Namespace) -> None:
 
 def _check(options: argparse.Namespace) -> None:
     with client() as there:
-        found = there.schedules.check(_find(there, options.reminder)["id"])
-        while found["outcome"] == "checking":
+        result = there.schedules.check(_find(there, options.reminder)["id"])
+        while result["outcome"] == "checking":
             time.sleep(1.0)
-            found = there.schedules.read_check(found["id"])
-    says = [text for text in (found["title"], found["body"]) if text]
-    show(options, found, [f"{found['outcome']}: {found['reason']['text']}", *says])
-    if found["outcome"] == "failed":
+            result = there.schedules.read_check(result["id"])
+    says = [text for text in (result["title"], result["body"]) if text]
+    show(options, result, [f"{result['outcome']}: {result['reason']['text']}", *says])
+    if result["outcome"] == "failed":
         raise CarillonError("The check failed.")
 
 
@@ -162,12 +162,12 @@ def _find(there: Client, name: str) -> Schedule:
     try:
         return there.schedules.read(str(UUID(name)))
     except ValueError:
-        found = [one for one in there.schedules.list(search=name) if one["title"].casefold() == name.casefold()]
-    if len(found) > 1:
-        raise ValueError(f"{len(found)} reminders are called “{name}”. Use an id of `carillon list`.")
-    if not found:
+        result = [one for one in there.schedules.list(search=name) if one["title"].casefold() == name.casefold()]
+    if len(result) > 1:
+        raise ValueError(f"{len(result)} reminders are called “{name}”. Use an id of `carillon list`.")
+    if not result:
         raise ValueError(f"No reminder is called “{name}”. `carillon list` shows their titles and ids.")
-    return found[0]
+    return result[0]
 
 
 def _line(schedule: Schedule) -> str:

@@ -114,9 +114,9 @@ def _resume(options: argparse.Namespace) -> None:
 
 def _delete(options: argparse.Namespace) -> None:
     with client() as there:
-        found = _find(there, options.watch)
-        there.watches.delete(found["id"])
-    show(options, found, [f"Deleted “{found['name']}”. To undo it: carillon watch restore {found['id']}"])
+        result = _find(there, options.watch)
+        there.watches.delete(result["id"])
+    show(options, result, [f"Deleted “{result['name']}”. To undo it: carillon watch restore {result['id']}"])
 
 
 def _restore(options: argparse.Namespace) -> None:
@@ -130,10 +130,12 @@ def _find(there: Client, name: str) -> Watch:
     try:
         return there.watches.read(str(UUID(name)))
     except ValueError:
-        found = [one for one in there.watches.list() if one["name"].casefold() == name.casefold()]
-    if len(found) != 1:
-        raise ValueError(f"{len(found) or 'No'} watches have the name “{name}”. `carillon watch list` shows their ids.")
-    return found[0]
+        result = [one for one in there.watches.list() if one["name"].casefold() == name.casefold()]
+    if len(result) != 1:
+        raise ValueError(
+            f"{len(result) or 'No'} watches have the name “{name}”. `carillon watch list` shows their ids."
+        )
+    return result[0]
 
 
 def _line(watch: Watch) -> str:

@@ -99,8 +99,10 @@ class Command(BaseCommand):
 
     def _list_letters(self, chosen: list[Which]) -> None:
         for rows in (which.rows().order_by("-settled_at") for which in chosen):
-            for letter in rows[:_MOST_SHOWN]:
-                self.stdout.write(f"{letter.pk}  {_shown(letter.settled_at)}  {letter.state:7}  {letter.reason}")
+            for dead_letter in rows[:_MOST_SHOWN]:
+                self.stdout.write(
+                    f"{dead_letter.pk}  {_shown(dead_letter.settled_at)}  {dead_letter.state:7}  {dead_letter.reason}"
+                )
             if (count := rows.count()) > _MOST_SHOWN:
                 self.stdout.write(f"… and {count - _MOST_SHOWN:,} older ones")
 
