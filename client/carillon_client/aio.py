@@ -590,8 +590,8 @@ class Notifications(Resource):
         search: str | None = None,
     ) -> AsyncIterator[Notification]:
         """Newest first. What is sent to status webhooks only with `origin="status"`."""
-        asked = {"outcome": outcome, "since": instant(since) if since else None, "schedule_id": schedule_id}
-        return self._connection.pages("/notifications", **asked, origin=origin, search=search)
+        requested = {"outcome": outcome, "since": instant(since) if since else None, "schedule_id": schedule_id}
+        return self._connection.pages("/notifications", **requested, origin=origin, search=search)
 
     async def read(self, notification_id: str) -> NotificationWithAttempts:
         """With each delivery and each attempt."""
@@ -726,8 +726,8 @@ class Schedules(Resource):
     ) -> AsyncIterator[Schedule]:
         """Newest first; those that are archived only with that `state`."""
         due = instant(due_before) if due_before else None
-        found = {"state": state, "category": category, "tag": tag, "search": search, "due_before": due}
-        return self._connection.pages("/schedules", **found)
+        result = {"state": state, "category": category, "tag": tag, "search": search, "due_before": due}
+        return self._connection.pages("/schedules", **result)
 
     async def create(self, *, key: str | None = None, **fields: Unpack[ScheduleFields]) -> Schedule:
         """`key` is the Idempotency-Key: the same call with the same key makes one schedule."""
