@@ -26,6 +26,7 @@ from api.resources import (
     status_webhooks,
     tokens,
     topics,
+    traces,
     watches,
 )
 from api.resources.channels import operations as channels
@@ -66,7 +67,7 @@ api.add_router("/rules", rules.router)
 api.add_router("/runs", runs.router)
 api.add_router("/topics", topics.router)
 api.add_router("/subscriptions", topics.subscriptions_router)
-api.add_router("/trace", events.trace_router)
+api.add_router("/trace", traces.router)
 api.add_router("/inbound", inbound.router)
 api.add_router("/dead-letters", dead_letters.router)
 api.add_router("/batches", batches.router)

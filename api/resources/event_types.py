@@ -18,7 +18,7 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Body, Instant, Partial, Replacement, limited, one_of
 from api.protocol.problems import Problem, conflict, require_unchanged, require_valid
-from api.resources.events import Type
+from api.resources.event_bodies import Type
 from common.database.damaged import object_of
 from common.web import versioned_form
 from events.inputs import type_form

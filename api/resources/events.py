@@ -1,6 +1,5 @@
-"""Events: publish them, list and read them, see what followed, and the trace of a chain."""
+"""Events: publish them, list and read them, and see what followed."""
 
-import json
 import re
 from contextlib import nullcontext
 from dataclasses import replace
@@ -13,144 +12,28 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router
 from ninja.decorators import decorate_view
-from pydantic import AfterValidator, BaseModel, Discriminator, Field, RootModel, Tag
+from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import CHOICES, Body, Instant, Search, one_of
+from api.protocol.fields import Instant, Search, one_of
 from api.protocol.problems import FieldError, Problem, conflict, invalid
 from api.resources import cloud_events
 from api.resources.dead_letters import Discard, one_line
-from api.resources.notifications import ReasonDocument, reason, reason_of
-from api.resources.schedules.documents import AudienceBody, AudienceDocument, may_not_announce
-from common import correlation
+from api.resources.event_bodies import EventsBody
+from api.resources.notifications import ReasonDocument, reason_of
+from api.resources.schedules.documents import AudienceDocument, may_not_announce
 from events.intake import ledger, registered, usage
-from events.intake.trace import Row, trace
-from events.models import Digest, Effect, Event, Run, Step, Topic
-from events.pure import matching, types
+from events.models import Digest, Effect, Event, Topic
+from events.pure import types
 from events.pure.cloud_events import key as cloud_event_key
-from events.pure.envelope import (
-    ID,
-    LARGEST_DATA,
-    LONGEST_DELAY,
-    LONGEST_ID,
-    LONGEST_SOURCE,
-    MOST_AT_ONCE,
-    Envelope,
-)
+from events.pure.envelope import ID, Envelope
 from events.pure.types import Misfit
 from jobs.batches import audiences
-from jobs.models import Batch, Job
-from notifications.models import Delivery
 from schedules.inputs.audience_form import MOST_UNCONFIRMED
 
 router = Router(tags=["events"], auth=Bearer("events"))
-trace_router = Router(tags=["events"], auth=Bearer("events"))
-
-
-def _known_shape(name: str) -> str:
-    if len(name) > 100 or not matching.TYPE.fullmatch(name):
-        raise ValueError("Write a type as a noun and what happened to it, in small letters: order.paid")
-    return name
-
-
-def _not_reserved(name: str) -> str:
-    if types.is_reserved(name):
-        raise ValueError("Carillon itself emits this type. Choose another name for yours.")
-    return name
-
-
-def _not_own(source: str) -> str:
-    if source == types.SOURCE:
-        raise ValueError("This is the source of Carillon’s own events. Choose another name for yours.")
-    return source
-
-
-def _small(data: dict[str, Any]) -> dict[str, Any]:
-    size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
-    if size > LARGEST_DATA:
-        raise ValueError(f"This is {size:,} bytes long as JSON; at most {LARGEST_DATA:,} are taken. Send ids instead.")
-    return data
-
-
-Type = Annotated[
-    str,
-    AfterValidator(_known_shape),
-    Field(json_schema_extra={"pattern": f"^{matching.TYPE.pattern}$", "maxLength": 100}),
-]
-Data = Annotated[dict[str, Any], AfterValidator(_small)]
-
-
-def _without_control_characters(id: str) -> str:
-    if not re.fullmatch(ID, id):
-        raise ValueError("This contains a control character. Remove it.")
-    return id
-
-
-_ID: Any = {"min_length": 1, "json_schema_extra": {"pattern": f"^{ID}$"}}
-_CHECKED = AfterValidator(_without_control_characters)
-StoredId = Annotated[str, Field(**_ID), _CHECKED]
-# The length comes before what is checked, so that an error speaks of characters.
-EventId = Annotated[str, Field(max_length=LONGEST_ID, **_ID), _CHECKED]
-CorrelationId = Annotated[str, Field(max_length=correlation.LONGEST, **_ID), _CHECKED]
-
-
-class EnvelopeBody(Body):
-    type: Annotated[Type, AfterValidator(_not_reserved)] = Field(description="A noun and what happened: `order.paid`.")
-    id: EventId | None = Field(
-        None, description="Yours. The same event again has no further effect; another one with this id is refused."
-    )
-    source: Annotated[str, Field(max_length=LONGEST_SOURCE), AfterValidator(_not_own)] = ""
-    occurred_at: Instant | None = Field(None, description="When it happened. Without it, now.")
-    correlation_id: CorrelationId | None = Field(
-        None, description="The same through a chain of events: any text. Without it, this event begins one."
-    )
-    hops: int = Field(0, ge=0, le=1_000, description="How many steps it is behind the first event of its chain.")
-    data: Data = Field(default_factory=dict, description="At most 128 KiB. Ids rather than whole objects.")
-    delay: int = Field(0, ge=0, le=LONGEST_DELAY, description="Seconds after which it is handled.")
-
-    def envelope(self, **more: Any) -> Envelope:
-        given = {name: getattr(self, name) for name in ("type", "data", "source", "correlation_id", "hops", "delay")}
-        given |= {} if self.id is None else {"key": self.id}
-        return Envelope(**given, occurred_at=self.occurred_at, **more)
-
-
-class EventBody(EnvelopeBody):
-    topic: str | None = Field(
-        None, max_length=50, description="The slug of a topic of yours, whose subscribers get it."
-    )
-
-    to: AudienceBody | None = Field(
-        None, description="Staff only: announce it to these people, with `data.title` and `data.body` as its text."
-    )
-
-    def envelope(self, **more: Any) -> Envelope:
-        to = {"audience": self.to.kind, "audience_key": self.to.key} if self.to else {}
-        return super().envelope(**to, **more)
-
-
-_ONE, _LIST = CHOICES
-_Events = Annotated[list[EventBody], Field(min_length=1, max_length=MOST_AT_ONCE)]
-
-
-class EventsBody(
-    RootModel[
-        Annotated[
-            Annotated[EventBody, Tag(_ONE)] | Annotated[_Events, Tag(_LIST)],
-            Discriminator(lambda given: _LIST if isinstance(given, list) else _ONE),
-        ]
-    ]
-):
-    """One event, or a list of up to 100."""
-
-    @property
-    def all(self) -> list[EventBody]:
-        return self.root if isinstance(self.root, list) else [self.root]
-
-    def place(self, number: int) -> str:
-        """The prefix of this event's fields in an error."""
-        return f"{number}." if isinstance(self.root, list) else ""
 
 
 class DigestDocument(BaseModel):
@@ -392,60 +275,3 @@ def id_reused(place: str) -> FieldError:
 def quota_reached(reached: usage.QuotaReached) -> Problem:
     headers = {"Retry-After": str(reached.wait)}
     return Problem(429, str(reached.reason.code), "Your quota of events is used up.", str(reached), headers=headers)
-
-
-_WORK = (Event, Job, Batch, Step, Delivery)
-_STATES = dict.fromkeys([*Run.Status.values, *(state for model in _WORK for state in model.words.states)])
-_OUTCOMES = dict(outcome for model in _WORK for outcome in model.words.outcomes)
-
-
-class TryDocument(BaseModel):
-    """One attempt."""
-
-    number: int = Field(description="Counts from 1, from the last replay.")
-    seconds: float = Field(description="When it began, in seconds since the first row.")
-    ended: float | None = Field(description="When it ended, likewise; null while it is under way.")
-    worker: str = Field(description="The process that made it.")
-    outcome: Annotated[str, one_of(_OUTCOMES)] = Field(description="Empty while it is under way.")
-    reason: ReasonDocument
-
-
-class RowDocument(BaseModel):
-    """An event, a job, a batch, a run of a flow, a step of one or a delivery."""
-
-    kind: Literal["event", "run", "job", "batch", "step", "delivery"] = Field(description="What it is.")
-    id: str = Field(description="Of an event your id of it; of a delivery its idempotency key; else that of the row.")
-    recorded_at: Instant
-    seconds: float = Field(description="When it was recorded, in seconds since the first row.")
-    queue: str = Field(description="A queue of workers, the kind of a delivery's channel, or a pulled queue's label.")
-    type: str = Field(description="The type of an event, the kind of a job, a flow, a step of one, or a title.")
-    source: str = Field(description="What the producer said, or the rule or reminder.")
-    consumers: list[str] = Field(description="The rules and flows of an event; a delivery's channel, or who pulled it.")
-    key: str = Field(description="The first texts and numbers of its data; of a run its key.")
-    state: Annotated[str, one_of(_STATES)] = Field(description="That of its row.")
-    reason: ReasonDocument
-    tries: list[TryDocument] = Field(description="The oldest first.")
-    notification_id: UUID | None = Field(description="Whose delivery it is, or what a job has sent; else null.")
-    told: int | None = Field(description="How many people an event or a batch has reached; null without an audience.")
-
-
-class TraceDocument(BaseModel):
-    correlation_id: str
-    items: list[RowDocument] = Field(description="Oldest first.")
-    more: bool = Field(description="Whether the chain has more than is shown.")
-
-
-@trace_router.get("/{path:correlation_id}", response=TraceDocument, summary="Read the trace of a chain")
-def read_trace(request: ApiRequest, correlation_id: str) -> HttpResponse:
-    """All work of yours with this correlation id, or of the batch with this id."""
-    result = trace(correlation_id, request.auth.user)
-    if not result.rows:
-        raise Http404
-    rows = [_row(one) for one in result.rows]
-    return answer({"correlation_id": correlation_id, "items": rows, "more": result.more})
-
-
-def _row(row: Row) -> dict[str, Any]:
-    tries = [fields_of(TryDocument, one, reason=reason(one.reason.code, one.reason.params)) for one in row.tries]
-    why = reason(row.reason.code, row.reason.params)
-    return fields_of(RowDocument, row, recorded_at=row.at, tries=tries, reason=why)

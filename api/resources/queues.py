@@ -17,7 +17,8 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer
 from api.protocol.fields import CHOICES, Body, Instant, written
 from api.protocol.problems import FieldError, conflict, invalid
-from api.resources.events import EnvelopeBody, id_reused, quota_reached
+from api.resources.event_bodies import EnvelopeBody
+from api.resources.events import id_reused, quota_reached
 from common.database.postgres import column, columns, execute, instance
 from events.intake import direct, usage
 from events.pure.envelope import MOST_AT_ONCE

@@ -16,7 +16,7 @@ from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
 from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, one_of
 from api.protocol.problems import FieldError, errors, invalid, require_unchanged
-from api.resources.events import Data, StoredId, Type
+from api.resources.event_bodies import Data, StoredId, Type
 from api.resources.notifications import Length, ReasonDocument, lengths, reason
 from events.inputs.conditions_field import LONGEST_VALUE, MOST_CONDITIONS
 from events.inputs.rule_form import RuleForm

@@ -1,0 +1,125 @@
+"""Events as callers write them: their fields, one event, and a list of them."""
+
+import json
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Discriminator, Field, RootModel, Tag
+
+from api.protocol.fields import CHOICES, Body, Instant
+from api.resources.schedules.documents import AudienceBody
+from common import correlation
+from events.pure import matching, types
+from events.pure.envelope import (
+    ID,
+    LARGEST_DATA,
+    LONGEST_DELAY,
+    LONGEST_ID,
+    LONGEST_SOURCE,
+    MOST_AT_ONCE,
+    Envelope,
+)
+
+
+def _known_shape(name: str) -> str:
+    if len(name) > 100 or not matching.TYPE.fullmatch(name):
+        raise ValueError("Write a type as a noun and what happened to it, in small letters: order.paid")
+    return name
+
+
+def _not_reserved(name: str) -> str:
+    if types.is_reserved(name):
+        raise ValueError("Carillon itself emits this type. Choose another name for yours.")
+    return name
+
+
+def _not_own(source: str) -> str:
+    if source == types.SOURCE:
+        raise ValueError("This is the source of Carillon’s own events. Choose another name for yours.")
+    return source
+
+
+def _small(data: dict[str, Any]) -> dict[str, Any]:
+    size = len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
+    if size > LARGEST_DATA:
+        raise ValueError(f"This is {size:,} bytes long as JSON; at most {LARGEST_DATA:,} are taken. Send ids instead.")
+    return data
+
+
+Type = Annotated[
+    str,
+    AfterValidator(_known_shape),
+    Field(json_schema_extra={"pattern": f"^{matching.TYPE.pattern}$", "maxLength": 100}),
+]
+Data = Annotated[dict[str, Any], AfterValidator(_small)]
+
+
+def _without_control_characters(id: str) -> str:
+    if not re.fullmatch(ID, id):
+        raise ValueError("This contains a control character. Remove it.")
+    return id
+
+
+_ID: Any = {"min_length": 1, "json_schema_extra": {"pattern": f"^{ID}$"}}
+_CHECKED = AfterValidator(_without_control_characters)
+StoredId = Annotated[str, Field(**_ID), _CHECKED]
+# The length comes before what is checked, so that an error speaks of characters.
+EventId = Annotated[str, Field(max_length=LONGEST_ID, **_ID), _CHECKED]
+CorrelationId = Annotated[str, Field(max_length=correlation.LONGEST, **_ID), _CHECKED]
+
+
+class EnvelopeBody(Body):
+    type: Annotated[Type, AfterValidator(_not_reserved)] = Field(description="A noun and what happened: `order.paid`.")
+    id: EventId | None = Field(
+        None, description="Yours. The same event again has no further effect; another one with this id is refused."
+    )
+    source: Annotated[str, Field(max_length=LONGEST_SOURCE), AfterValidator(_not_own)] = ""
+    occurred_at: Instant | None = Field(None, description="When it happened. Without it, now.")
+    correlation_id: CorrelationId | None = Field(
+        None, description="The same through a chain of events: any text. Without it, this event begins one."
+    )
+    hops: int = Field(0, ge=0, le=1_000, description="How many steps it is behind the first event of its chain.")
+    data: Data = Field(default_factory=dict, description="At most 128 KiB. Ids rather than whole objects.")
+    delay: int = Field(0, ge=0, le=LONGEST_DELAY, description="Seconds after which it is handled.")
+
+    def envelope(self, **more: Any) -> Envelope:
+        given = {name: getattr(self, name) for name in ("type", "data", "source", "correlation_id", "hops", "delay")}
+        given |= {} if self.id is None else {"key": self.id}
+        return Envelope(**given, occurred_at=self.occurred_at, **more)
+
+
+class EventBody(EnvelopeBody):
+    topic: str | None = Field(
+        None, max_length=50, description="The slug of a topic of yours, whose subscribers get it."
+    )
+
+    to: AudienceBody | None = Field(
+        None, description="Staff only: announce it to these people, with `data.title` and `data.body` as its text."
+    )
+
+    def envelope(self, **more: Any) -> Envelope:
+        to = {"audience": self.to.kind, "audience_key": self.to.key} if self.to else {}
+        return super().envelope(**to, **more)
+
+
+_ONE, _LIST = CHOICES
+_Events = Annotated[list[EventBody], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class EventsBody(
+    RootModel[
+        Annotated[
+            Annotated[EventBody, Tag(_ONE)] | Annotated[_Events, Tag(_LIST)],
+            Discriminator(lambda given: _LIST if isinstance(given, list) else _ONE),
+        ]
+    ]
+):
+    """One event, or a list of up to 100."""
+
+    @property
+    def all(self) -> list[EventBody]:
+        return self.root if isinstance(self.root, list) else [self.root]
+
+    def place(self, number: int) -> str:
+        """The prefix of this event's fields in an error."""
+        return f"{number}." if isinstance(self.root, list) else ""
