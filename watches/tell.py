@@ -218,7 +218,7 @@ def _messages(sign: Sign, message: text.Text) -> Iterator[NewNotification]:
         user_id=watch.user_id,
         channels=sort_channels(watch.channel_order, channels, lambda channel: channel[0]),
         subject=message.subject,
-        body=f"{message.body}\n\n{page(watch)}".strip(),
+        body=f"{text.literal(message.body)}\n\n{page(watch)}".strip(),
         origin=Notification.Origin.EVENT,
         origin_id=watch.id,
         batch_id=sign.cause,

@@ -175,7 +175,7 @@ def compose(title: str, body: str, envelope: dict[str, Any]) -> text.Text:
     subject = " ".join(matching.fill(title, envelope).split())
     return text.Text(
         text.fit(subject, text.MAX_SUBJECT).text or _("Event"),
-        text.fit(matching.fill(body, envelope), text.MAX_BODY).text,
+        text.fit(matching.fill(body, envelope, literal=True), text.MAX_BODY).text,
     )
 
 
@@ -196,13 +196,13 @@ def _notification(event: EventClaim, rule: Rule, message: text.Text, key: UUID, 
 def _series(event: EventClaim, rule: Rule, envelope: dict[str, Any]) -> NewJob:
     """The series that follows a rule's message. What the event says is filled in now, not as a placeholder later."""
 
-    def filled(template: str) -> str:
-        return text.PLACEHOLDER.sub(lambda match: f"{{ {match[1]} }}", matching.fill(template, envelope))
+    def filled(template: str, *, literal: bool = False) -> str:
+        return text.without_placeholders(matching.fill(template, envelope, literal=literal))
 
     written: list[dict[str, Any]] = []
     with suppress(ValidationError):  # a damaged row: the job says so
         written = steps.read(rule.series, lambda _: [])
-    texts = [{**step, "title": filled(step["title"]), "body": filled(step["body"])} for step in written]
+    texts = [{**step, "title": filled(step["title"]), "body": filled(step["body"], literal=True)} for step in written]
     same = []
     if rule.series_key and (value := matching.find(envelope, rule.series_key)) is not matching.MISSING:
         shown = matching.shown(value, matching.LONGEST_VALUE)

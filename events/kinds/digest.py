@@ -81,7 +81,7 @@ def compose(rule: Rule, envelopes: Sequence[Mapping[str, Any]], gathered: int) -
     """
     counted = [envelope | {matching.COUNT: gathered} for envelope in map(dict, envelopes)]
     if gathered == 1:
-        subject, body = matching.fill(rule.title, counted[0]), matching.fill(rule.body, counted[0])
+        subject, body = matching.fill(rule.title, counted[0]), matching.fill(rule.body, counted[0], literal=True)
     elif _COUNT in rule.title:
         subject = matching.fill(rule.title, counted[0])
         body = _lines(counted, [rule.body or "{type}"], gathered)
@@ -94,7 +94,9 @@ def compose(rule: Rule, envelopes: Sequence[Mapping[str, Any]], gathered: int) -
 
 
 def _lines(envelopes: Sequence[Mapping[str, Any]], parts: Sequence[str], gathered: int) -> str:
-    filled = ([" ".join(matching.fill(part, envelope).split()) for part in parts] for envelope in envelopes)
+    filled = (
+        [" ".join(matching.fill(part, envelope, literal=True).split()) for part in parts] for envelope in envelopes
+    )
     lines = [text.fit("- " + ": ".join(filter(None, line)), LONGEST_LINE).text for line in filled]
     more = gathered - len(lines)
     return "\n".join([*lines, _("and %(count)s more") % {"count": more}] if more > 0 else lines)

@@ -171,10 +171,10 @@ def shown(value: Any, most: int = sys.maxsize) -> str:
     return "".join(written)[:most]
 
 
-def fill(template: str, envelope: Mapping[str, Any]) -> str:
+def fill(template: str, envelope: Mapping[str, Any], *, literal: bool = False) -> str:
     """Fill in `{type}`, `{data.x}` and the like; “…” where the event has no such field, all else as typed.
 
-    Each value is written once, also where several paths lead to it.
+    Each value is written once, also where several paths lead to it. `literal`: no value becomes bold or a link.
     """
     values = {COUNT: 1} | dict(envelope)
     written: dict[int, str] = {id(MISSING): "…"}
@@ -182,7 +182,8 @@ def fill(template: str, envelope: Mapping[str, Any]) -> str:
     def value(match: re.Match[str]) -> str:
         field = find(values, match[1])
         if id(field) not in written:
-            written[id(field)] = shown(field, LONGEST_VALUE)
+            found = shown(field, LONGEST_VALUE)
+            written[id(field)] = text.literal(found) if literal else found
         return written[id(field)]
 
     return text.replace(_PLACEHOLDER, template, value)

@@ -124,7 +124,7 @@ def _message(event: EventClaim, run: Run, number: int, message: NewMessage, own:
         user_id=event.user_id,
         channels=[(one.id, one.provider) for one in chosen],
         subject=subject,
-        body=text.fit(message.body, text.MAX_BODY).text,
+        body=text.fit(text.literal(message.body), text.MAX_BODY).text,
         origin=Notification.Origin.EVENT,
         origin_id=run.id,
         batch_id=uuid5(event.id, f"{run.id} {number}"),

@@ -145,6 +145,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
                 code="" if row.nonce is None else codes.reveal(codes.MARK, row.channel_id, row.nonce),
                 data=None if row.data is None else json.loads(row.data),
                 left=row.left,
+                may_have_marks=row.origin in Notification.MARKED,
             ),
             "unusable": _unusable(row),
             "quiet": None if is_own_replay else quiet.window(row.quiet_from, row.quiet_until, row.zone),

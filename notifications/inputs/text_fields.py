@@ -54,7 +54,11 @@ class BodyField(_TextField):
             label=_("Text"),
             required=False,
             widget=forms.Textarea(attrs={"rows": 4}),
-            help_text=help_text,
+            help_text=format_lazy(
+                "{placeholders} {marks}",
+                placeholders=help_text,
+                marks=_("**Bold**, _italic_, [links](https://…) and lists with - are shown where a channel can."),
+            ),
             validators=[MaxLengthValidator(text.MAX_BODY, too_long)],
         )
 

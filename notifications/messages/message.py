@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _, pgettext
 
+from notifications.messages import markup
 from work import answers
 from work.answers import Done
 
@@ -22,7 +23,8 @@ class Message:
     empty if the message needs no answer. `open_url` shows the notification to its person, who must be signed in.
     `correlation_id` is the same for all that one cause sent, `hops` the steps since that; `schedule_id`,
     `category` and `data` are those of its schedule, if it has one. `code` is that of a verification, also in `body`.
-    `left`: seconds until it is stale, None for never.
+    `left`: seconds until it is stale, None for never. `may_have_marks`: `markup` reads bold, links and the like in the
+    body.
     """
 
     key: UUID
@@ -40,6 +42,11 @@ class Message:
     code: str = field(default="", repr=False)
     data: Mapping[str, Any] | None = field(default=None, repr=False)
     left: float | None = None
+    may_have_marks: bool = False
+
+    @property
+    def has_marks(self) -> bool:
+        return self.may_have_marks and markup.has_marks(self.body)
 
     @property
     def links(self) -> list[tuple[str, str]]:

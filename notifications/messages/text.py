@@ -48,9 +48,8 @@ def compose(
     date, hour = dates.weekday(local), f"{local:%H:%M}"
     values = {"name": name, "slot": f"{date}, {hour}", "date": date, "time": hour, "schedule": title, **(more or {})}
     subject = _fill(title, values | {"schedule": ""})
-    return Text(
-        fit(" ".join(subject.split()), MAX_SUBJECT).text or _("Reminder"), fit(_fill(body, values), MAX_BODY).text
-    )
+    filled = _fill(body, {name: literal(value) for name, value in values.items()})
+    return Text(fit(" ".join(subject.split()), MAX_SUBJECT).text or _("Reminder"), fit(filled, MAX_BODY).text)
 
 
 def replace(pattern: re.Pattern[str], template: str, value: Callable[[re.Match[str]], str]) -> str:
@@ -106,6 +105,18 @@ def check(template: str, more: Sequence[str] = ()) -> list[str]:
     return problems
 
 
+_LIKE_A_MARK = re.compile(
+    r"(?<!\w)_|_(?!\w)|(?<=\*)\*|\*(?=\*)|\A\*|\*\Z|\](?=\(|\Z)|\A\((?=\Z|https?:)|(?m:^) *[-*](?= )", re.IGNORECASE
+)
+
+
+def literal(value: str) -> str:
+    """Return a value that is filled into a text, with invisible joiners where it would be read as bold or a link."""
+    if "_" not in value and not re.search(r"[*\])]|(?m:^) *- |\A\(", value):
+        return value
+    return around_links(value, lambda rest: _LIKE_A_MARK.sub("\N{WORD JOINER}\\g<0>\N{WORD JOINER}", rest))
+
+
 def without_placeholders(text: str) -> str:
     """Return a text of another program, in which words in braces stay words."""
     return PLACEHOLDER.sub(lambda match: f"{{ {match[1]} }}", text)
@@ -155,12 +166,16 @@ def as_html(text: str, escape: Callable[[str], str] = escape) -> SafeString:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Text as a service gets it. `length` is in the unit that the service counts; `limit` is None if it has none."""
+    """Text as a service gets it. `length` is in the unit that the service counts; `limit` is None if it has none.
+
+    `source` is what of the text fits, before it was escaped, without the footer.
+    """
 
     text: str
     length: int
     limit: int | None = None
     cut: bool = False
+    source: str = ""
 
 
 def utf16(text: str) -> int:
@@ -178,12 +193,14 @@ def fit(
     measure: Callable[[str], int] = len,
     escape: Callable[[str], str] = str,
     footer: str = "",
+    close: Callable[[str, int], tuple[int, str]] = lambda text, position: (position, ""),
 ) -> Fitted:
     """Return `text`, escaped, at most `limit` long as `measure` counts it after escaping.
 
     A longer text ends in “…” after the last whole grapheme cluster (UAX 29) or web address that fits, so no escape
     sequence, no emoji and no link is split. Unpaired surrogates, which no service accepts, become U+FFFD. `footer`
-    follows the text uncut; one that needs more than half of the limit is left out.
+    follows the text uncut; one that needs more than half of the limit is left out. `close` says where to cut within
+    marks, and what closes them.
     """
     text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     end = escape(f"\n\n{footer}" if text.strip() else footer) if footer else ""
@@ -192,21 +209,23 @@ def fit(
     whole = escape(text) + end
     length = measure(whole)
     if limit is None or length <= limit:
-        return Fitted(whole, length, limit)
+        return Fitted(whole, length, limit, source=text)
 
     links = list(addresses(text))
 
     def cut(position: int) -> str:
         # Half an address would lead elsewhere. One that fills most of the space is cut all the same.
         position = next((start for start, end in links if start < position < end and position < 2 * start), position)
-        return escape(text[:position].rstrip() + ELLIPSIS) + end
+        position, closing = close(text, position)
+        return text[:position].rstrip() + ELLIPSIS + closing
 
     # By characters first: a person's text may have thousands of clusters, and few of them are near its end.
-    fits = max(0, bisect_right(range(limit), limit, key=lambda position: measure(cut(position))) - 1)
+    fits = max(0, bisect_right(range(limit), limit, key=lambda position: measure(escape(cut(position)) + end)) - 1)
     ends = _cluster_ends(text, max(0, fits - _NEAR), min(limit, fits + _NEAR))
     # One very long cluster, such as a letter with thousands of accents: cut inside it rather than drop it.
-    shortened = cut(fits if len(ends) == 2 else ends[bisect_right(ends, fits) - 1])
-    return Fitted(shortened, measure(shortened), limit, cut=True)
+    source = cut(fits if len(ends) == 2 else ends[bisect_right(ends, fits) - 1])
+    shortened = escape(source) + end
+    return Fitted(shortened, measure(shortened), limit, cut=True, source=source)
 
 
 def _cluster_ends(text: str, start: int, end: int) -> list[int]:

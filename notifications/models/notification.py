@@ -20,6 +20,7 @@ from common import correlation
 from common.database.storage import BUSY
 from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
+from notifications.messages import markup
 from notifications.messages.change_types import STATUS
 from notifications.messages.text import as_html
 from notifications.models.channel import sort_channels
@@ -69,6 +70,9 @@ class Notification(models.Model):
 
     # Sent to try a channel or to verify it.
     OF_CHANNELS = (Origin.TEST, Origin.CODE)
+
+    # Their body is a person's own, in which marks are read; values of others are made literal as they are filled in.
+    MARKED = (Origin.SCHEDULE, Origin.EVENT, Origin.TOPIC, Origin.ANNOUNCEMENT)
 
     # What its person can be done with, or have again later.
     ANSWERABLE = (Origin.SCHEDULE, Origin.EVENT)
@@ -177,7 +181,8 @@ class Notification(models.Model):
 
     def linked_body(self) -> SafeString:
         """Its text for a page, with its web addresses as links, also those without a scheme, and those of mail."""
-        return as_html(self.body, partial(urlize, autoescape=True))
+        escape = partial(as_html, escape=partial(urlize, autoescape=True))
+        return markup.as_page(self.body, escape) if self.origin in self.MARKED else escape(self.body)
 
     def ordered_deliveries(self) -> list[Delivery]:
         """Its deliveries, in the order of their channels if there is one."""

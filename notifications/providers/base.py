@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -13,8 +14,10 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from common.texts.types import StrOrPromise
+from notifications.messages import markup
+from notifications.messages.markup import Style
 from notifications.messages.message import Destination, Message
-from notifications.messages.text import Fitted, fit, utf8
+from notifications.messages.text import Fitted, fit, literal, utf8
 from work import retry
 from work.answers import Answer
 
@@ -49,23 +52,30 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A message's text as its service gets it. `subject` is empty if it is part of the body."""
+    """A message's text as its service gets it. `subject` is empty if it is part of the body.
+
+    `has_marks`: the body has bold, italics, links or lists, which the service shows.
+    """
 
     subject: Fitted
     body: Fitted
+    has_marks: bool = False
 
 
-def render(message: Message, limits: Limits, escape: Callable[[str], str] = str) -> Rendered:
+def render(
+    message: Message, limits: Limits, escape: Callable[[str], str] = str, style: Style = markup.PLAIN
+) -> Rendered:
     """Return the message within `limits`. Its links end the body and are never cut."""
     links = {_("Done or snooze"): message.answer_url, _("Stop these messages"): message.unsubscribe_url}
     footer = "\n".join(f"{label}: {url}" for label, url in links.items() if url)
-    if limits.joined:
-        joined = "\n\n".join(filter(None, (message.subject, message.body)))
-        return Rendered(Fitted("", 0), fit(joined, limits.body, limits.measure, escape, footer))
-    return Rendered(
-        fit(message.subject, limits.subject, limits.measure, escape),
-        fit(message.body, limits.body, limits.measure, escape, footer),
-    )
+    subject, body, measure = message.subject, message.body, limits.measure
+    title = Fitted("", 0) if limits.joined else fit(subject, limits.subject, measure, escape)
+    if not message.has_marks:
+        whole = "\n\n".join(filter(None, (subject, body))) if limits.joined else body
+        return Rendered(title, fit(whole, limits.body, measure, escape, footer))
+    whole = "\n\n".join(filter(None, (literal(subject), body))) if limits.joined else body
+    written = partial(markup.write, style=style, escape=escape)
+    return Rendered(title, fit(whole, limits.body, measure, written, footer, markup.closed), style is not markup.PLAIN)
 
 
 class SecretInput(forms.PasswordInput):
@@ -173,6 +183,9 @@ class Provider(HasForm):
 
     limits: ClassVar[Limits] = Limits()
 
+    style: ClassVar[Style] = markup.PLAIN
+    """How the service is told of bold, italics, links and lists; `markup.PLAIN` if it shows none."""
+
     separate_answer_url: ClassVar[bool] = False
     """Whether `answer_url` and `unsubscribe_url` are sent outside the text."""
 
@@ -231,7 +244,7 @@ class Provider(HasForm):
     def render(self, message: Message, destination: Destination) -> Rendered:
         """Return the text exactly as `send` sends it; previews use it too."""
         message = replace(message, answer_url="", unsubscribe_url="") if self.separate_answer_url else message
-        return render(message, self.limits_for(destination), self.escape)
+        return render(message, self.limits_for(destination), self.escape, self.style)
 
     def host(self, destination: Destination) -> str:
         """Return the host that is sent to, or "" if only `secrets` name it. It holds no secret."""

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from notifications.messages import markup
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.messages.text import around_links, fit, markdown_link, utf16
 from notifications.net import post
@@ -65,6 +66,7 @@ class Discord(IncomingWebhook):
     limits = Limits(subject=256, body=4096, measure=utf16)
     # A webhook's X-RateLimit headers; the documentation names no numbers.
     rates = (Rate("discord-webhook", 5, 2.0, "channel"),)
+    style = markup.MARKDOWN
     form = DiscordForm
 
     def webhook_id(self, webhook: str) -> str:

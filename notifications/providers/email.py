@@ -19,6 +19,7 @@ from django.utils.encoding import punycode
 from django.utils.translation import gettext as _, gettext_lazy, gettext_noop, pgettext
 
 from common.texts.mail import Mail
+from notifications.messages import markup
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.messages.text import as_html
 from notifications.net import deadline, post
@@ -65,6 +66,7 @@ class Email(Provider):
     recognises_repeats = False
     unsubscribes = True
     deadline = 60.0
+    style = markup.HTML
     form = EmailForm
 
     @property
@@ -121,7 +123,9 @@ class Email(Provider):
 def _compose(message: Message, address: str) -> Mail:
     subject = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", message.subject).split())
     # Django leaves out an empty text, and spam filters distrust HTML alone.
-    body, headers = message.body or subject or " ", {"Message-ID": f"<{message.key}@{_domain()}>"}
+    text = markup.write(message.body) if message.has_marks else message.body
+    html = markup.as_page(message.body) if message.has_marks else as_html(message.body)
+    body, headers = text or subject or " ", {"Message-ID": f"<{message.key}@{_domain()}>"}
     links = {_("Done or snooze"): message.answer_url, pgettext("button", "Open"): message.open_url}
     if lines := "".join(f"{label}: {url}\n" for label, url in links.items() if url):
         body = f"{body}\n\n{lines}"
@@ -133,9 +137,7 @@ def _compose(message: Message, address: str) -> Mail:
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     composed = Mail(subject, body, address, headers)
     composed.attach_alternative(
-        render_to_string(
-            "notifications/mail.html", {"subject": subject, "message": message, "body": as_html(message.body)}
-        ),
+        render_to_string("notifications/mail.html", {"subject": subject, "message": message, "body": html}),
         "text/html",
     )
     return composed

@@ -3,6 +3,7 @@
 from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
+from notifications.messages import markup
 from notifications.messages.message import Delivered, Destination, Message
 from notifications.providers.base import Provider
 from work.answers import Answer
@@ -22,6 +23,7 @@ class Inbox(Provider):
     recognises_repeats = True
     separate_answer_url = True
     disturbs = False
+    style = markup.HTML
     form = InboxForm
 
     def summary(self, destination: Destination) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from html import escape as html_escape
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,6 +15,8 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _, gettext_noop
 
+from notifications.messages import markup
+from notifications.messages.markup import Style
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.messages.text import around_links, markdown_link, utf16
 from notifications.net import post
@@ -87,6 +90,16 @@ class SlackForm(forms.Form):
     )
 
 
+def _in_mrkdwn(text: str) -> str:
+    """Escape text beside marks. What formats has no escape in Slack: an invisible joiner parts it."""
+    parted = partial(re.sub, r"[*_~`]|(?m:^)(?=>)|:(?=[\w+-]+:)", "\N{WORD JOINER}\\g<0>\N{WORD JOINER}")
+    return html_escape(around_links(text, parted), quote=False)
+
+
+def _mrkdwn_link(text: str, url: str) -> str:
+    return f"<{html_escape(url, quote=False)}|{text}>"
+
+
 class Slack(IncomingWebhook):
     """Sends plain text. Webhooks take no idempotency key, so a message with an unknown outcome is not repeated."""
 
@@ -101,6 +114,7 @@ class Slack(IncomingWebhook):
     limits = Limits(body=4000, measure=utf16, joined=True)
     # https://docs.slack.dev/apis/web-api/rate-limits, incoming webhooks
     rates = (Rate("slack-webhook", 1, 1.0, "channel"),)
+    style = Style("*{}*".format, "_{}_".format, _mrkdwn_link, "• ", _in_mrkdwn)
     form = SlackForm
 
     def destination(self, cleaned: Mapping[str, Any]) -> Destination:
@@ -126,18 +140,20 @@ class Slack(IncomingWebhook):
             return render(message, self.limits)
         if "://" not in webhook:
             return super().render(message, destination)
-        return render(replace(message, answer_url="", unsubscribe_url=""), self.limits, _in_markdown)
+        message = replace(message, answer_url="", unsubscribe_url="")
+        return render(message, self.limits, _in_markdown, markup.MARKDOWN)
 
     def escape(self, text: str) -> str:
         """Return `text` without the three characters that start mentions, links and commands."""
-        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        return html_escape(text, quote=False)
 
     def send(self, message: Message, destination: Destination) -> Answer:
-        """Send without formatting (`mrkdwn`) and without links to names (`link_names`)."""
+        """Send with formatting (`mrkdwn`) only where the text has marks, and without links to names (`link_names`)."""
         webhook = destination.secrets.get("webhook", "")
         if not _KNOWN.fullmatch(webhook):
             return post.damaged("webhook")
-        text = self.render(message, destination).body.text
+        rendered = self.render(message, destination)
+        text = rendered.body.text
         if "://" in webhook:
             links = " · ".join(f"[{label}]({url})" for label, url in message.links)
             document = {"text": text, **({"attachments": [{"text": links}]} if links else {})}
@@ -147,7 +163,7 @@ class Slack(IncomingWebhook):
             return post.post_json(f"{slack}/{webhook}", {"text": text}, self.deadline, _judge_workflow)
         return post.post_json(
             f"{slack}/services/{webhook}",
-            {"text": text, "mrkdwn": False, "link_names": False, "unfurl_links": False, **_links(message)},
+            {"text": text, "mrkdwn": rendered.has_marks, "link_names": False, "unfurl_links": False, **_links(message)},
             self.deadline,
             partial(_judge, "Slack"),
         )

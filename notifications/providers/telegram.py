@@ -3,12 +3,14 @@
 import re
 import time
 from dataclasses import replace
+from html import escape
 from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.utils.translation import gettext, gettext_lazy as _
 
+from notifications.messages import markup
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.messages.text import around_links, utf16
 from notifications.net import post
@@ -79,8 +81,18 @@ class TelegramForm(forms.Form):
         return chat.removesuffix("/1")  # the general topic, which is not a topic to the API
 
 
+def _parted(text: str) -> str:
+    return around_links(text, lambda rest: re.sub(r"(?<!\w)@(?=\w)", "@\N{WORD JOINER}", rest))
+
+
+def _in_html(text: str) -> str:
+    return escape(_parted(text))
+
+
 class Telegram(Provider):
-    """Sends plain text. Telegram takes no idempotency key, so a message with an unknown outcome is not repeated."""
+    """Sends plain text, or HTML where it has marks. Telegram takes no idempotency key, so a message with an unknown
+    outcome is not repeated.
+    """
 
     kind = "telegram"
     label = "Telegram"
@@ -91,6 +103,7 @@ class Telegram(Provider):
     limits = Limits(body=4096, measure=utf16, joined=True)
     # https://core.telegram.org/bots/faq, "My bot is hitting limits"
     rates = (Rate("telegram", 30, 1.0, "service"), Rate("telegram-chat", 1, 1.0, "channel"))
+    style = replace(markup.HTML, bold="<b>{}</b>".format, italic="<i>{}</i>".format, escape=_in_html)
     form = TelegramForm
     secret_fields = ("token",)
 
@@ -99,7 +112,7 @@ class Telegram(Provider):
 
     def escape(self, text: str) -> str:
         """Return `text` with an invisible joiner in everything that Telegram would read as a mention."""
-        return around_links(text, lambda rest: re.sub(r"(?<!\w)@(?=\w)", "@\N{WORD JOINER}", rest))
+        return _parted(text)
 
     def send(self, message: Message, destination: Destination) -> Answer:
         """Send, and send once more if the group has become a supergroup with another id, or without the buttons."""
@@ -109,8 +122,10 @@ class Telegram(Provider):
         chat, _slash, topic = address.partition("/")
         url = f"{settings.SERVICE_URLS['telegram']}/bot{token}/sendMessage"
         # Without parse_mode the text is shown as it is. A preview would make Telegram fetch the links in the text.
-        text = self.render(message, destination).body.text
-        document: dict[str, Any] = {"text": text, "link_preview_options": {"is_disabled": True}}
+        rendered = self.render(message, destination)
+        document: dict[str, Any] = {"text": rendered.body.text, "link_preview_options": {"is_disabled": True}}
+        if rendered.has_marks:
+            document["parse_mode"] = "HTML"
         expires = time.monotonic() + self.deadline
         if topic:
             document["message_thread_id"] = int(topic)
@@ -128,7 +143,7 @@ class Telegram(Provider):
             if response.status == 400 and "button" in _description(response).lower():
                 # It takes no address without a public name, such as that of a machine at home.
                 del document["reply_markup"]
-                return send_again(text=render(message, self.limits, self.escape).body.text)
+                return send_again(text=render(message, self.limits, self.escape, self.style).body.text)
             return _judge(response)
 
         return post.post_json(url, {"chat_id": chat, **document}, self.deadline, judge_first)

@@ -37,6 +37,14 @@ def test_it_takes_the_last_event_that_fits_and_says_what_would_be_sent(browser: 
     assert not Effect.objects.exists()
 
 
+def test_no_value_of_an_event_becomes_bold_or_a_link(browser: Client, ada: User) -> None:
+    happen(ada, data={"order_id": "**1** [pay](https://evil.example)"})
+    answer = preview(browser, channels=[str(make_channel(ada).id)], body="**Order** {data.order_id}")
+    page = answer.context["reading"].page
+    assert page.count("<strong>") == 1 and ">pay<" not in page
+    assert answer.context["reading"].subject == "Order **1** [pay](https://evil.example)"
+
+
 def test_another_event_can_be_chosen(browser: Client, ada: User) -> None:
     first = happen(ada, data={"order_id": 1})
     happen(ada, data={"order_id": 2})

@@ -99,3 +99,31 @@ def test_a_channel_whose_secrets_cannot_be_read_is_counted_without_them(
     lost = make_channel(ada, "apprise", {"url": "planted"}, label="Pager")
     settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     assert f"Pager: {1 + LINK} characters<" in preview(browser, title="Ferns", body="x", channels=[lost.id])
+
+
+def test_each_channel_shows_marks_as_it_has_them(browser: Client, ada: User) -> None:
+    body = "**Ferns** at [the shop](https://example.org) <i>\n- {schedule}"
+    chosen = [make_channel(ada, kind).id for kind in ("telegram", "ntfy", "inbox", "email")]
+    page = preview(browser, title="**Buy**", body=body, channels=chosen)
+    link = '<a href="https://example.org">the shop</a>'
+    assert page.count(f"<p><strong>Ferns</strong> at {link} &lt;i&gt;<br>• \N{WORD JOINER}*") == 1
+    plain = 'at the shop: <a href="https://example.org">https://example.org</a> &lt;i&gt;<br>- \N{WORD JOINER}*'
+    assert page.count(f"<p>Ferns {plain}") == 1 and 'aria-label="As Ntfy shows it"' in page
+    assert "As Telegram shows it" not in page and "As Inbox shows it" not in page
+
+
+def test_what_is_cut_is_shown_as_the_channel_has_it(browser: Client, ada: User) -> None:
+    telegram = make_channel(ada, "telegram").id
+    page = preview(browser, title="Ferns", body=f"**{'x' * 5_000}**", channels=[telegram])
+    assert 'aria-label="As Telegram shows it"' in page and "x…</strong>" in page
+
+
+def test_what_is_filled_in_is_never_bold_and_what_is_typed_is(browser: Client, ada: User) -> None:
+    User.objects.filter(pk=ada.pk).update(name="**Ada**")
+    make_schedule(ada, [make_channel(ada)], body="**Hello** {name}")
+    fire.fire_due(NOON.replace(hour=9) + timedelta(days=1))
+    delivery = Delivery.objects.get()
+    claim = take(delivery.id, "host:1")
+    assert claim is not None and claim.message.has_marks
+    page = delivery.notification.linked_body()
+    assert page.startswith("<strong>Hello</strong> ") and page.count("<strong>") == 1
