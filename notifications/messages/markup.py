@@ -21,6 +21,8 @@ _MARK = re.compile(
     r"|(?m:^)(?P<indent> {0,8})[-*] (?=\S)",
     re.IGNORECASE,
 )
+# What every mark has one of.
+_SIGNS = ("**", "_", "](", "- ", "* ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ def closed(text: str, position: int) -> tuple[int, str]:
 
 
 def _marks(text: str) -> Iterator[re.Match[str]]:
+    if not any(sign in text for sign in _SIGNS):
+        return  # nearly all texts
     within, position = list(addresses(text)), 0
     while (mark := _MARK.search(text, position)) is not None:
         inside = next((end for start, end in within if start < mark.start() < end), None)

@@ -136,6 +136,8 @@ _STOPS = ".,;:!?'"
 
 def addresses(text: str) -> Iterator[tuple[int, int]]:
     """Yield where each web address begins and ends, without the punctuation, brackets and markup around it."""
+    if "://" not in text:
+        return
     for match in _ADDRESS.finditer(text):
         before = text[max(0, match.start() - 4) : match.start()]
         marks = before[len(before.rstrip("*_~|")) :][::-1]
