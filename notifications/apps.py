@@ -27,6 +27,7 @@ class NotificationsConfig(AppConfig):
         from notifications.channels import changes  # noqa: F401 - connects its receiver
         from notifications.deliveries import (
             kind,  # noqa: F401 - registers the deliveries
+            members,  # noqa: F401 - connects its receiver
             preload,  # noqa: F401 - connects its receiver
             quiet_changes,  # noqa: F401 - connects its receiver
         )

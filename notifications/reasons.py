@@ -154,6 +154,9 @@ class DeliveryCode(Codes):
     STOPPED = "stopped-announcements", _("You stopped these announcements.")
     CANCELLED = "cancelled", _("Its owner cancelled it.")
     SENT_AS_NEW = "sent-as-new", _("Sent as new, under another key.")
+    ASKED = "asked", _("{name} is asked.")
+    NOBODY_ON_CALL = "nobody-on-call", _("Nobody is on call.")
+    NO_MEMBER = "no-member", _("You are no longer a member of the team.")
     SWITCHED_OFF = "switched-off", _("The account was switched off.")
     # Another channel is tried.
     BEFORE_FAILED = "before-failed", _("{label} failed: {why}")

@@ -30,6 +30,8 @@ from people.user_lock import lock_in_transaction, lock_user
 
 created = Signal()
 """A team was made: `user`."""
+left = Signal()
+"""A membership ends, in its transaction: `person`, `team`."""
 
 MOST_INVITATIONS = 20  # open ones of a team
 _MAILS_A_DAY = 50  # to addresses that a person invites
@@ -127,6 +129,7 @@ def _end(member: Membership) -> None:
     if member.is_owner:
         _keep_an_owner(member)
     member.delete()
+    left.send(Membership, person=member.person, team=member.team)
 
 
 def _keep_an_owner(member: Membership) -> None:

@@ -22,6 +22,7 @@ from notifications.channels.text_preview import Reading
 from notifications.deliveries import acknowledge, withdrawal
 from notifications.deliveries.history import Period, candidates, with_delivery
 from notifications.models import Attempt, Channel, Delivery, Notification
+from people.models import User
 from work.reasons import sentence
 
 router = Router(tags=["notifications"], auth=Bearer("notifications"))
@@ -80,7 +81,7 @@ class Length(BaseModel):
     cut: bool = Field(description="Whether the text does not fit, and is cut.")
 
 
-Origin = Literal["schedule", "test", "code", "notice", "api", "event", "topic", "announcement", "status"]
+Origin = Literal["schedule", "test", "code", "notice", "api", "event", "topic", "announcement", "team", "status"]
 
 
 class NotificationBase(BaseModel):
@@ -88,7 +89,7 @@ class NotificationBase(BaseModel):
     batch_id: UUID
     origin: Origin = Field(
         description="What it comes from. `api`: this API; `event`: a rule; `test` and `code`: of a channel; "
-        "`status`: a change, sent to a status webhook."
+        "`team`: what a team of yours got; `status`: a change, sent to a status webhook."
     )
     schedule_id: UUID | None = Field(description="Of your own schedule; null for announcements.")
     slot_at: Instant | None = Field(description="The instant for which the schedule was due; null without one.")
@@ -101,6 +102,7 @@ class NotificationBase(BaseModel):
         description="`open` while a delivery is; `full`, `partial` and `failed` say how many have arrived."
     )
     acknowledged_at: Instant | None
+    acknowledged_by: str = Field(description="Of a team: the name of the member who did. Empty otherwise.")
     snooze_ends_at: Instant | None = Field(description="When the same is sent again, if it was snoozed.")
     created_at: Instant
 
@@ -235,7 +237,7 @@ def cancel_notification(request: ApiRequest, notification_id: UUID) -> HttpRespo
 def acknowledge_notification(request: ApiRequest, notification_id: UUID) -> HttpResponse:
     """No other channel is tried, and it is read in the inbox. Of a reminder or a rule."""
     own = _answerable(request, notification_id)
-    return _answered(request, own, acknowledge.acknowledge(own.id))
+    return _answered(request, own, acknowledge.acknowledge(own.id, by=_member(request)))
 
 
 @router.post("/{uuid:notification_id}/snooze", response=NotificationWithAttempts, summary="Snooze a notification")
@@ -244,7 +246,7 @@ def snooze_notification(request: ApiRequest, notification_id: UUID, body: Snooze
     own, now = _answerable(request, notification_id), timezone.now()
     if not now < body.snooze_ends_at <= now + FURTHEST:
         raise invalid(FieldError("snooze_ends_at", "Choose a time that is to come, within a year.", "passed"))
-    return _answered(request, own, acknowledge.snooze(own.id, body.snooze_ends_at))
+    return _answered(request, own, acknowledge.snooze(own.id, body.snooze_ends_at, by=_member(request)))
 
 
 @router.post(
@@ -278,6 +280,12 @@ def _answerable(request: ApiRequest, notification_id: UUID) -> Notification:
     if not own.is_answerable:
         raise conflict("Only what a reminder or a rule has sent can be answered.")
     return own
+
+
+def _member(request: ApiRequest) -> User | None:
+    """Who answers, for a team."""
+    account = request.auth.user
+    return account.actor if account.is_team else None
 
 
 def _answered(request: ApiRequest, own: Notification, is_first: bool) -> HttpResponse:

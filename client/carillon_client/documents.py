@@ -48,7 +48,7 @@ ChangePattern = Literal[
 class NotificationBase(TypedDict):
     id: str
     batch_id: str
-    origin: Literal["schedule", "test", "code", "notice", "api", "event", "topic", "announcement", "status"]
+    origin: Literal["schedule", "test", "code", "notice", "api", "event", "topic", "announcement", "team", "status"]
     schedule_id: str | None
     slot_at: str | None
     title: str
@@ -58,6 +58,7 @@ class NotificationBase(TypedDict):
     data: Any
     outcome: Literal["open", "full", "partial", "failed", "dropped"]
     acknowledged_at: str | None
+    acknowledged_by: str
     snooze_ends_at: str | None
     created_at: str
 
@@ -880,7 +881,7 @@ class NewStatusWebhook(StatusWebhook):
 class InboxMessage(TypedDict):
     id: str
     notification_id: str
-    origin: Literal["schedule", "test", "code", "notice", "api", "event", "topic", "announcement", "status"]
+    origin: Literal["schedule", "test", "code", "notice", "api", "event", "topic", "announcement", "team", "status"]
     title: str
     body: str
     urgent: bool

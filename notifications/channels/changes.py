@@ -70,6 +70,8 @@ def add_at(user: User, kind: str, destination: Destination, label: str = "") -> 
                 % {"most": settings.MOST_CHANNELS}
             )
         provider = providers.get(kind)
+        if kind in ("team", "on_call") and not (user.is_team and not own.filter(provider=kind).exists()):
+            raise ChannelRefused(_("Only a team has such a channel, and one is enough."))
         channel = Channel(user=user, provider=kind, label=label or str(provider.label))
         channel.hold(destination)
         _check_rights(user, channel.address)
@@ -89,7 +91,9 @@ def add_at(user: User, kind: str, destination: Destination, label: str = "") -> 
 
 @receiver([user_signed_up, teams.created])
 def add_inbox(user: User, **_: Any) -> Channel:
-    """Add the inbox that everybody has from the start. Raises SecondInbox."""
+    """Add the inbox that everybody has from the start, and for a team its members. Raises SecondInbox."""
+    if user.is_team:
+        add(user, "team", {})
     return add(user, "inbox", {})
 
 

@@ -1,7 +1,8 @@
 """Acknowledge or snooze a notification, and take the first back.
 
-Only the first answer counts. It marks the message in the inbox as read, stops other channels from being tried and
-cancels deliveries that have not gone out; a delivery that is being sent at that moment is not tried again.
+Only the first answer counts, of all members where a team got it. It marks the message in the inbox as read, stops other
+channels from being tried and cancels deliveries that have not gone out; a delivery that is being sent at that moment is
+not tried again.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -17,6 +19,7 @@ from common.database.postgres import execute
 from notifications.deliveries import outbox, shown
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import DeliveryCode
+from people.models import User
 from work.broker.wakes import publish_after_commit
 from work.engine.manual import cancel
 from work.reasons import Reason
@@ -31,25 +34,24 @@ LISTENERS: list[Callable[[Notification], object]] = []
 
 
 @transaction.atomic
-def acknowledge(notification_id: UUID, source: From = From.API) -> bool:
-    """False when it has been answered before; nothing changes then."""
-    if not _answer(notification_id, DeliveryCode.ACKNOWLEDGED, source):
+def acknowledge(notification_id: UUID, source: From = From.API, by: User | None = None) -> bool:
+    """False when it has been answered before; nothing changes then. `by`: who, where they act for a team."""
+    if (notification := _answer(notification_id, DeliveryCode.ACKNOWLEDGED, source, by)) is None:
         return False
     for tell in LISTENERS:
-        tell(Notification.objects.get(id=notification_id))
+        tell(notification)
     return True
 
 
 @transaction.atomic
-def snooze(notification_id: UUID, until: datetime, source: From = From.API) -> bool:
+def snooze(notification_id: UUID, until: datetime, source: From = From.API, by: User | None = None) -> bool:
     """Acknowledge it, and send the same again at `until` (aware), as a new batch that ignores quiet hours.
 
-    It goes where the first one went or would have gone, less the channels removed since. False when it has been
-    answered before; nothing changes then.
+    It goes where the first one went or would have gone, less the channels removed since; to all, where a team got it.
+    False when it has been answered before; nothing changes then.
     """
-    if not _answer(notification_id, DeliveryCode.SNOOZED, source, until):
+    if (notification := _answer(notification_id, DeliveryCode.SNOOZED, source, by, until)) is None:
         return False
-    notification = Notification.objects.get(id=notification_id)
     sent_to = notification.deliveries.order_by("id").values_list("channel_id", flat=True)
     _send_again(notification, notification.channel_order or list(sent_to), until, urgent=True)  # the hour was chosen
     return True
@@ -87,8 +89,10 @@ def undo(notification_id: UUID) -> Undone | None:
     """Take `acknowledge` back. What it cancelled is sent as a new batch unless it has expired, and further channels
     are tried again.
 
-    What followed from it elsewhere stays, such as an acknowledged incident. None when it is not done.
+    What followed from it elsewhere stays, such as an acknowledged incident. None when it is not done. What a team got
+    is open again for all; its members get nothing more of it.
     """
+    notification_id, _ = _whole(notification_id)
     done = Notification.objects.filter(id=notification_id, acknowledged_at__isnull=False, snoozed_until=None)
     if (notification := done.select_for_update(no_key=True).first()) is None:
         return None
@@ -99,7 +103,8 @@ def undo(notification_id: UUID) -> Undone | None:
     wanted = list(stopped.select_related("channel").order_by("id"))
     late = [one for one in wanted if one.expires_at and one.expires_at <= timezone.now()]
     again = [one for one in wanted if one not in late]
-    done.update(acknowledged_at=None, answered_from="")
+    for rows in (_of_members(notification_id), done):
+        rows.update(acknowledged_at=None, answered_from="", acknowledged_by="")
     if again:
         order = notification.channel_order
         channels = order[order.index(again[0].channel_id) :] if order else [one.channel_id for one in again]
@@ -111,15 +116,33 @@ def undo(notification_id: UUID) -> Undone | None:
     return Undone([one.channel.label for one in again], [one.channel.label for one in late])
 
 
-def _answer(notification_id: UUID, code: DeliveryCode, source: From, until: datetime | None = None) -> bool:
-    first = Notification.objects.filter(id=notification_id, acknowledged_at=None).update(
-        acknowledged_at=Now(), snoozed_until=until, advance_at=None, answered_from=source
-    )
-    if first:
-        waiting = Delivery.objects.filter(notification=notification_id, state=Delivery.State.PENDING)
-        cancel(Delivery, waiting.values_list("id", flat=True), Reason(code))
-        Delivery.objects.filter(
-            notification=notification_id, provider="inbox", state=Delivery.State.DELIVERED
-        ).mark_read(timezone.now())
-        shown.close_after_commit(notification_id)
-    return first == 1
+def _answer(
+    notification_id: UUID, code: DeliveryCode, source: From, by: User | None, until: datetime | None = None
+) -> Notification | None:
+    """The notification, of the team for a member's, as it is now; None if it was answered before."""
+    notification_id, member = _whole(notification_id)
+    who = member or by
+    values: dict[str, Any] = {"acknowledged_at": Now(), "snoozed_until": until, "advance_at": None}
+    values |= {"answered_from": source, "acknowledged_by": "" if who is None else who.get_full_name()[:150]}
+    if not Notification.objects.filter(id=notification_id, acknowledged_at=None).update(**values):
+        return None
+    _of_members(notification_id).filter(acknowledged_at=None).update(**values)
+    ids = [notification_id, *_of_members(notification_id).values_list("id", flat=True)]
+    waiting = Delivery.objects.filter(notification__in=ids, state=Delivery.State.PENDING)
+    cancel(Delivery, waiting.values_list("id", flat=True), Reason(code))
+    read = Delivery.objects.filter(notification__in=ids, provider="inbox", state=Delivery.State.DELIVERED)
+    read.mark_read(timezone.now())
+    for one in ids:
+        shown.close_after_commit(one)
+    return Notification.objects.get(id=notification_id)
+
+
+def _whole(notification_id: UUID) -> tuple[UUID, User | None]:
+    """The id of the team's notification and the member, for what a member of a team got; else the id itself."""
+    found = Notification.objects.select_related("user").filter(id=notification_id, origin=Notification.Origin.TEAM)
+    own = found.first()
+    return (notification_id, None) if own is None else (own.batch_id, own.user)
+
+
+def _of_members(notification_id: UUID) -> QuerySet[Notification]:
+    return Notification.objects.filter(batch_id=notification_id, origin=Notification.Origin.TEAM)

@@ -17,16 +17,18 @@ from common.database import encryption
 from common.database.postgres import persist
 from common.texts import languages
 from notifications import providers
-from notifications.deliveries import channel_health, confirmation, fallback, limits, quiet_changes
+from notifications.deliveries import channel_health, confirmation, fallback, limits, members, quiet_changes
 from notifications.deliveries.outbox import DELIVER
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
 from notifications.messages.links import ANSWER, LEAVE, STOP, UNSUBSCRIBE
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery, Notification
 from notifications.models.channel import STATE_SQL
+from notifications.providers.on_call import OnCall
+from notifications.providers.team import Team
 from notifications.reasons import DeliveryCode
 from people import codes, quiet
-from people.models import display_name
+from people.models import Membership, display_name
 from people.quiet import Window
 from work import kinds
 from work.answers import Answer, Cancel, Defer, NotStarted
@@ -114,7 +116,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
             WHEN n.snoozed_until IS NULL THEN '{DeliveryCode.ACKNOWLEDGED}'
             ELSE '{DeliveryCode.SNOOZED}' END AS withdrawn,
        c.disabled_code, c.disabled_params, {STATE_SQL} AS channel_state, p.name, p.email, p.is_active,
-       CASE WHEN n.origin IN ('schedule', 'api', 'event', 'topic', 'announcement') AND NOT n.urgent
+       CASE WHEN n.origin IN ('schedule', 'api', 'event', 'topic', 'announcement', 'team') AND NOT n.urgent
             THEN p.quiet_from END AS quiet_from,
        p.quiet_until"""  # noqa: S608 - constants only
     joins = """
@@ -124,7 +126,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
     follow, follow_rows, follow_locks = channel_health.WRITE, channel_health.ROWS, ("channel",)
 
     def from_row(self, row: Any) -> dict[str, Any]:
-        is_own_replay = row.replays > 0 and _replayed_by(row.id) == row.person_id
+        is_own_replay = row.replays > 0 and _is_own(_replayed_by(row.id), row.person_id)
         withdrawn = None if row.is_active else Reason(DeliveryCode.SWITCHED_OFF)
         if row.withdrawn and not is_own_replay:
             withdrawn = withdrawn or Reason(row.withdrawn)
@@ -159,6 +161,10 @@ class DeliveryKind(Kind[DeliveryClaim]):
             return NotStarted(claim.unusable)
         if silence := _silence(claim):
             return silence
+        if claim.handler == Team.kind:
+            return Delivered(before=partial(members.tell, claim.id, claim.claimed_at))
+        if claim.handler == OnCall.kind:
+            return persist(partial(members.ask, claim.id, claim.claimed_at))
         try:
             provider, destination = providers.get(claim.handler), claim.destination()
         except providers.UnknownProvider:
@@ -269,6 +275,11 @@ def _replayed_by(delivery_id: UUID) -> int | None:
     """The person who replayed the dead letter. An owner's replay skips quiet hours, an operator's does not."""
     replayed_by = Intervention.objects.filter(items__work_id=delivery_id).values_list("by_id", flat=True)
     return persist(replayed_by.first)
+
+
+def _is_own(by: int | None, account: int) -> bool:
+    """Whether it was its person, or a member of its team."""
+    return by == account or persist(Membership.objects.filter(team=account, person=by).exists)
 
 
 def _unusable(row: Any) -> Reason | None:

@@ -40,8 +40,8 @@ class Notification(models.Model):
 
     `batch_id` is the id of its cause (an occurrence, an event), the same for all that it caused; unique with the
     person, so that one cause never sends twice to one person. `origin_id` is the id of its schedule, of its rule, of
-    the person's subscription to its topic, of the channel whose failure is its news, or of the queue to which a program
-    has sent it.
+    the person's subscription to its topic, of the team's notification that a member gets too, of the channel whose
+    failure is its news, or of the queue to which a program has sent it.
     `channel_order`, where it is not empty, has the ids of the channels that are tried one after the other, and
     `escalate_after` the minutes after which the next is; see `fallback`. `acknowledged_at` ends that.
 
@@ -66,6 +66,7 @@ class Notification(models.Model):
         EVENT = "event", _("event")
         TOPIC = "topic", _("topic")
         ANNOUNCEMENT = "announcement", _("announcement")
+        TEAM = "team", _("team")
         STATUS = STATUS, _("status webhook")
 
     # Sent to try a channel or to verify it.
@@ -75,7 +76,7 @@ class Notification(models.Model):
     MARKED = (Origin.SCHEDULE, Origin.EVENT, Origin.TOPIC, Origin.ANNOUNCEMENT)
 
     # What its person can be done with, or have again later.
-    ANSWERABLE = (Origin.SCHEDULE, Origin.EVENT)
+    ANSWERABLE = (Origin.SCHEDULE, Origin.EVENT, Origin.TEAM)
 
     class AnsweredFrom(models.TextChoices):
         PAGE = "page", _("on a page")
@@ -122,6 +123,8 @@ class Notification(models.Model):
     answered_from = models.CharField(
         max_length=4, choices=AnsweredFrom.choices, blank=True, db_default="", editable=False
     )
+    # Of a team's, and of those to its members: the name of the one who answered.
+    acknowledged_by = models.CharField(max_length=150, blank=True, db_default="", default="", editable=False)
     # The code of why what is still being sent of it is not tried again: its reminder was paused or deleted meanwhile.
     withdrawn = models.CharField(max_length=32, db_default="", editable=False)
     outcome = models.CharField(max_length=7, choices=Outcome.choices, db_default=Outcome.OPEN, editable=False)

@@ -19,6 +19,7 @@ from notifications.messages.links import ANSWER
 from notifications.models import Notification
 from notifications.web.signed_link import signed_link_view
 from people.access.requests import PersonRequest, person_action, person_page
+from people.models import User
 
 
 @signed_link_view(ANSWER)
@@ -61,8 +62,9 @@ def _act(request: HttpRequest, notification: Notification, source: acknowledge.F
     """Whether it is done now, and was not before."""
     subject = {"subject": notification.subject}
     answer = request.POST.get("answer", "")
+    by = request.user.actor if isinstance(request.user, User) and request.user.is_team else None
     if answer == "acknowledge":
-        changed = is_done = acknowledge.acknowledge(notification.id, source)
+        changed = is_done = acknowledge.acknowledge(notification.id, source, by)
         text = _("“%(subject)s” is done.") % subject
     elif answer == "undo":
         undone, is_done = acknowledge.undo(notification.id), False
@@ -74,7 +76,7 @@ def _act(request: HttpRequest, notification: Notification, source: acknowledge.F
         except snooze.InvalidSnooze as error:
             messages.error(request, f"{_('Nothing changed.')} {error}")
             return False
-        changed, is_done = acknowledge.snooze(notification.id, until, source), False
+        changed, is_done = acknowledge.snooze(notification.id, until, source, by), False
         text = _("“%(subject)s” is snoozed until %(until)s.") % {
             **subject,
             "until": dates.short(until.astimezone(zone)),

@@ -58,7 +58,8 @@ def channel_list(request: PersonRequest) -> HttpResponse:
 @person_page
 def choose(request: PersonRequest) -> HttpResponse:
     inbox = Channel.objects.for_user(request.user).filter(provider="inbox").exists()
-    offered = [provider for provider in providers.all() if not (inbox and provider.kind == "inbox")]
+    hidden = ["inbox"] * inbox + ["team", "on_call"] * (not request.user.is_team)
+    offered = [provider for provider in providers.all() if provider.kind not in hidden]
     return render(request, "notifications/channel_choose.html", {"providers": offered})
 
 

@@ -11,5 +11,5 @@ from people.models.access import (
     SecurityEvent,
     Session,
 )
-from people.models.team import Invitation, Membership, Role
+from people.models.team import CallOverride, Invitation, Membership, OnCall, Role
 from people.models.user import DISPLAY_NAME_SQL, Theme, User, display_name, validate_printable

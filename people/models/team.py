@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import time, timedelta
 
 import pgtrigger
 from django.db import models
@@ -32,6 +32,10 @@ class Membership(models.Model):
     team = models.ForeignKey(User, verbose_name=_("team"), on_delete=models.CASCADE, related_name="members")
     role = models.CharField(_("role"), max_length=6, choices=Role.choices)
     joined_at = models.DateTimeField(db_default=Now(), editable=False)
+    # The place in the order of who is on call, null: never; and from when until when, on the team's clock.
+    call_place = models.PositiveSmallIntegerField(null=True, blank=True)
+    call_from = models.TimeField(null=True, blank=True)
+    call_until = models.TimeField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("membership")
@@ -40,6 +44,13 @@ class Membership(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["person", "team"], name="membership_once"),
             models.CheckConstraint(condition=models.Q(role__in=Role.values), name="membership_role"),
+            # Python cannot read PostgreSQL's 24:00.
+            models.CheckConstraint(
+                condition=models.Q(call_from=None) | models.Q(call_from__lte=time.max), name="membership_call_from"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(call_until=None) | models.Q(call_until__lte=time.max), name="membership_call_until"
+            ),
         ]
         triggers = [
             refuse_unreadable("joined_at"),
@@ -101,3 +112,42 @@ class Invitation(models.Model):
     @property
     def is_expired(self) -> bool:
         return self.expires_at <= timezone.now()
+
+
+class OnCall(models.Model):
+    """How a team's order of who is on call moves on; see `people.rota`. The order itself is in the memberships.
+
+    `minutes`: after so many without an answer, the next person is asked.
+    """
+
+    team = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="on_call")
+    first = models.DateField(_("first day"))
+    handover = models.TimeField(_("handover"), default=time(9))
+    weekly = models.BooleanField(_("the first one changes every week"), default=True)
+    minutes = models.PositiveSmallIntegerField(_("minutes until the next person is asked"), default=10)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=models.Q(handover__lte=time.max), name="oncall_handover"),
+            models.CheckConstraint(condition=models.Q(minutes__range=(1, 1440)), name="oncall_minutes"),
+        ]
+        triggers = [refuse_unreadable("first")]
+
+    def __str__(self) -> str:
+        return f"On call of {self.team_id}"
+
+
+class CallOverride(models.Model):
+    """From one instant to another, this member is asked first."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    member = models.ForeignKey(Membership, on_delete=models.CASCADE, related_name="overrides")
+    begins_at = models.DateTimeField()
+    ends_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["begins_at"]
+        triggers = [refuse_unreadable("begins_at", "ends_at")]
+
+    def __str__(self) -> str:
+        return f"{self.member_id} from {self.begins_at}"

@@ -1,5 +1,6 @@
-"""Pages of teams: make, invite, join, change roles, remove, leave, delete; and for whom somebody acts."""
+"""Pages of teams: make, invite, join, change roles, remove, leave, delete; who is on call; for whom somebody acts."""
 
+from datetime import timedelta
 from uuid import UUID
 
 from allauth.account.adapter import get_adapter
@@ -9,17 +10,21 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
+from common.admin.base import as_uuid
 from common.redis.request_limiter import limit_page
-from people import teams
+from people import on_call as on_call_rows, teams
 from people.access import acting
 from people.access.requests import PersonRequest, person_action, person_form, posted, sensitive
 from people.account import deletion
-from people.models import Invitation, Membership, Role
+from people.models import CallOverride, Invitation, Membership, OnCall, Role
+from people.rota import shifts
 from people.teams import TeamRefusal
-from people.web.team_forms import InvitationForm, TeamForm
+from people.user_lock import lock_user
+from people.web.team_forms import InvitationForm, OnCallForm, OverrideForm, TeamForm, TurnForm
 
 
 @person_form
@@ -113,6 +118,46 @@ def withdraw(request: PersonRequest, team_id: int, invitation_id: UUID) -> HttpR
     except TeamRefusal as refusal:
         messages.error(request, str(refusal))
     return redirect("people:team", team_id)
+
+
+@person_form
+def on_call(request: PersonRequest, team_id: int) -> HttpResponse:
+    """The order of who is on call, its overrides, and who is on call in the next two weeks."""
+    own, now = _membership(request, team_id), timezone.now()
+    with timezone.override(own.team.zone):
+        what = request.POST.get("act", "") if own.may_change else ""
+        stored = OnCall.objects.filter(team=own.team).first() or OnCall(team=own.team, first=timezone.localdate())
+        form = OnCallForm(request.POST if what == "order" else None, instance=stored)
+        turns = [
+            TurnForm(request.POST if what == "order" else None, instance=member, prefix=str(member.id))
+            for member in teams.members(own.team).order_by("call_place", "id")
+        ]
+        override = OverrideForm(request.POST if what == "override" else None, own.team)
+        if what == "order" and all([form.is_valid(), *(turn.is_valid() for turn in turns)]):
+            with lock_user(own.team):
+                form.save()
+                for turn in turns:
+                    turn.save()
+            messages.success(request, _("The order is saved."))
+        elif what == "override" and override.is_valid():
+            override.save()
+            messages.success(request, _("The change is saved."))
+        elif what == "remove" and (key := as_uuid(request.POST.get("override", ""))) is not None:
+            CallOverride.objects.filter(member__team=own.team, id=key).delete()
+        if what and not (form.errors or override.errors or any(turn.errors for turn in turns)):
+            return redirect("people:team-on-call", team_id)
+        names = {member.person_id: member.person.get_full_name() for member in teams.members(own.team)}
+        rota = on_call_rows.rota_of(own.team)
+        coming = [] if rota is None else shifts(rota, now, now + timedelta(days=14))
+        shown = {
+            "own": own,
+            "form": form,
+            "turns": turns,
+            "override": override,
+            "overrides": CallOverride.objects.filter(member__team=own.team, ends_at__gt=now),
+            "coming": [(begins, [names[key] for key in people if key in names]) for begins, people in coming],
+        }
+        return render(request, "people/on_call.html", shown)
 
 
 @person_form

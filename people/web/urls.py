@@ -22,6 +22,7 @@ urlpatterns = [
     path("teams/<int:team_id>/", teams.team, name="team"),
     path("teams/<int:team_id>/members/<uuid:member_id>/", teams.change_member, name="team-member"),
     path("teams/<int:team_id>/invitations/<uuid:invitation_id>/", teams.withdraw, name="invitation-withdraw"),
+    path("teams/<int:team_id>/on-call/", teams.on_call, name="team-on-call"),
     path("teams/<int:team_id>/leave/", teams.leave, name="team-leave"),
     path("teams/<int:team_id>/delete/", teams.delete, name="team-delete"),
 ]

@@ -210,8 +210,8 @@ class _Loading:
 
 def _compared(section: str, body: BaseModel) -> str:
     """Return the values that make two entries the same; nobody has a second inbox."""
-    if isinstance(body, ChannelEntry) and body.kind == "inbox":
-        return "inbox"
+    if isinstance(body, ChannelEntry) and body.kind in ("inbox", "team", "on_call"):
+        return body.kind
     values = body.model_dump(include={*SECTIONS[section].same})
     return _canonical(values | ({"channel_ids": sorted(values["channel_ids"])} if "channel_ids" in values else {}))
 

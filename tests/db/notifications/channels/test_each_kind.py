@@ -82,7 +82,8 @@ def service(name: str) -> Iterator[Service]:
             )
 
 
-KINDS = [provider.kind for provider in providers.all() if provider.kind not in ("inbox", "queue", "web_push")]
+WITHOUT_ADDRESS = ("inbox", "team", "on_call", "queue", "web_push")
+KINDS = [provider.kind for provider in providers.all() if provider.kind not in WITHOUT_ADDRESS]
 
 
 @pytest.mark.parametrize("name", [*KINDS, *OTHERS])

@@ -13,16 +13,21 @@ from tests.unit.notifications.providers.test_contract import PROVIDERS, module_o
 pytestmark = pytest.mark.django_db
 
 
+OF_TEAMS = ("team", "on_call")
+OF_PEOPLE = [provider for provider in PROVIDERS if provider.kind not in OF_TEAMS]
+
+
 def test_every_kind_is_offered_with_its_own_form(browser: Client) -> None:
     page = browser.get("/channels/new/").content.decode()
-    for provider in PROVIDERS:
+    assert not [kind for kind in OF_TEAMS if f"/channels/new/{kind}/" in page]
+    for provider in OF_PEOPLE:
         assert f"/channels/new/{provider.kind}/" in page
         form = browser.get(f"/channels/new/{provider.kind}/").content.decode()
         for field in provider.form.base_fields:
             assert (f'name="{field}"' in form) is (field != "everybody"), "which is for operators only"
 
 
-@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.kind)
+@pytest.mark.parametrize("provider", OF_PEOPLE, ids=lambda provider: provider.kind)
 def test_a_channel_is_made_and_no_page_shows_its_secrets(browser: Client, provider: Provider) -> None:
     data = {**module_of(provider).VALID[-1], "label": "Mine"}
     browser.post(f"/channels/new/{provider.kind}/", data)

@@ -1,0 +1,115 @@
+"""Tell the members of a team what arrives on its channels `team` and `on_call`, each on their own channels."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
+from operator import attrgetter
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.dispatch import receiver
+
+from notifications.deliveries import outbox, withdrawal
+from notifications.deliveries.outbox import NewNotification
+from notifications.messages.message import Delivered, Rejected
+from notifications.models import Channel, Delivery, Notification
+from notifications.reasons import DeliveryCode
+from people import on_call, quiet, teams
+from people.models import Membership, Role, User
+from work.answers import Answer, Defer
+from work.broker.wakes import publish_after_commit
+from work.reasons import Reason
+
+TEAM = Notification.Origin.TEAM
+
+
+def tell(delivery_id: UUID, now: datetime) -> None:
+    """Record a notification for each member who is not a viewer, in the transaction that settles the delivery.
+
+    Their batch is the team's notification: so each gets one, and an answer by one ends all (see `acknowledge`).
+    """
+    delivery, whole = _lock(delivery_id)
+    if whole.acknowledged_at is not None:
+        return
+    members = Membership.objects.select_related("person").filter(team=whole.user_id, person__is_active=True)
+    told = [member.person for member in members.exclude(role=Role.VIEWER).order_by("person_id")]
+    channels = _channels(told)
+    new = [_new(delivery, whole, one, channels[one.pk], now) for one in told if one.pk in channels]
+    publish_after_commit(outbox.record(new))
+
+
+@transaction.atomic
+def ask(delivery_id: UUID, now: datetime) -> Answer | Defer:
+    """Record a notification for the next person on call, and wait for their answer; done once all have been asked.
+
+    Who was asked is in the notifications: a worker that dies here asks nobody twice.
+    """
+    delivery, whole = _lock(delivery_id)
+    asked = list(members_told(whole))
+    patience = timedelta(minutes=on_call.minutes(whole.user))
+    if asked and (left := asked[-1].created_at + patience - now) > timedelta(0):
+        return _wait(left, asked[-1].user)
+    people = on_call.to_ask(whole.user, now, whole.urgent)
+    channels = _channels(people)
+    before = {one.user_id for one in asked}
+    if (person := next((one for one in people if one.pk in channels and one.pk not in before), None)) is None:
+        return Delivered() if asked else Rejected(Reason(DeliveryCode.NOBODY_ON_CALL))
+    publish_after_commit(outbox.record([_new(delivery, whole, person, channels[person.pk], now)]))
+    return _wait(patience, person)
+
+
+def _wait(left: timedelta, person: User) -> Defer:
+    return Defer(left.total_seconds(), Reason(DeliveryCode.ASKED, name=person.get_short_name()))
+
+
+def _lock(delivery_id: UUID) -> tuple[Delivery, Notification]:
+    """Whoever answers it waits for this, and then finds all who were told."""
+    delivery = Delivery.objects.get(id=delivery_id)
+    locked = Notification.objects.select_for_update(no_key=True, of=("self",)).select_related("user")
+    return delivery, locked.get(id=delivery.notification_id)
+
+
+def _new(
+    delivery: Delivery, whole: Notification, person: User, channels: Sequence[tuple[UUID, str]], now: datetime
+) -> NewNotification:
+    return NewNotification(
+        user_id=person.pk,
+        channels=channels,
+        subject=whole.subject,
+        body=whole.body,
+        origin=TEAM,
+        batch_id=whole.id,
+        correlation_id=whole.chain,
+        origin_id=whole.id,
+        hops=whole.hops,
+        slot=whole.slot,
+        expires_at=delivery.expires_at,
+        quiet_hours=None if whole.urgent else quiet.wait(now, on_call.quiet_window(person)),
+        urgent=whole.urgent,
+        category=whole.category,
+    )
+
+
+def _channels(people: Sequence[User]) -> dict[int, list[tuple[UUID, str]]]:
+    """What each uses for new reminders: the inbox and others, none that belongs to a program."""
+    usable = Channel.objects.read_by_people().filter(user__in=people, use_for_new=True).order_by("user_id", "id")
+    return {
+        user_id: [(channel.id, channel.provider) for channel in own]
+        for user_id, own in groupby(usable, key=attrgetter("user_id"))
+    }
+
+
+def members_told(whole: Notification) -> QuerySet[Notification]:
+    """What members got of a team's notification, the first first."""
+    return (
+        Notification.objects.select_related("user").filter(batch_id=whole.id, origin=TEAM).order_by("created_at", "id")
+    )
+
+
+@receiver(teams.left)
+def withdraw(person: User, team: User, **_: object) -> None:
+    """Cancel what has not gone out to somebody who is no longer a member."""
+    waiting = Notification.objects.filter(user=person, origin=TEAM, outcome=Notification.Outcome.OPEN)
+    of_team = Notification.objects.filter(user=team).values("id")
+    withdrawal.cancel(waiting.filter(batch_id__in=of_team), DeliveryCode.NO_MEMBER)

@@ -1,0 +1,129 @@
+"""A message to a team: each member gets it on their own channels, and one answer ends it for all."""
+
+from __future__ import annotations
+
+from datetime import time
+
+import pytest
+from django.test import Client
+
+from notifications.channels import changes
+from notifications.deliveries import acknowledge
+from notifications.models import Channel, Delivery, Notification
+from people import teams
+from people.models import Membership, Role, User
+from tests.make import make_channel, make_delivery, make_user, send_now, signed_in
+
+TEAM = Notification.Origin.TEAM
+
+
+@pytest.fixture
+def team(ada: User) -> User:
+    changes.add(ada, "inbox", {})
+    return teams.create(ada, "Family")
+
+
+def join(team: User, role: str = Role.MEMBER, **overrides: object) -> User:
+    person = make_user(**overrides)
+    changes.add(person, "inbox", {})
+    Membership.objects.create(team=team, person=person, role=role)
+    return person
+
+
+def ring(team: User, **overrides: object) -> Notification:
+    """A reminder of the team, sent to its members."""
+    delivery = make_delivery(team.channels.get(provider="team"), origin="schedule", **overrides)
+    send_now(delivery.id)
+    delivery.refresh_from_db()
+    assert delivery.state == "delivered"
+    return delivery.notification
+
+
+def told(whole: Notification) -> list[User]:
+    return [one.user for one in Notification.objects.filter(batch_id=whole.id, origin=TEAM).order_by("user_id")]
+
+
+def test_each_member_gets_it_on_their_own_channels(ada: User, team: User) -> None:
+    bob = join(team)
+    hook = make_channel(bob, "webhook", use_for_new=True)
+    make_channel(bob, "webhook", use_for_new=False)
+    whole = ring(team, subject="Bins")
+    assert told(whole) == [ada, bob]
+    [of_ada] = Delivery.objects.filter(notification__user=ada)
+    assert (of_ada.provider, of_ada.notification.subject) == ("inbox", "Bins")
+    assert {one.channel for one in Delivery.objects.filter(notification__user=bob)} == {
+        hook,
+        bob.channels.get(provider="inbox"),
+    }
+
+
+def test_viewers_former_members_and_who_is_switched_off_get_nothing(ada: User, team: User) -> None:
+    join(team, Role.VIEWER)
+    join(team, is_active=False)
+    left = join(team)
+    membership = teams.find_membership(left, team.pk)
+    assert membership is not None
+    teams.leave(membership)
+    assert told(ring(team)) == [ada]
+
+
+def test_done_by_one_is_done_for_all_and_says_who(ada: User, team: User) -> None:
+    bob = join(team, name="Bob")
+    whole = ring(team)
+    own = Notification.objects.get(user=bob, origin=TEAM)
+    page = signed_in(bob).post(f"/history/{own.id}/answer/", {"answer": "acknowledge"}, follow=True)
+    assert page.status_code == 200
+    for one in (whole, own, Notification.objects.get(user=ada, origin=TEAM)):
+        one.refresh_from_db()
+        assert (one.acknowledged_at is not None, one.acknowledged_by) == (True, "Bob")
+    assert not Delivery.objects.filter(notification__origin=TEAM, state="pending").exists()
+    assert not acknowledge.acknowledge(Notification.objects.get(user=ada, origin=TEAM).id)
+    seen = signed_in(ada).get(f"/history/{Notification.objects.get(user=ada, origin=TEAM).id}/").content.decode()
+    assert "It was Bob" in seen
+
+
+def test_the_team_answers_and_the_member_is_named(ada: User, team: User, browser: Client) -> None:
+    whole = ring(team)
+    browser.post("/teams/act/", {"team": team.pk})
+    browser.post(f"/history/{whole.id}/answer/", {"answer": "acknowledge"})
+    own = Notification.objects.get(user=ada, origin=TEAM)
+    assert (own.acknowledged_at is not None, own.acknowledged_by) == (True, "Ada")
+
+
+def test_what_was_answered_before_it_was_told_reaches_nobody(team: User) -> None:
+    delivery = make_delivery(team.channels.get(provider="team"), origin="schedule")
+    assert acknowledge.acknowledge(delivery.notification_id)
+    send_now(delivery.id)
+    assert not Notification.objects.filter(origin=TEAM).exists()
+
+
+def test_each_member_has_quiet_hours_of_their_own(team: User) -> None:
+    always = {"quiet_from": time(0, 0), "quiet_until": time(23, 59, 59), "time_zone": "UTC"}
+    asleep = join(team, **always)
+    make_channel(asleep, "webhook", use_for_new=True)
+    ring(team)
+    [later] = Delivery.objects.filter(notification__user=asleep, provider="webhook")
+    assert later.reason_code == "quiet-hours"
+    ring(team, urgent=True)
+    [now] = Delivery.objects.filter(notification__user=asleep, provider="webhook").exclude(id=later.id)
+    assert now.reason_code == ""
+
+
+def test_what_waits_for_a_member_ends_when_they_are_removed(ada: User, team: User) -> None:
+    bob, owner = join(team), teams.find_membership(ada, team.pk)
+    own = teams.find_membership(bob, team.pk)
+    assert owner is not None and own is not None
+    ring(team)
+    teams.remove(owner, own.id)
+    assert set(Delivery.objects.filter(notification__user=bob).values_list("state", "reason_code")) == {
+        ("cancelled", "no-member")
+    }
+    assert Delivery.objects.filter(notification__user=ada, state="pending").exists()
+
+
+def test_only_a_team_has_members_as_a_channel(ada: User, team: User) -> None:
+    with pytest.raises(changes.ChannelRefused):
+        changes.add(ada, "team", {})
+    with pytest.raises(changes.ChannelRefused):
+        changes.add(team, "team", {})
+    assert Channel.objects.filter(provider="team").count() == 1

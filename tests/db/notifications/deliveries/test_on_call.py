@@ -1,0 +1,129 @@
+"""Whoever is on call is asked, one after the other, until somebody answers."""
+
+from __future__ import annotations
+
+from datetime import date, time, timedelta
+
+import pytest
+from django.db.models import F
+from django.test import Client
+from django.utils import timezone
+
+from notifications.channels import changes
+from notifications.deliveries import acknowledge
+from notifications.models import Delivery, Notification
+from people import teams
+from people.models import CallOverride, Membership, OnCall, User
+from tests.make import NOON, make_delivery, make_user, try_once
+
+TEAM = Notification.Origin.TEAM
+
+
+@pytest.fixture
+def team(ada: User) -> User:
+    changes.add(ada, "inbox", {})
+    team = teams.create(ada, "Night watch")
+    changes.add(team, "on_call", {})
+    OnCall.objects.create(team=team, first=date(2026, 1, 5), weekly=False, minutes=5)
+    Membership.objects.update(call_place=1)
+    return team
+
+
+def join(team: User, place: int, **overrides: object) -> User:
+    person = make_user(**overrides)
+    changes.add(person, "inbox", {})
+    Membership.objects.create(team=team, person=person, role="member", call_place=place)
+    return person
+
+
+def ring(team: User, **overrides: object) -> Delivery:
+    return make_delivery(team.channels.get(provider="on_call"), origin="schedule", **overrides)
+
+
+def ask(delivery: Delivery, after: timedelta = timedelta(0)) -> list[User]:
+    """Who has been asked, when a worker looks again so long after the last time."""
+    told = Notification.objects.filter(batch_id=delivery.notification_id, origin=TEAM)
+    told.update(created_at=F("created_at") - after)
+    Delivery.objects.filter(id=delivery.id, state="pending").update(available_at=NOON)
+    delivery.refresh_from_db()
+    try_once(delivery)
+    return [one.user for one in told.order_by("created_at", "id")]
+
+
+def test_the_next_one_is_asked_when_nobody_answers(ada: User, team: User) -> None:
+    bob = join(team, 2)
+    delivery = ring(team)
+    assert ask(delivery) == [ada]
+    assert (delivery.state, delivery.reason_code) == ("pending", "asked")
+    assert ask(delivery, timedelta(minutes=4)) == [ada]
+    assert ask(delivery, timedelta(minutes=2)) == [ada, bob]
+    assert ask(delivery, timedelta(minutes=6)) == [ada, bob]
+    assert delivery.state == "delivered"
+
+
+def test_an_answer_ends_it(ada: User, team: User) -> None:
+    join(team, 2)
+    delivery = ring(team)
+    ask(delivery)
+    assert acknowledge.acknowledge(Notification.objects.get(user=ada, origin=TEAM).id)
+    assert ask(delivery, timedelta(minutes=6)) == [ada]
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.reason_code) == ("cancelled", "acknowledged")
+
+
+def test_a_worker_that_died_after_asking_asks_nobody_twice(ada: User, team: User) -> None:
+    join(team, 2)
+    delivery = ring(team)
+    assert ask(delivery) == ask(delivery) == [ada]
+    assert Notification.objects.filter(origin=TEAM).count() == 1
+
+
+def test_whoever_is_in_quiet_hours_is_asked_only_where_it_is_urgent(ada: User, team: User) -> None:
+    asleep = join(team, 2, quiet_from=time(0, 0), quiet_until=time(23, 59, 59), time_zone="UTC")
+    Membership.objects.filter(person=asleep).update(call_place=0)
+    assert ask(ring(team)) == [ada]
+    assert ask(ring(team, urgent=True)) == [asleep]
+
+
+def test_one_who_left_is_not_asked(ada: User, team: User) -> None:
+    bob = join(team, 0)
+    delivery = ring(team)
+    assert ask(delivery) == [bob]
+    own = teams.find_membership(bob, team.pk)
+    assert own is not None
+    teams.leave(own)
+    assert ask(delivery, timedelta(minutes=6)) == [bob, ada]
+    later = ring(team)
+    assert ask(later) == [ada]
+
+
+def test_nobody_on_call_is_a_failure_that_says_so(team: User) -> None:
+    Membership.objects.update(call_place=None)
+    delivery = ring(team)
+    assert ask(delivery) == []
+    assert (delivery.state, delivery.reason_code) == ("dead", "nobody-on-call")
+
+
+def test_members_set_the_order_and_somebody_else_for_a_while(ada: User, team: User, browser: Client) -> None:
+    bob = join(team, 2, name="Bob")
+    page, member = f"/teams/{team.pk}/on-call/", {one.person_id: one.id for one in Membership.objects.all()}
+    typed = {"act": "order", "first": "2026-01-05", "handover": "08:00", "minutes": "15", "weekly": "on"}
+    typed |= {f"{member[ada.pk]}-call_place": "2", f"{member[bob.pk]}-call_place": "1"}
+    assert browser.post(page, typed).status_code == 302
+    assert ask(ring(team)) == ask(ring(team))
+    order = OnCall.objects.get(team=team)
+    assert (order.minutes, order.handover, order.weekly) == (15, time(8), True)
+    typed |= {f"{member[bob.pk]}-call_from": "08:00"}
+    assert "Enter both times" in browser.post(page, typed).content.decode()
+    now = timezone.localtime(timezone.now(), team.zone)
+    written = {
+        "begins_at": f"{now - timedelta(hours=1):%Y-%m-%dT%H:%M}",
+        "ends_at": f"{now + timedelta(days=1):%Y-%m-%dT%H:%M}",
+    }
+    other = join(team, 3, name="Eve")
+    chosen = str(Membership.objects.get(person=other).id)
+    assert browser.post(page, {"act": "override", "member": chosen, **written}).status_code == 302
+    assert ask(ring(team)) == [other]
+    assert "Eve" in browser.get(page).content.decode()
+    browser.post(page, {"act": "remove", "override": str(CallOverride.objects.get().id)})
+    assert not CallOverride.objects.exists()
