@@ -45,10 +45,21 @@ _PATTERNS = [
     ),
     # our own links that need no sign-in, or hold the token of one that does not
     (
-        ("/account/", "/address/", "/answer/", "/unsubscribe/", "/in/", "/calendar/", "/ping/", "/badge/", "/checks/"),
+        (
+            "/account/",
+            "/address/",
+            "/answer/",
+            "/unsubscribe/",
+            "/in/",
+            "/calendar/",
+            "/ping/",
+            "/badge/",
+            "/checks/",
+            "/subscription/",
+        ),
         re.compile(
             r"(/account/(?:password/reset/key|confirm-email)/|/address/(?:refuse|undo)/|/answer/|/unsubscribe/|/in/|/calendar/"
-            r"|/ping/|/badge/|/api/v3/checks/)"
+            r"|/ping/|/badge/|/subscription/|/api/v3/checks/)"
             r"[\w:=%.~-]+"
         ),
         rf"\1{_HIDDEN}",

@@ -149,6 +149,7 @@ class DeliveryCode(Codes):
     RULE_OFF = "rule-switched-off", _("The rule was switched off.")
     RULE_DELETED = "rule-withdrawn", _("The rule was deleted.")
     WATCH_DELETED = "watch-withdrawn", _("The watch was deleted.")
+    PAGE_OFF = "status-page-off", _("The status page is switched off.")
     MENDED = "mended", _("It was mended, so this notice was dropped.")
     LEFT = "left", _("You unsubscribed from its topic.")
     STOPPED = "stopped-announcements", _("You stopped these announcements.")

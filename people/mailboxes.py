@@ -30,6 +30,7 @@ class Purpose(StrEnum):
     CHANGED = "changed"  # to the former address, with a link that undoes it: no other email uses up its limit
     INVITED = "invited"  # to a team, by its owner
     ADDED = "added"  # to a topic, by its owner
+    SUBSCRIPTION = "subscription"  # to a status page, to be confirmed
 
 
 MAILS_A_DAY = 5

@@ -1,4 +1,4 @@
-"""Watches in the admin, read only: their owners change them on their own pages."""
+"""Watches, and what strangers see of them, in the admin, read only: their owners change them on their own pages."""
 
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
@@ -6,10 +6,13 @@ from django.utils.translation import gettext_lazy as _
 from common.admin import columns
 from common.admin.base import ReadOnlyInline
 from common.admin.filters import Period
+from jobs.admin.owned import OwnedWorkAdmin
 from notifications.admin import cells
 from people.admin.user import OwnedAdmin
-from watches import timing
-from watches.models import Ping, Watch
+from watches import status, timing
+from watches.models import Badge, DeadLetter, Ping, StatusMail, StatusPage, Watch
+from watches.status_mail import STATUS_MAIL
+from work.admin.dead_letter import DeadLetterAdmin
 
 
 class PingInline(ReadOnlyInline):
@@ -51,3 +54,50 @@ class WatchAdmin(OwnedAdmin):
     to_channels = columns.column(_("channels"), "", cells.channels)
     created = columns.instant_column(_("created"), "created_at")
     deleted = columns.instant_column(_("deleted"), "deleted_at")
+
+
+@admin.register(Badge)
+class BadgeAdmin(OwnedAdmin):
+    list_display = ("shows", "person")
+    list_select_related = ("watch", "user")
+    fields = (("shows", "person"), "id")
+    search_help_text = _("An id, or the beginning of a person's email address.")
+    empty_text = _("No badges yet. People make them on their own pages.")
+
+    shows = columns.column(_("watch or tag"), "", str)
+
+
+@admin.register(StatusPage)
+class StatusPageAdmin(OwnedAdmin):
+    list_display = ("title", "person", "enabled")
+    fields = ("title", ("person", "enabled"), "intro", "shown", "subscribed", "id")
+    search_help_text = _("An id, or the beginning of a person's email address.")
+    empty_text = _("No status pages yet. People make them on their own pages.")
+
+    shown = columns.column(_("watches"), "", lambda page: ", ".join(map(str, status.watches_of(page))))
+    subscribed = columns.column(
+        _("subscribers"), "", lambda page: page.subscribers.filter(confirmed_at__isnull=False).count()
+    )
+
+
+class StatusMailRecord(OwnedWorkAdmin):
+    kind = STATUS_MAIL
+    about = (("what", "person"), ("to", "page"), "incident")
+    related = ("user", "subscriber__page", "incident")
+    search_ids = ("subscriber_id",)
+    search_help_text = _("The id of a mail, or of its subscriber.")
+
+    to = columns.column(_("to"), "subscriber")
+    page = columns.column(_("status page"), "subscriber.page")
+
+
+@admin.register(StatusMail)
+class StatusMailAdmin(StatusMailRecord):
+    list_display = ("what", "state_label", "why", "to", "page", "person", "available", "settled")
+    empty_text = _("No status page has mailed its subscribers yet.")
+
+
+@admin.register(DeadLetter)
+class DeadStatusMailAdmin(DeadLetterAdmin, StatusMailRecord):
+    list_display = ("what", "state_label", "why", "to", "person", "settled", "tries", "replays")
+    newest = ("what", "person", "why", "settled")

@@ -4,12 +4,14 @@ from typing import Any
 
 from django import forms
 from django.core.validators import MaxLengthValidator
+from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from common.texts.written import check_text
 from people.models import User
-from watches.models import PublicIncident, StatusPage, Watch
+from watches import subscribers
+from watches.models import PublicIncident, StatusMail, StatusPage, Watch
 from watches.status import MOST_WATCHES
 
 
@@ -69,12 +71,17 @@ class PublicIncidentForm(forms.ModelForm):  # type: ignore[type-arg]
         field.queryset, field.empty_label = StatusPage.objects.for_user(user), None
         del self.fields["is_over" if is_new else "page"]
 
+    @transaction.atomic
     def save(self, commit: bool = True) -> PublicIncident:
+        """Publish it, and tell the subscribers of its page what is new."""
         incident: PublicIncident = self.instance
+        is_new = incident._state.adding
         incident.updated_at = Now()
         if not self.cleaned_data.get("is_over"):
             incident.ended_at = None
         elif incident.ended_at is None:
             incident.ended_at = Now()
         saved: PublicIncident = super().save(commit)
+        if is_new or self.has_changed():
+            subscribers.tell(saved, StatusMail.What.OPENED if is_new else StatusMail.What.UPDATED)
         return saved

@@ -1,12 +1,17 @@
-"""A task for the stock scheduler, since our own beat tells what is due at each tick; and one that prunes pings."""
+"""The task of status mails, one for the stock scheduler (our own beat tells what is due at each tick), and one that
+prunes."""
 
 from celery import shared_task
 
 from common.database.postgres import change
-from watches import tell
+from watches import subscribers, tell
 from watches.models.watch import KEPT_DOWNTIME
+from watches.status_mail import STATUS_MAIL
 from work import periodic
 from work.retention import Retention
+from work.tasks import task_of
+
+send_status_mail = task_of(STATUS_MAIL)
 
 
 @shared_task(name="watches.tell", ignore_result=True)
@@ -18,10 +23,14 @@ periodic.NEEDED["watches.tell"] = lambda: "SELECT WHERE false"  # our own beat h
 
 PINGS = Retention("pings", "INBOUND_KEPT_DAYS", "watches_ping", "d.at < %(since)s AND d.tells = ''")
 
+MAILS = Retention.work(STATUS_MAIL, "status mails", "INBOUND_KEPT_DAYS", "SELECT WHERE false")
+
 
 @shared_task(name="watches.prune")
 def prune() -> int:
     change(_PRUNE_DOWNTIME, {"days": KEPT_DOWNTIME})
+    subscribers.forget_unconfirmed()
+    MAILS.prune()
     return PINGS.prune()
 
 

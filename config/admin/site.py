@@ -31,6 +31,9 @@ _DATA = [
     (gettext_lazy("Schedules"), "schedules.schedule", "calendar_month"),
     (gettext_lazy("Occurrences"), "schedules.occurrence", "event_available"),
     (gettext_lazy("Watches"), "watches.watch", "visibility"),
+    (gettext_lazy("Status pages"), "watches.statuspage", "signpost"),
+    (gettext_lazy("Status mails"), "watches.statusmail", "mail"),
+    (gettext_lazy("Badges"), "watches.badge", "verified"),
     (gettext_lazy("Notifications"), "notifications.notification", "notifications"),
     (gettext_lazy("Deliveries"), "notifications.delivery", "send"),
     (gettext_lazy("Jobs"), "jobs.job", "search"),
@@ -64,6 +67,7 @@ _DEAD_LETTERS = [
     (gettext_lazy("Events"), "events.deadletter"),
     (gettext_lazy("Digests"), "events.deaddigest"),
     (gettext_lazy("Steps"), "events.failedstep"),
+    (gettext_lazy("Status mails"), "watches.deadletter"),
 ]
 
 _OFFERED = "second factor offered"

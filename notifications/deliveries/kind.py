@@ -18,19 +18,21 @@ from common.database.postgres import persist
 from common.texts import languages
 from notifications import providers
 from notifications.deliveries import channel_health, confirmation, fallback, limits, members, quiet_changes
+from notifications.deliveries.limits import SendClaim
 from notifications.deliveries.outbox import DELIVER
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
+from notifications.messages.change_types import STATUS
 from notifications.messages.links import ANSWER, LEAVE, STOP, UNSUBSCRIBE
 from notifications.messages.message import Delivered, Destination, Message, Rejected
 from notifications.models import Attempt, Channel, Delivery, Notification
 from notifications.models.channel import STATE_SQL
+from notifications.providers.base import Rate
 from notifications.providers.on_call import OnCall
 from notifications.providers.team import Team
 from notifications.reasons import DeliveryCode
 from people import codes, quiet
 from people.models import Membership, display_name
 from people.quiet import Window
-from work import kinds
 from work.answers import Answer, Cancel, Defer, NotStarted
 from work.engine.manual import cancel
 from work.kinds import FROM_ROW, Kind, Loaded
@@ -46,37 +48,34 @@ _TRYING_FOR = f"""coalesce(CASE WHEN d.tries + d.released > 1 THEN (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryClaim(kinds.Claim):
+class DeliveryClaim(SendClaim):
     """A leased delivery with everything that a worker needs to send it without the database.
 
-    `unusable` is why its channel must not be used (removed, disabled, not verified), None when it may be. `quiet` are
-    the quiet hours that this delivery keeps: None where it is urgent, sent again by its person, or Carillon's own.
-    `failing`: nothing has arrived on its channel since a try failed. `withdrawn` is why it must not go out, if so: its
-    person has answered the notification or stopped its reminder, and has not sent it again, or their account was
-    switched off. `zone` (a name, may be empty) is its person's; `is_test`: they asked for it to try the channel.
-    `link_id` changes with the channel's address. `give_up_after`: seconds after which its channel wants no further try,
+    `unusable`: its channel was removed or disabled, or is not verified. `quiet` are the quiet hours that this delivery
+    keeps: None where it is urgent, sent again by its person, or Carillon's own. `failing`: nothing has arrived on its
+    channel since a try failed. `withdrawn` is why it must not go out, if so: its person has answered the notification
+    or stopped its reminder, and has not sent it again, or their account was switched off. `is_test`: they asked for it
+    to try the channel. `link_id` changes with the channel's address. `give_up_after`: seconds after which its channel wants no further try,
     None for the provider's policy. `trying_for`: seconds since its first try, or since it first waited for a host that
     rests. `was_held`: quiet hours have let it wait.
     """
 
-    channel_id: UUID
     link_id: Annotated[UUID, Loaded("coalesce(c.link_id, c.id)")]
-    message: Annotated[Message, FROM_ROW]
     address: Annotated[Mapping[str, Any], Loaded("c.address", read=json.loads)]
     sealed_secrets: Annotated[str, Loaded("c.sealed_secrets")]
     give_up_after: Annotated[int | None, Loaded("c.give_up_after")]
     trying_for: Annotated[float, Loaded(_TRYING_FOR)]
-    unusable: Annotated[Reason | None, FROM_ROW]
     quiet: Annotated[Window | None, FROM_ROW]
     failing: Annotated[bool, Loaded("c.failing_since IS NOT NULL")]
     withdrawn: Annotated[Reason | None, FROM_ROW]
-    zone: Annotated[str, Loaded("p.time_zone")]
     is_test: Annotated[bool, Loaded("n.origin IN ('test', 'code')")]
     was_held: Annotated[bool, Loaded(f"d.reason_code = '{DeliveryCode.QUIET_HOURS}'")]
 
-    @property
-    def provider(self) -> str:
-        return self.handler
+    def daily_rates(self) -> list[Rate]:
+        """Tests are counted where they are asked for. A status webhook gets as much as there are changes."""
+        if self.is_test or self.provider == STATUS or settings.SENDS_PER_PERSON_PER_DAY <= 0:
+            return []
+        return [Rate("person", settings.SENDS_PER_PERSON_PER_DAY, limits.DAY, "person")]
 
     def destination(self) -> Destination:
         """Raises `encryption.Unreadable` when the key is not there."""

@@ -4,13 +4,14 @@ A host gets a few sends at a time over all workers, and at most half of the thre
 five timeouts in a row it rests. So a receiver that hangs does not delay the deliveries to others.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
+from uuid import UUID
 
 from celery import signals
 from django.conf import settings
@@ -23,19 +24,17 @@ from common.redis.rate_limiter import Ended, Limit, Reservation, Slots, Window
 from common.times import civil_time, dates
 from notifications import providers
 from notifications.deliveries import permits
-from notifications.messages.change_types import STATUS
-from notifications.messages.message import Destination
+from notifications.messages.message import Destination, Message
 from notifications.net import chain
 from notifications.providers.base import Provider, Rate
 from notifications.reasons import DeliveryCode
+from work import kinds
 from work.answers import Answer, Done
 from work.engine.claim import LEASE
+from work.kinds import FROM_ROW, Loaded
 from work.reasons import Reason
 
-if TYPE_CHECKING:
-    from notifications.deliveries.kind import DeliveryClaim
-
-_DAY = 86_400.0
+DAY = 86_400.0  # seconds
 # A shorter wait is over before anybody reads a time.
 _WORTH_A_TIME = 60.0  # seconds
 _CODES = {
@@ -54,6 +53,28 @@ LONGEST_REST = 86_400  # seconds
 _MARGIN = 5.0  # seconds
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendClaim(kinds.Claim):
+    """What a leased message to one address has, of a channel or not. `channel_id`: by what its rates are counted.
+
+    `unusable` is why its address must not be used, None when it may be. `zone` (a name, may be empty) is its person's.
+    """
+
+    channel_id: UUID
+    message: Annotated[Message, FROM_ROW]
+    address: Annotated[Mapping[str, Any], FROM_ROW]
+    unusable: Annotated[Reason | None, FROM_ROW]
+    zone: Annotated[str, Loaded("p.time_zone")]
+
+    @property
+    def provider(self) -> str:
+        return self.handler
+
+    def daily_rates(self) -> list[Rate]:
+        """Those of its person."""
+        raise NotImplementedError
+
+
 class _Worker:
     """This worker, and how many of its threads or processes one host may hold; no bound outside of a worker."""
 
@@ -67,7 +88,7 @@ def _know_worker(instance: Any, **_: Any) -> None:
     _Worker.name, _Worker.share = f"{socket.gethostname()}:{os.getpid()}", max(1, instance.concurrency // 2)
 
 
-def limited(claim: DeliveryClaim) -> tuple[float, Reason] | None:
+def limited(claim: SendClaim) -> tuple[float, Reason] | None:
     """None: it may go out now, and has been counted. Else the seconds until its turn and why; nothing was counted.
 
     Costs one round trip to Redis, and none without a limit: an inbox, an unusable channel. May sleep for a moment.
@@ -75,7 +96,7 @@ def limited(claim: DeliveryClaim) -> tuple[float, Reason] | None:
     if not _is_limited(claim):
         return None
     provider = providers.get(claim.provider)
-    rates = {_window(rate, provider, claim): rate for rate in (*provider.rates, *_persons_day(claim))}
+    rates = {_window(rate, provider, claim): rate for rate in (*provider.rates, *claim.daily_rates())}
     slots = _slots(provider, claim)
     permitted, ended = permits.acquire(slots[0].key, slots[0].amount, claim.token, _SLEEP)
     try:
@@ -89,7 +110,7 @@ def limited(claim: DeliveryClaim) -> tuple[float, Reason] | None:
     return _deferral(reservation, rates, provider, claim)
 
 
-def _take(limits: list[Limit], claim: DeliveryClaim, patience: float, ended: Ended | None) -> Reservation | None:
+def _take(limits: list[Limit], claim: SendClaim, patience: float, ended: Ended | None) -> Reservation | None:
     """Ask for its turn again and again, while a slot of its host is expected to be free within `patience` seconds."""
     person, token, until = str(claim.person_id), str(claim.token), time.monotonic() + patience
     while True:
@@ -101,7 +122,7 @@ def _take(limits: list[Limit], claim: DeliveryClaim, patience: float, ended: End
         patience, ended = until - time.monotonic(), None
 
 
-def send(claim: DeliveryClaim, provider: Provider, destination: Destination) -> Answer:
+def send(claim: SendClaim, provider: Provider, destination: Destination) -> Answer:
     """Send, and free the slots of its host. The answer says whether the host hangs."""
     started, answered = time.monotonic(), None
     try:
@@ -117,12 +138,12 @@ def send(claim: DeliveryClaim, provider: Provider, destination: Destination) -> 
                 rate_limiter.end(slots, ended)
 
 
-def _is_limited(claim: DeliveryClaim) -> bool:
+def _is_limited(claim: SendClaim) -> bool:
     return not claim.unusable and providers.disturbs(claim.provider)
 
 
 def _deferral(
-    reservation: Reservation, rates: dict[Window, Rate], provider: Provider, claim: DeliveryClaim
+    reservation: Reservation, rates: dict[Window, Rate], provider: Provider, claim: SendClaim
 ) -> tuple[float, Reason]:
     late = claim.left is not None and reservation.wait > claim.left
     wait = claim.left if claim.left is not None and late else reservation.wait
@@ -137,14 +158,7 @@ def _deferral(
     return wait, Reason(DeliveryCode.HOST_BUSY, host=host, amount=reservation.limit.amount, until=until)
 
 
-def _persons_day(claim: DeliveryClaim) -> list[Rate]:
-    """Tests are counted where they are asked for. A status webhook gets as much as there are changes."""
-    if claim.is_test or claim.provider == STATUS or settings.SENDS_PER_PERSON_PER_DAY <= 0:
-        return []
-    return [Rate("person", settings.SENDS_PER_PERSON_PER_DAY, _DAY, "person")]
-
-
-def _slots(provider: Provider, claim: DeliveryClaim) -> list[Slots]:
+def _slots(provider: Provider, claim: SendClaim) -> list[Slots]:
     """Those of its host, or of its channel where the host is not known, then those of the host in this worker."""
     host = _host(provider, claim)
     most = 1 if provider.one_at_a_time else settings.SENDS_AT_ONCE.get(host, settings.SENDS_AT_ONCE[""])
@@ -155,11 +169,11 @@ def _slots(provider: Provider, claim: DeliveryClaim) -> list[Slots]:
     return slots
 
 
-def _host(provider: Provider, claim: DeliveryClaim) -> str:
+def _host(provider: Provider, claim: SendClaim) -> str:
     return provider.host(Destination(claim.address))
 
 
-def _window(rate: Rate, provider: Provider, claim: DeliveryClaim) -> Window:
+def _window(rate: Rate, provider: Provider, claim: SendClaim) -> Window:
     match rate.scope:
         case "service":
             counted_over = ""

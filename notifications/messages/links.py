@@ -52,5 +52,8 @@ UNSUBSCRIBE = SignedLink("unsubscribe", "notifications:unsubscribe")
 LEAVE = SignedLink("leave", "events:leave")
 """Ends a subscription to a topic."""
 
+SUBSCRIPTION = SignedLink("subscription", "watches:subscription")
+"""Confirms or ends a subscription to a status page by mail."""
+
 STOP = SignedLink("stop", "jobs:stop")
 """Stops the announcements of which a notification is one."""

@@ -144,9 +144,10 @@ def _compose(message: Message, address: str) -> Mail:
 
 
 def _list_id(unsubscribe_url: str) -> str:
-    """The name of what the link ends (RFC 2919): a channel's messages, a topic or announcements."""
+    """The name of what the link ends (RFC 2919): a channel's messages, a topic, announcements or a status page."""
     path, host = urlsplit(unsubscribe_url).path, urlsplit(settings.BASE_URL).hostname or ""
-    kind = {"leave": "topics", "stop": "announcements"}.get(path[1:].partition("/")[0], "messages")
+    kinds = {"leave": "topics", "stop": "announcements", "subscription": "status"}
+    kind = kinds.get(path[1:].partition("/")[0], "messages")
     if re.fullmatch(r"[0-9.]+|.*:.*", host):
         host = "localhost"  # no list is named by an IP address
     return f"<{kind}.{punycode(host)}>"

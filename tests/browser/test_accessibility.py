@@ -46,6 +46,7 @@ from tests.browser.conftest import PATIENCE, launched
 from tests.db.conftest import undone
 from tests.db.every_url import Url, every_url, values_of
 from tests.make import NOON, disabled, happen, make_channel, make_delivery, make_rule, make_schedule, make_user
+from watches.models import StatusMail, StatusPage, Subscriber
 from work.dead_letters import Which, Who, discard
 from work.models import Work
 
@@ -198,7 +199,10 @@ def fill(owner: User) -> None:
     batch = Batch.objects.create(user=owner, audience="everybody", message={"title": "News"})
     run = Run.objects.get(user=owner)
     step = Step.objects.create(user=owner, run=run, handler="incident.none", key="2", correlation_id=run.correlation_id)
-    for row in (Job.objects.create(**job), Digest.objects.create(user=owner, rule=rule, type_pattern="*"), batch, step):
+    reader = Subscriber.objects.create(page=StatusPage.objects.get(), address="eve@example.org", confirmed_at=NOON)
+    mail = StatusMail.objects.create(user=owner, subscriber=reader, what="confirm")
+    digest = Digest.objects.create(user=owner, rule=rule, type_pattern="*")
+    for row in (Job.objects.create(**job), digest, batch, step, mail):
         die(row)
     letters = Which(DELIVERY, cause=make_delivery(hook, state="dead", reason="Old.", cause="old").cause)
     discard(letters.rows(), str(letters), Who(owner.pk, owner.email), "Dealt with.")

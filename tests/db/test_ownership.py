@@ -34,6 +34,8 @@ OPEN = {
     "watches:badge": "other pages embed it: the address is the secret",
     "watches:status": "strangers read it, where its owner publishes one",
     "watches:status-feed": "likewise",
+    "watches:status-subscribe": "likewise",
+    "watches:subscription": "a signed link, for a reader without an account",
     "people:refuse-address": "whoever has the mail: its link is signed",
     "people:address-undo": "whoever has the mail: its link is signed",
     "account_login": "to sign in",

@@ -20,6 +20,10 @@ class StatusPageQuerySet(models.QuerySet["StatusPage"]):
     def for_user(self, user: User) -> StatusPageQuerySet:
         return self.filter(user=user)
 
+    def public(self, slug: str) -> StatusPage | None:
+        """The page that strangers see at this address, with its owner."""
+        return self.select_related("user").filter(slug=slug, enabled=True, user__is_active=True).first()
+
 
 class StatusPage(models.Model):
     """Chosen watches by their names, and incidents in the words of its owner. Strangers see it while it is `enabled`.

@@ -57,6 +57,7 @@ def edit(request: PersonRequest, page_id: UUID) -> HttpResponse:
         messages.success(request, _("“%(name)s” is saved.") % {"name": page.title})
         return redirect("watches:status-page", page.id)
     context = {"form": form, "page": page, "title": title, "url": url, "incidents": published}
+    context["subscribers"] = page.subscribers.filter(confirmed_at__isnull=False).count()
     return render(request, "watches/status_page.html", context)
 
 
@@ -129,8 +130,7 @@ def _shown(
 
     def respond() -> HttpResponse:
         if (text := cache.get(key := f"status:{part}:{slug}")) is None:
-            found = StatusPage.objects.select_related("user").filter(slug=slug, enabled=True, user__is_active=True)
-            if (page := found.first()) is None:
+            if (page := StatusPage.objects.public(slug)) is None:
                 return render(request, "404.html", status=404)
             with languages.override(page.user.language), timezone.override(page.user.zone):
                 text = write(page)

@@ -1,0 +1,116 @@
+"""The mails to subscribers of status pages as a kind of work: sent as emails of channels are, with the same limits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from notifications import providers
+from notifications.deliveries import limits
+from notifications.deliveries.limits import SendClaim
+from notifications.messages import text
+from notifications.messages.links import SUBSCRIPTION
+from notifications.messages.message import Destination, Message, Rejected
+from notifications.providers.base import Rate
+from notifications.reasons import DeliveryCode
+from watches.models import StatusMail, StatusMailAttempt, StatusPage, Subscriber
+from watches.subscribers import SEND
+from work.answers import Answer, Cancel, Defer
+from work.kinds import FROM_ROW, Kind, Loaded
+from work.reasons import Reason
+from work.retry import Policy
+
+_EMAIL = "email"
+MOST_A_DAY = 10_000
+"""Mails to the subscribers of one owner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusMailClaim(SendClaim):
+    """A leased status mail. `withdrawn`: why it must not go out, if so."""
+
+    channel_id: Annotated[UUID, Loaded("d.subscriber_id")]
+    withdrawn: Annotated[Reason | None, FROM_ROW]
+
+    @property
+    def provider(self) -> str:
+        return _EMAIL
+
+    def daily_rates(self) -> list[Rate]:
+        """Their own, so that the owner's reminders do not wait for them."""
+        return [Rate("subscribers", MOST_A_DAY, limits.DAY, "person")]
+
+
+class StatusMailKind(Kind[StatusMailClaim]):
+    task, queue = SEND, "deliveries"
+    model, attempts = StatusMail, StatusMailAttempt
+    handler = "what"
+    person = "d.user_id"
+    language = "p.language"
+    caused_by = "coalesce(d.incident_id::text, '')"
+    claim = StatusMailClaim
+    columns = """s.address AS mailbox, g.title AS page, g.slug, g.enabled, p.is_active,
+       i.title, i.text, i.ended_at IS NOT NULL AS is_over"""
+    joins = """
+  JOIN people_user p ON p.id = d.user_id
+  JOIN watches_subscriber s ON s.id = d.subscriber_id
+  JOIN watches_statuspage g ON g.id = s.page_id
+  LEFT JOIN watches_publicincident i ON i.id = d.incident_id"""
+
+    def from_row(self, row: Any) -> dict[str, Any]:
+        subject, body = _texts(row)
+        return {
+            "message": Message(
+                key=row.id,
+                subject=text.fit(subject, text.MAX_SUBJECT).text,
+                body=body,
+                recipient=row.mailbox,
+                unsubscribe_url=SUBSCRIPTION.address(row.channel_id),
+                open_url="" if row.handler == StatusMail.What.CONFIRM else StatusPage(slug=row.slug).url,
+                left=row.left,
+            ),
+            "address": {"address": row.mailbox},
+            "unusable": None,
+            "withdrawn": None
+            if row.is_active and row.enabled
+            else Reason(DeliveryCode.PAGE_OFF if row.is_active else DeliveryCode.SWITCHED_OFF),
+        }
+
+    def prepare(self, claim: StatusMailClaim) -> Defer | Cancel | Answer | Callable[[], Answer]:
+        if claim.withdrawn:
+            return Cancel(claim.withdrawn)
+        if (turn := limits.limited(claim)) is not None:
+            return Defer(*turn)
+        return partial(limits.send, claim, providers.get(_EMAIL), Destination(claim.address))
+
+    def policy(self, handler: str) -> Policy:
+        return providers.get(_EMAIL).retry_policy
+
+    def after(self, claim: StatusMailClaim, answer: Answer) -> None:
+        """Forget an address that does not exist."""
+        if isinstance(answer, Rejected) and answer.gone:
+            Subscriber.objects.filter(id=claim.channel_id).delete()
+
+
+STATUS_MAIL = StatusMailKind()
+
+
+def _texts(row: Any) -> tuple[str, str]:
+    """Subject and body. The link of the first mail confirms or refuses, that of the others unsubscribes."""
+    if row.handler == StatusMail.What.CONFIRM:
+        body = _(
+            "Somebody, perhaps you, asked for the incidents of “%(page)s” at this address.\n\n"
+            "Open this page within a day to get them, or to refuse such mails:\n%(url)s\n\n"
+            "If it was not you, you can also ignore this mail: no incidents are sent before you confirm."
+        )
+        named = {"page": row.page, "url": SUBSCRIPTION.address(row.channel_id)}
+        return _("Confirm your subscription to “%(page)s”") % named, body % named
+    named = {"page": row.page, "title": row.title}
+    if row.is_over:
+        return _("%(page)s: over: %(title)s") % named, row.text
+    if row.handler == StatusMail.What.UPDATED:
+        return _("%(page)s: update: %(title)s") % named, row.text
+    return _("%(page)s: %(title)s") % named, row.text
