@@ -23,6 +23,7 @@ from api.resources import (
     queues,
     rules,
     runs,
+    status_pages,
     status_webhooks,
     tokens,
     topics,
@@ -76,3 +77,5 @@ api.add_router("/queues", queues.router)
 api.add_router("/locks", locks.router)
 api.add_router("/counters", counters.router)
 api.add_router("/watches", watches.router)
+api.add_router("/status-pages", status_pages.router)
+api.add_router("/badges", status_pages.badges_router)

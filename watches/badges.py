@@ -1,19 +1,39 @@
-"""What a badge shows: the worst state of its watches, as SVG and JSON."""
+"""Making a badge, and what it shows: the worst state of its watches, as SVG and JSON."""
 
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 from unicodedata import east_asian_width
 
+from django.conf import settings
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 
 from common.texts import xml_text
 from common.texts.state_words import state_word
+from people.models import User
 from watches.models import Badge, Watch
 
 _COLORS = {"down": "#b3261e", "late": "#8a5a00", "up": "#1f7a33", "paused": "#5f6368", "new": "#5f6368"}
 """Worst first. White text on each has a contrast of at least 4.5."""
 _PER_LETTER, _AROUND = 7, 12  # pixels
+
+
+class TooManyBadges(Exception):
+    """The message is for the person."""
+
+
+def create(user: User, watch: Watch | None, tag: str) -> Badge:
+    """The badge of the watch, or else of the tag: the one that exists, or a new one. Raises TooManyBadges.
+
+    The caller holds the person's lock.
+    """
+    mine = Badge.objects.for_user(user)
+    if (badge := mine.filter(watch=watch, tag=tag).first()) is not None:
+        return badge
+    if mine.count() >= settings.MOST_WATCHES:
+        raise TooManyBadges(_("You have %(most)s badges, the limit.") % {"most": settings.MOST_WATCHES})
+    return Badge.objects.create(user=user, watch=watch, tag=tag)
 
 
 def worst(states: list[str]) -> str:

@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.core.cache import cache
+from django.db import transaction
 from django.db.models import Q
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import linebreaks
@@ -21,8 +23,12 @@ from watches.badges import worst
 from watches.models import DailyDowntime, PublicIncident, StatusPage, Watch
 
 DAYS = 90
+MOST_PAGES = 20
+"""Of a person."""
 MOST_WATCHES, MOST_INCIDENTS = 50, 50
 """On a page."""
+NEW_A_DAY = 50
+"""Incidents of a page, since each mails its subscribers."""
 _DAY = 86_400
 _LONG = 0.05
 """The share of a day from which a downtime is long."""
@@ -57,6 +63,28 @@ class Shown:
     @property
     def down_days(self) -> list[tuple[date, timedelta]]:
         return [(one.day, timedelta(seconds=max(1, round(one.seconds)))) for one in self.days[::-1] if one.seconds]
+
+
+def cached(part: str, slug: str) -> str:
+    """The key of what strangers read: the "page" or its "feed"."""
+    return f"status:{part}:{slug}"
+
+
+def forget(*slugs: str) -> None:
+    """What strangers read there is written again: also what somebody writes before this transaction is committed."""
+    keys = [cached(part, slug) for part in ("page", "feed") for slug in slugs]
+    cache.delete_many(keys)
+    transaction.on_commit(lambda: cache.delete_many(keys))
+
+
+def delete(page: StatusPage) -> None:
+    page.delete()
+    forget(page.slug)
+
+
+def delete_incident(incident: PublicIncident) -> None:
+    incident.delete()
+    forget(incident.page.slug)
 
 
 def watches_of(page: StatusPage) -> list[Watch]:

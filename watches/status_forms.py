@@ -1,18 +1,20 @@
 """The forms of status pages and of the incidents on them."""
 
+from datetime import timedelta
 from typing import Any
 
 from django import forms
 from django.core.validators import MaxLengthValidator
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from common.texts.written import check_text
+from common.uuid7 import first_of
 from people.models import User
-from watches import subscribers
+from watches import status, subscribers
 from watches.models import PublicIncident, StatusMail, StatusPage, Watch
-from watches.status import MOST_WATCHES
 
 
 class StatusPageForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs alone
@@ -41,14 +43,26 @@ class StatusPageForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in i
 
     def __init__(self, data: Any, user: User, page: StatusPage | None = None) -> None:
         super().__init__(data, instance=page or StatusPage(user=user))
+        self._user, self._slug = user, self.instance.slug
         for name in ("title", "intro"):
             self.fields[name].validators.append(check_text)
         field: Any = self.fields["watches"]
         field.queryset = Watch.objects.for_user(user).order_by("name", "id")
-        field.validators = [MaxLengthValidator(MOST_WATCHES, _("Choose at most %(limit_value)d."))]
+        field.validators = [MaxLengthValidator(status.MOST_WATCHES, _("Choose at most %(limit_value)d."))]
 
     def clean_slug(self) -> str:
         return str(self.cleaned_data["slug"]).lower()
+
+    def clean(self) -> dict[str, Any] | None:
+        if self.instance._state.adding and StatusPage.objects.for_user(self._user).count() >= status.MOST_PAGES:
+            text = _("You have %(most)s status pages, the limit.") % {"most": status.MOST_PAGES}
+            raise forms.ValidationError(text, "limit_reached")
+        return super().clean()
+
+    def save(self, commit: bool = True) -> StatusPage:
+        saved: StatusPage = super().save(commit)
+        status.forget(self._slug, saved.slug)
+        return saved
 
 
 class PublicIncidentForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -71,6 +85,15 @@ class PublicIncidentForm(forms.ModelForm):  # type: ignore[type-arg]
         field.queryset, field.empty_label = StatusPage.objects.for_user(user), None
         del self.fields["is_over" if is_new else "page"]
 
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean() or {}
+        if self.instance._state.adding and (page := cleaned.get("page")) is not None:
+            yesterday = first_of(timezone.now() - timedelta(days=1))
+            if page.incidents.filter(id__gt=yesterday).count() >= status.NEW_A_DAY:
+                text = _("This page got %(most)s incidents within a day, the limit.") % {"most": status.NEW_A_DAY}
+                raise forms.ValidationError(text, "limit_reached")
+        return cleaned
+
     @transaction.atomic
     def save(self, commit: bool = True) -> PublicIncident:
         """Publish it, and tell the subscribers of its page what is new."""
@@ -82,6 +105,7 @@ class PublicIncidentForm(forms.ModelForm):  # type: ignore[type-arg]
         elif incident.ended_at is None:
             incident.ended_at = Now()
         saved: PublicIncident = super().save(commit)
+        status.forget(saved.page.slug)
         if is_new or self.has_changed():
             subscribers.tell(saved, StatusMail.What.OPENED if is_new else StatusMail.What.UPDATED)
         return saved

@@ -5,6 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _BODY, _FIRST = "$response.body#/", "$response.body#/items/0/"
+
+
+def _of_incident(place: str) -> list[tuple[Any, ...]]:
+    path = {"page_id": "$request.path.page_id", "incident_id": place}
+    return [(f"{verb}_public_incident", path) for verb in ("read", "change", "delete")]
+
+
 # By operation, what no address says: operations that take values of its answer, as these parameters, and in this body.
 _MORE: dict[str, list[tuple[Any, ...]]] = {
     "delete_schedule": [("restore_schedule", {"schedule_id": "$request.path.schedule_id"})],
@@ -32,6 +39,9 @@ _MORE: dict[str, list[tuple[Any, ...]]] = {
     "list_subscriptions": [(name, {"topic_id": f"{_FIRST}topic/id"}) for name in ("subscribe", "unsubscribe")],
     "add_person": [("remove_person", {"slug": "$request.path.slug", "subscription_id": f"{_BODY}id"})],
     "list_added": [("remove_person", {"slug": "$request.path.slug", "subscription_id": f"{_FIRST}id"})],
+    "create_status_page": [("create_public_incident", {"page_id": f"{_BODY}id"})],
+    "create_public_incident": _of_incident(f"{_BODY}id"),
+    "list_public_incidents": _of_incident(f"{_FIRST}id"),
     "add_channel": [(name, {"queue_id": f"{_BODY}id"}) for name in ("pull_messages", "publish_messages")],
     "list_channels": [("pull_messages", {"queue_id": f"{_FIRST}id"})],
     "pull_messages": [

@@ -79,6 +79,8 @@ _TAGS = {
     "me": "Your account, its settings and its tokens",
     "schedules": "Reminders: when they fire, what they send, and what came of it",
     "watches": "What has to report by pings, and is told if it does not",
+    "status pages": "What strangers read of watches, and incidents in your words",
+    "badges": "Pictures of the state of watches",
     "holidays": "Days on which reminders may be skipped or moved",
     "jobs": "What a reminder can look up before it speaks",
     "channels": "Where messages go",

@@ -55,9 +55,9 @@ class DeliveryClaim(SendClaim):
     keeps: None where it is urgent, sent again by its person, or Carillon's own. `failing`: nothing has arrived on its
     channel since a try failed. `withdrawn` is why it must not go out, if so: its person has answered the notification
     or stopped its reminder, and has not sent it again, or their account was switched off. `is_test`: they asked for it
-    to try the channel. `link_id` changes with the channel's address. `give_up_after`: seconds after which its channel wants no further try,
-    None for the provider's policy. `trying_for`: seconds since its first try, or since it first waited for a host that
-    rests. `was_held`: quiet hours have let it wait.
+    to try the channel. `link_id` changes with the channel's address. `give_up_after`: seconds after which its channel
+    wants no further try, None for the provider's policy. `trying_for`: seconds since its first try, or since it first
+    waited for a host that rests. `was_held`: quiet hours have let it wait.
     """
 
     link_id: Annotated[UUID, Loaded("coalesce(c.link_id, c.id)")]

@@ -2,9 +2,7 @@
 
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
-from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -14,8 +12,10 @@ from common.admin.base import as_uuid
 from common.redis.request_limiter import by_address, limit_page
 from common.texts import languages
 from people.access.requests import PersonRequest, person_action, person_page
+from people.user_lock import with_user_lock
 from schedules.firing.fire import read_clock
 from watches import badges
+from watches.badges import TooManyBadges
 from watches.models import Badge, Watch
 from watches.models.badge import new_token
 
@@ -34,19 +34,16 @@ def badge_list(request: PersonRequest) -> HttpResponse:
 
 
 @person_action
+@with_user_lock
 def new(request: PersonRequest) -> HttpResponse:
     """Make one of the watch or the tag that was chosen. One that exists stays."""
     tag, watch = request.POST.get("tag", "")[:30].replace("\0", ""), None
     if not tag:
         watch = get_object_or_404(Watch.objects.for_user(request.user), id=as_uuid(request.POST.get("watch", "")))
-    if Badge.objects.for_user(request.user).count() >= settings.MOST_WATCHES:
-        messages.error(request, _("You have %(most)s badges, the limit.") % {"most": settings.MOST_WATCHES})
-        return redirect("watches:badges")
     try:
-        with transaction.atomic():
-            Badge.objects.create(user=request.user, watch=watch, tag=tag)
-    except IntegrityError:
-        pass
+        badges.create(request.user, watch, tag)
+    except TooManyBadges as refusal:
+        messages.error(request, str(refusal))
     return redirect("watches:badges")
 
 

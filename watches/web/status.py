@@ -24,7 +24,6 @@ from watches import status
 from watches.models import PublicIncident, StatusPage
 from watches.status_forms import PublicIncidentForm, StatusPageForm
 
-MOST_PAGES = 20
 _CACHED = 15
 """Seconds for which what strangers read is the same."""
 
@@ -39,21 +38,17 @@ def page_list(request: PersonRequest) -> HttpResponse:
 def new(request: PersonRequest) -> HttpResponse:
     form = StatusPageForm(posted(request), request.user)
     if form.is_valid():
-        if StatusPage.objects.for_user(request.user).count() < MOST_PAGES:
-            form.save()
-            return redirect("watches:status-page", form.instance.id)
-        form.add_error(None, _("You have %(most)s status pages, the limit.") % {"most": MOST_PAGES})
+        return redirect("watches:status-page", form.save().id)
     return render(request, "watches/status_page.html", {"form": form})
 
 
 @person_form
 def edit(request: PersonRequest, page_id: UUID) -> HttpResponse:
     page = _own(request, page_id)
-    title, slug, url, published = page.title, page.slug, page.url, page.incidents.all()[: status.MOST_INCIDENTS]
+    title, url, published = page.title, page.url, page.incidents.all()[: status.MOST_INCIDENTS]
     form = StatusPageForm(posted(request), request.user, page)
     if form.is_valid():
         form.save()
-        _forget(slug)
         messages.success(request, _("“%(name)s” is saved.") % {"name": page.title})
         return redirect("watches:status-page", page.id)
     context = {"form": form, "page": page, "title": title, "url": url, "incidents": published}
@@ -65,8 +60,7 @@ def edit(request: PersonRequest, page_id: UUID) -> HttpResponse:
 def delete(request: PersonRequest, page_id: UUID) -> HttpResponse:
     page = _own(request, page_id)
     if request.method == "POST":
-        page.delete()
-        _forget(page.slug)
+        status.delete(page)
         messages.success(request, _("“%(name)s” is deleted.") % {"name": page.title})
         return redirect("watches:status-pages")
     return render(request, "watches/status_page_delete.html", {"page": page})
@@ -90,8 +84,7 @@ def publish(request: PersonRequest) -> HttpResponse:
 def edit_incident(request: PersonRequest, incident_id: UUID) -> HttpResponse:
     incident = get_object_or_404(PublicIncident.objects.select_related("page"), id=incident_id, page__user=request.user)
     if "delete" in request.POST:
-        incident.delete()
-        _forget(incident.page.slug)
+        status.delete_incident(incident)
         messages.success(request, _("“%(name)s” is deleted.") % {"name": incident.title})
         return redirect("watches:status-page", incident.page_id)
     return _save(request, PublicIncidentForm(posted(request), request.user, incident))
@@ -100,7 +93,6 @@ def edit_incident(request: PersonRequest, incident_id: UUID) -> HttpResponse:
 def _save(request: PersonRequest, form: PublicIncidentForm) -> HttpResponse:
     if form.is_valid():
         incident = form.save()
-        _forget(incident.page.slug)
         messages.success(request, _("“%(name)s” is published.") % {"name": incident.title})
         return redirect("watches:status-page", incident.page_id)
     return render(request, "watches/public_incident.html", {"form": form, "incident": form.instance})
@@ -129,7 +121,7 @@ def _shown(
     slug = address.lower()
 
     def respond() -> HttpResponse:
-        if (text := cache.get(key := f"status:{part}:{slug}")) is None:
+        if (text := cache.get(key := status.cached(part, slug))) is None:
             if (page := StatusPage.objects.public(slug)) is None:
                 return render(request, "404.html", status=404)
             with languages.override(page.user.language), timezone.override(page.user.zone):
@@ -138,11 +130,6 @@ def _shown(
         return HttpResponse(text, content_type=content_type)
 
     return limit_page(by_address(request), respond)
-
-
-def _forget(slug: str) -> None:
-    for part in ("page", "feed"):
-        cache.delete(f"status:{part}:{slug}")
 
 
 def _own(request: PersonRequest, page_id: UUID) -> StatusPage:

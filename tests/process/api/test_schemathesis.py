@@ -35,6 +35,7 @@ from tests.make import (
     make_watch,
 )
 from tests.process.web import Web
+from watches.models import Badge, StatusPage
 
 SECRET = "whsec_" + "c2VjcmV0" * 4
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -58,7 +59,8 @@ include-operation-id = [
     "add_channel", "change_channel", "verify_channel", "add_connection", "change_connection",
     "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
     "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound",
-    "create_watch", "replace_watch", "change_watch",
+    "create_watch", "replace_watch", "change_watch", "create_status_page", "change_status_page",
+    "create_public_incident", "change_public_incident", "create_badge",
     "create_topic", "change_topic", "add_person", "subscribe", "settle_messages", "publish_messages"
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 403, 404, 409, 422, 429]
@@ -102,7 +104,10 @@ def make_rows(person: User) -> dict[str, Any]:
         "check_id": [Job.objects.create(user=person, kind="sample", slot=now, preview={}) for _ in range(10)],
         "holiday_id": [Holiday.objects.create(user=person, first="2999-08-03", last="2999-08-17") for _ in range(10)],
         "rule_id": [make_rule(person, channels=[inbox]) for _ in range(20)],
-        "watch_id": [make_watch(person, [inbox]) for _ in range(20)],
+        "watch_id": (watches := [make_watch(person, [inbox]) for _ in range(20)]),
+        "page_id": (pages := [StatusPage.objects.create(user=person, title="Ours") for _ in range(10)]),
+        "incident_id": [page.incidents.create(title="Slow") for page in pages],
+        "badge_id": [Badge.objects.create(user=person, watch=watch) for watch in watches],
         "channel_id": [*hooks, *(make_channel(person, "email", verified_at=None) for _ in range(3))],
         "event_type_id": [
             RegisteredType.objects.create(user=person, name=f"order.kind{number}", data_schema="{}")

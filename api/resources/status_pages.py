@@ -1,0 +1,282 @@
+"""Status pages with their incidents, and badges: what strangers see of watches."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from api.protocol import paging
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited
+from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
+from common.admin.base import as_uuid
+from people.models import User
+from people.user_lock import lock_user
+from watches import badges, status
+from watches.badges import TooManyBadges
+from watches.models import Badge, PublicIncident, StatusPage, Watch
+from watches.models.badge import new_token
+from watches.status_forms import PublicIncidentForm, StatusPageForm
+
+router = Router(tags=["status pages"], auth=Bearer("schedules"))
+badges_router = Router(tags=["badges"], auth=Bearer("schedules"))
+
+
+class StatusPageBody(Body):
+    model_config = limited(StatusPageForm)
+
+    title: str = Field(description="Its heading.", json_schema_extra={"minLength": 1})
+    slug: str | None = Field(None, description="The end of its address; without one, a random one.")
+    intro: str = Field("", description="A text below its heading.")
+    watch_ids: Texts = Field([], description="At most 50 of your watches.")
+    enabled: bool = Field(True, description="Whether everybody who knows the address can read it.")
+
+
+class StatusPagePatch(Partial, StatusPageBody, Replacement):
+    """Fields that are not given stay as they are."""
+
+    model_config = limited(StatusPageForm)
+
+
+class StatusPageDocument(BaseModel):
+    id: UUID
+    title: str
+    slug: str
+    url: str = Field(description="The page; its feed is `feed` below it.")
+    intro: str
+    watch_ids: list[UUID]
+    enabled: bool
+    subscribers: int = Field(description="How many addresses get its incidents by mail.")
+
+
+class PublicIncidentBody(Body):
+    model_config = limited(PublicIncidentForm)
+
+    title: str = Field(description="In one line.", json_schema_extra={"minLength": 1})
+    text: str = Field("", description="What happened, whom it affects, and what comes next.")
+
+
+class PublicIncidentPatch(Partial, PublicIncidentBody, Replacement):
+    """Fields that are not given stay as they are."""
+
+    model_config = limited(PublicIncidentForm)
+
+    is_over: bool = Field(description="Whether it has ended.")
+
+
+class PublicIncidentDocument(BaseModel):
+    id: UUID
+    title: str
+    text: str
+    is_over: bool = Field(description="Whether it has ended.")
+    began_at: Instant = Field(description="When it was published, or when the incident began that it was made of.")
+    updated_at: Instant
+    ended_at: Instant | None = Field(description="When it ended; null while it is open.")
+
+
+class BadgeBody(Body):
+    """Of a watch, or of all watches with a tag."""
+
+    watch_id: str | None = Field(None, description="Of this watch; exactly one of this and `tag`.")
+    tag: str = Field(
+        "", description="Or the worst state of all your watches with this tag.", json_schema_extra={"maxLength": 30}
+    )
+
+
+class BadgeDocument(BaseModel):
+    id: UUID
+    watch_id: UUID | None = Field(description="Of this watch; null for a tag.")
+    tag: str = Field(description="Of all watches with this tag; empty for a watch.")
+    url: str = Field(description="Append `.svg` for the picture, `.json` or `.shields` for its data.")
+
+
+def document(page: StatusPage) -> dict[str, Any]:
+    shown = sorted(watch.id for watch in page.watches.all() if watch.deleted_at is None)
+    confirmed = page.subscribers.filter(confirmed_at__isnull=False).count()
+    return fields_of(StatusPageDocument, page, watch_ids=shown, subscribers=confirmed)
+
+
+def incident_document(incident: PublicIncident) -> dict[str, Any]:
+    return fields_of(PublicIncidentDocument, incident, is_over=incident.ended_at is not None)
+
+
+def badge_document(badge: Badge) -> dict[str, Any]:
+    return fields_of(BadgeDocument, badge)
+
+
+def make(user: User, body: StatusPageBody, page: StatusPage | None = None) -> StatusPage:
+    """Of `page`, else a new one; the person is locked. Raises a 422 problem."""
+    given = body.model_dump(include=body.model_fields_set if page else None)
+    stored = StatusPage() if page is None else page
+    fields = {name: getattr(stored, name) for name in ("title", "slug", "intro", "enabled")} | given
+    fields["slug"] = fields["slug"] or stored.slug
+    if "watch_ids" in given or page is None:
+        fields["watches"] = body.watch_ids
+    else:
+        fields["watches"] = [watch.id for watch in status.watches_of(page)]
+    form = StatusPageForm(fields, user, page)
+    require_valid(form, lambda name: {"watches": "watch_ids", "__all__": ""}.get(name, name))
+    saved: StatusPage = form.save()
+    return saved
+
+
+@router.get("", response=paging.Page[StatusPageDocument], summary="List status pages")
+def list_status_pages(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
+    """Newest first."""
+    return paging.answer_page(_pages(request), request, page, document)
+
+
+@router.post("", response={201: StatusPageDocument}, summary="Create a status page")
+def create_status_page(request: ApiRequest, body: StatusPageBody) -> HttpResponse:
+    """Strangers see its watches by name, with their state and 90 days of uptime, and its incidents."""
+    with lock_user(request.auth.user):
+        made = make(request.auth.user, body)
+    return answer(document(made), 201, Location=reverse("api:read_status_page", args=[made.id]))
+
+
+@router.get("/{uuid:page_id}", response=StatusPageDocument, summary="Read a status page")
+def read_status_page(request: ApiRequest, page_id: UUID) -> HttpResponse:
+    """As its owner has set it."""
+    return answer(document(_page(request, page_id)))
+
+
+@router.patch("/{uuid:page_id}", response=StatusPageDocument, summary="Change a status page")
+def change_status_page(request: ApiRequest, page_id: UUID, body: StatusPagePatch) -> HttpResponse:
+    """Fields that are not given stay as they are."""
+    with lock_user(request.auth.user):
+        page = _page(request, page_id)
+        require_unchanged(body, lambda: document(page))
+        return answer(document(make(request.auth.user, body, page)))
+
+
+@router.delete("/{uuid:page_id}", response={204: None}, summary="Delete a status page")
+def delete_status_page(request: ApiRequest, page_id: UUID) -> HttpResponse:
+    """With its incidents and subscribers. The watches stay."""
+    status.delete(_page(request, page_id))
+    return HttpResponse(status=204)
+
+
+@router.get(
+    "/{uuid:page_id}/incidents", response=paging.Page[PublicIncidentDocument], summary="List published incidents"
+)
+def list_public_incidents(request: ApiRequest, page_id: UUID, page: Query[paging.PageParameters]) -> HttpResponse:
+    """Newest first, also those that are over."""
+    return paging.answer_page(_page(request, page_id).incidents.all(), request, page, incident_document)
+
+
+@router.post("/{uuid:page_id}/incidents", response={201: PublicIncidentDocument}, summary="Publish an incident")
+def create_public_incident(request: ApiRequest, page_id: UUID, body: PublicIncidentBody) -> HttpResponse:
+    """Subscribers get a mail. Send an `Idempotency-Key`, so that a repeat publishes one."""
+    with lock_user(request.auth.user):
+        page = _page(request, page_id)
+        form = PublicIncidentForm({"page": page.id, **body.model_dump()}, request.auth.user, PublicIncident())
+        require_valid(form)
+        made = PublicIncident.objects.get(id=form.save().id)
+    location = reverse("api:read_public_incident", args=[page_id, made.id])
+    return answer(incident_document(made), 201, Location=location)
+
+
+@router.get("/{uuid:page_id}/incidents/{uuid:incident_id}", response=PublicIncidentDocument, summary="Read an incident")
+def read_public_incident(request: ApiRequest, page_id: UUID, incident_id: UUID) -> HttpResponse:
+    """As strangers read it."""
+    return answer(incident_document(_incident(request, page_id, incident_id)))
+
+
+@router.patch(
+    "/{uuid:page_id}/incidents/{uuid:incident_id}", response=PublicIncidentDocument, summary="Change an incident"
+)
+def change_public_incident(
+    request: ApiRequest, page_id: UUID, incident_id: UUID, body: PublicIncidentPatch
+) -> HttpResponse:
+    """Fields that are not given stay as they are. `is_over` ends it. Subscribers get a mail if anything changes."""
+    with lock_user(request.auth.user):
+        incident = _incident(request, page_id, incident_id)
+        shown = incident_document(incident)
+        require_unchanged(body, lambda: shown)
+        form = PublicIncidentForm(shown | body.model_dump(exclude_unset=True), request.auth.user, incident)
+        require_valid(form)
+        form.save()
+        return answer(incident_document(_incident(request, page_id, incident_id)))
+
+
+@router.delete("/{uuid:page_id}/incidents/{uuid:incident_id}", response={204: None}, summary="Delete an incident")
+def delete_public_incident(request: ApiRequest, page_id: UUID, incident_id: UUID) -> HttpResponse:
+    """From its page. Mails of it that are not sent yet are not sent."""
+    status.delete_incident(_incident(request, page_id, incident_id))
+    return HttpResponse(status=204)
+
+
+@badges_router.get("", response=paging.Page[BadgeDocument], summary="List badges")
+def list_badges(request: ApiRequest, page: Query[paging.PageParameters]) -> HttpResponse:
+    """Newest first."""
+    return paging.answer_page(Badge.objects.for_user(request.auth.user), request, page, badge_document)
+
+
+@badges_router.post("", response={201: BadgeDocument}, summary="Create a badge")
+def create_badge(request: ApiRequest, body: BadgeBody) -> HttpResponse:
+    """The answer is the one that exists, where there is one."""
+    with lock_user(request.auth.user):
+        badge = make_badge(request.auth.user, body)
+    return answer(badge_document(badge), 201, Location=reverse("api:read_badge", args=[badge.id]))
+
+
+def make_badge(user: User, body: BadgeBody) -> Badge:
+    """The person is locked. Raises problems 409 and 422."""
+    if (body.watch_id is None) == (not body.tag):
+        raise invalid(FieldError("tag", "Give a watch_id or a tag, one of both.", "one_of_both"))
+    watch = None
+    if body.watch_id is not None:
+        key = as_uuid(body.watch_id)
+        watch = None if key is None else Watch.objects.for_user(user).filter(id=key).first()
+        if watch is None:
+            raise invalid(FieldError("watch_id", "You have no such watch.", "unknown"))
+    if len(body.tag) > 30 or "\0" in body.tag:
+        raise invalid(FieldError("tag", "A tag has at most 30 characters, and no NUL.", "max_length"))
+    try:
+        return badges.create(user, watch, body.tag)
+    except TooManyBadges as refusal:
+        raise conflict(str(refusal)) from None
+
+
+@badges_router.get("/{uuid:badge_id}", response=BadgeDocument, summary="Read a badge")
+def read_badge(request: ApiRequest, badge_id: UUID) -> HttpResponse:
+    """With its address, by which anybody can see the state."""
+    return answer(badge_document(_badge(request, badge_id)))
+
+
+@badges_router.post("/{uuid:badge_id}/url", response=BadgeDocument, summary="Give a badge a new address")
+def replace_badge_url(request: ApiRequest, badge_id: UUID) -> HttpResponse:
+    """The old one does not work any more."""
+    badge = _badge(request, badge_id)
+    badge.token = new_token()
+    badge.save()
+    return answer(badge_document(badge))
+
+
+@badges_router.delete("/{uuid:badge_id}", response={204: None}, summary="Delete a badge")
+def delete_badge(request: ApiRequest, badge_id: UUID) -> HttpResponse:
+    """Its address does not work any more."""
+    _badge(request, badge_id).delete()
+    return HttpResponse(status=204)
+
+
+def _pages(request: ApiRequest) -> Any:
+    return StatusPage.objects.for_user(request.auth.user).prefetch_related("watches")
+
+
+def _page(request: ApiRequest, page_id: UUID) -> StatusPage:
+    return get_object_or_404(StatusPage.objects.for_user(request.auth.user), id=page_id)
+
+
+def _incident(request: ApiRequest, page_id: UUID, incident_id: UUID) -> PublicIncident:
+    mine = PublicIncident.objects.select_related("page").filter(page__user=request.auth.user, page=page_id)
+    return get_object_or_404(mine, id=incident_id)
+
+
+def _badge(request: ApiRequest, badge_id: UUID) -> Badge:
+    return get_object_or_404(Badge.objects.for_user(request.auth.user), id=badge_id)
