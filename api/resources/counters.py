@@ -13,6 +13,7 @@ from api.protocol.answers import answer
 from api.protocol.fields import Body
 from api.protocol.problems import conflict
 from counters import counting
+from people.models import User
 
 router = Router(tags=["counters"], auth=Bearer("counters"))
 
@@ -26,8 +27,11 @@ def _named(name: str) -> str:
     return name
 
 
+Name = Annotated[str, Field(max_length=100), AfterValidator(_named)]
+
+
 class Addition(Body):
-    name: Annotated[str, Field(max_length=100), AfterValidator(_named)] = Field(
+    name: Name = Field(
         description="Letters, digits, “-” and “_”.", json_schema_extra={"minLength": 1, "pattern": f"^{_NAME}$"}
     )
     by: int = Field(1, ge=-counting.LARGEST, le=counting.LARGEST, description="A negative number subtracts.")
@@ -58,11 +62,15 @@ def read_counter(request: ApiRequest, name: str) -> HttpResponse:
 def add_to_counter(request: ApiRequest, body: Addition) -> HttpResponse:
     """A name that is new begins at 0. In the answer, what others add at the same moment may be missing. With
     `Idempotency-Key`, a repeated request adds once."""
+    return answer({"name": body.name, "value": add(request.auth.user, body.name, body.by)})
+
+
+def add(user: User, name: str, by: int) -> int:
+    """The value then. Raises a 409 problem."""
     try:
-        value = counting.add(request.auth.user, body.name, body.by)
+        return counting.add(user, name, by)
     except counting.TooMany:
         raise conflict(f"You have {counting.MOST:,} counters, which is the limit. Delete one, or use fewer.") from None
-    return answer({"name": body.name, "value": value})
 
 
 @router.delete("/{slug:name}", response={204: None}, summary="Delete a counter")

@@ -96,9 +96,13 @@ class BadgeDocument(BaseModel):
 
 
 def document(page: StatusPage) -> dict[str, Any]:
-    shown = sorted(watch.id for watch in page.watches.all() if watch.deleted_at is None)
     confirmed = page.subscribers.filter(confirmed_at__isnull=False).count()
-    return fields_of(StatusPageDocument, page, watch_ids=shown, subscribers=confirmed)
+    return fields_of(StatusPageDocument, page, watch_ids=shown_ids(page), subscribers=confirmed)
+
+
+def shown_ids(page: StatusPage) -> list[str]:
+    """Of its watches that are not deleted."""
+    return sorted(str(watch.id) for watch in page.watches.all() if watch.deleted_at is None)
 
 
 def incident_document(incident: PublicIncident) -> dict[str, Any]:

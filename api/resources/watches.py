@@ -1,5 +1,6 @@
 """Watches, which ring when a ping does not come: list, create, read, change, pause, resume, delete and restore them."""
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -162,8 +163,13 @@ def _rule(watch: Watch) -> Rule | None:
         return None
 
 
-def described(body: WatchBody, user: User, watch: Watch | None = None) -> tuple[Watch, list[Channel]]:
-    """The watch, not saved, and its channels: a new one, or what `body` makes of `watch`. Raises a 422 problem."""
+def described(
+    body: WatchBody, user: User, watch: Watch | None = None, also: Iterable[UUID] = ()
+) -> tuple[Watch, list[Channel]]:
+    """The watch, not saved, and its channels: a new one, or what `body` makes of `watch`. Raises a 422 problem.
+
+    `also`: see `offer_channels`.
+    """
     given = body.model_fields_set if isinstance(body, WatchPatch) else WatchBody.model_fields.keys()
     fields: dict[str, Any] = {}
     if watch is not None:
@@ -177,9 +183,8 @@ def described(body: WatchBody, user: User, watch: Watch | None = None) -> tuple[
     if "in_order" in given:
         fields["one_by_one"] = IN_ORDER if body.in_order else ""
     typed = _timing(body, watch, fields)
-    form = WatchForm(
-        fields, user=user, now=read_clock().now, watch=watch, parameters=None if typed is None else typed.parameters
-    )
+    parameters = None if typed is None else typed.parameters
+    form = WatchForm(fields, user=user, now=read_clock().now, watch=watch, parameters=parameters, also=also)
     fields.setdefault("channels", form.initial["channels"])  # the form has read those that stay
     require_valid(form, partial(_called, {} if typed is None else typed.paths))
     return form.as_watch(), form.ordered()

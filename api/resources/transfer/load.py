@@ -20,7 +20,9 @@ from api.resources import me
 from api.resources.rules import RuleBody
 from api.resources.schedules.documents import ScheduleBody
 from api.resources.transfer import export
-from api.resources.transfer.sections import SECTIONS, ChannelEntry, Entry, SubscriptionEntry, Taker, read
+from api.resources.transfer.section import Entry, Taker, read
+from api.resources.transfer.sections import SECTIONS, BadgeEntry, ChannelEntry, StatusPageEntry, SubscriptionEntry
+from api.resources.watches import WatchBody
 from common.admin.base import as_uuid
 from common.parsing.budget import Budget, OverBudget
 from common.texts.numbers import grouped
@@ -161,7 +163,9 @@ class _Loading:
         kind, id_in_file, is_new = SECTIONS[section], str(entry.get("id")), False
         key = uuid5(_NAMESPACE, f"{self.user.pk}:{entry.get('id') or _canonical(entry)}")
         ids = [key, *filter(None, [as_uuid(id_in_file)])]
-        existing = kind.rows(self.user).filter(pk__in=ids).values_list("pk", flat=True).first()
+        existing = None
+        if kind.has_ids:
+            existing = kind.rows(self.user).filter(pk__in=ids).values_list("pk", flat=True).first()
         if existing is None and kind.restore is not None:
             deleted = kind.rows(self.user).model._default_manager.filter(user=self.user, deleted_at__isnull=False)
             if is_new := (existing := deleted.filter(pk__in=ids).values_list("pk", flat=True).first()) is not None:
@@ -173,7 +177,9 @@ class _Loading:
             existing = self._own_contents(section).get(_compared(section, body))
             if is_new := existing is None:
                 existing = kind.add(self.taker, body, key)
-                if kind.restore is None:
+                if not kind.has_ids:
+                    self._own_contents(section)[_compared(section, body)] = str(existing)
+                elif kind.restore is None:
                     self._same.pop(section)
         self.ids[section][id_in_file] = str(existing)
         return is_new
@@ -193,12 +199,18 @@ class _Loading:
         if isinstance(body, SubscriptionEntry):
             body.topic_id = UUID(self.ids["topics"].get(str(body.topic_id), str(body.topic_id)))
             body.channel_ids = self._own_channels(body.channel_ids)
-        elif isinstance(body, RuleBody | ScheduleBody):
+        elif isinstance(body, RuleBody | ScheduleBody | WatchBody):
             body.channel_ids = self._own_channels(body.channel_ids)
             if len(body.channel_ids) < 2:  # a single channel that is left has no order
                 body.in_order, body.escalate_after = False, None
         if isinstance(body, ScheduleBody) and body.job is not None:
             body.job.connection_id = self.ids["connections"].get(body.job.connection_id or "")
+        if isinstance(body, StatusPageEntry):
+            body.watch_ids = [self.ids["watches"][key] for key in body.watch_ids if key in self.ids["watches"]]
+        elif isinstance(body, BadgeEntry) and body.watch_id is not None:
+            if (own := self.ids["watches"].get(body.watch_id)) is None:
+                raise invalid(FieldError("watch_id", _("Its watch could not be imported."), "watch_missing"))
+            body.watch_id = own
 
     def _own_channels(self, named: list[str]) -> list[str]:
         own = [self.ids["channels"][key] for key in named if key in self.ids["channels"]]
@@ -213,7 +225,8 @@ def _compared(section: str, body: BaseModel) -> str:
     if isinstance(body, ChannelEntry) and body.kind in ("inbox", "team", "on_call"):
         return body.kind
     values = body.model_dump(include={*SECTIONS[section].same})
-    return _canonical(values | ({"channel_ids": sorted(values["channel_ids"])} if "channel_ids" in values else {}))
+    listed = {name: sorted(values[name]) for name in ("channel_ids", "watch_ids") if name in values}
+    return _canonical(values | listed)
 
 
 def _canonical(value: Any) -> str:

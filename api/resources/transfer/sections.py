@@ -3,30 +3,31 @@
 Files hold no secrets: documents do not show them, and whatever is added without one must be confirmed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
-from django.utils.functional import Promise
+from django.db.models import QuerySet, Sum
 from django.utils.translation import gettext as _, gettext_lazy
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from api.protocol import words
 from api.protocol.answers import fields_of
-from api.protocol.fields import Instant
+from api.protocol.fields import Instant, Texts
 from api.protocol.problems import FieldError, errors as errors_of, invalid, require_valid
-from api.resources import connections, inbound, rules, topics
+from api.resources import connections, counters, inbound, rules, status_pages, topics, watches
 from api.resources.channels import documents as channels
+from api.resources.counters import Name
 from api.resources.inbound import InboundBody
 from api.resources.rules import RuleBody
 from api.resources.schedules import documents as schedules, holidays
 from api.resources.schedules.documents import ScheduleBody
 from api.resources.schedules.holidays import HolidayBody
+from api.resources.status_pages import BadgeBody, StatusPageBody
 from api.resources.topics import SubscriptionBody, TopicBody
+from api.resources.transfer.section import Documents, Entry, Section, Taker
+from api.resources.watches import WatchBody
+from counters.models import Shard
 from events.models import InboundAddress, Rule, Subscription, Topic
 from events.rules import changes as rule_changes, words as rule_words
 from events.topics import subscriptions
@@ -45,50 +46,12 @@ from people.user_lock import lock_in_transaction
 from schedules.changes import editing
 from schedules.models import Holiday, Schedule
 from schedules.parts import words as schedule_words
+from watches import changes as watch_changes, inputs as watch_inputs
+from watches.models import Badge, StatusPage, Watch
 
 # A finished reminder has no time to come, and is valid as it was then.
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
-
-Entry = dict[str, Any]
-Documents = Iterable[Mapping[str, Any]]
-Body = TypeVar("Body", bound=BaseModel)
-
-
-@dataclass(slots=True)
-class Taker:
-    """The file's owner, and the labels of channels, connections and inbound addresses that came without a secret."""
-
-    user: User
-    now: datetime
-    to_confirm: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A list of the file. An entry has an id and the fields of `body`; those in `same` recognise it.
-
-    `add` adds a body whose ids are the person's, and returns the id of its row: the key, where it can be restored.
-    `refusal` says why there is no room for one more.
-    """
-
-    name: Promise
-    body: type[BaseModel]
-    same: Iterable[str]
-    rows: Callable[[User], QuerySet[Any]]
-    documents: Callable[[QuerySet[Any]], Documents]
-    add: Callable[[Taker, Any, UUID], UUID]
-    restore: Callable[[Taker, UUID], object] | None = None
-    refusal: Callable[[User], str] = lambda user: ""
-
-    def entries(self, rows: QuerySet[Any]) -> Iterator[Entry]:
-        names = ("id", *self.body.model_fields)
-        return ({name: one[name] for name in names if name in one} for one in self.documents(rows.order_by("id")))
-
-    def lock(self, user: User) -> None:
-        """Lock the person in the transaction. Raises a 422 problem if there is no room for one more."""
-        lock_in_transaction(user)
-        if refusal := self.refusal(user):
-            raise invalid(FieldError("", refusal))
+_LARGEST = 10**15
 
 
 class AddressEntry(BaseModel):
@@ -122,15 +85,31 @@ class ReminderEntry(ScheduleBody):
     snooze_ends_at: Instant | None = None
 
 
-def read(model: type[Body], entry: Mapping[str, Any]) -> Body:
-    """The fields of the entry that the model has. Raises a 422 problem."""
-    try:
-        return model.model_validate({name: entry[name] for name in model.model_fields if name in entry})
-    except ValidationError as error:
-        errors = [
-            FieldError(".".join(map(str, one["loc"])), words.detail({**one}), one["type"]) for one in error.errors()
-        ]
-        raise invalid(*errors) from None
+class WatchEntry(WatchBody):
+    state: str = Watch.State.NEW
+    stays_paused: bool = False
+
+
+class BadgeEntry(BadgeBody):
+    """Its address is a new one."""
+
+
+class StatusPageEntry(BaseModel):
+    """Without its address, incidents and subscribers."""
+
+    model_config = ConfigDict(strict=True)
+
+    title: str = ""
+    intro: str = ""
+    watch_ids: Texts = []
+    enabled: bool = True
+
+
+class CounterEntry(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    name: Name
+    value: int = Field(ge=-_LARGEST, le=_LARGEST)
 
 
 def _subscription(one: Subscription) -> Entry:
@@ -230,6 +209,45 @@ def _add_reminder(taker: Taker, body: ReminderEntry, key: UUID) -> UUID:
     return made.id
 
 
+def _add_watch(taker: Taker, body: WatchEntry, key: UUID) -> UUID:
+    made, chosen = watches.described(body, taker.user, also=map(UUID, body.channel_ids))
+    SECTIONS["watches"].lock(taker.user)
+    made.id = key
+    watch_changes.create(made, chosen)
+    if body.state == Watch.State.PAUSED:
+        watch_changes.pause(made.id, stays_paused=body.stays_paused)
+    return made.id
+
+
+def _badge(badge: Badge) -> Entry:
+    return {"id": str(badge.id), "watch_id": badge.watch_id and str(badge.watch_id), "tag": badge.tag}
+
+
+def _add_badge(taker: Taker, body: BadgeEntry, key: UUID) -> UUID:
+    lock_in_transaction(taker.user)
+    return status_pages.make_badge(taker.user, body).id
+
+
+def _status_page(page: StatusPage) -> Entry:
+    shown = fields_of(StatusPageEntry, page, watch_ids=status_pages.shown_ids(page))
+    return {"id": str(page.id), **shown}
+
+
+def _add_status_page(taker: Taker, body: StatusPageEntry, key: UUID) -> UUID:
+    lock_in_transaction(taker.user)
+    return status_pages.make(taker.user, StatusPageBody(**body.model_dump())).id
+
+
+def _counters(rows: QuerySet[Any]) -> Documents:
+    sums = rows.order_by("name").values("name").annotate(value=Sum("value"))
+    return ({"id": one["name"], "name": one["name"], "value": int(one["value"])} for one in sums)
+
+
+def _add_counter(taker: Taker, body: CounterEntry, key: UUID) -> UUID:
+    counters.add(taker.user, body.name, body.value)
+    return key
+
+
 SECTIONS = {
     "channels": Section(
         gettext_lazy("Channels"), ChannelEntry, AddressEntry.model_fields,
@@ -270,6 +288,27 @@ SECTIONS = {
     "holidays": Section(
         gettext_lazy("Holidays"), HolidayBody, HolidayBody.model_fields,
         lambda user: Holiday.objects.filter(user=user, ended_at=None), partial(map, holidays.document), _add_holiday,
+    ),
+    "watches": Section(
+        gettext_lazy("Watches"), WatchEntry, WatchBody.model_fields,
+        lambda user: Watch.objects.for_user(user).with_channels().select_related("user__ping_key"),
+        partial(map, watches.document), _add_watch,
+        restore=lambda taker, key: watch_changes.restore(key),
+        refusal=lambda user: watch_inputs.limit_reached() if watch_changes.limit_reached(user) else "",
+    ),
+    "badges": Section(
+        gettext_lazy("Badges"), BadgeEntry, BadgeEntry.model_fields, Badge.objects.for_user, partial(map, _badge),
+        _add_badge,
+    ),
+    "status_pages": Section(
+        gettext_lazy("Status pages"), StatusPageEntry, StatusPageEntry.model_fields,
+        lambda user: StatusPage.objects.for_user(user).prefetch_related("watches"),
+        partial(map, _status_page),
+        _add_status_page,
+    ),
+    "counters": Section(
+        gettext_lazy("Counters"), CounterEntry, ("name",), Shard.objects.for_user, _counters, _add_counter,
+        has_ids=False,
     ),
 }  # fmt: skip
 """In the order of the file, after the settings."""

@@ -16,10 +16,11 @@ from django.http import HttpResponse
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from api.resources.transfer import export, load, sections
+from api.resources.transfer import export, load, section as base, sections
 from api.resources.transfer.load import Outcome
 from common.redis import request_slots
 from common.redis.cache import Cache
+from counters import counting
 from events.inbound import addresses
 from events.inbound.forms import InboundForm
 from events.models import InboundAddress, Rule, Subscription, Topic
@@ -34,7 +35,18 @@ from people.user_lock import lock_at_once
 from schedules.changes import editing
 from schedules.models import Holiday, Schedule
 from tests.db.locks import locked
-from tests.make import make_channel, make_connection, make_job_schedule, make_rule, make_schedule, make_user, signed_in
+from tests.make import (
+    make_channel,
+    make_connection,
+    make_job_schedule,
+    make_rule,
+    make_schedule,
+    make_user,
+    make_watch,
+    signed_in,
+)
+from watches import changes as watch_changes
+from watches.models import Badge, StatusPage, Watch
 
 STREAK = {"when": "always", "login": "", "done_title": "Done", "done_body": "Well done."}
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -78,6 +90,16 @@ def fill(user: User) -> None:
     form = InboundForm({"label": "Shop", "scheme": "github", "secret": "planted-secret-of-16", "enabled": "on"})
     assert form.is_valid(), form.errors
     addresses.create(user, form)
+    watch = make_watch(user, [ntfy, hook], name="Backup", tags=["db"], slug="backup", channel_order=[hook.id, ntfy.id])
+    daily = {"kind": "daily", "rule": {"time": "02:00"}, "period": None, "time_zone": "Europe/Berlin"}
+    rule = make_watch(user, [inbox], name="By a rule", failure_words=["ERROR"], lock="db", longest_run=60, **daily)
+    watch_changes.pause(rule.id, stays_paused=True)
+    Badge.objects.create(user=user, watch=watch)
+    Badge.objects.create(user=user, tag="db")
+    page = StatusPage.objects.create(user=user, title="Ours", slug="planted-slug", intro="All of it.")
+    page.watches.set([watch, rule])
+    counting.add(user, "builds", 5)
+    counting.add(user, "builds", -2)
 
 
 def exported(user: User) -> dict[str, Any]:
@@ -89,6 +111,7 @@ def plain(document: dict[str, Any]) -> Any:
     """With the labels of channels and connections in place of their ids, which differ from account to account."""
     names = {one["id"]: one["label"] for one in [*document["channels"], *document["connections"]]}
     names |= {one["id"]: one["slug"] for one in document["topics"]}
+    names |= {one["id"]: one["name"] for one in document["watches"]}
 
     def named(value: Any) -> Any:
         if isinstance(value, dict):
@@ -122,7 +145,7 @@ def test_what_another_account_takes_over_is_the_same_again(ada: User, newcomer: 
     assert outcome.added == {
         "settings": 1, "channels": 3, "connections": 1, "topics": 1, "subscriptions": 1, "inbound": 1, "rules": 2,
         "holidays": 1,
-        "reminders": 9,
+        "reminders": 9, "watches": 2, "badges": 2, "status_pages": 1, "counters": 1,
     }  # fmt: skip
     assert set(outcome.to_confirm) == {"Email", "Home", "Phone", "Github", "Shop"}
 
@@ -164,6 +187,8 @@ def test_a_file_holds_no_secret(browser: Client, ada: User) -> None:
         "planted-topic",
         "ghp_",
         "planted-secret-of-16",
+        "planted-slug",
+        Badge.objects.first().token,  # type: ignore[union-attr]
         InboundAddress.objects.get().secrets()["token"],
     ):
         assert secret not in text
@@ -319,12 +344,28 @@ def test_a_file_is_shown_first_and_then_taken_over(ada: User, newcomer: User) ->
     content = json.dumps(exported(ada))
     client = signed_in(newcomer)
     page = uploaded(client, content.encode()).content.decode()
-    assert "Import 20 entries?" in page and "1 entry cannot be imported" in page and "Reminders: Broken" in page
+    assert "Import 26 entries?" in page and "1 entry cannot be imported" in page and "Reminders: Broken" in page
     assert not Schedule.objects.filter(user=newcomer).exists()
     assert User.objects.get(pk=newcomer.pk).time_zone == ""
     assert client.post("/settings/import/", {"content": content})["Location"] == "/reminders/"
     assert Schedule.objects.filter(user=newcomer).count() == 9
     assert "Nichts zu importieren" in uploaded(client, content.encode()).content.decode()  # Ada's language came too
+
+
+def test_watches_come_with_their_badges_and_pages_which_have_new_addresses(ada: User, newcomer: User) -> None:
+    fill(ada)
+    taken(newcomer, exported(ada))
+    by_period, by_rule = Watch.objects.for_user(newcomer).order_by("name")
+    assert [one.label for one in by_period.ordered_channels()] == ["Home", "Phone"]
+    assert (by_period.slug_url.rpartition("/")[2], by_period.state) == ("backup", "new")
+    assert (by_rule.state, by_rule.stays_paused, by_rule.failure_words) == ("paused", True, ["ERROR"])
+    assert by_rule.token not in {one.token for one in Watch.objects.for_user(ada)}
+    page = StatusPage.objects.get(user=newcomer)
+    assert {*page.watches.all()} == {by_period, by_rule} and page.slug != "planted-slug"
+    assert counting.values(newcomer) == {"builds": 3}
+    without = exported(ada) | {"watches": []}
+    [trouble] = taken(make_user(), without).troubles[-1:]
+    assert (trouble.section, trouble.field) == ("badges", "watch_id")
 
 
 def test_limits_hold_for_files_too(ada: User, newcomer: User, settings: Settings) -> None:
@@ -341,12 +382,13 @@ def test_limits_hold_for_files_too(ada: User, newcomer: User, settings: Settings
 def test_statements_of_an_export_do_not_grow(ada: User, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     fill(ada)
     for _ in range(2):
-        with django_assert_num_queries(11):
+        with django_assert_num_queries(17):
             exported(ada)
         fill_more = Channel.objects.filter(user=ada, provider="inbox").first()
         for _ in range(20):
             make_schedule(ada, [fill_more])
             make_rule(ada, channels=[fill_more])
+            Badge.objects.create(user=ada, watch=make_watch(ada, [fill_more]))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -386,7 +428,7 @@ def test_an_entry_waits_for_another_change_of_its_person(
     entry = {"title": "Rent", "channel_ids": ["1"], "timing": {"daily": {"time": "09:00"}}, "time_zone": "UTC"}
     content = {"settings": {"name": "Bob", "time_zone": "UTC"}, "reminders": [entry]}
     file = {"format": export.FORMAT, "version": export.VERSION, "channels": [inbox], section: content[section]}
-    lock, tries = sections.lock_in_transaction, []
+    lock, tries = base.lock_in_transaction, []
     with locked("people_user", newcomer.pk) as other:
 
         def lock_at_the_second_try(user: User) -> datetime:
@@ -395,7 +437,7 @@ def test_an_entry_waits_for_another_change_of_its_person(
                 other.rollback()
             return lock(user)
 
-        for module in (sections, load):
+        for module in (base, load):
             monkeypatch.setattr(module, "lock_in_transaction", lock_at_the_second_try)
         outcome = load.load(newcomer, file)
     assert (outcome.added[section], outcome.troubles, len(tries)) == (1, [], 2)
