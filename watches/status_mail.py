@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
+from common.texts import languages
 from notifications import providers
 from notifications.deliveries import limits
 from notifications.deliveries.limits import SendClaim
@@ -61,7 +62,8 @@ class StatusMailKind(Kind[StatusMailClaim]):
   LEFT JOIN watches_publicincident i ON i.id = d.incident_id"""
 
     def from_row(self, row: Any) -> dict[str, Any]:
-        subject, body = _texts(row)
+        with languages.override(row.language):
+            subject, body = _texts(row)
         return {
             "message": Message(
                 key=row.id,

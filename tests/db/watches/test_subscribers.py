@@ -246,6 +246,13 @@ def test_an_address_that_does_not_exist_is_forgotten(
     assert not StatusMail.objects.filter(state="dead").exists()
 
 
+def test_mails_are_in_the_owners_language(client: Client, ada: User, page: StatusPage, post: SMTPReceiver) -> None:
+    User.objects.filter(id=ada.id).update(language="de")
+    ask(client)
+    send()
+    assert subjects(post) == ["Bestätige dein Abonnement von „Our services“"]
+
+
 def test_a_page_that_is_switched_off_mails_nobody(
     client: Client, browser: Client, page: StatusPage, post: SMTPReceiver
 ) -> None:
