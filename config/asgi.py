@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 import gc
 import os
+import resource
 import sys
 from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
@@ -66,7 +67,11 @@ class Handler(ASGIHandler):
             # waits for its turn (common/redis/request_slots.py) has not read its body yet.
             while (wait := getattr(response, "wait", None)) and await _outlasts(wait(), receive):
                 request, response = await self._in_thread(scope, body, request)
-        await self.send_response(response, send)
+        if (make := getattr(response, "socket", None)) is None:
+            await self.send_response(response, send)
+        else:
+            names = ("Upgrade", "Connection", "Sec-WebSocket-Accept")
+            scope["extensions"]["upgrade"]([(name, response[name]) for name in names], make())
 
     async def _in_thread(
         self, scope: dict[str, Any], body: IO[bytes], request: HttpRequest | None
@@ -123,4 +128,7 @@ import_module(settings.ROOT_URLCONF)
 gc.collect()
 gc.freeze()
 if commands.role_of(sys.argv) == "carillon web":
+    # Each open page has a socket; systemd lets a process open 1,024 files until it asks for more.
+    most_files = min(65_536, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     operator_alerts.OperatorAlerts()

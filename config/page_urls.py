@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.urls import include, path
 
+from live.views import socket
 from people.web.views import recovery_codes, security_keys
 
 urlpatterns = [
@@ -16,6 +17,7 @@ urlpatterns = [
     path("", include("schedules.web.urls")),
     path("", include("events.web.urls")),
     path("", include("watches.web.urls")),
+    path("live/", include(([path("", socket, name="socket")], "live"))),
 ]
 if settings.OIDC:
     from allauth.socialaccount.providers.openid_connect.views import callback

@@ -5,11 +5,12 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
+from common.redis import live_wakes
 from jobs.batches import progress
 from jobs.batches.kind import BATCH
 from jobs.checks.kind import JOB
 from jobs.kinds.base import LONGEST_FRESH
-from jobs.models import Result
+from jobs.models import Batch, Result
 from work import periodic
 from work.retention import Retention
 from work.tasks import task_of
@@ -21,8 +22,10 @@ tell = task_of(BATCH)
 @shared_task(name="jobs.count", ignore_result=True)
 def count() -> None:
     """Keep the progress of batches, and cancel what is left of cancelled ones."""
+    owners = list(Batch.objects.filter(ended_at=None).values_list("user_id", flat=True).distinct())
     progress.cancel_parts()
     progress.count_open()
+    live_wakes.wake(*owners)
 
 
 periodic.NEEDED["jobs.count"] = lambda: "SELECT FROM jobs_batch WHERE ended_at IS NULL"

@@ -1,8 +1,11 @@
 // Keeps an open page up to date: unread messages, its lists, relative times, and a sound for whoever wants one.
+// A socket says what changes (live_worker.js); without one, and at times beside it, the page polls.
 const VISIBLE = 15_000, HIDDEN = 60_000; // milliseconds between two polls
+const TICK = 2_000; // between two looks at what is in progress, without a socket
+const APART = 1_000; // between two looks because of a wake
 const COMMIT = 2; // seconds that a change may take until others see it
 const title = document.title;
-let last, timer;
+let last, timer, isLive = false, isWoken = false, wokenAt = 0;
 
 function showUnread(count) {
   const badge = document.querySelector("[data-unread]");
@@ -30,17 +33,65 @@ async function poll() {
     // No network: try again later.
   }
   clearTimeout(timer); // of another poll meanwhile
-  timer = setTimeout(poll, document.hidden ? HIDDEN : VISIBLE);
+  timer = setTimeout(poll, document.hidden || isLive ? HIDDEN : VISIBLE);
 }
 
 function follow(now) {
+  if (last && now.at < last.at) return; // an older one, by the other way
   showUnread(now.unread);
   if (last && now.newest > last.newest) ring(now.newest);
   // At first: what has changed since this page was asked for may be missing from it.
   const missed = now.changed !== null && now.changed < performance.now() / 1000 + COMMIT;
-  if (last ? now.unread !== last.unread || now.mark !== last.mark : missed) htmx.trigger(document.body, "changed");
+  if (last ? now.unread !== last.unread || now.mark !== last.mark : missed) {
+    htmx.trigger(document.body, "changed");
+    if (!isLive) wake();
+  }
   last = now;
 }
+
+// One socket for all tabs, or of this tab where browsers have no shared workers.
+function connect() {
+  const { socket, worker, account } = document.body.dataset;
+  const address = new URL(socket, location.href).href.replace("http", "ws");
+  let port;
+  if (window.SharedWorker) {
+    port = new SharedWorker(worker, `live ${account}`).port;
+  } else {
+    const channel = new MessageChannel(), script = document.createElement("script");
+    script.src = worker;
+    script.onload = () => self.onconnect({ ports: [channel.port2] });
+    document.head.append(script);
+    port = channel.port1;
+  }
+  port.onmessage = ({ data }) => hear(data);
+  const hello = () => port.postMessage(address);
+  addEventListener("pagehide", () => port.postMessage(""));
+  addEventListener("pageshow", (event) => event.persisted && hello());
+  hello();
+}
+
+function hear(message) {
+  const wasLive = isLive;
+  isLive = message.live;
+  if (!isLive || !last) return isLive === wasLive && last ? null : poll();
+  follow(message);
+  wake();
+}
+
+// What has no mark is read again too, now and then; not while somebody types into it.
+function wake() {
+  isWoken = true;
+  const wait = wokenAt + APART - Date.now();
+  if (document.hidden) return;
+  if (wait > 0 || document.activeElement?.matches("main input, main textarea, main select")) {
+    setTimeout(() => isWoken && wake(), Math.max(wait, APART));
+    return;
+  }
+  isWoken = false;
+  wokenAt = Date.now();
+  htmx.trigger(document.body, "woken");
+}
+setInterval(() => isLive || document.hidden || htmx.trigger(document.body, "tick"), TICK);
 
 // One tab plays it. A browser that allows no sound yet stays silent.
 function ring(newest) {
@@ -83,7 +134,14 @@ setInterval(() => {
   ticked = now;
 }, 1000);
 
-document.addEventListener("visibilitychange", () => document.hidden || poll());
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return;
+  poll();
+  if (isWoken) wake();
+});
 navigator.serviceWorker?.addEventListener("message", poll);
 navigator.serviceWorker?.register("/service-worker.js").catch(() => {});
-document.addEventListener("DOMContentLoaded", poll); // after htmx
+document.addEventListener("DOMContentLoaded", () => { // after htmx
+  poll();
+  connect();
+});

@@ -20,7 +20,7 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from common.redis import rate_limiter, request_limiter
+from common.redis import live_wakes, rate_limiter, request_limiter
 from common.redis.rate_limiter import Window
 from common.redis.request_limiter import Limit, Step
 
@@ -109,6 +109,8 @@ def leave(request: HttpRequest) -> None:
     key, name = slot
     if key[0] is CHANGE:
         request_limiter.leave(Step("leave", _name(key), (name,)))
+        if isinstance(key[1], int):
+            live_wakes.wake(key[1])
     _give_back(key)
 
 

@@ -4,6 +4,7 @@ httptools has no limits, and copies what it has at each piece.
 """
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
@@ -60,6 +61,30 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._in_head = True
+        self.scope["extensions"] = {"upgrade": self.upgrade}  # type: ignore[dict-item]
+
+    def upgrade(self, headers: Iterable[tuple[str, str]], protocol: Any) -> None:
+        """Answer the request with 101, and give its connection to `protocol`. See config.asgi."""
+        if self.transport.is_closing() or self._is_refused:
+            return
+        self._clear_timer()
+        self._unset_keepalive_if_required()
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers).encode()
+        self.transport.write(STATUS_LINE[101] + lines + b"\r\n")
+        self.cycle.response_started = self.cycle.response_complete = True
+        protocol.connections = self.connections
+        self.connections.discard(self)
+        self.connections.add(protocol)
+        self.parser = None  # type: ignore[assignment]  # it refers to this
+        self.transport.set_protocol(protocol)
+        protocol.connection_made(self.transport)
+
+    def _should_upgrade(self) -> bool:
+        """Upgrades are requests like others until our application answers them."""
+        return False
+
+    def _unsupported_upgrade_warning(self) -> None:
+        pass
 
     def on_headers_complete(self) -> None:
         if (

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
 from common.admin.base import as_uuid
+from common.redis import live_wakes
 from common.web import paging
 from notifications.messages.links import LEAVE
 from notifications.models import Delivery, Notification
@@ -43,6 +44,7 @@ def message(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     delivery = get_object_or_404(Delivery.objects.inbox(request.user).select_related("notification"), id=delivery_id)
     if delivery.read_at is None:
         Delivery.objects.filter(id=delivery.id).mark_read(timezone.now())
+        live_wakes.wake(request.user.pk)
     subscription_id = (
         delivery.notification.origin_id if delivery.notification.origin == Notification.Origin.TOPIC else None
     )

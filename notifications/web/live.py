@@ -1,6 +1,7 @@
 """Unread messages on all pages, polls of an open page, and the service worker that shows pushed messages."""
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 from django.contrib.staticfiles import finders
@@ -10,7 +11,7 @@ from django.templatetags.static import static
 from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_safe
 
-from common.database.postgres import query
+from common.database.postgres import column, query
 from notifications import providers
 from people.access.requests import PersonRequest, person_page
 from people.models import User
@@ -22,38 +23,53 @@ _RECENT = 10  # so many of the newest notifications change `mark` when they end 
 
 # Each inbox alone: the index has its unread messages.
 _INBOX = """
-WITH inbox AS MATERIALIZED (
-    SELECT id FROM notifications_channel WHERE user_id = %(user)s AND provider = 'inbox'
-), unread AS (
-    SELECT FROM inbox, LATERAL (
-        SELECT FROM notifications_delivery
-         WHERE channel_id = inbox.id AND provider = 'inbox' AND state = 'delivered' AND read_at IS NULL
-         ORDER BY settled_at DESC, id DESC LIMIT %(most)s) message
-     LIMIT %(most)s
-)"""
-_UNREAD = _INBOX + " SELECT count(*) AS unread FROM unread"  # noqa: S608 - constants only
-_STATE = (
-    _INBOX  # noqa: S608 - constants only
-    + """, recent AS (
-    SELECT id, outcome, acknowledged_at FROM notifications_notification
-     WHERE user_id = %(user)s ORDER BY id DESC LIMIT %(recent)s
-)
-SELECT (SELECT count(*) FROM unread) AS unread,
-       (SELECT max(newest.settled_at)
-          FROM inbox, LATERAL (SELECT settled_at FROM notifications_delivery
-                                WHERE channel_id = inbox.id AND provider = 'inbox' AND state = 'delivered'
-                                  AND archived_at IS NULL
-                                ORDER BY settled_at DESC, id DESC LIMIT 1) newest) AS newest,
-       (SELECT sha256(convert_to(string_agg(recent::text, ',' ORDER BY id), 'UTF8')) FROM recent) AS mark,
-       (SELECT extract(epoch FROM now() - max(greatest(acknowledged_at, created_at, settled_at)))::float
-          FROM recent JOIN notifications_delivery d ON d.notification_id = recent.id) AS changed
-"""
-)
+    FROM notifications_channel inbox, LATERAL (
+        SELECT settled_at FROM notifications_delivery
+         WHERE channel_id = inbox.id AND provider = 'inbox' AND state = 'delivered' AND $which IS NULL
+         ORDER BY settled_at DESC, id DESC LIMIT $most) message
+   WHERE inbox.user_id = person.id AND inbox.provider = 'inbox'"""
+_UNREAD = f"(SELECT count(*) FROM (SELECT {_INBOX} LIMIT $most) unread)"  # noqa: S608 - constants only
+_UNREAD = _UNREAD.replace("$which", "read_at").replace("$most", "%(most)s")
+_NEWEST = f"(SELECT max(settled_at) {_INBOX})"
+_NEWEST = _NEWEST.replace("$which", "archived_at").replace("$most", "1")
+_STATES = f"""
+SELECT person.id, {_UNREAD} AS unread, {_NEWEST} AS newest, recent.*,
+       extract(epoch FROM statement_timestamp())::float AS at
+  FROM unnest(%(users)s::bigint[]) person (id), LATERAL (
+    WITH recent AS (
+        SELECT id, outcome, acknowledged_at FROM notifications_notification
+         WHERE user_id = person.id ORDER BY id DESC LIMIT %(recent)s
+    )
+    SELECT (SELECT sha256(convert_to(string_agg(recent::text, ',' ORDER BY id), 'UTF8')) FROM recent) AS mark,
+           (SELECT extract(epoch FROM now() - max(greatest(acknowledged_at, created_at, settled_at)))::float
+              FROM recent JOIN notifications_delivery d ON d.notification_id = recent.id) AS changed
+  ) recent
+"""  # noqa: S608 - constants only
+
+
+def states(users: Collection[int]) -> dict[int, dict[str, Any]]:
+    """For each of these people: the number of unread messages, when the newest arrived, and a mark of what pages show.
+
+    `changed`: how many seconds ago the mark changed, so that a page knows whether it was read before; `at`: when this
+    was read, so that a page can tell the newer of two.
+    """
+    rows = query(_STATES, {"users": column(users, int), "most": MOST_UNREAD, "recent": _RECENT})
+    return {
+        row.id: {
+            "unread": row.unread,
+            "newest": row.newest.isoformat() if row.newest else "",
+            "mark": (row.mark or b"").hex(),
+            "changed": row.changed,
+            "at": row.at,
+        }
+        for row in rows
+    }
 
 
 def unread_of(user: User) -> str:
     """The number of a person's unread messages as live.js says it of an open page; "" for none."""
-    [row] = query(_UNREAD, {"user": user.pk, "most": MOST_UNREAD})
+    statement = f"SELECT {_UNREAD} AS unread FROM (SELECT %(user)s::bigint AS id) person"  # noqa: S608 - constants only
+    [row] = query(statement, {"user": user.pk, "most": MOST_UNREAD})
     return f"{MOST_UNREAD - 1}+" if row.unread == MOST_UNREAD else str(row.unread or "")
 
 
@@ -71,13 +87,8 @@ def mail_notice(request: HttpRequest) -> dict[str, Any]:
 
 @person_page
 def state(request: PersonRequest) -> HttpResponse:
-    """The number of unread messages, when the newest arrived, and a mark that changes with what pages show.
-
-    `changed`: how many seconds ago, so that a page knows whether it was read before.
-    """
-    [row] = query(_STATE, {"user": request.user.pk, "most": MOST_UNREAD, "recent": _RECENT})
-    newest, mark = row.newest.isoformat() if row.newest else "", (row.mark or b"").hex()
-    return JsonResponse({"unread": row.unread, "newest": newest, "mark": mark, "changed": row.changed})
+    """See `states`."""
+    return JsonResponse(states([request.user.pk])[request.user.pk])
 
 
 @require_safe

@@ -1,8 +1,9 @@
 """Django's session engine, with the person of each session in a column, an idle limit and an absolute one."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from allauth.account.authentication import get_authentication_records
@@ -12,6 +13,8 @@ from allauth.mfa.signals import authenticator_added, authenticator_removed, auth
 from django.contrib.auth import SESSION_KEY, user_logged_in
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.db import SessionStore as StockStore
+from django.db import transaction
+from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.urls import reverse
@@ -19,7 +22,9 @@ from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
 
 from common.database.postgres import delete_in_chunks
-from people.models import MOST_OF_AGENT, Session, User
+from common.redis import live_wakes
+from people.access.acting import TEAM
+from people.models import MOST_OF_AGENT, Membership, Session, User
 
 IDLE, ABSOLUTE = timedelta(days=14), timedelta(days=90)
 STAFF_IDLE, STAFF_ABSOLUTE = timedelta(hours=12), timedelta(days=7)
@@ -73,13 +78,31 @@ class SessionLimits(MiddlewareMixin):
             # An open page asks by itself: nobody may be there.
             elif now - row.seen_at > _USE_WRITTEN and not (
                 request.method == "GET"
-                and (request.path == reverse("notifications:state") or "HX-Request" in request.headers)
+                and (
+                    request.path in (reverse("notifications:state"), reverse("live:socket"))
+                    or "HX-Request" in request.headers
+                )
             ):
                 request.session.modified = True
 
 
 def is_over_for_staff(row: Session, now: datetime) -> bool:
     return now - row.seen_at > STAFF_IDLE or now - row.started_at > STAFF_ABSOLUTE
+
+
+def accounts(keys: Collection[str]) -> dict[str, int]:
+    """By the keys of sessions that go on: the account that each acts for, its person or a team of theirs."""
+    now = timezone.now()
+    rows = Session.objects.filter(session_key__in=keys, expire_date__gt=now, user__is_active=True)
+    found = {
+        row.session_key: (row.user.pk, row.get_decoded().get(TEAM))
+        for row in rows.select_related("user")
+        if row.user is not None and not (row.user.is_staff and is_over_for_staff(row, now))
+    }
+    teams = [team for _, team in found.values() if team is not None]
+    members = Membership.objects.filter(team__in=teams, team__is_active=True) if teams else Membership.objects.none()
+    joined = set(members.values_list("person_id", "team_id"))
+    return {key: team or person for key, (person, team) in found.items() if team is None or (person, team) in joined}
 
 
 def client(request: HttpRequest) -> tuple[str | None, str]:
@@ -113,6 +136,14 @@ def delete_expired() -> int:
 @receiver([authenticator_added, authenticator_removed, authenticator_reset, email_changed])
 def _end_others(request: HttpRequest, user: User, **_: object) -> None:
     end_others(user, request)
+
+
+@receiver(post_save, sender=User)
+@receiver([post_save, post_delete], sender=Membership)
+def _check_sockets(instance: User | Membership, **_: object) -> None:
+    """Open pages end at once when the account is switched off or gets another password, or a membership ends."""
+    account = instance.team_id if isinstance(instance, Membership) else instance.pk
+    transaction.on_commit(partial(live_wakes.wake, account))
 
 
 @receiver(authentication_step_completed)

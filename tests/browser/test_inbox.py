@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import psycopg
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -62,3 +64,23 @@ def test_what_arrives_between_a_page_and_its_first_look_is_shown(page: Page, sit
     page.route("**/inbox/state/", arrive, times=1)
     page.goto(f"{site.url}/inbox/")
     expect(page.locator("#inbox .row.unread")).to_have_count(1)
+
+
+def test_what_arrives_is_shown_at_once_in_every_tab_without_a_poll(page: Page, site: Installation) -> None:
+    sign_up(page, site, "live@example.org")
+    page.goto(f"{site.url}/inbox/")
+    other = page.context.new_page()
+    other.goto(f"{site.url}/reminders/new/")
+    for tab in (page, other):
+        deadline = time.monotonic() + 60
+        while not tab.evaluate("Boolean(isLive && last)"):  # the policy forbids what `wait_for_function` does
+            assert time.monotonic() < deadline
+            tab.wait_for_timeout(100)
+    page.route("**/inbox/state/", lambda route: route.fulfill(json={"at": 0}))  # older than what it has
+    other.get_by_label("Title").fill("Feed the cat")
+    other.get_by_label("Daily", exact=True).check()
+    other.get_by_role("button", name="Create reminder").click()
+    other.get_by_role("button", name="Run now").click()
+    expect(page.locator("#inbox .row.unread")).to_have_count(1)
+    expect(page).to_have_title("(1) Inbox · Carillon")
+    expect(other.locator("#past-times")).to_contain_text("sent")

@@ -24,6 +24,7 @@ OPEN = {
     "api-reference": "how to use the API; it shows nothing of anybody",
     "notifications:service-worker": "a script of the pages",
     "notifications:offline": "the page for when there is no network",
+    "live:socket": "no page: 426, or 401 for a script of ours",
     "notifications:answer": "whoever has the message: its link is signed",
     "notifications:unsubscribe": "whoever has the message: its link is signed",
     "notifications:unsubscribe-remove": "whoever has the message: its link is signed",

@@ -18,7 +18,7 @@ EXAMPLES = {
     "tests/unit/notifications/providers/test_pigeon.py",
 }
 FOLDERS = (
-    "api|bench|client|common|config|counters|demo|events|jobs|locks|notifications|people|schedules|script|static|templates|tests|"
+    "api|bench|client|common|config|counters|demo|events|jobs|live|locks|notifications|people|schedules|script|static|templates|tests|"
     "watches|work"
 )
 

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from common import fault_points
 from common.database.postgres import blames_no_row, is_locked, lend_connection
+from common.redis import live_wakes
 from common.texts import languages
 from work.answers import Answer, Busy, Cancel, Defer, NotStarted, Overtaken, OwnFault
 from work.broker import load
@@ -130,6 +131,8 @@ def finish(kind: Kind[C], claimed: C, answer: Answer, jitter: float | None = Non
         log.warning("%s %s was taken over while it ran; this result is not recorded", kind.task, claimed.id)
         return
     log_lines.ended(kind, claimed, decision)
+    if claimed.person_id is not None:
+        live_wakes.wake(claimed.person_id)
     if decision.wait is not None:
         raise TryAgain(decision.reason, decision.wait)
     kind.after(claimed, answer)

@@ -23,6 +23,7 @@ _PRODUCT = (
     "demo",
     "events",
     "jobs",
+    "live",
     "locks",
     "notifications",
     "people",

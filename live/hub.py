@@ -1,0 +1,165 @@
+"""The sockets of this process: each says how its person's inbox is, at first and whenever something has changed.
+
+Redis only says whose data has changed; what is sent is read from the tables. One statement reads it for all who are
+woken meanwhile, and another checks that their sessions go on. Between two of them no connection to the database is
+held.
+"""
+
+import asyncio
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import connection
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from common.redis import live_wakes, sentinels
+from live.socket import SESSION_ENDED, Socket
+from notifications.web.live import states
+from people.sign_in import sessions
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+MOST_OF_PERSON = 50
+"""Sockets of one person in a process."""
+_CHUNK = 500  # people read by a statement
+_PAUSE = 0.05  # seconds between two statements
+_AGAIN = 1.0  # seconds after which Redis or the database is asked again
+_PINGS = 25.0  # seconds between two pings
+_CHECKS = 2  # pings between two checks of all sessions
+_SILENCE = 10.0  # seconds without a message after which Redis is asked whether it is still there
+
+
+class Hub:
+    """Everything happens in the event loop, but for the statements."""
+
+    def __init__(self) -> None:
+        self._sockets: defaultdict[int, set[Socket]] = defaultdict(set)
+        self._woken: set[int] = set()
+        self._is_woken = asyncio.Event()
+        self._hears = False  # whether Redis tells us of changes
+        self._tasks: list[asyncio.Task[None]] = []
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="live")
+
+    def is_full(self, user: int) -> bool:
+        return len(self._sockets.get(user, ())) >= MOST_OF_PERSON
+
+    def add(self, socket: Socket) -> None:
+        self._sockets[socket.user].add(socket)
+        self._wake([socket.user])
+        if not self._tasks:
+            self._tasks = [asyncio.create_task(one()) for one in (self._listen, self._tell, self._ping)]
+
+    def remove(self, socket: Socket) -> None:
+        self._sockets[socket.user].discard(socket)
+        if not self._sockets[socket.user]:
+            del self._sockets[socket.user]
+
+    def _wake(self, users: Iterable[int]) -> None:
+        self._woken.update(self._sockets.keys() & set(users))
+        if self._woken:
+            self._is_woken.set()
+
+    def _of(self, users: Iterable[int]) -> list[Socket]:
+        return [socket for user in users for socket in self._sockets.get(user, ())]
+
+    async def _listen(self) -> None:
+        while True:
+            with suppress(RedisError, OSError):
+                await self._hear()
+            if self._hears:
+                log.warning("Redis does not tell open pages of changes: they poll until it does")
+                self._hears = False
+                for socket in self._of(self._sockets):
+                    socket.send('{"live": false}')
+            await asyncio.sleep(_AGAIN)
+
+    async def _hear(self) -> None:
+        """Until the connection breaks."""
+        options = {"retry": Retry(NoBackoff(), 0), **sentinels.async_options(settings.REDIS_URL)}
+        redis = Redis.from_url(settings.REDIS_URL, socket_timeout=5, socket_connect_timeout=1, **options)
+        try:
+            async with redis.pubsub() as heard:
+                await heard.subscribe(live_wakes.channel())
+                is_asked = False
+                while True:
+                    message = await heard.get_message(timeout=_SILENCE)
+                    if message is None:
+                        if is_asked:
+                            return
+                        await heard.ping()
+                    elif message["type"] == "subscribe":
+                        self._hears = True
+                        self._wake(self._sockets)  # what changed before may have been missed
+                    elif message["type"] == "message":
+                        self._wake(map(int, message["data"].split(b",")))
+                    is_asked = message is None
+        finally:
+            await redis.aclose()
+
+    async def _tell(self) -> None:
+        while await self._is_woken.wait():
+            users = [user for user, _ in zip(self._woken.copy(), range(_CHUNK), strict=False)]
+            self._woken.difference_update(users)
+            if not self._woken:
+                self._is_woken.clear()
+            try:
+                await self._check(self._of(users))
+                found = await self._asked(states, users)
+            except Exception:
+                log.exception("Open pages of %d people were not told of changes", len(users))
+                await asyncio.sleep(_AGAIN)
+                self._wake(users)
+                continue
+            for user, state in found.items():
+                text = json.dumps(state | {"live": self._hears})
+                for socket in self._of([user]):
+                    socket.send(text)
+            await asyncio.sleep(_PAUSE)
+
+    async def _check(self, sockets: Collection[Socket]) -> None:
+        """Close those whose session has ended, or acts for another account."""
+        accounts = await self._asked(sessions.accounts, {socket.session for socket in sockets})
+        for socket in sockets:
+            if accounts.get(socket.session) != socket.user:
+                socket.close(SESSION_ENDED)
+
+    async def _ping(self) -> None:
+        count = 0
+        while True:
+            await asyncio.sleep(_PINGS)
+            count += 1
+            sockets = self._of(self._sockets)
+            for start in range(0, len(sockets), _CHUNK):
+                chunk = sockets[start : start + _CHUNK]
+                for socket in chunk:
+                    socket.ping()
+                if count % _CHECKS == 0:
+                    try:
+                        await self._check(chunk)
+                    except Exception:
+                        log.exception("Sessions of open pages were not checked")
+                await asyncio.sleep(_PAUSE)
+
+    async def _asked(self, question: Callable[[Any], T], value: Any) -> T:
+        """The answer of the database, from a thread."""
+
+        def ask() -> T:
+            try:
+                return question(value)
+            finally:
+                connection.close()  # returns it to the pool
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
+
+
+HUB = Hub()
