@@ -15,10 +15,6 @@ for (const field of document.querySelectorAll("[data-guess-zone]")) {
 
 for (const element of document.querySelectorAll("[data-needs-script]")) element.hidden = false;
 
-// On a narrow screen the navigation scrolls: show the current entry.
-const here = document.querySelector(".top nav [aria-current]");
-if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 40;
-
 // Focus the first invalid field.
 document.querySelector("main [aria-invalid=true]")?.focus();
 

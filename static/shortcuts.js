@@ -32,7 +32,11 @@ if (new URLSearchParams(location.search).has("snooze")) snooze();
 
 const shortcuts = {
   "?": () => help.showModal(),
-  "/": () => document.querySelector("main input[type=search]")?.focus(),
+  "/": () => {
+    const search = document.querySelector("main input[type=search]");
+    if (search) search.focus();
+    else document.querySelector("[data-open=palette]").click();
+  },
   j: () => move(1),
   k: () => move(-1),
   ArrowDown: () => move(1),

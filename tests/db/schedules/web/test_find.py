@@ -1,0 +1,29 @@
+"""The command palette finds pages and a person's reminders."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import resolve
+
+from people.models import User
+from schedules.web import find
+from tests.make import make_schedule, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def test_words_in_any_order_find_ones_own_reminders(browser: Client, ada: User) -> None:
+    mine = make_schedule(ada, [], title="Water the plants")
+    make_schedule(make_user(), [], title="Water the plants")
+    answer = browser.get("/find/", {"q": "PLANTS wat"})
+    assert [one.id for one in answer.context["reminders"]] == [mine.id]
+    assert answer.context["pages"] == []
+    assert list(browser.get("/find/", {"q": "rules"}).context["pages"]) == [("/rules/", "Rules")]
+    assert list(browser.get("/find/", {"q": "100% _"}).context["reminders"]) == []
+
+
+def test_without_words_all_pages_are_listed_and_exist(browser: Client) -> None:
+    pages = browser.get("/find/").context["pages"]
+    assert len(pages) == len(find.PAGES)
+    assert [resolve(address).view_name for address, _ in pages] == [view for view, _ in find.PAGES]
