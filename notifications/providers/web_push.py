@@ -4,9 +4,9 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from email.utils import parseaddr
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -25,6 +25,9 @@ from notifications.providers.base import Limits, Provider
 from notifications.reasons import DeliveryCode
 from work.answers import Answer
 from work.reasons import Reason
+
+if TYPE_CHECKING:
+    from notifications.models import Channel
 
 SERVICE = gettext_noop("the browser's push service")
 
@@ -172,6 +175,12 @@ def private_key() -> str:
 def public_key() -> str:
     """Return what a browser needs to subscribe, in base64url."""
     return push_encryption.encode(push_encryption.public_key(push_encryption.read_private_key(private_key())))
+
+
+def offer(channels: Iterable[Channel]) -> dict[str, Any]:
+    """For the button “Ring in this browser”: the key of new subscriptions, and the digests of those that work."""
+    ringing = [one for one in channels if one.provider == WebPush.kind and one.disabled_at is None]
+    return {"key": public_key(), "known": [channel.address.get("digest", "") for channel in ringing]}
 
 
 def _is_auth(text: str) -> bool:

@@ -1,6 +1,5 @@
 """Channels: list, add, settings, change, enable, remove."""
 
-from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -48,7 +47,7 @@ def channel_list(request: PersonRequest) -> HttpResponse:
             "rows": rows,
             "search": search,
             "offer_email": not own_address,
-            "push": _push(channel for channel, _ in own),
+            "push": web_push.offer(channel for channel, _ in own),
             "offer_inbox": all(channel.provider != "inbox" for channel, _ in own),
             "notices": [notice for provider in providers.all() if (notice := provider.notice())],
         },
@@ -205,16 +204,10 @@ def _uses(channel: Channel) -> dict[str, Any]:
     return {"uses": uses, "more": more, "alone": alone}
 
 
-def _push(own: Iterable[Channel]) -> dict[str, Any]:
-    """Return the context of `_ring.html`: the key for new subscriptions, and the digests of those that work."""
-    ringing = [one for one in own if one.provider == web_push.WebPush.kind and one.disabled_at is None]
-    return {"key": web_push.public_key(), "known": [channel.address.get("digest", "") for channel in ringing]}
-
-
 def _add_page(request: PersonRequest, provider: Provider, details: Form, label: LabelForm) -> HttpResponse:
     context: dict[str, Any] = {"provider": provider, "details": details, "label": label}
     if provider.from_browser:
-        context["push"] = _push(Channel.objects.for_user(request.user))
+        context["push"] = web_push.offer(Channel.objects.for_user(request.user))
     return render(request, "notifications/channel_add.html", context)
 
 

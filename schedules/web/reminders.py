@@ -23,7 +23,8 @@ from jobs.checks import results
 from jobs.checks.check_now import Checked
 from jobs.checks.results import Check
 from notifications.deliveries.history import last_troubles
-from notifications.models import Notification
+from notifications.models import Channel, Notification
+from notifications.providers import web_push
 from people.access.requests import PersonRequest, person_page
 from people.models import User
 from schedules.explain import history
@@ -40,6 +41,9 @@ from schedules.web.explain import with_notifications
 from schedules.web.list_filter import ATTENTION, ListFilter
 
 PAGE = 25
+
+_FIRST = 3
+"""With so many reminders, a person is asked where else they should ring."""
 
 _SHOWN = 10
 _COMING = 5
@@ -69,6 +73,7 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
         "deleted": Schedule.objects.filter(user=request.user, deleted_at__isnull=False).written(
             request.GET.get("deleted", "")
         ),
+        "first_ring": None if shown.is_narrow or counts["all"] > _FIRST else _first_ring(request.user),
         **bulk.offered(request),
         **quick.context(request),
     }
@@ -130,6 +135,15 @@ def groups(rows: Iterable[dict[str, Any]], today: date) -> list[tuple[str, list[
         return _("This week") if (day - today).days < 7 - today.weekday() else _("Later")
 
     return [(name, list(group)) for name, group in groupby(rows, heading)]
+
+
+def _first_ring(user: User) -> dict[str, Any] | None:
+    """The inbox, and what a browser needs to ring; None for who has a channel already that rings."""
+    own = list(Channel.objects.for_user(user))
+    inbox = next((channel for channel in own if channel.provider == "inbox"), None)
+    if inbox is None or {channel.provider for channel in own} - {"inbox", "email"}:
+        return None
+    return {"inbox": inbox, "push": web_push.offer(own)}
 
 
 def _faults(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

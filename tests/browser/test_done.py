@@ -53,6 +53,11 @@ def test_a_message_is_done_undone_and_snoozed_by_keys(page: Page, site: Installa
     expect(said).to_contain_text("“Water the plants” is snoozed until")
 
     page.goto(f"{site.url}/reminders/")
+    card = page.get_by_role("region", name="Hear it ring")
+    card.get_by_role("button", name="Send a test").click()
+    expect(card).to_contain_text("delivered")
+    accessible(page)
+    fits(page)
     page.keyboard.press("j")
     page.keyboard.press("x")
     expect(page.get_by_role("checkbox", name="Choose Water the plants")).to_be_checked()
