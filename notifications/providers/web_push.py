@@ -1,5 +1,7 @@
 """A person's browser, through its push service (RFC 8030, https://www.w3.org/TR/push-api/)."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re
