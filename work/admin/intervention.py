@@ -8,7 +8,7 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 
@@ -18,7 +18,7 @@ from common.texts.numbers import grouped
 from common.texts.state_words import state_word
 from people.models import User
 from work import dead_letters
-from work.dead_letters import Done, Who
+from work.dead_letters import Done, Which, Who
 from work.kinds import KINDS, Kind
 from work.models import DEAD_LETTERS, Intervention
 
@@ -73,7 +73,7 @@ class InterventionAdmin(ReadOnlyAdmin):
         return _("%(count)s a minute") % {"count": grouped(row.per_minute)} if row.per_minute else columns.NONE
 
     @admin.display(description=gettext_lazy("now"))
-    def progress(self, row: Intervention) -> str:
+    def progress(self, row: Intervention) -> str | SafeString:
         words, counts = KINDS[row.kind].words, dead_letters.progress(row)
         states = {
             state_word("pending"): ["pending"],
@@ -85,8 +85,17 @@ class InterventionAdmin(ReadOnlyAdmin):
         parts = {name: sum(counts.get(state, 0) for state in members) for name, members in states.items()}
         text = ", ".join(f"{grouped(count)} {name}" for name, count in parts.items() if count) + "."
         if not _is_open(row, counts):
-            return text
+            return self._and_others(row, text) if counts.keys() == {words.done} else text
         return _("%(counts)s This page reloads every %(seconds)s s.") % {"counts": text, "seconds": _RELOAD}
+
+    def _and_others(self, row: Intervention, text: str) -> str | SafeString:
+        """After one was tried with success: a link to replay the others of its cause."""
+        kind = KINDS[row.kind]
+        others = Which(kind, cause=row.cause).rows().count() if row.what == Intervention.What.TESTED else 0
+        if not others:
+            return text
+        said = _("It worked. Replay the other %(count)s …") % {"count": grouped(others)}
+        return format_html("{} {}", text, columns.to_page(f"{kind.dead_letters}_cause", said, cause=row.cause))
 
     @admin.display(description=gettext_lazy("its work"))
     def letters(self, row: Intervention) -> SafeString:

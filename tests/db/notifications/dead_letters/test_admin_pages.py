@@ -248,3 +248,14 @@ def test_dead_letters_of_all_kinds_are_tabs_of_one_page_as_far_as_one_may_see_th
         for kind in kinds
         if kind != "jobs/deadletter"
     )
+
+
+def test_after_one_that_worked_the_others_are_offered(
+    operator: Client, letters: list[Delivery], receiver: HTTPReceiver
+) -> None:
+    answer = operator.post(f"{page_of(letters)}try/", follow=True)
+    assert "Replay the other" not in answer.content.decode()
+    assert state_after_a_try(letters[3]) == "delivered"
+    tried = operator.get(answer.redirect_chain[-1][0]).content.decode()
+    assert f'href="{page_of(letters)}"' in tried
+    assert "It worked. Replay the other 3 …" in tried
