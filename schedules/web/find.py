@@ -37,6 +37,7 @@ PAGES: tuple[tuple[str, str | Promise], ...] = (
     ("schedules:holidays", _("Holidays")),
     ("schedules:import", _("Import a calendar file")),
     ("schedules:feed-address", _("Calendar address")),
+    ("people:teams", _("Teams")),
     ("people:settings", _("Settings")),
     ("people:activity", _("Recent activity")),
 )

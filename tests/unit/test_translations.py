@@ -25,7 +25,9 @@ _ARGUMENT = re.compile(r'(?:\b(?:title|default|default_if_none|yesno)[=:])"([^"]
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 # Not translated: names, and what people type as it stands.
 _AS_IT_STANDS = re.compile(
-    r"\bCarillon\b|&\w+;|<(code|pre|script|style)\b.*?</\1>|<span class=\"material-symbols.*?</span>", re.DOTALL
+    r"\b(?:Carillon|Healthchecks|TickTick|Todoist)\b|&\w+;"
+    r"|<(code|pre|script|style)\b.*?</\1>|<span class=\"material-symbols.*?</span>",
+    re.DOTALL,
 )
 # The API and its reference are English, as programs are.
 _ENGLISH = ("templates/api/",)
