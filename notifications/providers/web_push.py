@@ -1,14 +1,12 @@
 """A person's browser, through its push service (RFC 8030, https://www.w3.org/TR/push-api/)."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 import time
 from collections.abc import Iterable, Mapping
 from email.utils import parseaddr
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -27,9 +25,6 @@ from notifications.providers.base import Limits, Provider
 from notifications.reasons import DeliveryCode
 from work.answers import Answer
 from work.reasons import Reason
-
-if TYPE_CHECKING:
-    from notifications.models import Channel
 
 SERVICE = gettext_noop("the browser's push service")
 
@@ -179,7 +174,7 @@ def public_key() -> str:
     return push_encryption.encode(push_encryption.public_key(push_encryption.read_private_key(private_key())))
 
 
-def offer(channels: Iterable[Channel]) -> dict[str, Any]:
+def offer(channels: Iterable[Any]) -> dict[str, Any]:
     """For the button “Ring in this browser”: the key of new subscriptions, and the digests of those that work."""
     ringing = [one for one in channels if one.provider == WebPush.kind and one.disabled_at is None]
     return {"key": public_key(), "known": [channel.address.get("digest", "") for channel in ringing]}
