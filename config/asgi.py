@@ -22,6 +22,7 @@ from django.urls import set_script_prefix
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
 
+from common.database import sums
 from config.web import request_head, unavailable
 from config.web.body_limit import BodyLimit, Receive, Send
 from config.web.middleware import UTF8Request
@@ -132,3 +133,4 @@ if commands.role_of(sys.argv) == "carillon web":
     most_files = min(65_536, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     operator_alerts.OperatorAlerts()
+    sums.start()

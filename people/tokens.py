@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
+from common.database.sums import Sums
 from common.times.dates import rfc3339
 from common.uuid7 import uuid7
 from people.models import ApiToken, Membership, Role, SecurityEvent, User
@@ -55,6 +56,16 @@ SELECT {postgres.columns(ApiToken, "t")}, {postgres.columns(User, "u")}, m.role
  WHERE t.hashed = %(hashed)s AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.is_active
    AND (m.role IS NOT NULL OR NOT u.is_team)
 """  # noqa: S608  # names of columns
+
+
+# Locked in the order of their ids, as other processes do.
+_ADD_CALLS = """
+WITH locked AS MATERIALIZED (
+    SELECT t.id, g.calls FROM unnest(%(ids)s::uuid[], %(calls)s::bigint[]) AS g(id, calls)
+      JOIN people_apitoken t ON t.id = g.id ORDER BY t.id FOR NO KEY UPDATE OF t
+)
+UPDATE people_apitoken t SET calls = t.calls + locked.calls FROM locked WHERE t.id = locked.id
+"""
 
 
 class TooMany(Exception):
@@ -162,6 +173,19 @@ def record_use(token: ApiToken, now: datetime) -> None:
         ApiToken.objects.filter(Q(last_used_at=None) | Q(last_used_at__lt=now - _USE_WRITTEN), id=token.id).update(
             last_used_at=now
         )
+
+
+def _write_calls(sums: Mapping[UUID, tuple[int, ...]]) -> None:
+    values = {"ids": postgres.column(sums), "calls": postgres.column(calls for (calls,) in sums.values())}
+    postgres.change(_ADD_CALLS, values)
+
+
+_calls = Sums(_write_calls)
+
+
+def count_call(token: ApiToken) -> None:
+    """Add one to `calls`, some seconds later."""
+    _calls.add(token.id, 1)
 
 
 def revoke(user: User, token_id: UUID) -> bool:

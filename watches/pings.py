@@ -16,6 +16,7 @@ from common.database.rows import Rows
 from common.uuid7 import uuid7
 from watches import timing
 from watches.models import Watch
+from work import totals
 
 LARGEST_OUTPUT = 100_000
 """Bytes of a ping's output that are stored."""
@@ -141,10 +142,11 @@ WITH w AS MATERIALIZED (
            t.tells, CASE WHEN t.is_late THEN t.deadline END
       FROM taken t
 )
-SELECT d.id, CASE WHEN d.outcome = '{TAKEN}' AND t.id IS NULL THEN '{LOCKED}' ELSE d.outcome END AS outcome
+SELECT d.id, CASE WHEN d.outcome = '{TAKEN}' AND t.id IS NULL THEN '{LOCKED}' ELSE d.outcome END AS outcome,
+       t.user_id, t.kind
   FROM decided d LEFT JOIN taken t ON t.id = d.id
  UNION ALL
-SELECT g.id, '{TAKEN}' FROM {_GIVEN.sql} JOIN watches_ping p ON p.id = g.id
+SELECT g.id, '{TAKEN}', NULL, NULL FROM {_GIVEN.sql} JOIN watches_ping p ON p.id = g.id
 """  # noqa: S608 - constants only
 
 
@@ -181,6 +183,9 @@ def _record(pings: Sequence[NewPing]) -> dict[UUID, str]:
 
 def _record_once(pings: Sequence[NewPing]) -> dict[UUID, str]:
     rows = execute(_RECORD, _GIVEN.values(pings) | {"most": settings.PINGS_PER_MINUTE}).fetchall()
+    for row in rows:
+        if row.user_id is not None:  # recorded now, not before
+            totals.arrived(row.user_id, totals.PING, row.kind == "success", row.kind == "fail")
     return {row.id: row.outcome for row in rows}
 
 

@@ -2,13 +2,17 @@
 
 In all, for `/metrics`; by minute, hour and day, for the page "Health"; and of each person by minute, by day and in all,
 for the API. A settlement does not pay for it.
+
+What a person's programs send, pings and API calls, is counted where it arrives, in memory: see `arrived`.
 """
 
 import time
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from common.database.postgres import change, persist, query
+from common.database.postgres import change, column, persist, query
+from common.database.sums import Sums
 from work.kinds import KINDS, Kind
 
 _CHUNK = 20_000
@@ -24,9 +28,13 @@ MINUTE, HOUR, DAY = 60, 3_600, 86_400
 _KEPT = {MINUTE: 2 * HOUR, HOUR: 26 * HOUR, DAY: 31 * DAY}
 LIFETIME = 0
 _KEPT_OF_PEOPLE = {MINUTE: 2 * HOUR, DAY: 366 * DAY}
+_SPANS_OF_PEOPLE = [LIFETIME, *_KEPT_OF_PEOPLE]
 EDGES = [0.001 * 2 ** (number / 2) for number in range(55)]
 """The upper ends of the buckets of a histogram, in seconds: from 1 ms to a day and a half. One more has the rest."""
 
+_INSERT = "INSERT INTO work_persontotal AS total (user_id, span, start, kind, handler, tries, done, dead)"
+_ADD = """ON CONFLICT (user_id, span, start, kind, handler) DO UPDATE
+       SET tries = total.tries + excluded.tries, done = total.done + excluded.done, dead = total.dead + excluded.dead"""
 # The ids of two attempts that begin at once may be in the other order: what is too new ends the part.
 _COUNT = """
 WITH position AS MATERIALIZED (
@@ -72,10 +80,9 @@ WITH position AS MATERIALIZED (
       FROM ended, unnest(%(spans_of_people)s::int[]) AS span
      WHERE outcome <> 'released' AND person IS NOT NULL GROUP BY person, span, handler, start
 ), people AS (
-    INSERT INTO work_persontotal AS total (user_id, span, start, kind, handler, tries, done, dead)
+    {insert}
     SELECT person, span, start, '$name', handler, tries, done, dead FROM of_people ORDER BY 1, 2, 3, 5
-    ON CONFLICT (user_id, span, start, kind, handler) DO UPDATE
-       SET tries = total.tries + excluded.tries, done = total.done + excluded.done, dead = total.dead + excluded.dead
+    {add}
 )
 UPDATE work_countedattempts SET attempt_id = (SELECT max(id) FROM old)
  WHERE kind = '$name' AND EXISTS (SELECT FROM old)
@@ -108,8 +115,36 @@ def count() -> int:
 def _count(kind: Kind[Any]) -> int:
     handler = "$handler" if kind.handler in _CLOSED else "''"
     took, late = (_HISTOGRAM.format(column=column, edges=_EDGES) for column in ("took", "late"))
-    statement = kind.sql(_COUNT.format(handler=handler, took=took, late=late, edges=_EDGES))
+    statement = kind.sql(_COUNT.format(handler=handler, took=took, late=late, edges=_EDGES, insert=_INSERT, add=_ADD))
     values = {"chunk": _CHUNK, "margin": _MARGIN, "edges": EDGES, "spans": list(_KEPT)}
-    values["spans_of_people"] = [LIFETIME, *_KEPT_OF_PEOPLE]
+    values["spans_of_people"] = _SPANS_OF_PEOPLE
     rows = persist(partial(query, statement, values))
     return rows[0].counted if rows else 0
+
+
+PING, API = "ping", "api"
+_ARRIVED = f"""
+{_INSERT}
+SELECT u.id, span,
+       CASE WHEN span = 0 THEN 'epoch' ELSE to_timestamp(floor(extract(epoch FROM now()) / span) * span) END,
+       g.kind, '', g.tries, g.done, g.dead
+  FROM unnest(%(users)s::bigint[], %(kinds)s::text[], %(tries)s::bigint[], %(done)s::bigint[], %(dead)s::bigint[])
+       AS g(user_id, kind, tries, done, dead)
+  JOIN people_user u ON u.id = g.user_id, unnest(%(spans)s::int[]) AS span
+ ORDER BY 1, 2, 3, 4
+{_ADD}
+"""  # noqa: S608 - constants only
+
+
+def _write(sums: Mapping[tuple[int, str], tuple[int, ...]]) -> None:
+    names = ("users", "kinds", "tries", "done", "dead")
+    rows = zip(*(key + numbers for key, numbers in sums.items()), strict=True)
+    change(_ARRIVED, dict(zip(names, map(column, rows), strict=True)) | {"spans": _SPANS_OF_PEOPLE})
+
+
+_arrived = Sums(_write)
+
+
+def arrived(user_id: int, kind: str, is_done: bool, is_dead: bool) -> None:
+    """Count a ping or a call of the API in the total of its person, some seconds later."""
+    _arrived.add((user_id, kind), 1, int(is_done), int(is_dead))

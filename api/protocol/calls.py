@@ -23,8 +23,9 @@ from common.redis import request_slots
 from common.redis.request_limiter import Verdict, messages_of, requests_of
 from common.redis.request_slots import CHANGE, READ
 from common.texts import languages
-from people import damage
+from people import damage, tokens
 from people.user_lock import Busy
+from work import totals
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +79,9 @@ def handle(
             response = problem_of(request, error).response()
         finally:
             request_slots.leave(request)
+        if (token := getattr(request, "auth", None)) and not hasattr(response, "wait"):
+            totals.arrived(token.user_id, totals.API, response.status_code < 400, response.status_code >= 500)
+            tokens.count_call(token)
         verdict: Verdict | None = getattr(request, "verdict", None)
         if verdict and verdict.allowed and request.counted.cost:
             length = request.headers.get("Content-Length", "")

@@ -36,14 +36,14 @@ class UsageDocument(BaseModel):
 
 
 class TotalDocument(BaseModel):
-    """Work of one kind and provider that ended in a minute, on a day, or ever."""
+    """Work of one kind and provider that ended, or pings or calls that came, in a minute, on a day, or ever."""
 
     began_at: Instant = Field(description="When the minute or the day (UTC) began; of the lifetime, 1970.")
-    kind: str = Field(description="`delivery`, `job`, `event` and others.")
+    kind: str = Field(description="`delivery`, `job`, `event` and others; `ping`; `api`, calls with your tokens.")
     handler: str = Field(description="The provider of deliveries, the kind of jobs; else empty.")
-    tries: int = Field(description="Sent, or otherwise tried.")
-    done: int = Field(description="Delivered, or otherwise done.")
-    dead: int = Field(description="Failed for good.")
+    tries: int = Field(description="Sent, or otherwise tried; all pings, all calls.")
+    done: int = Field(description="Delivered, or otherwise done; pings of a success, calls that were not refused.")
+    dead: int = Field(description="Failed for good; pings of a failure, calls answered with 500 or above.")
 
 
 class Settings(BaseModel):
@@ -90,8 +90,8 @@ def read_account(request: ApiRequest) -> HttpResponse:
 def list_totals(
     request: ApiRequest, page: Query[paging.PageParameters], span: Literal["minute", "day", "lifetime"] = "lifetime"
 ) -> HttpResponse:
-    """By kind and provider, some minutes late. They stay when what was counted is deleted: minutes for two hours, days
-    for a year, the lifetime as long as the account."""
+    """By kind and provider, some minutes late; pings and calls, some seconds. They stay when what was counted is
+    deleted: minutes for two hours, days for a year, the lifetime as long as the account."""
     seconds = {"minute": totals.MINUTE, "day": totals.DAY, "lifetime": totals.LIFETIME}[span]
     rows = PersonTotal.objects.filter(user=request.auth.user, span=seconds)
     return paging.answer_page(rows, request, page, lambda row: fields_of(TotalDocument, row, began_at=row.start))

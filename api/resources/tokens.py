@@ -35,6 +35,7 @@ class TokenDocument(BaseModel):
     created_at: Instant = Field(description="When it was made.")
     expires_at: Instant | None = Field(description="When it ends; null: never.")
     last_used_at: Instant | None = Field(description="When it was last used, to the minute.")
+    calls: int = Field(description="The calls that it was used for, some seconds late.")
 
 
 class NewToken(TokenDocument):

@@ -51,6 +51,7 @@ _SETUP = [
     (gettext_lazy("Email addresses"), "account.emailaddress", "alternate_email"),
     (gettext_lazy("Refused mailboxes"), "people.refusedmailbox", "unsubscribe"),
     (gettext_lazy("Second factors"), "mfa.authenticator", "key"),
+    (gettext_lazy("API tokens"), "people.apitoken", "vpn_key"),
     (gettext_lazy("Groups"), "auth.group", "group"),
     (gettext_lazy("Channels"), "notifications.channel", "hub"),
     (gettext_lazy("Connections"), "jobs.connection", "cable"),

@@ -17,7 +17,7 @@ from common.admin import columns
 from common.admin.base import BaseAdmin, ReadOnlyAdmin
 from people import mailboxes
 from people.admin.user import person_ids, to_person
-from people.models import RefusedMailbox, validate_printable
+from people.models import ApiToken, RefusedMailbox, validate_printable
 
 
 class _ByPerson:
@@ -83,6 +83,20 @@ class AuthenticatorAdmin(_ByPerson, ReadOnlyAdmin):
 
     added = columns.instant_column(_("added"), "created_at")
     used = columns.instant_column(_("last used"), "last_used_at")
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(_ByPerson, ReadOnlyAdmin):
+    list_display = ("label", "prefix", "person", "calls", "made", "used", "ends")
+    ordering = ("-id",)
+    fields = (("label", "prefix"), "person", "scopes", "calls", ("made", "used"), ("ends", "revoked"))
+    search_fields = ("user",)
+    empty_text = _("No API tokens yet. People make them on their settings page.")
+
+    made = columns.instant_column(_("made"), "created_at")
+    used = columns.instant_column(_("last used"), "last_used_at")
+    ends = columns.instant_column(_("expires"), "expires_at")
+    revoked = columns.instant_column(_("revoked"), "revoked_at")
 
 
 @admin.register(RefusedMailbox)

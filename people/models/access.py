@@ -60,6 +60,7 @@ class ApiToken(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    calls = models.BigIntegerField(default=0, db_default=0, editable=False)
 
     class Meta:
         ordering = ["-id"]

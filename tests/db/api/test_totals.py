@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
 
 import pytest
+from django.db import OperationalError
+from django.test import Client
 from django.utils import timezone
 
+from common.database import sums
 from notifications.models import Attempt, Channel, Delivery, Notification
-from people.models import User
+from people.models import ApiToken, User
 from tests.db.api.conftest import Api
-from tests.make import make_channel, make_delivery, make_user, send_now, without_triggers
+from tests.make import make_channel, make_delivery, make_user, make_watch, send_now, without_triggers
+from watches import pings
+from watches.models import Ping
+from watches.pings import NewPing
 from work import totals
 from work.models import PersonTotal
 from work.totals import DAY, LIFETIME, MINUTE
@@ -58,3 +67,49 @@ def test_minutes_and_days_are_forgotten_and_the_lifetime_is_not(ada: User) -> No
         PersonTotal.objects.create(user=ada, span=span, start=start, kind="delivery", handler="inbox", **counts)
     totals.count()
     assert sorted(PersonTotal.objects.values_list("span", flat=True)) == [LIFETIME, MINUTE, DAY]
+
+
+def test_pings_and_calls_are_counted_in_memory_and_written_together(
+    ada: User, api: Api, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
+) -> None:
+    monkeypatch.setattr(sums, "_is_started", True)
+    watch = make_watch(ada, [])
+    new = [NewPing(watch.token, kind) for kind in ("success", "fail", "log")]
+    assert pings.record([*new, *new[:1], NewPing(uuid4(), "success")]) == ["taken"] * 4 + ["unknown"]
+    for path in ("/me", "/me/totals?span=week", f"/watches/{watch.id}"):
+        api.get(path)
+    Client().get("/api/v1/me")  # without a token
+    assert not PersonTotal.objects.exists()
+    with django_assert_num_queries(2):
+        for one in sums._all:
+            one.flush()
+    for one in sums._all:  # nothing is left to write
+        one.flush()
+    Ping.objects.all().delete()
+    found = [("api", "", 3, 2, 0), ("ping", "", 3, 1, 1)]
+    assert listed(api, "lifetime") == listed(api, "day") == listed(api, "minute") == found
+    [token] = ApiToken.objects.filter(user=ada)
+    assert token.calls == 3
+
+
+def test_sums_that_cannot_be_written_are_written_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[Mapping[str, tuple[int, ...]]] = []
+
+    def write(found: Mapping[str, tuple[int, ...]]) -> None:
+        written.append(found)
+        if len(written) == 1:
+            raise OperationalError
+
+    monkeypatch.setattr(sums, "_all", [])
+    of_keys = sums.Sums(write)
+    of_keys.add("a", 1, 0)
+    of_keys.flush()
+    assert not written, "no process writes what it does not flush"
+    monkeypatch.setattr(sums, "_is_started", True)
+    of_keys.add("a", 1, 0)
+    with pytest.raises(OperationalError):
+        of_keys.flush()
+    of_keys.add("a", 2, 5)
+    of_keys.flush()
+    of_keys.flush()
+    assert written == [{"a": (1, 0)}, {"a": (3, 5)}]

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from common.database import sums
 from watches import mail
 
 
@@ -21,6 +22,7 @@ class Command(BaseCommand):
     def handle(self, *, host: str, port: int, **_: Any) -> None:
         if not settings.PING_DOMAIN:
             raise CommandError("Set PING_DOMAIN to the domain of the addresses first, such as ping.example.org.")
+        sums.start()
         with suppress(asyncio.CancelledError):
             asyncio.run(self._serve(host, port))
 
