@@ -3,10 +3,11 @@
 from celery import shared_task
 
 from api.protocol import idempotency
+from counters import counting
 from locks import holding
 
 
 @shared_task(name="api.forget_answers")
 def forget_answers() -> int:
-    """And locks that nobody takes any more. Returns how many rows were deleted."""
-    return idempotency.forget() + holding.forget()
+    """And old locks, and the old numbers of counters' charts. Returns how many rows were deleted."""
+    return idempotency.forget() + holding.forget() + counting.forget()

@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("events.web.urls")),
     path("", include("watches.web.urls")),
     path("live/", include(([path("", socket, name="socket")], "live"))),
+    path("", include("counters.web.urls")),
 ]
 if settings.OIDC:
     from allauth.socialaccount.providers.openid_connect.views import callback

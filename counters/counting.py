@@ -1,11 +1,22 @@
-"""Add to counters, and read them. Each addition goes to one of 32 rows at random, and a value is their sum."""
+"""Add to counters, and read them. Each addition goes to one of 32 rows at random, and a value is their sum.
+
+What is added in each minute and on each day, for charts, is summed in memory, and written some seconds later.
+"""
 
 import random
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import partial
 
+from django.core.validators import RegexValidator
+from django.db import transaction
 from django.db.models import Sum
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from common.database import postgres
-from counters.models import Shard
+from common.database.sums import Sums
+from counters.models import Rollup, Shard
 from people.models import User
 
 SHARDS = 32
@@ -13,6 +24,14 @@ MOST = 1_000
 """Counters of a person."""
 LARGEST = 1_000_000_000
 """What one addition may add or subtract."""
+
+NAME = "[-a-zA-Z0-9_]+"
+check_name = RegexValidator(
+    rf"^{NAME}\Z", _("Use only letters from a to z, digits, “-” and “_”, such as nightly-builds."), "name"
+)
+
+MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
+_KEPT = {MINUTE: timedelta(hours=2), DAY: timedelta(days=366)}
 
 # The names are counted only for a new one.
 _ADD = f"""
@@ -38,6 +57,7 @@ def add(user: User, name: str, by: int) -> int:
     row = postgres.execute(_ADD, values).fetchone()
     if row is None:
         raise TooMany
+    transaction.on_commit(partial(_rollups.add, (user.pk, name), by))
     return int(row.value)
 
 
@@ -50,4 +70,42 @@ def values(user: User, name: str | None = None) -> dict[str, int]:
 
 def delete(user: User, name: str) -> bool:
     """Forget the counter: it begins at 0 again. False if there is none."""
-    return Shard.objects.for_user(user).filter(name=name).delete()[0] > 0
+    with transaction.atomic():
+        Rollup.objects.filter(user=user, name=name).delete()
+        return Shard.objects.for_user(user).filter(name=name).delete()[0] > 0
+
+
+def history(user: User, name: str, span: timedelta, count: int) -> dict[datetime, int]:
+    """What was added in each of the last `count` minutes or days (UTC), by its start, the present one last."""
+    seconds, now = span.total_seconds(), timezone.now().timestamp()
+    last = datetime.fromtimestamp(now // seconds * seconds, UTC)
+    found = Rollup.objects.filter(user=user, name=name, span=seconds, start__gt=last - count * span)
+    return {last - ago * span: 0 for ago in reversed(range(count))} | dict(found.values_list("start", "value"))
+
+
+def forget() -> int:
+    """Delete what charts show no more. Returns how many rows were deleted."""
+    ends = {span: timezone.now() - kept for span, kept in _KEPT.items()}
+    old = (Rollup.objects.filter(span=span.total_seconds(), start__lt=end) for span, end in ends.items())
+    return sum(map(postgres.delete_in_chunks, old))
+
+
+# A counter that was deleted meanwhile gets no rows.
+_ADD_ROLLUPS = """
+INSERT INTO counters_rollup AS rollup (user_id, name, span, start, value)
+SELECT g.user_id, g.name, span, to_timestamp(floor(extract(epoch FROM now()) / span) * span), g.value
+  FROM unnest(%(users)s::bigint[], %(names)s::text[], %(values)s::bigint[]) AS g(user_id, name, value),
+       unnest(%(spans)s::int[]) AS span
+ WHERE EXISTS (SELECT FROM counters_shard s WHERE s.user_id = g.user_id AND s.name = g.name)
+ ORDER BY 1, 2, 3
+    ON CONFLICT (user_id, name, span, start) DO UPDATE SET value = rollup.value + excluded.value
+"""
+
+
+def _write(sums: Mapping[tuple[int, str], tuple[int, ...]]) -> None:
+    columns = zip(*(key + added for key, added in sums.items()), strict=True)
+    values = dict(zip(("users", "names", "values"), map(postgres.column, columns), strict=True))
+    postgres.change(_ADD_ROLLUPS, values | {"spans": [int(span.total_seconds()) for span in _KEPT]})
+
+
+_rollups = Sums(_write)

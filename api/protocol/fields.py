@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from django import forms
 from django.core import validators
+from django.core.exceptions import ValidationError
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -137,6 +138,19 @@ def _without_nul(text: str) -> str:
     if "\0" in text:
         raise ValueError(NUL)
     return text
+
+
+def valid(check: Callable[[str], object]) -> AfterValidator:
+    """Refuse a text that a validator of forms refuses, in its words."""
+
+    def checked(text: str) -> str:
+        try:
+            check(text)
+        except ValidationError as error:
+            raise ValueError(" ".join(error.messages)) from None
+        return text
+
+    return AfterValidator(checked)
 
 
 Instant = Annotated[

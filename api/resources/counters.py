@@ -1,16 +1,15 @@
 """Counters: programs add to one by its name, and read the sum."""
 
-import re
 from typing import Annotated
 
 from django.http import Http404, HttpResponse
 from ninja import Router
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer
-from api.protocol.fields import Body
+from api.protocol.fields import Body, valid
 from api.protocol.problems import conflict
 from counters import counting
 from people.models import User
@@ -18,21 +17,12 @@ from people.models import User
 router = Router(tags=["counters"], auth=Bearer("counters"))
 
 
-_NAME = "[-a-zA-Z0-9_]+"
-
-
-def _named(name: str) -> str:
-    if not re.fullmatch(_NAME, name):
-        raise ValueError("Use only letters from a to z, digits, “-” and “_”, such as nightly-builds.")
-    return name
-
-
-Name = Annotated[str, Field(max_length=100), AfterValidator(_named)]
+Name = Annotated[str, Field(max_length=100), valid(counting.check_name)]
 
 
 class Addition(Body):
     name: Name = Field(
-        description="Letters, digits, “-” and “_”.", json_schema_extra={"minLength": 1, "pattern": f"^{_NAME}$"}
+        description="Letters, digits, “-” and “_”.", json_schema_extra={"minLength": 1, "pattern": f"^{counting.NAME}$"}
     )
     by: int = Field(1, ge=-counting.LARGEST, le=counting.LARGEST, description="A negative number subtracts.")
 

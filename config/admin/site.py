@@ -34,6 +34,7 @@ _DATA = [
     (gettext_lazy("Status pages"), "watches.statuspage", "signpost"),
     (gettext_lazy("Status mails"), "watches.statusmail", "mail"),
     (gettext_lazy("Badges"), "watches.badge", "verified"),
+    (gettext_lazy("Counters"), "counters.shard", "pin"),
     (gettext_lazy("Notifications"), "notifications.notification", "notifications"),
     (gettext_lazy("Deliveries"), "notifications.delivery", "send"),
     (gettext_lazy("Jobs"), "jobs.job", "search"),

@@ -1,0 +1,124 @@
+"""Counters: the list with the form of a new one, one with its chart, and its deletion."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.formats import time_format
+from django.utils.translation import gettext as _, gettext_lazy
+
+from common.times import dates
+from counters import counting
+from counters.models import Shard
+from people.access.requests import PersonRequest, person_form, person_page, posted
+
+_PAGE = 50
+_MINUTES, _DAYS = 60, 30
+_HEIGHT = 1_000  # of the drawing; a bar is 10 wide
+
+
+class CounterForm(forms.Form):
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=Shard._meta.get_field("name").max_length,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "nightly-builds"}),
+        validators=[counting.check_name],
+        help_text=gettext_lazy("Letters, digits, “-” and “_”."),
+        error_messages={
+            "required": gettext_lazy("Enter a name, such as nightly-builds."),
+            "max_length": gettext_lazy("This is %(show_value)d characters long; at most %(limit_value)d fit."),
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What was added in a minute or on a day; `x` and `height` are in units of the drawing."""
+
+    label: str
+    value: int
+    x: int
+    height: int
+
+    @property
+    def top(self) -> int:
+        return _HEIGHT - self.height
+
+
+@person_form
+def counter_list(request: PersonRequest) -> HttpResponse:
+    form = CounterForm(posted(request))
+    if form.is_valid():
+        name = form.cleaned_data["name"]
+        if counting.values(request.user, name):
+            form.add_error("name", _("You have this counter already. Choose another name."))
+        else:
+            try:
+                counting.add(request.user, name, 0)
+            except counting.TooMany:
+                text = _("You have %(most)s counters, the limit. Delete one first.")
+                form.add_error(None, text % {"most": counting.MOST})
+            else:
+                messages.success(request, _("“%(name)s” counts from 0.") % {"name": name})
+                return redirect("counters:detail", name)
+    page = Paginator([*counting.values(request.user).items()], _PAGE).get_page(request.GET.get("page"))
+    return render(request, "counters/list.html", {"page": page, "form": form})
+
+
+@person_page
+def detail(request: PersonRequest, name: str) -> HttpResponse:
+    value, is_by_day = _value(request, name), request.GET.get("by") == "day"
+    span, count = (counting.DAY, _DAYS) if is_by_day else (counting.MINUTE, _MINUTES)
+    history = counting.history(request.user, name, span, count)
+    highest = max(map(abs, history.values()))
+    context = {
+        "name": name,
+        "value": value,
+        "is_by_day": is_by_day,
+        "bars": [
+            Bar(
+                _label(start, is_by_day),
+                added,
+                10 * number,
+                max(round(_HEIGHT * abs(added) / highest), 20) if added else 0,
+            )
+            for number, (start, added) in enumerate(sorted(history.items()))
+        ],
+        "highest": highest,
+        "added": sum(history.values()),
+        "base_url": settings.BASE_URL,
+    }
+    return render(request, "counters/detail.html", context)
+
+
+@person_form
+def delete(request: PersonRequest, name: str) -> HttpResponse:
+    value = _value(request, name)
+    if request.method != "POST":
+        return render(request, "counters/delete.html", {"name": name, "value": value})
+    counting.delete(request.user, name)
+    messages.success(request, _("“%(name)s” is deleted.") % {"name": name})
+    return redirect("counters:list")
+
+
+def _value(request: PersonRequest, name: str) -> int:
+    """Raises Http404 for one that the person does not have."""
+    for value in counting.values(request.user, name).values():
+        return value
+    raise Http404
+
+
+def _label(start: datetime, is_day: bool) -> str:
+    """Days are those of UTC."""
+    return dates.short_day(start.astimezone(UTC).date()) if is_day else time_format(timezone.localtime(start), "H:i")
+
+
+def _height(added: int, highest: int) -> int:
+    """At least what can be seen, where there is anything."""
+    return max(round(_HEIGHT * abs(added) / highest), 20) if added else 0
