@@ -50,6 +50,8 @@ class WordsField(forms.CharField):
         if len(words) > self._MOST or any(len(word) > self._LONGEST for word in words):
             text = _("Enter at most %(most)d words, each of at most %(longest)d characters.")
             raise forms.ValidationError(text % {"most": self._MOST, "longest": self._LONGEST}, "too_many")
+        for word in words:
+            check_line(word)
         return words
 
     def prepare_value(self, value: Any) -> Any:
@@ -115,6 +117,7 @@ class WatchForm(EditForm, ChannelsForm, TimingForm):
         required=False,
         max_length=100,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        validators=[check_line],
         help_text=gettext_lazy("A run holds it from its start ping to its end, for the longest run at most."),
         error_messages={"max_length": _TOO_LONG},
     )

@@ -5,13 +5,14 @@ from typing import Annotated
 from django.db.models.functions import Now
 from django.http import HttpResponse
 from ninja import Query, Router
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of, secret_answer
-from api.protocol.fields import Body, Instant
+from api.protocol.fields import Body, Instant, valid
 from api.protocol.problems import Problem, conflict
+from common.texts.written import check_line
 from locks import holding
 from locks.holding import Held
 from locks.models import Lock
@@ -19,14 +20,8 @@ from locks.models import Lock
 router = Router(tags=["locks"], auth=Bearer("locks"))
 
 
-def _not_blank(name: str) -> str:
-    if not name.strip():
-        raise ValueError("This name is blank. Choose one such as backup.")
-    return name
-
-
 class Named(Body):
-    name: Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_not_blank)] = Field(
+    name: Annotated[str, Field(min_length=1, max_length=100), valid(check_line)] = Field(
         description="One of your own, such as `backup`.", json_schema_extra={"pattern": r"\S"}
     )
 
@@ -35,7 +30,9 @@ class Acquire(Named):
     ttl: int = Field(
         30, ge=holding.SHORTEST, le=holding.LONGEST, description="Seconds after which it is free, unless it is renewed."
     )
-    holder: str = Field("", max_length=100, description="Who takes it, for those who wait; empty: the token’s label.")
+    holder: Annotated[str, Field(max_length=100), valid(check_line)] = Field(
+        "", description="Who takes it, for those who wait; empty: the token’s label."
+    )
 
 
 class Release(Named):

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from django import forms
 from django.utils.translation import gettext_lazy
 
+from common.texts.written import check_line
 from people import tokens
 
 
@@ -13,6 +14,7 @@ class TokenForm(forms.Form):
         label=gettext_lazy("Name"),
         max_length=80,
         widget=forms.TextInput(attrs={"placeholder": gettext_lazy("Backup script"), "autocomplete": "off"}),
+        validators=[check_line],
         error_messages={
             "required": gettext_lazy("Give the token a name, such as “Backup script”."),
             "max_length": gettext_lazy("This name is %(show_value)d characters long; at most %(limit_value)d fit."),

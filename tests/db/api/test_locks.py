@@ -100,6 +100,10 @@ def test_a_repeated_request_gets_the_same_lock(api: Api) -> None:
         ({"name": "a", "ttl": "30"}, "ttl"),
         ({"ttl": 30}, "name"),
         ({"name": "a", "holder": "x" * 101}, "holder"),
+        ({"name": "a", "holder": "db\u001b[31m"}, "holder"),
+        ({"name": "a", "holder": "db\n1"}, "holder"),
+        ({"name": "back\u0007up"}, "name"),
+        ({"name": "\u200b"}, "name"),
     ],
 )
 def test_what_is_wrong_is_named_and_leaves_nothing(api: Api, body: dict[str, object], field: str) -> None:

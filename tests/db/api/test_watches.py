@@ -219,6 +219,10 @@ def test_a_change_that_changes_nothing_makes_no_version(api: Api, body: dict[str
         ({"name": "Back\nup"}, "control_character"),
         ({"description": "Call\u001b"}, "control_character"),
         ({"tags": ["d\u0007b"]}, "control_character"),
+        ({"lock": "d\u0007b", "longest_run": 60}, "control_character"),
+        ({"success_words": ["do\u001bne"]}, "control_character"),
+        ({"failure_words": ["ok", "no\nspace"]}, "control_character"),
+        ({"ignore_words": ["\u200b"]}, "invisible"),
     ],
 )
 def test_texts_that_no_page_could_show_are_refused(

@@ -165,3 +165,11 @@ def test_a_file_that_cannot_be_taken_says_why(browser: Client, ada: User, conten
 def test_only_a_json_file_is_read(browser: Client) -> None:
     assert browser.post(PATH, {}).status_code == 422
     assert browser.post(PATH, {"file": SimpleUploadedFile("checks.csv", b"[]")}).status_code == 422
+
+
+def test_texts_that_no_page_could_show_are_named(browser: Client, ada: User) -> None:
+    make_channel(ada)
+    words = {"failure_kw": "no\u001bspace", "filter_http_body": True}
+    page = shown(browser, [check("Back\u0007up"), check("Tags", tags="d\u0007b"), check("Words", **words)])
+    assert left_out(page) == [("Back\u0007up", "name"), ("Tags", "tags"), ("Words", "failure_kw")]
+    assert page.context["new"] == []

@@ -134,6 +134,18 @@ def test_slots_are_kept_for_a_year_and_the_newest_of_each_reminder_for_good(ada:
     assert set(Occurrence.objects.all()) == set(kept)
 
 
+def test_how_often_a_reminder_rang_is_shown_when_its_slots_are_not_kept(
+    client: Client, ada: User, inbox: Channel
+) -> None:
+    daily = make_schedule(ada, [inbox])
+    Schedule.objects.filter(id=daily.id).update(fired_count=1204)
+    make_slot(daily, OLD + 1)
+    make_slot(daily, OLD)
+    assert SLOTS.prune() == 1
+    client.force_login(ada)
+    assert "rang 1,204 times" in client.get(f"/schedules/{daily.id}/").text
+
+
 def test_a_slot_that_is_still_to_be_settled_stays(ada: User, inbox: Channel) -> None:
     schedule = make_schedule(ada, [inbox])
     make_slot(schedule, OLD + 1, outcome="skipped", reason="asked")
