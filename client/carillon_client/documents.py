@@ -317,6 +317,7 @@ class Token(TypedDict):
     created_at: str
     expires_at: str | None
     last_used_at: str | None
+    calls: int
 
 
 class Account(TypedDict):
@@ -1028,7 +1029,7 @@ class Counter(TypedDict):
 
 
 class Total(TypedDict):
-    """Work of one kind and provider that ended in a minute, on a day, or ever."""
+    """Work of one kind and provider that ended, or pings or calls that came, in a minute, on a day, or ever."""
 
     began_at: str
     kind: str

@@ -34,6 +34,7 @@ from django_celery_results.models import TaskResult
 from playwright.sync_api import Page, sync_playwright
 
 from common.uuid7 import uuid7
+from counters.models import Rollup
 from events.models import Digest, Run, Step
 from jobs.models import Batch, Job
 from locks.models import Lock
@@ -211,6 +212,8 @@ def fill(owner: User) -> None:
     ClockedSchedule.objects.create(clocked_time=NOON)
     Group.objects.create(name="Helpers")
     Lock.objects.create(user=owner, name="report", hashed="0" * 64, fence=1, acquired_at=NOON, expires_at=NOON)
+    minute = timezone.now().replace(second=0, microsecond=0)
+    Rollup.objects.create(user=owner, name="builds", span=60, start=minute, value=3)
     RefusedMailbox.objects.create(mailbox="eve@example.org")
     Authenticator.objects.create(user=make_user(), type=Authenticator.Type.TOTP, data={})
     Heartbeat.objects.create(process="host:1")

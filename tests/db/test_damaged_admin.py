@@ -83,6 +83,8 @@ def make(model: type[models.Model], person: User) -> Any:
             fields[field.name] = 1
         elif isinstance(field, models.JSONField):
             fields[field.name] = {}
+        elif isinstance(field, ArrayField):
+            fields[field.name] = []
         elif isinstance(field, models.UUIDField):
             fields[field.name] = uuid4()
         elif isinstance(field, models.CharField | models.TextField):
