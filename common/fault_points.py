@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Literal, get_args
 
 Point = Literal[
+    "recording",
     "recorded",
     "waking",
     "publishing",

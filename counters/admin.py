@@ -22,4 +22,6 @@ class CounterAdmin(OwnedAdmin):
     value = columns.column(_("value"), "", lambda shard: shard.total)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).one_of_each()
+        shards: Any = super().get_queryset(request)
+        counters: QuerySet[Any] = shards.one_of_each()
+        return counters

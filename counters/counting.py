@@ -77,8 +77,8 @@ def delete(user: User, name: str) -> bool:
 
 def history(user: User, name: str, span: timedelta, count: int) -> dict[datetime, int]:
     """What was added in each of the last `count` minutes or days (UTC), by its start, the present one last."""
-    seconds, now = span.total_seconds(), timezone.now().timestamp()
-    last = datetime.fromtimestamp(now // seconds * seconds, UTC)
+    seconds = int(span.total_seconds())
+    last = datetime.fromtimestamp(timezone.now().timestamp() // seconds * seconds, UTC)
     found = Rollup.objects.filter(user=user, name=name, span=seconds, start__gt=last - count * span)
     return {last - ago * span: 0 for ago in reversed(range(count))} | dict(found.values_list("start", "value"))
 
@@ -86,7 +86,7 @@ def history(user: User, name: str, span: timedelta, count: int) -> dict[datetime
 def forget() -> int:
     """Delete what charts show no more. Returns how many rows were deleted."""
     ends = {span: timezone.now() - kept for span, kept in _KEPT.items()}
-    old = (Rollup.objects.filter(span=span.total_seconds(), start__lt=end) for span, end in ends.items())
+    old = (Rollup.objects.filter(span=int(span.total_seconds()), start__lt=end) for span, end in ends.items())
     return sum(map(postgres.delete_in_chunks, old))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import socket
@@ -168,8 +169,27 @@ def _mutate(mutation: str) -> None:
             settlement._settle = _settle_and_then_effect
         case "step-again":
             _repeat_steps()
+        case "answer-early":
+            _answer_pings_early()
         case _:
             raise ValueError(f"There is no mutation called “{mutation}”.")
+
+
+def _answer_pings_early() -> None:
+    """Answer a ping when it comes, and record it a moment later."""
+    from config.web import ping_address
+
+    record = ping_address.Pings._recorded
+
+    async def answer(self: ping_address.Pings, ping: Any) -> tuple[int, str]:
+        def start() -> None:
+            tasks.add(asyncio.ensure_future(record(self, ping)))
+
+        asyncio.get_running_loop().call_later(0.3, start)
+        return ping_address.OK
+
+    tasks: set[asyncio.Future[Any]] = set()
+    ping_address.Pings._recorded = answer  # type: ignore[method-assign]
 
 
 def _repeat_steps() -> None:

@@ -21,6 +21,7 @@ from bench.faults.event_workload import DigestWorkload, TopicWorkload
 from bench.faults.flow_workload import FlowWorkload
 from bench.faults.job_workload import QUEUE, JobWorkload, kill_job_workers
 from bench.faults.person import PersonWorkload, misuse
+from bench.faults.ping_faults import PingWorkload, lose_pings
 from bench.faults.scene import Scene, resume, wait_for, wait_until_reached
 from bench.faults.workload import WEBHOOK_DEADLINE, Workload
 from bench.servers import Postgres as Server
@@ -441,5 +442,14 @@ CELLS: dict[int, Cell] = {
         uncertain=True,
         seconds=10.0,
         workload=FlowWorkload,
+    ),
+    22: Cell(
+        "pings: PostgreSQL, Redis, web, beats and workers killed",
+        lose_pings,
+        environment={"FAULTS_LEASE": "16", "PINGS_PER_MINUTE": "100000"},
+        uncertain=True,
+        seconds=15.0,
+        over_http=True,
+        workload=PingWorkload,
     ),
 }

@@ -20,6 +20,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import Error, connection
 
+from common import fault_points
 from common.database.postgres import blames_no_row, is_locked
 from config.web.body_limit import Application, Receive, Send
 
@@ -129,7 +130,10 @@ def _record(pings: Sequence[Any], is_again: bool = False) -> list[tuple[int, str
     from watches.pings import record
 
     try:
-        return [_ANSWERS[outcome] for outcome in record(pings)]
+        fault_points.reach("recording")
+        outcomes = record(pings)
+        fault_points.reach("recorded")
+        return [_ANSWERS[outcome] for outcome in outcomes]
     except Exception as error:
         connection.close()
         if isinstance(error, Error) and (not is_again or len(pings) > 1):
