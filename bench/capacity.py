@@ -106,10 +106,10 @@ def _now(workers: list[Child]) -> tuple[float, float, float, float, float]:
         cursor.execute("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8")
         [wal] = cursor.fetchone()
     [sizes] = query(_SIZES, [])
-    return cpu_of(workers) * 1000, _postgres_ms(), wal, float(sizes.rows), float(sizes.bytes)
+    return cpu_of(workers) * 1000, postgres_ms(), wal, float(sizes.rows), float(sizes.bytes)
 
 
-def _postgres_ms() -> float:
+def postgres_ms() -> float:
     """CPU that the server of the bench has used since its start: its backends, and those that have ended."""
     from common.database.postgres import query
 

@@ -9,6 +9,8 @@ The bare task makes the same POST in the same run and records nothing. It runs t
 Options: [--rounds 3] [--pool threads|prefork] [--concurrency 512]; with a latency, no stock worker.
 "lone" is one delivery at a time, from its message to its answer.
 `--queue 1000000` measures a claim, a settling and a rescue beside so many pending deliveries instead.
+`--totals` measures the CPU of deliveries, and that of counting their tries later: with the totals of people and
+without, in alternating rounds. A delivery itself counts nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +22,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID, uuid4
 
+from bench.capacity import postgres_ms
 from bench.environment import arguments, clear_broker, environment, report, transactions
 from bench.workers import Sink, cpu_of, memory_of, own_redis_database, stock_worker, worker
 from demo.child import Child
@@ -39,10 +43,13 @@ def main() -> None:
     parser.add_argument("--pool", choices=["prefork", "threads"], default="threads")
     parser.add_argument("--concurrency", type=int)
     parser.add_argument("--queue", type=int, help="measure single statements beside so many pending deliveries")
+    parser.add_argument("--totals", action="store_true", help="measure what counting costs a delivery")
     options = parser.parse_args()
     with environment() as app:
         own_redis_database(app)
-        if options.queue:
+        if options.totals:
+            beside_totals(app, options)
+        elif options.queue:
             beside_a_queue(options.queue, options.n)
         else:
             against_bare(app, options)
@@ -82,19 +89,15 @@ class Runner:
         return statistics.median(taken), statistics.quantiles(taken, n=100)[98]
 
 
-def against_bare(app: Any, options: argparse.Namespace) -> None:
+def _ours(own: list[Child], urls: list[str]) -> Runner:
     from bench import bare
     from bench.rows import make_channel, make_deliveries, make_user
     from notifications.deliveries.kind import DELIVERY
     from notifications.models import Delivery
-    from work.broker import publisher, wakes
+    from work.broker import wakes
 
-    processes = 1 if options.pool == "prefork" else 2
-    concurrency = options.concurrency or (4 if options.pool == "prefork" else 512)
-    sink, user = Sink(options.latency / 1000), make_user()
-    urls = sink.urls(_HOSTS_SLOW if options.latency else _HOSTS)
+    user = make_user()
     channels = [make_channel(user, "webhook", {"url": url}, {"secret": bare.SECRET}) for url in urls]
-    sinks = {"BENCH_SINKS": ",".join(urls)}
 
     def make(count: int) -> list[UUID]:
         ids = [
@@ -105,20 +108,69 @@ def against_bare(app: Any, options: argparse.Namespace) -> None:
         random.shuffle(ids)
         return ids
 
-    def bare_to(queue: str) -> Callable[[list[UUID]], None]:
-        return lambda ids: publisher.publish(app, bare.NAME, [(key, 0.0) for key in ids], queue)
-
     def is_over() -> bool:
         return not Delivery.objects.filter(state__in=Delivery.OPEN).exists()
+
+    return Runner(own, lambda ids: wakes.publish(wakes.Wake(DELIVERY.task, key) for key in ids), make, is_over)
+
+
+def beside_totals(app: Any, options: argparse.Namespace) -> None:
+    from work import totals
+
+    sink = Sink(0)
+    urls = sink.urls(_HOSTS)
+    spent: dict[str, float] = dict.fromkeys(("deliveries", "with", "without"), 0.0)  # ms of CPU
+    try:
+        with worker(options.pool, 512, 2, sink, BENCH_SINKS=",".join(urls)) as own:
+            ours = _ours(own, urls)
+            ours.run(sink, 320)
+            with patch.object(totals, "_MARGIN", 0):
+                totals.count()
+                for name in ("with", "without") * options.rounds:
+                    spans = {"_SPANS_OF_PEOPLE": totals._SPANS_OF_PEOPLE if name == "with" else []}
+                    before = cpu_of(own) * 1000 + postgres_ms()
+                    ours.run(sink, options.n)
+                    spent["deliveries"] += cpu_of(own) * 1000 + postgres_ms() - before
+                    before = time.process_time() * 1000 + postgres_ms()
+                    with patch.multiple(totals, **spans):
+                        if totals.count() != options.n:
+                            raise SystemExit("A try was not counted")
+                    spent[name] += time.process_time() * 1000 + postgres_ms() - before
+    finally:
+        sink.close()
+        clear_broker(app)
+    counts = {"deliveries": 2 * options.rounds * options.n}
+    each = {name: round(ms / counts.get(name, options.rounds * options.n), 4) for name, ms in spent.items()}
+    people = (each["with"] - each["without"]) / each["deliveries"]
+    report(
+        "deliver beside totals",
+        0,
+        {"CPU ms": each["deliveries"], "counting ms": each["with"]},
+        {"without people": {"counting ms": each["without"]}},
+        {"of people": round(people, 4), "all counting": round(each["with"] / each["deliveries"], 4)},
+    )
+
+
+def against_bare(app: Any, options: argparse.Namespace) -> None:
+    from bench import bare
+    from work.broker import publisher
+
+    processes = 1 if options.pool == "prefork" else 2
+    concurrency = options.concurrency or (4 if options.pool == "prefork" else 512)
+    sink = Sink(options.latency / 1000)
+    urls = sink.urls(_HOSTS_SLOW if options.latency else _HOSTS)
+    sinks = {"BENCH_SINKS": ",".join(urls)}
+
+    def bare_to(queue: str) -> Callable[[list[UUID]], None]:
+        return lambda ids: publisher.publish(app, bare.NAME, [(key, 0.0) for key in ids], queue)
 
     try:
         with (
             worker(options.pool, concurrency, processes, sink, **sinks) as own,
             stock_worker(4, sink, **sinks) as stock,
         ):
-            ours = Runner(own, lambda ids: wakes.publish(wakes.Wake(DELIVERY.task, key) for key in ids), make, is_over)
             runners = {
-                "ours": ours,
+                "ours": _ours(own, urls),
                 "bare task, stock worker": Runner(stock, bare_to("celery")),
                 "bare task, same worker": Runner(own, bare_to("maintenance")),
             }
