@@ -141,12 +141,11 @@ def _without_nul(text: str) -> str:
 
 
 def valid(check: Callable[[str], object]) -> AfterValidator:
-    """Refuse a text that a validator of forms refuses, in its words. As in forms, an empty one passes."""
+    """Refuse a text that a validator of forms refuses, in its words."""
 
     def checked(text: str) -> str:
         try:
-            if text:
-                check(text)
+            check(text)
         except ValidationError as error:
             raise ValueError(" ".join(error.messages)) from None
         return text

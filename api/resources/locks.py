@@ -30,7 +30,7 @@ class Acquire(Named):
     ttl: int = Field(
         30, ge=holding.SHORTEST, le=holding.LONGEST, description="Seconds after which it is free, unless it is renewed."
     )
-    holder: Annotated[str, Field(max_length=100), valid(check_line)] = Field(
+    holder: Annotated[str, Field(max_length=100), valid(lambda text: text and check_line(text))] = Field(
         "", description="Who takes it, for those who wait; empty: the token’s label."
     )
 

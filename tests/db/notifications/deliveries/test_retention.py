@@ -13,6 +13,7 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
 from common.uuid7 import first_of, uuid7
@@ -143,7 +144,7 @@ def test_how_often_a_reminder_rang_is_shown_when_its_slots_are_not_kept(
     make_slot(daily, OLD)
     assert SLOTS.prune() == 1
     client.force_login(ada)
-    assert "rang 1,204 times" in client.get(f"/schedules/{daily.id}/").text
+    assert "rang 1,204 times" in client.get(reverse("schedules:detail", args=[daily.id])).text
 
 
 def test_a_slot_that_is_still_to_be_settled_stays(ada: User, inbox: Channel) -> None:
