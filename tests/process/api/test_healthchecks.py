@@ -13,7 +13,7 @@ import pytest
 from config.embedded.var import var_dir
 from people import tokens
 from people.models import User
-from tests.make import make_channel
+from tests.make import make_channel, make_watch
 from tests.process.web import Web
 from watches.models import Ping, PingKey, Watch
 
@@ -27,7 +27,7 @@ from healthchecks_io import CheckCreate, CheckTrap, CheckUpdate, Client
 url, key, ping_key = sys.argv[1:]
 found = {}
 with Client(api_key=key, ping_key=ping_key, api_url=f"{url}/api/", ping_url=f"{url}/ping/", api_version=3) as client:
-    backup = CheckCreate(name="Backup", tags="db night", slug="backup", timeout=3600, unique=["name"])
+    backup = CheckCreate(name="Backup", tags="db night", timeout=3600, unique=["name"])
     made = client.create_check(backup)
     found["made once"] = client.create_check(backup).uuid == made.uuid
     cron = client.create_check(CheckCreate(name="Report", schedule="*/5 * * * *", tz="Europe/Berlin"))
@@ -36,8 +36,9 @@ with Client(api_key=key, ping_key=ping_key, api_url=f"{url}/api/", ping_url=f"{u
     found["pinged"] = [
         client.start_ping(uuid=made.uuid)[0],
         client.success_ping(uuid=made.uuid, data="42 files")[0],
-        client.fail_ping(slug="backup")[0],
+        client.fail_ping(uuid=made.uuid)[0],
         client.exit_code_ping(0, uuid=made.uuid)[0],
+        client.success_ping(slug="by-slug")[0],
     ]
     with CheckTrap(client, uuid=cron.uuid) as check:
         check.add_log("written")
@@ -63,11 +64,12 @@ def packages() -> Path:
 
 
 def test_the_client_makes_reads_pings_pauses_and_deletes_checks(ada: User, packages: Path) -> None:
-    make_channel(ada)
-    key, by_slug = tokens.create(ada, "Checks", list(tokens.SCOPES), None)[1], PingKey.objects.create(user=ada).key
+    make_watch(ada, [make_channel(ada)], name="By slug", slug="by-slug")
+    key = tokens.create(ada, "Checks", list(tokens.SCOPES), None)[1]
+    ping_key = PingKey.objects.create(user=ada).key
     with Web() as web:
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, f"http://127.0.0.1:{web.port}", key, by_slug],
+            [sys.executable, "-c", PROGRAM, f"http://127.0.0.1:{web.port}", key, ping_key],
             env=os.environ | {"PYTHONPATH": str(packages)},
             capture_output=True,
             text=True,
@@ -77,9 +79,9 @@ def test_the_client_makes_reads_pings_pauses_and_deletes_checks(ada: User, packa
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {
         "made once": True,
-        "names": ["Backup", "Report"],
+        "names": ["Backup", "By slug", "Report"],
         "by tag": ["Backup"],
-        "pinged": [True] * 4,
+        "pinged": [True] * 5,
         "pings": ["success", "fail", "success", "start"],
         "flips": 0,  # beat, which tells them, does not run
         "status": "up",
@@ -87,6 +89,7 @@ def test_the_client_makes_reads_pings_pauses_and_deletes_checks(ada: User, packa
         "paused": "paused",
         "integrations": ["inbox"],
     }
-    backup = Watch.objects.get(deleted_at=None)
+    by_slug, backup = Watch.objects.filter(deleted_at=None).order_by("-name")
+    assert by_slug.ping_count == 1
     assert (backup.name, backup.tags, backup.ping_count) == ("Backup", ["db", "night"], 4)
     assert Ping.objects.filter(watch__name="Report", output="written", kind="success").exists()
