@@ -59,7 +59,8 @@ include-operation-id = [
     "add_channel", "change_channel", "verify_channel", "add_connection", "change_connection",
     "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
     "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound",
-    "create_watch", "replace_watch", "change_watch", "acquire_lock", "renew_lock", "release_lock", "create_status_page", "change_status_page",
+    "create_watch", "replace_watch", "change_watch", "create_status_page", "change_status_page",
+    "acquire_lock", "renew_lock", "release_lock",
     "create_public_incident", "change_public_incident", "create_badge",
     "create_topic", "change_topic", "add_person", "subscribe", "settle_messages", "publish_messages"
 ]
