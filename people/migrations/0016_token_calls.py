@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('people', '0013_teams_checked'),
+        ('people', '0015_on_call_checked'),
     ]
 
     operations = [
