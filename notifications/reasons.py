@@ -146,6 +146,8 @@ class DeliveryCode(Codes):
     PAUSED = "paused", _("The reminder was paused.")
     DELETED = "deleted", _("The reminder was deleted.")
     ARCHIVED = "archived", _("The reminder was archived.")
+    NEWER = "newer-slot", _("Its next time came.")
+    NOT_REPEATED = "not-repeated", _("Its last message was not sent.")
     RULE_OFF = "rule-switched-off", _("The rule was switched off.")
     RULE_DELETED = "rule-withdrawn", _("The rule was deleted.")
     WATCH_DELETED = "watch-withdrawn", _("The watch was deleted.")

@@ -35,7 +35,7 @@ class MessageForm(forms.Form):
         max_length=text.MAX_BODY,
         error_messages={"max_length": "This text is %(show_value)d characters long; at most %(limit_value)d are sent."},
     )
-    channels = ChannelsField()
+    channels = ChannelsField("Channels")
     category = forms.SlugField(
         required=False, max_length=50, error_messages=ReminderForm.base_fields["category"].error_messages
     )

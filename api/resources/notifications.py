@@ -104,6 +104,9 @@ class NotificationBase(BaseModel):
     acknowledged_at: Instant | None
     acknowledged_by: str = Field(description="Of a team: the name of the member who did. Empty otherwise.")
     snooze_ends_at: Instant | None = Field(description="When the same is sent again, if it was snoozed.")
+    nag_at: Instant | None = Field(description="When it is sent again unless it is acknowledged; null if it is not.")
+    nagged: int = Field(description="How often it was sent again; of such a message, its number.")
+    nag_of_id: UUID | None = Field(description="The id of the notification that it repeats; null if it repeats none.")
     created_at: Instant
 
 
@@ -124,6 +127,7 @@ def document(notification: Notification, *, attempts: bool = False) -> dict[str,
         schedule_id=schedule_id,
         slot_at=notification.slot,
         snooze_ends_at=notification.snoozed_until,
+        nag_of_id=notification.nag_of,
         title=notification.subject,
         deliveries=[delivery_document(one, attempts=attempts) for one in notification.ordered_deliveries()],
     )

@@ -60,6 +60,9 @@ class NotificationBase(TypedDict):
     acknowledged_at: str | None
     acknowledged_by: str
     snooze_ends_at: str | None
+    nag_at: str | None
+    nagged: int
+    nag_of_id: str | None
     created_at: str
 
 
@@ -74,6 +77,9 @@ class ScheduleFields(TypedDict, total=False):
     local_time: bool
     in_order: bool
     escalate_after: int | None
+    nag_every: int | None
+    nag_times: int | None
+    nag_channel_ids: Sequence[str]
     urgent: bool
     starts_at: str | None
     ends_at: str | None
@@ -131,6 +137,9 @@ class Schedule(TypedDict):
     local_time: bool
     in_order: bool
     escalate_after: int | None
+    nag_every: int | None
+    nag_times: int | None
+    nag_channel_ids: list[str]
     urgent: bool
     starts_at: str | None
     ends_at: str | None

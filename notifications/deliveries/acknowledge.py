@@ -1,8 +1,8 @@
 """Acknowledge or snooze a notification, and take the first back.
 
-Only the first answer counts, of all members where a team got it. It marks the message in the inbox as read, stops other
-channels from being tried and cancels deliveries that have not gone out; a delivery that is being sent at that moment is
-not tried again.
+Only the first answer counts, to a message or any of its repeats, of all members where a team got it. It marks the
+message in the inbox as read, stops repeats and other channels from being tried, and cancels deliveries that have not
+gone out; a delivery that is being sent at that moment is not tried again.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -52,8 +52,11 @@ def snooze(notification_id: UUID, until: datetime, source: From = From.API, by: 
     """
     if (notification := _answer(notification_id, DeliveryCode.SNOOZED, source, by, until)) is None:
         return False
+    if notification.nag_of is not None:
+        notification = Notification.objects.get(id=notification.nag_of)
     sent_to = notification.deliveries.order_by("id").values_list("channel_id", flat=True)
-    _send_again(notification, notification.channel_order or list(sent_to), until, urgent=True)  # the hour was chosen
+    order, options = notification.channel_order or list(sent_to), outbox.nag_of(notification)
+    _send_again(notification, order, until, urgent=True, **options)  # the hour was chosen
     return True
 
 
@@ -87,14 +90,15 @@ class Undone(NamedTuple):
 @transaction.atomic
 def undo(notification_id: UUID) -> Undone | None:
     """Take `acknowledge` back. What it cancelled is sent as a new batch unless it has expired, and further channels
-    are tried again.
+    are tried again. Its repeats go on.
 
     What followed from it elsewhere stays, such as an acknowledged incident. None when it is not done. What a team got
     is open again for all; its members get nothing more of it.
     """
     notification_id, _ = _whole(notification_id)
-    done = Notification.objects.filter(id=notification_id, acknowledged_at__isnull=False, snoozed_until=None)
-    if (notification := done.select_for_update(no_key=True).first()) is None:
+    series = Notification.objects.filter(id__in=_lock_series(notification_id))
+    done = series.filter(acknowledged_at__isnull=False, snoozed_until=None)
+    if (notification := done.filter(id=notification_id).first()) is None:
         return None
     # Not what an earlier answer cancelled, which was undone then.
     stopped = notification.deliveries.filter(
@@ -103,8 +107,11 @@ def undo(notification_id: UUID) -> Undone | None:
     wanted = list(stopped.select_related("channel").order_by("id"))
     late = [one for one in wanted if one.expires_at and one.expires_at <= timezone.now()]
     again = [one for one in wanted if one not in late]
-    for rows in (_of_members(notification_id), done):
+    for rows in (_of_members(*series.values_list("id", flat=True)), done):
         rows.update(acknowledged_at=None, answered_from="", acknowledged_by="")
+    every = F("nag_every") * timedelta(minutes=1)
+    going_on = series.filter(nag_every__isnull=False, nagged__lt=F("nag_times"), withdrawn="")
+    going_on.update(nag_at=Now() + every)
     if again:
         order = notification.channel_order
         channels = order[order.index(again[0].channel_id) :] if order else [one.channel_id for one in again]
@@ -121,13 +128,14 @@ def _answer(
 ) -> Notification | None:
     """The notification, of the team for a member's, as it is now; None if it was answered before."""
     notification_id, member = _whole(notification_id)
+    series = _lock_series(notification_id)
     who = member or by
-    values: dict[str, Any] = {"acknowledged_at": Now(), "snoozed_until": until, "advance_at": None}
+    values: dict[str, Any] = {"acknowledged_at": Now(), "snoozed_until": until, "advance_at": None, "nag_at": None}
     values |= {"answered_from": source, "acknowledged_by": "" if who is None else who.get_full_name()[:150]}
-    if not Notification.objects.filter(id=notification_id, acknowledged_at=None).update(**values):
+    if not Notification.objects.filter(id__in=series, acknowledged_at=None).update(**values):
         return None
-    _of_members(notification_id).filter(acknowledged_at=None).update(**values)
-    ids = [notification_id, *_of_members(notification_id).values_list("id", flat=True)]
+    _of_members(*series).filter(acknowledged_at=None).update(**values)
+    ids = [*series, *_of_members(*series).values_list("id", flat=True)]
     waiting = Delivery.objects.filter(notification__in=ids, state=Delivery.State.PENDING)
     cancel(Delivery, waiting.values_list("id", flat=True), Reason(code))
     read = Delivery.objects.filter(notification__in=ids, provider="inbox", state=Delivery.State.DELIVERED)
@@ -137,6 +145,16 @@ def _answer(
     return Notification.objects.get(id=notification_id)
 
 
+def _lock_series(notification_id: UUID) -> list[UUID]:
+    """Lock the message with all that repeats it, or that it repeats; returns their ids."""
+    first = Notification.objects.filter(id=notification_id).values_list("nag_of", flat=True).first() or notification_id
+    series = Notification.objects.filter(Q(id=first) | Q(nag_of=first)).order_by("id").select_for_update(no_key=True)
+    locked = list(series.values_list("id", "nag_every"))
+    if any(every for _, every in locked):  # and a repeat that was recorded while this waited for the first one
+        locked = list(series.values_list("id", "nag_every"))
+    return [key for key, _ in locked]
+
+
 def _whole(notification_id: UUID) -> tuple[UUID, User | None]:
     """The id of the team's notification and the member, for what a member of a team got; else the id itself."""
     found = Notification.objects.select_related("user").filter(id=notification_id, origin=Notification.Origin.TEAM)
@@ -144,5 +162,5 @@ def _whole(notification_id: UUID) -> tuple[UUID, User | None]:
     return (notification_id, None) if own is None else (own.batch_id, own.user)
 
 
-def _of_members(notification_id: UUID) -> QuerySet[Notification]:
-    return Notification.objects.filter(batch_id=notification_id, origin=Notification.Origin.TEAM)
+def _of_members(*notification_ids: UUID) -> QuerySet[Notification]:
+    return Notification.objects.filter(batch_id__in=notification_ids, origin=Notification.Origin.TEAM)

@@ -17,7 +17,7 @@ from common.database import encryption
 from common.database.postgres import persist
 from common.texts import languages
 from notifications import providers
-from notifications.deliveries import channel_health, confirmation, fallback, limits, members, quiet_changes
+from notifications.deliveries import channel_health, confirmation, fallback, limits, members, nag, quiet_changes
 from notifications.deliveries.limits import SendClaim
 from notifications.deliveries.outbox import DELIVER
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
@@ -69,7 +69,7 @@ class DeliveryClaim(SendClaim):
     failing: Annotated[bool, Loaded("c.failing_since IS NOT NULL")]
     withdrawn: Annotated[Reason | None, FROM_ROW]
     is_test: Annotated[bool, Loaded("n.origin IN ('test', 'code')")]
-    was_held: Annotated[bool, Loaded(f"d.reason_code = '{DeliveryCode.QUIET_HOURS}'")]
+    was_held: Annotated[bool, Loaded(f"d.reason_code = '{DeliveryCode.QUIET_HOURS}' OR n.nag_of IS NOT NULL")]
 
     def daily_rates(self) -> list[Rate]:
         """Tests are counted where they are asked for. A status webhook gets as much as there are changes."""
@@ -103,7 +103,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
     # of its schedule, where one has caused it
     caused_by = "coalesce(CASE WHEN n.origin = 'schedule' THEN n.origin_id::text END, '')"
     chain = correlation.sql("n", "n.batch_id")
-    rescues = fallback.WAITING
+    rescues = f"{fallback.WAITING} UNION ALL {nag.WAITING}"
     claim = DeliveryClaim
     columns = f"""
        n.subject, n.body, n.slot, n.category, n.data, n.hops,
@@ -223,7 +223,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
         wake_pullers_after_commit({channel_id for _, channel_id, _ in rows})
 
     def rescue(self) -> int:
-        return fallback.advance()
+        return fallback.advance() + nag.advance()
 
 
 DELIVERY = DeliveryKind()

@@ -32,12 +32,16 @@ class SendOptions:
     """How a message is sent, beside its texts and channels.
 
     Where `in_order`, only the first channel gets a delivery now, and `escalate_after` is in minutes; see `fallback`.
+    It is repeated every `nag_every` minutes; see `nag`.
     `hops`: the steps since the first cause of its chain.
     """
 
     urgent: bool = False
     in_order: bool = False
     escalate_after: int | None = None
+    nag_every: int | None = None
+    nag_times: int | None = None
+    nag_channel_ids: Sequence[UUID] = ()
     category: str = ""
     data: Json | None = None
     hops: int = 0
@@ -51,13 +55,19 @@ def order_of(source: Any) -> Mapping[str, Any]:
     return {"in_order": True, "escalate_after": source.escalate_after} if source.channel_order else NOT_IN_ORDER
 
 
+def nag_of(source: Any) -> Mapping[str, Any]:
+    """Whether and how often a reminder or a notification is repeated until it is acknowledged."""
+    return {name: getattr(source, name) for name in ("nag_every", "nag_times", "nag_channel_ids")}
+
+
 @dataclass(frozen=True, slots=True)
 class NewNotification(SendOptions):
     """A notification to record, with the channels (id, provider) that it goes to. Instants are aware.
 
     Deliveries that would disturb the person wait for the end of `quiet_hours`.
     `correlation_id`: that of its chain of causes, None where the batch is the chain. `id`: by default derived from the
-    batch and the person, so that a restored copy of the database makes the same one again.
+    batch and the person, so that a restored copy of the database makes the same one again. `nagged`, `nag_of`: the
+    number of a repeat, and the id of what it repeats.
     """
 
     user_id: int
@@ -72,6 +82,8 @@ class NewNotification(SendOptions):
     available_at: datetime | None = None
     expires_at: datetime | None = None
     quiet_hours: quiet.Wait | None = None
+    nagged: int = 0
+    nag_of: UUID | None = None
     id: UUID = _FROM_BATCH
 
     def __post_init__(self) -> None:
@@ -124,6 +136,12 @@ def _wait(new: NewNotification, provider: str) -> tuple[datetime | None, datetim
     return new.quiet_hours.until, new.expires_at, str(reason.code), reason.json
 
 
+def _goes_out(new: NewNotification) -> datetime | None:
+    """When the last of its deliveries becomes available; None for now."""
+    waits = [_wait(new, provider)[0] for _, provider in new.channels] if new.nag_every else []
+    return max((wait for wait in waits if wait is not None), default=None)
+
+
 _NOTIFICATIONS = Rows(
     "n",
     NewNotification,
@@ -131,6 +149,8 @@ _NOTIFICATIONS = Rows(
     channel_order=(str, _order),
     **correlation.COLUMNS,
     advance_at=(datetime, lambda new: _wait(new, new.channels[0][1])[0] if new.in_order else None),
+    nag_channel_ids=(str, lambda new: column(new.nag_channel_ids)),
+    nag_at=(datetime, _goes_out),
 )
 _DELIVERIES = Rows("d", _NewDelivery)
 _RECORD = f"""
@@ -141,6 +161,8 @@ WITH recorded AS (
         hops="least(hops, 32767)",
         channel_order="channel_order::uuid[]",
         advance_at="greatest(advance_at, now()) + escalate_after * interval '1 minute'",
+        nag_channel_ids="nag_channel_ids::uuid[]",
+        nag_at="greatest(nag_at, now()) + nag_every * interval '1 minute'",
     )
 }
     ON CONFLICT (batch_id, user_id) DO NOTHING
@@ -171,20 +193,19 @@ def record(notifications: Iterable[NewNotification]) -> list[Wake]:
 
 def again(before: Notification, channels: Sequence[tuple[UUID, str]], **changed: Any) -> NewNotification:
     """The same message as a new batch of the same chain, to these channels."""
+    as_before: dict[str, Any] = {"subject": before.subject, "batch_id": uuid7()}
     return NewNotification(
         user_id=before.user_id,
         channels=channels,
-        subject=before.subject,
         body=before.body,
         origin=Notification.Origin(before.origin),
-        batch_id=uuid7(),
         correlation_id=before.chain,
         origin_id=before.origin_id,
         hops=before.hops,
         slot=before.slot,
         category=before.category,
         data=None if before.data is None else json.dumps(before.data),
-        **changed,
+        **as_before | changed,
     )
 
 

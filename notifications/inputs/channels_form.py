@@ -14,6 +14,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
+from common.texts.types import StrOrPromise
 from common.web.edit_form import TypedForm, WholeNumberField, refuse
 from notifications.messages.change_types import STATUS
 from notifications.models import Channel, sort_channels
@@ -65,15 +66,16 @@ class ChannelsField(forms.MultipleChoiceField):
 
     own: Sequence[Channel] = ()
 
-    def __init__(self) -> None:
+    def __init__(self, label: StrOrPromise, **options: Any) -> None:
         super().__init__(
-            label=gettext_lazy("Channels"),
+            label=label,
             widget=forms.CheckboxSelectMultiple,
             error_messages={
                 "required": gettext_lazy("Choose at least one channel."),
                 "invalid_choice": gettext_lazy("This is not one of your channels. Choose from those listed."),
                 "too_many": gettext_lazy("Choose at most %(most)s channels."),
             },
+            **options,
         )
 
     def show(self) -> None:
@@ -96,7 +98,7 @@ class ChannelsField(forms.MultipleChoiceField):
 class ChannelsForm(TypedForm):
     """Positions are numbers, so they work without scripts. A chosen channel without a number comes last."""
 
-    channels = ChannelsField()
+    channels = ChannelsField(gettext_lazy("Channels"))
     urgent = forms.BooleanField(
         label=gettext_lazy("Urgent"), required=False, help_text=gettext_lazy("Also sent during your quiet hours.")
     )

@@ -24,6 +24,7 @@ from notifications.messages import markup
 from notifications.messages.change_types import STATUS
 from notifications.messages.text import as_html
 from notifications.models.channel import sort_channels
+from work.reasons import sentence
 
 if TYPE_CHECKING:
     from notifications.models.delivery import Delivery
@@ -44,6 +45,9 @@ class Notification(models.Model):
     failure is its news, or of the queue to which a program has sent it.
     `channel_order`, where it is not empty, has the ids of the channels that are tried one after the other, and
     `escalate_after` the minutes after which the next is; see `fallback`. `acknowledged_at` ends that.
+    Until then it is repeated every `nag_every` minutes, at most `nag_times`, on `nag_channel_ids` (none: on those that
+    it went to); see `nag`. `nag_at` is the time of the next repeat, and `nagged` their number so far. Each is a
+    notification with the number `nagged`, whose `nag_of` is the id of the first one.
 
     `outcome` follows from the deliveries, and a trigger writes it whenever one of them ends or is sent again:
 
@@ -118,6 +122,12 @@ class Notification(models.Model):
     escalate_after = models.PositiveIntegerField(null=True, editable=False)
     # When `fallback` decides whether to try the next channel in order; a trigger sets it when a delivery fails.
     advance_at = models.DateTimeField(null=True, editable=False)
+    nag_every = models.SmallIntegerField(null=True, editable=False)
+    nag_times = models.SmallIntegerField(null=True, editable=False)
+    nag_channel_ids = ArrayField(models.UUIDField(), default=list, db_default=[], editable=False)
+    nag_at = models.DateTimeField(null=True, editable=False)
+    nagged = models.SmallIntegerField(db_default=0, editable=False)
+    nag_of = models.UUIDField(null=True, editable=False)
     acknowledged_at = models.DateTimeField(null=True, editable=False)
     snoozed_until = models.DateTimeField(null=True, editable=False)
     answered_from = models.CharField(
@@ -150,6 +160,9 @@ class Notification(models.Model):
             ),
             # fallback: whose next channel is to be tried
             models.Index(fields=["advance_at"], condition=Q(advance_at__isnull=False), name="notification_to_advance"),
+            # nag: what is to be repeated, and the repeats of one
+            models.Index(fields=["nag_at"], condition=Q(nag_at__isnull=False), name="notification_to_nag"),
+            models.Index(fields=["nag_of", "nagged"], condition=Q(nag_of__isnull=False), name="notification_repeats"),
             # the notices that are not sent yet, every 5 minutes
             models.Index(
                 fields=["origin_id"], condition=Q(origin="notice", outcome="open"), name="notification_notice_open"
@@ -167,7 +180,9 @@ class Notification(models.Model):
         ]
         constraints = [models.UniqueConstraint(fields=["batch_id", "user"], name="notification_once_per_person")]
         triggers = [
-            refuse_unreadable("slot", "advance_at", "acknowledged_at", "snoozed_until", "created_at", json=["data"])
+            refuse_unreadable(
+                "slot", "advance_at", "nag_at", "acknowledged_at", "snoozed_until", "created_at", json=["data"]
+            )
         ]
 
     def __str__(self) -> str:
@@ -181,6 +196,13 @@ class Notification(models.Model):
     def chain(self) -> str:
         """Its correlation id."""
         return correlation.of(self) or str(self.batch_id)
+
+    @property
+    def nag_end(self) -> str:
+        """Why it is not repeated any more; "" while it is, and where that happened as often as it was to."""
+        if self.acknowledged_at is not None:
+            return str(sentence("acknowledged" if self.snoozed_until is None else "snoozed", {}))
+        return str(sentence(self.withdrawn, {})) if self.withdrawn and self.nag_at is None else ""
 
     def linked_body(self) -> SafeString:
         """Its text for a page, with its web addresses as links, also those without a scheme, and those of mail."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from common.database.postgres import column, query
-from notifications.deliveries.outbox import order_of
+from notifications.deliveries.outbox import nag_of, order_of
 from people import quiet
 from people.models import DISPLAY_NAME_SQL
 from schedules import rules
@@ -53,6 +53,9 @@ class Due(NamedTuple):
     language: str
     channel_order: list[UUID]
     escalate_after: int | None
+    nag_every: int | None
+    nag_times: int | None
+    nag_channel_ids: list[UUID]
     category: str
     data: str | None
     job_kind: str
@@ -77,7 +80,8 @@ class Due(NamedTuple):
         return None if self.stale_after is None else slot + timedelta(seconds=self.stale_after)
 
     def options(self) -> dict[str, Any]:
-        return {"urgent": self.urgent, "category": self.category, "data": self.data, **order_of(self)}
+        plain = {"urgent": self.urgent, "category": self.category, "data": self.data}
+        return plain | {**order_of(self), **nag_of(self)}
 
     def quiet_hours(self, instant: datetime) -> quiet.Wait | None:
         if self.urgent or self.quiet_from is None:

@@ -45,6 +45,9 @@ def _rows(schedule: Schedule, channels: Sequence[Channel]) -> list[tuple[str, st
         (_("Category"), schedule.category),
         (_("Urgent"), _("Yes") if schedule.urgent else ""),
         *channel_rows(schedule, channels),
+        (_("Minutes until it rings again"), str(schedule.nag_every or "")),
+        (_("Rings again at most"), str(schedule.nag_times or "")),
+        (_("Again on"), ", ".join(one.label for one in channels if one.id in schedule.nag_channel_ids)),
     ]
 
 

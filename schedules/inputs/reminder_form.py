@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django import forms
@@ -14,7 +14,7 @@ from common.texts.numbers import grouped, grouped_lazy
 from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
 from common.web.edit_form import SharedFields, WholeNumberField, refuse
-from notifications.inputs.channels_form import ChannelsForm
+from notifications.inputs.channels_form import ChannelsField, ChannelsForm
 from notifications.inputs.text_fields import BodyField, TitleField
 from notifications.messages import text
 from notifications.models import Channel
@@ -24,6 +24,7 @@ from schedules.inputs.audience_form import AudienceForm
 from schedules.inputs.differences import differences
 from schedules.inputs.job_form import JobForm
 from schedules.inputs.list_fields import TagsField
+from schedules.inputs.nag_form import NagForm
 from schedules.inputs.timing_form import first_values, typed
 from schedules.models import Schedule
 from schedules.parts import tags, words
@@ -88,12 +89,12 @@ class LateForm(forms.Form):
 
 _FOLDED = (
     *("body", "time_zone", "starts_at", "ends_at", "excluded", "max_count"),
-    *("misfire", "grace", "spread", "stale_after", "tags", "category"),
+    *("nag_every", "nag_times", "misfire", "grace", "spread", "stale_after", "tags", "category"),
 )
 """Fields that the page folds, beside those of checks and audiences."""
 
 
-class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
+class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
     title = TitleField(check=text.check, example=gettext_lazy("Water the plants"))
     body = BodyField(
         check=text.check,
@@ -139,6 +140,8 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
         self.is_new = schedule is None
         origin, order = (None, []) if schedule is None else (schedule.id, schedule.channel_order)
         self._schedules = self.offer_channels(user, origin, order, "schedules_schedule", also)
+        own = cast(ChannelsField, self.fields["channels"]).own
+        self.offer_nag_channels(own, [] if schedule is None else schedule.nag_channel_ids, self.is_typed)
         self.offer_audiences(user, schedule)
         stored = "" if schedule is None else schedule.audience
         self.offer_jobs(user, schedule, self.is_for_audience if self.is_bound else bool(stored))
@@ -160,7 +163,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
     @property
     def unfolded(self) -> bool:
         """Whether a folded field is refused, or one is in use that says more than a line."""
-        folded = {*_FOLDED, *JobForm.base_fields, "audience", "local_time"}
+        folded = {*_FOLDED, *JobForm.base_fields, "nag_channel_ids", "audience", "local_time"}
         is_told = "audience" in self.fields and self["audience"].value()
         return bool(self.errors.keys() & folded or is_told or (self.is_bound and self.question))
 
@@ -178,6 +181,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, AudienceForm):
                 if name in ChannelsForm.base_fields or name.startswith("position_"):
                     del self.errors[name]
             self.clear_order()
+            self.clear_nag()
             if not self.errors and not self.is_confirmed():
                 self.retype("confirmed", str(self.data["audience"]))
         return cleaned

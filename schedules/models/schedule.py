@@ -68,7 +68,10 @@ class Schedule(models.Model):
     LATE = ("spread", "misfire", "grace")
     JOB = ("job_kind", "job_payload", "connection", "on_error", "errors_allowed")
     # How it is sent, beside its channels.
-    SENT_BY = ("urgent", "channel_order", "escalate_after", "stale_after", "category", "data", "tags")
+    SENT_BY = (
+        *("urgent", "channel_order", "escalate_after", "nag_every", "nag_times", "nag_channel_ids"),
+        *("stale_after", "category", "data", "tags"),
+    )
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # No separate index, nor on an occurrence's schedule: others begin with it, and each costs time at every firing.
@@ -90,6 +93,16 @@ class Schedule(models.Model):
         blank=True,
         help_text=gettext_lazy("Minutes without an acknowledgement after which the next channel is tried."),
     )
+    # Until its message is acknowledged, it is sent again. No channels: the same ones.
+    nag_every = models.SmallIntegerField(
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("Minutes after which a message that nobody answers is sent again."),
+    )
+    nag_times = models.SmallIntegerField(
+        null=True, blank=True, help_text=gettext_lazy("How often it is sent again at most.")
+    )
+    nag_channel_ids = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
 
     # What it checks before it speaks; empty: it says its text. `job_payload` is the question, of that kind.
     job_kind = models.CharField(max_length=40, blank=True, default="", db_default="")

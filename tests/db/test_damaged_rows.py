@@ -63,6 +63,7 @@ DAMAGES = [
     ("schedules_schedule", f"fired_count = {MOST}", "active"),
     ("schedules_schedule", f"max_count = {MOST}, fired_count = {MOST - 1}", "finished"),
     ("schedules_schedule", f"grace = {MOST}, spread = 0, stale_after = {MOST}, escalate_after = {MOST}", "active"),
+    ("schedules_schedule", "nag_every = 32767, nag_times = -1, nag_channel_ids = ARRAY[gen_random_uuid()]", "active"),
     ("schedules_schedule", "grace = 0", "active"),
     ("schedules_schedule", f"spread = {MOST}", "active"),
     ("schedules_schedule", "starts_at = '0002-01-01Z', ends_at = '9999-01-01Z'", "active"),

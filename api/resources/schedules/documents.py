@@ -64,6 +64,9 @@ class ScheduleDocument(BaseModel):
     )
     in_order: bool
     escalate_after: int | None
+    nag_every: int | None
+    nag_times: int | None
+    nag_channel_ids: list[UUID]
     urgent: bool
     starts_at: str | None
     ends_at: str | None
@@ -101,6 +104,7 @@ def document(schedule: Schedule, channels: Sequence[UUID] | None = None, *, in_w
         job=job.document(schedule),
         audience={"kind": schedule.audience, "key": schedule.audience_key} if schedule.audience else None,
         in_order=bool(schedule.channel_order),
+        nag_channel_ids=[str(channel) for channel in schedule.nag_channel_ids],
         excluded=[day.isoformat() for day in schedule.excluded],
         **_timing(schedule),
     )
@@ -157,6 +161,11 @@ class ScheduleBody(Body):
     local_time: bool = Field(False, description="With an audience: at this time on each reader's clock, in any zone.")
     in_order: bool = False
     escalate_after: int | None = None
+    nag_every: int | None = Field(None, description="Minutes after which it is sent again until it is acknowledged.")
+    nag_times: int | None = Field(None, description="With `nag_every`: how often it is sent again at most; 5 if null.")
+    nag_channel_ids: Texts = Field(
+        [], description="With `nag_every`: ids of channels for the repeats; empty: the same."
+    )
     urgent: bool = False
     starts_at: str | None = None
     ends_at: str | None = None

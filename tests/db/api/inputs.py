@@ -123,6 +123,9 @@ TAKEN: list[dict[str, Any]] = [
     {"channel_ids": ["hook", "inbox"], "in_order": True},
     {"channel_ids": ["hook", "inbox"], "in_order": True, "escalate_after": 5},
     {"channel_ids": ["inbox", "hook"], "in_order": True, "escalate_after": 10_080},
+    {"nag_every": 1, "nag_times": 50},
+    {"nag_every": 1_440, "nag_channel_ids": ["hook"]},
+    {"nag_times": 3},
 ]
 
 REFUSED: list[tuple[str, dict[str, Any]]] = [
@@ -241,6 +244,9 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
         for wait in (0, -1, 10_081)
     ],
     ("escalate_after", {"escalate_after": 5}),
+    *[("nag_every", {"nag_every": minutes}) for minutes in (0, -1, 1_441)],
+    *[("nag_times", {"nag_every": 5, "nag_times": times}) for times in (0, -1, 51)],
+    ("nag_channel_ids", {"nag_every": 5, "nag_channel_ids": ["removed"]}),
 ]
 
 # The friendly timings, and what a person types for the same.

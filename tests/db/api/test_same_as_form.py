@@ -42,6 +42,9 @@ _COMPARED = (
     "urgent",
     "stale_after",
     "escalate_after",
+    "nag_every",
+    "nag_times",
+    "nag_channel_ids",
     "channel_order",
     "category",
     "state",
@@ -67,7 +70,8 @@ def own(ada: User) -> dict[str, Channel]:
 
 def whole(own: dict[str, Channel], overrides: dict[str, Any]) -> dict[str, Any]:
     body = {"title": "Rent", "time_zone": "Europe/Berlin", "channel_ids": ["inbox"]} | daily("09:00") | overrides
-    body["channel_ids"] = [str(own[name].id) if name in own else name for name in body["channel_ids"]]
+    for field in {"channel_ids", "nag_channel_ids"} & body.keys():
+        body[field] = [str(own[name].id) if name in own else name for name in body[field]]
     return body
 
 

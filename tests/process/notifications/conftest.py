@@ -37,8 +37,12 @@ def environment(**overrides: str) -> Mapping[str, str]:
 
 def send_in_a_process(delivery: Delivery, **overrides: str) -> subprocess.CompletedProcess[bytes]:
     """Send in a process of its own, which a fault point may kill."""
+    return run_in_a_process(_SEND, str(delivery.id), **overrides)
+
+
+def run_in_a_process(code: str, *arguments: str, **overrides: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-c", _SEND, str(delivery.id)],
+        [sys.executable, "-c", code, *arguments],
         env=os.environ | environment(**overrides),
         cwd=settings.BASE_DIR,
         check=False,
