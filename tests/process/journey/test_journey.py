@@ -96,8 +96,8 @@ def test_a_worker_killed_while_it_sends_leaves_the_rest_to_the_next(journey: Jou
 
 def test_a_slot_that_passed_while_beat_was_dead_is_fired_once_it_is_back(journey: Journey) -> None:
     site, title = journey.site, "Beat down"
-    journey.remind(title, within=1.5)
     kill_9(site.beat)
+    journey.remind(title, within=1.5)
     wait_until(
         lambda: site.rows("SELECT 1 FROM schedules_schedule WHERE title = %s AND next_fire_at < now()", title),
         "the slot",
