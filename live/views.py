@@ -6,9 +6,10 @@ from functools import partial
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
+from wsproto.utilities import generate_accept_token
 
 from live.hub import HUB
-from live.socket import Socket, accept_key
+from live.socket import Socket
 
 _KEY = re.compile(r"[A-Za-z0-9+/]{22}==")
 
@@ -33,7 +34,7 @@ def socket(request: HttpRequest) -> HttpResponse:
         return _refusal(429, "You have too many open pages. Close some.")
     response = HttpResponse(status=101)
     response["Upgrade"], response["Connection"] = "websocket", "Upgrade"
-    response["Sec-WebSocket-Accept"] = accept_key(key)
+    response["Sec-WebSocket-Accept"] = generate_accept_token(key.encode()).decode()
     response.socket = partial(Socket, request.user.pk, session, HUB)  # type: ignore[attr-defined]  # see config.asgi
     return response
 
