@@ -46,7 +46,7 @@ def channel_list(request: PersonRequest) -> HttpResponse:
         {
             "rows": rows,
             "search": search,
-            "offer_email": not own_address,
+            "offer_email": not (own_address or request.user.is_team),
             "push": web_push.offer(channel for channel, _ in own),
             "offer_inbox": all(channel.provider != "inbox" for channel, _ in own),
             "notices": [notice for provider in providers.all() if (notice := provider.notice())],

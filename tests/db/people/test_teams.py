@@ -77,6 +77,10 @@ def test_what_is_made_while_acting_for_a_team_is_the_teams(ada: User, team: User
     assert "Bins" not in browser.get("/reminders/").content.decode()
 
 
+def test_the_address_of_a_team_is_offered_as_no_channel(ada: User, team: User) -> None:
+    assert team.email not in acting(ada, team).get("/channels/").content.decode()
+
+
 def test_a_form_of_another_tab_is_refused_after_the_switch(ada: User, team: User) -> None:
     browser = Client(enforce_csrf_checks=True)
     browser.cookies = signed_in(ada).cookies
