@@ -221,6 +221,13 @@ def test_an_invitation_by_a_link_works_once(ada: User, team: User, browser: Clie
     assert not Membership.objects.filter(person=eve).exists()
 
 
+def test_an_invitation_promises_reminders_to_all_but_viewers(ada: User, team: User) -> None:
+    own, stranger = membership(ada, team), signed_in()
+    for role, told in ((Role.OWNER, True), (Role.MEMBER, True), (Role.VIEWER, False)):
+        page = stranger.get(f"/teams/join/{teams.invite(own, role)[1]}/").content.decode()
+        assert ("reach you on your own channels" in page) is told
+
+
 def test_an_invitation_to_an_address_is_for_who_has_confirmed_it(team: User, browser: Client) -> None:
     browser.post(f"/teams/{team.pk}/", {"role": "member", "address": "Bob@example.org"})
     [message] = mail.outbox
