@@ -67,14 +67,14 @@ class Round:
 
 
 class Web:
-    """A web process on a free port, as a context; `more` arguments of uvicorn."""
+    """A web process on a free port, as a context; `more` arguments of uvicorn. `python`: one with other packages."""
 
-    def __init__(self, application: str, variables: dict[str, str], *more: str) -> None:
+    def __init__(self, application: str, variables: dict[str, str], *more: str, python: str = sys.executable) -> None:
         from config.processes.commands import web_command  # not before Django is set up
         from demo.child import Child
 
         self.port = free_port()
-        arguments = web_command("127.0.0.1", self.port)
+        arguments = [python, *web_command("127.0.0.1", self.port)[1:]]
         arguments[arguments.index("config.asgi:application")] = application
         self.child = Child(
             "web", [*arguments, "--no-access-log", "--log-level", "warning", *more], environment=variables

@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    python = _environment_of_peers()
+    python = environment_of_peers()
     with environment() as app, ExitStack() as stack:
         own_redis_database(app)
         stack.callback(clear_broker, app)
@@ -256,7 +256,7 @@ def _count(queue: Queue) -> int:
     return int(count)
 
 
-def _environment_of_peers() -> str:
+def environment_of_peers() -> str:
     """Install the peers beside the product's packages, in var/; return their Python."""
     place = Path(os.environ["CARILLON_VAR"]) / "peers"
     python = place / "bin" / "python"
