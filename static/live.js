@@ -4,8 +4,9 @@ const VISIBLE = 15_000, HIDDEN = 60_000; // milliseconds between two polls
 const TICK = 2_000; // between two looks at what is in progress, without a socket
 const APART = 1_000; // between two looks because of a wake
 const COMMIT = 2; // seconds that a change may take until others see it
+const ANSWERED = 30_000; // milliseconds in which a form that was sent shows its answer
 const title = document.title;
-let last, timer, isLive = false, isWoken = false, wokenAt = 0;
+let last, timer, isLive = false, isWoken = false, wokenAt = 0, sentAt = 0;
 
 function showUnread(count) {
   const badge = document.querySelector("[data-unread]");
@@ -17,8 +18,12 @@ function showUnread(count) {
   navigator.setAppBadge?.(count).catch(() => {});
 }
 
-// The session has ended, here or elsewhere: leave nothing of it on the screen.
+// The session has ended, here or elsewhere: leave nothing of it on the screen. If a form of this page ended it, such as
+// that to delete the account, its answer comes.
+addEventListener("submit", () => sentAt = Date.now());
 function leave() {
+  const wait = sentAt + ANSWERED - Date.now();
+  if (wait > 0) return timer = setTimeout(poll, wait);
   document.body.replaceChildren();
   location.replace(location.pathname + location.search);
 }
