@@ -95,6 +95,11 @@ class OverrideForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         model = CallOverride
         fields = ["member", "begins_at", "ends_at"]
         labels = {"member": _("Instead"), "begins_at": _("From"), "ends_at": _("Until")}
+        error_messages = {
+            "member": {"required": _("Choose a member.")},
+            "begins_at": {"required": _("Choose a date and a time.")},
+            "ends_at": {"required": _("Choose a date and a time.")},
+        }
         widgets = {
             edge: forms.DateTimeInput(format="%Y-%m-%dT%H:%M", attrs={"type": "datetime-local"})
             for edge in ("begins_at", "ends_at")
