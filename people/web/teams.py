@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
 from common.admin.base import as_uuid
+from common.database.damaged import readable
 from common.redis.request_limiter import limit_page
 from people import on_call as on_call_rows, teams
 from people.access import acting
@@ -43,7 +44,7 @@ def team_list(request: PersonRequest) -> HttpResponse:
     shown = {
         "form": form,
         "memberships": teams.of_person(request.user),
-        "invitations": teams.invitations_of(request.user),
+        "invitations": readable(teams.invitations_of(request.user))[0],
     }
     return render(request, "people/teams.html", shown)
 
@@ -77,7 +78,7 @@ def team(request: PersonRequest, team_id: int) -> HttpResponse:
     shown = {
         "own": own,
         "members": teams.members(own.team),
-        "invitations": teams.open_invitations(own.team) if own.is_owner else [],
+        "invitations": readable(teams.open_invitations(own.team))[0] if own.is_owner else [],
         "form": form,
         "roles": Role.choices,
         "made": made,

@@ -37,6 +37,7 @@ from people.models import User
 from schedules.beat import periodic_runs
 from schedules.models import Heartbeat, Schedule
 from tests.make import NOON, make_channel, make_delivery, make_rule, make_schedule, make_user, signed_in
+from watches.models import StatusMail, StatusPage, Subscriber
 from work import dead_letters
 from work.broker import backlog
 from work.dead_letters import Which, Who
@@ -119,6 +120,8 @@ def make_dead(model: type[Any], cause: str = "", **fields: Any) -> Any:
 
 def dead_letters_of_each_kind(user: User) -> dict[str, Any]:
     run = Run.objects.create(user=user, flow="incident", key="a", correlation_id=uuid7())
+    page = StatusPage.objects.create(user=user, slug="shop", title="Shop")
+    reader = Subscriber.objects.create(page=page, address="eve@example.org")
     fields: dict[type[Model], dict[str, Any]] = {
         Event: {"user": user, "type": "order.paid", "source": "shop", "key": "1", "correlation_id": uuid7()}
         | {"occurred_at": NOON},
@@ -126,6 +129,7 @@ def dead_letters_of_each_kind(user: User) -> dict[str, Any]:
         Batch: {"user": user, "audience": "everybody", "origin": "event"},
         Digest: {"user": user, "rule": make_rule(user), "type_pattern": "order.*", "available_at": NOON},
         Step: {"user": user, "run": run, "handler": "brand.fetch", "key": "1", "correlation_id": uuid7()},
+        StatusMail: {"user": user, "subscriber": reader, "what": "confirm"},
     }
     made = {kind_of(model).name: make_dead(model, **given) for model, given in fields.items()}
     delivery = make_delivery(make_channel(user), state="dead", settled_at=timezone.now(), tries=4)

@@ -46,10 +46,10 @@ def test_a_batch_asks_for_its_progress_until_it_has_ended(page: Client, staff: U
     assert "We move" in shown(page, "/batches/")
     path = f"/batches/{batch.id}/progress/"
     assert "<strong>1</strong> of 1 person told" in shown(page, path)
-    assert "every 2s" in shown(page, path)
+    assert "tick from:body" in shown(page, path)
     send_now(Delivery.objects.get().id)
     progress.count_open()
-    assert "every 2s" not in shown(page, path)
+    assert "tick from:body" not in shown(page, path)
     assert "100 %" in shown(page, f"/batches/{batch.id}/")
     assert "Cancel what" not in shown(page, f"/batches/{batch.id}/")
 
