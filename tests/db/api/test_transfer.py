@@ -116,7 +116,9 @@ def plain(document: dict[str, Any]) -> Any:
 
     def named(value: Any) -> Any:
         if isinstance(value, dict):
-            return {name: named(one) for name, one in value.items() if name != "id"}
+            shown = {name: named(one) for name, one in value.items() if name != "id"}
+            # In the order of their ids, which an import chooses anew.
+            return shown | {"watch_ids": sorted(shown["watch_ids"])} if "watch_ids" in shown else shown
         if isinstance(value, list):
             listed = [named(one) for one in value]
             return sorted(listed, key=str) if value and isinstance(value[0], dict) else listed
