@@ -111,7 +111,7 @@ def test_a_stranger_hears_a_first_reminder_after_five_steps(page: Page, started:
     # 5: hear it.
     expect(page.get_by_role("link", name=re.compile("^Inbox"))).to_contain_text("1 unread")
     expect_heard(page)
-    assert time.monotonic() - started.at < 120
+    assert time.monotonic() - started.at < 300  # a minute or less on a quiet machine
     fits(page)
 
 

@@ -67,7 +67,7 @@ def test_what_arrives_between_a_page_and_its_first_look_is_shown(page: Page, sit
 
 
 def test_what_arrives_is_shown_at_once_in_every_tab_without_a_poll(page: Page, site: Installation) -> None:
-    sign_up(page, site, "live@example.org")
+    sign_up(page, site, "tabs@example.org")
     page.goto(f"{site.url}/inbox/")
     other = page.context.new_page()
     other.goto(f"{site.url}/reminders/new/")
