@@ -9,7 +9,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.db import connection
 
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 EVERY = 5.0  # seconds
 
 Key = TypeVar("Key")
-_all: list["Sums"] = []  # type: ignore[type-arg]  # of any keys
+_all: list["Sums[Any]"] = []
 _is_started = False
 
 

@@ -82,12 +82,7 @@ def detail(request: PersonRequest, name: str) -> HttpResponse:
         "value": value,
         "is_by_day": is_by_day,
         "bars": [
-            Bar(
-                _label(start, is_by_day),
-                added,
-                10 * number,
-                max(round(_HEIGHT * abs(added) / highest), 20) if added else 0,
-            )
+            Bar(_label(start, is_by_day), added, 10 * number, _height(added, highest))
             for number, (start, added) in enumerate(sorted(history.items()))
         ],
         "highest": highest,
