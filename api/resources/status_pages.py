@@ -1,6 +1,6 @@
 """Status pages with their incidents, and badges: what strangers see of watches."""
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -12,9 +12,10 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited
+from api.protocol.fields import Body, Instant, Partial, Replacement, Texts, limited, valid
 from api.protocol.problems import FieldError, conflict, invalid, require_unchanged, require_valid
 from common.admin.base import as_uuid
+from common.texts.written import check_line
 from people.models import User
 from people.user_lock import lock_user
 from watches import badges, status
@@ -83,8 +84,8 @@ class BadgeBody(Body):
     """Of a watch, or of all watches with a tag."""
 
     watch_id: str | None = Field(None, description="Of this watch; exactly one of this and `tag`.")
-    tag: str = Field(
-        "", description="Or the worst state of all your watches with this tag.", json_schema_extra={"maxLength": 30}
+    tag: Annotated[str, Field(max_length=30), valid(lambda text: text and check_line(text))] = Field(
+        "", description="Or the worst state of all your watches with this tag."
     )
 
 
@@ -239,8 +240,6 @@ def make_badge(user: User, body: BadgeBody) -> Badge:
         watch = None if key is None else Watch.objects.for_user(user).filter(id=key).first()
         if watch is None:
             raise invalid(FieldError("watch_id", "You have no such watch.", "unknown"))
-    if len(body.tag) > 30 or "\0" in body.tag:
-        raise invalid(FieldError("tag", "A tag has at most 30 characters, and no NUL.", "max_length"))
     try:
         return badges.create(user, watch, body.tag)
     except TooManyBadges as refusal:

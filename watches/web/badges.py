@@ -1,5 +1,6 @@
 """Badges: their page, and the pictures that anybody may embed."""
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -36,12 +37,13 @@ def badge_list(request: PersonRequest) -> HttpResponse:
 @person_action
 @with_user_lock
 def new(request: PersonRequest) -> HttpResponse:
-    """Make one of the watch or the tag that was chosen. One that exists stays."""
-    tag, watch = request.POST.get("tag", "")[:30].replace("\0", ""), None
-    if not tag:
-        watch = get_object_or_404(Watch.objects.for_user(request.user), id=as_uuid(request.POST.get("watch", "")))
+    """Make one of the watch or the tag that was chosen, as the page offers them. One that exists stays."""
+    tag = request.POST.get("tag", "").replace("\0", "")
+    wanted: dict[str, Any] = {"tags__contains": [tag]} if tag else {"id": as_uuid(request.POST.get("watch", ""))}
+    if (watch := Watch.objects.for_user(request.user).filter(**wanted).first()) is None:
+        raise Http404
     try:
-        badges.create(request.user, watch, tag)
+        badges.create(request.user, None if tag else watch, tag)
     except TooManyBadges as refusal:
         messages.error(request, str(refusal))
     return redirect("watches:badges")

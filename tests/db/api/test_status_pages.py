@@ -100,6 +100,7 @@ def test_badges_are_made_once_renewed_and_deleted(api: Api, ada: User) -> None:
     for body in (
         {},
         {"tag": "x" * 31},
+        {"tag": "x\x01"},
         {"watch_id": strangers},
         {"watch_id": "x"},
         {"watch_id": str(watch.id), "tag": "x"},

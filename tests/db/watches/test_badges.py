@@ -81,6 +81,8 @@ def test_one_is_made_on_the_page_for_a_watch_and_a_tag_and_once_only(browser: Cl
     assert "none yet" in browser.get("/watches/badges/").content.decode()
     for data in ({"watch": str(watch.id)}, {"tag": "db"}) * 2:
         browser.post("/watches/badges/new/", data)
+    for tag in ("d\x01b", "unused", "x" * 31):
+        assert browser.post("/watches/badges/new/", {"tag": tag}).status_code == 404
     assert Badge.objects.count() == 2
     page = browser.get("/watches/badges/").content.decode()
     assert all(badge.url in page for badge in Badge.objects.all())
