@@ -16,6 +16,8 @@ from people.models import User
 from watches import status, subscribers
 from watches.models import PublicIncident, StatusMail, StatusPage, Watch
 
+_SENT_TWICE = timedelta(minutes=1)
+
 
 class StatusPageForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs alone
     class Meta:
@@ -96,9 +98,17 @@ class PublicIncidentForm(forms.ModelForm):  # type: ignore[type-arg]
 
     @transaction.atomic
     def save(self, commit: bool = True) -> PublicIncident:
-        """Publish it, and tell the subscribers of its page what is new."""
+        """Publish it, and tell the subscribers of its page what is new.
+
+        A new one in the words of one that was published within the last minute is that one: its form was sent twice.
+        The caller holds the person's lock.
+        """
         incident: PublicIncident = self.instance
         is_new = incident._state.adding
+        if is_new:
+            recent = incident.page.incidents.filter(id__gt=first_of(timezone.now() - _SENT_TWICE), ended_at=None)
+            if (same := recent.filter(title=incident.title, text=incident.text).first()) is not None:
+                return same
         incident.updated_at = Now()
         if not self.cleaned_data.get("is_over"):
             incident.ended_at = None

@@ -67,6 +67,7 @@ def delete(request: PersonRequest, page_id: UUID) -> HttpResponse:
 
 
 @person_form
+@with_user_lock
 def publish(request: PersonRequest) -> HttpResponse:
     """A new incident on a page. `?run=` names one of Carillon's, whose title and beginning it takes over."""
     incident = PublicIncident()

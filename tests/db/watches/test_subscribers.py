@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
+from django.db.models.functions import Now
 from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -119,6 +120,17 @@ def test_news_that_waits_is_one_mail_with_the_newest_text(
     assert subjects(post) == ["Our services: Payments are slow"]
     assert "It gets better." in str(post.mails[0].message)
     assert StatusMail.objects.filter(incident=incident).count() == 1
+
+
+def test_a_form_that_is_sent_twice_publishes_one_incident(
+    client: Client, browser: Client, page: StatusPage, post: SMTPReceiver
+) -> None:
+    subscribe(client, post)
+    assert publish(browser, page) == publish(browser, page)
+    page.incidents.update(ended_at=Now())
+    publish(browser, page, "Shop is down")
+    browser.post("/watches/pages/incidents/new/", {"page": page.id, "title": "Payments are slow", "text": "Again."})
+    assert page.incidents.count() == StatusMail.objects.filter(what="opened").count() == 3
 
 
 def test_the_answer_does_not_say_who_is_subscribed(client: Client, page: StatusPage, post: SMTPReceiver) -> None:
