@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from django.db import connection
@@ -13,6 +12,7 @@ from events.models import FlowSettings, Rule
 from events.rules.topology import Route, TypeRoutes, topology
 from notifications.models import Delivery
 from people.models import User
+from tests.calls import calls
 from tests.db.api.conftest import Api
 from tests.db.events.test_registered_types import make_type
 from tests.make import NOON, happen, make_channel, make_delivery, make_rule, make_user, signed_in
@@ -96,7 +96,7 @@ def test_a_page_without_types_says_what_to_do(ada: User) -> None:
     assert "No type yet" in shown and "/events/types/new" in shown
 
 
-def test_the_page_costs_as_many_statements_for_200_types_as_for_few_and_takes_less_than_100_ms(ada: User) -> None:
+def test_the_page_costs_as_many_statements_for_200_types_as_for_few_and_less_than_400_000_calls(ada: User) -> None:
     browser = signed_in(ada)
 
     def statements() -> int:
@@ -119,12 +119,7 @@ def test_the_page_costs_as_many_statements_for_200_types_as_for_few_and_takes_le
     grow(190, at=1)
     happen(ada, type="order.p1-0")
     assert (statements(), Rule.objects.count()) == (few, 20)
-    seconds = []
-    for _ in range(20):
-        began = time.thread_time()
-        page(browser)
-        seconds.append(time.thread_time() - began)
-    assert sorted(seconds)[10] < 0.1  # of CPU time, which other processes lengthen, too
+    assert calls(lambda: page(browser)) < 400_000  # 280,000 take 60 ms of CPU on a quiet machine
 
 
 def test_types_that_only_came_are_folded_away(ada: User) -> None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
 
 from schedules.inputs.sentences import NotUnderstood, grammar, pieces, read
 from schedules.inputs.sentences.meaning import LONGEST
+from tests.calls import calls
 
 NOW = datetime(2026, 11, 18, 9, 7, 20, tzinfo=UTC)
 TABLES = {"words", "num", "ord", "unit", "weekday", "month", "part", "rel"}
@@ -154,22 +153,12 @@ def test_no_line_of_the_longest_length_takes_many_steps(language: str) -> None:
 
 
 def _calls(line: str, language: str) -> int:
-    count = 0
-
-    def step(frame: FrameType, event: str, _argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
+    def read_line() -> None:
+        with suppress(NotUnderstood):
+            read(line, NOW, "Europe/Berlin", language)
 
     grammar.grammar(language)
-    before = sys.getprofile()
-    sys.setprofile(step)
-    try:
-        read(line, NOW, "Europe/Berlin", language)
-    except NotUnderstood:
-        pass
-    finally:
-        sys.setprofile(before)
-    return count
+    return calls(read_line)
 
 
 def test_no_pattern_of_the_grammar_repeats_a_repetition() -> None:
