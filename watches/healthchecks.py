@@ -119,9 +119,7 @@ def load(user: User, checks: Sequence[Any], sent: Mapping[str, Any]) -> list[tup
     """Create what `plan` says, all or nothing. Returns the name and the watch of each check that has one."""
     with lock_user(user):
         planned = plan(user, checks, sent)
-        for one in planned:
-            if one.form is not None and one.watch is not None:
-                changes.create(one.watch, one.form.ordered())
+        changes.create_all([(one.watch, one.form.ordered()) for one in planned if one.watch and one.form])
     ids = [(one.name, one.watch.id) for one in planned if one.watch is not None]
     watches: dict[UUID, Watch] = Watch.objects.select_related("user__ping_key").in_bulk([id for _name, id in ids])
     return [(name, watches[id]) for name, id in ids]

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from common.web.json_file import LARGEST, MOST
@@ -89,6 +91,21 @@ def test_checks_are_imported_once_and_their_addresses_listed(browser: Client, ad
     assert Watch.objects.count() == 2
     assert re.findall("/ping/[^<]+", again) == re.findall("/ping/[^<]+", page)
     assert "Nothing to import" in shown(browser, checks).content.decode()
+
+
+def test_an_import_writes_all_watches_in_a_few_statements(browser: Client, ada: User) -> None:
+    two = [str(make_channel(ada, provider).id) for provider in ("inbox", "webhook")]
+
+    def statements(checks: list[dict[str, Any]]) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            imported(browser, ada, checks, channels=two)
+        return len(captured)
+
+    imported(browser, ada, [check("First", slug="first")], channels=two)
+    few = statements([check("A", slug="a"), check("B", slug="b")])
+    many = statements([check(f"C{number}", slug=f"c{number}") for number in range(22)])
+    assert many - few == 2 * 20  # the channels that its form offers, and whether its slug is taken
+    assert [watch.channels.count() for watch in Watch.objects.all()] == [2] * 25
 
 
 def test_channels_have_an_order_and_one_is_needed(browser: Client, ada: User) -> None:
