@@ -143,6 +143,7 @@ def pages(options: Any, clients: tuple[Any, Any]) -> Found:
     from django.conf import settings
     from django.test import Client
 
+    import config.asgi  # noqa: F401 - sets this process up as a web process, with its garbage collector
     from bench.pages import SLOW, Statements
     from people import tokens
     from people.models import User

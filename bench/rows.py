@@ -73,13 +73,13 @@ def make_watches(count: int, **fields: Any) -> None:
 
 
 def clear() -> None:
-    """Remove all people, schedules and deliveries."""
+    """Remove all people, schedules and deliveries, and what was counted of them."""
     with connection.cursor() as cursor:
         cursor.execute(
             "TRUNCATE schedules_schedule, schedules_occurrence, notifications_notification, notifications_delivery,"
             " notifications_channel, django_celery_beat_periodictask, django_celery_beat_crontabschedule,"
             " django_celery_beat_intervalschedule, django_celery_beat_clockedschedule, people_user,"
-            " notifications_change CASCADE"
+            " notifications_change, work_countedattempts, work_rollup, work_total CASCADE"
         )
 
 
