@@ -239,17 +239,21 @@ def _set_up(sent: Connection) -> None:
 
 
 def _invite_first_admin() -> str:
-    """Create an admin if there is none. Until somebody has chosen the first one's password, return where to."""
+    """Create an admin if there is none. Return what the operator must do until somebody can sign in as one."""
     from django.conf import settings
     from django.contrib.auth import get_user_model
 
     from people.sign_in.address_undo import password_page
 
-    admins = get_user_model().objects.filter(is_superuser=True)
+    accounts = get_user_model().objects
+    admins = accounts.filter(is_superuser=True)
     first = admins.filter(email=_FIRST_ADMIN).first()
     if admins.exists() if first is None else first.has_usable_password():
         return ""
-    first = first or get_user_model().objects.create_superuser(email=_FIRST_ADMIN, password=None)
+    if first is None and accounts.filter(email=_FIRST_ADMIN).exists():
+        # Not made an admin: whoever has this account may be anybody.
+        return f"There is no admin, and {_FIRST_ADMIN} is somebody's account. Make one by manage.py createsuperuser."
+    first = first or accounts.create_superuser(email=_FIRST_ADMIN, password=None)
     return f"Choose the password of {_FIRST_ADMIN} within an hour: {settings.BASE_URL}{password_page(first)}"
 
 

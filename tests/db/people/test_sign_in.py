@@ -108,6 +108,12 @@ def test_only_an_installation_without_an_admin_gets_one(settings: Settings) -> N
     assert not User.objects.filter(email="admin@localhost").exists()
 
 
+def test_an_account_that_has_the_address_of_the_first_admin_is_not_made_one(db: None) -> None:
+    make_user(email="admin@localhost")
+    assert "createsuperuser" in server._invite_first_admin()
+    assert not User.objects.filter(is_superuser=True).exists()
+
+
 def test_a_forgotten_passwords_link_works_once_within_an_hour(anna: User, monkeypatch: pytest.MonkeyPatch) -> None:
     Client().post("/account/password/reset/", {"email": anna.email})
     found = re.search(r"https?://[^/]+(/account/password/reset/key/\S+)", str(mail.outbox[0].body))
