@@ -17,9 +17,9 @@ check_text = RegexValidator(
 
 
 def check_line(text: str) -> None:
-    """Refuse control characters, and a text in which nothing can be seen, such as a zero-width space alone."""
+    """Refuse control characters, also those of the direction of text, and a text in which nothing can be seen."""
     check_text(text)
-    if re.search(r"[\t\n\r]", text):
+    if re.search(r"[\t\n\r\u202a-\u202e\u2066-\u2069]", text):
         raise ValidationError(_PROBLEM, "control_character")
     if not any(unicodedata.category(one)[0] in "LNPS" for one in text):
         raise ValidationError(_("Enter at least one character that can be seen."), "invisible")

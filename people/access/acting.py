@@ -25,11 +25,12 @@ _BY_LINK = {
 """Pages that do not ask who is signed in."""
 _OF_OWNERS = {"transfer:export", "people:account-download"}
 _CHANGED_BY_OWNERS = {"people:settings"}
-_NOT_FOR_VIEWERS = {
+NOT_FOR_VIEWERS = {
     *("notifications:channel-secret", "schedules:feed-address", "events:inbound", "people:token-new"),
     *("watches:badges", "watches:status-pages", "watches:status-page"),
+    *("schedules:new", "schedules:edit", "schedules:import", "events:rule-new", "notifications:channel-new"),
 }
-"""Pages that show a secret, with which a program could write, or others read."""
+"""Pages that show a secret, with which a program could write, or others read; and forms in the palette or a list."""
 
 
 def apply(request: HttpRequest) -> None:
@@ -45,9 +46,19 @@ def apply(request: HttpRequest) -> None:
     request.user = membership.team
     timezone.activate(membership.team.zone)
     changes = request.method not in SAFE
-    if not membership.is_owner and (name in _OF_OWNERS or (changes and name in _CHANGED_BY_OWNERS)):
+    if name in _OF_OWNERS or (changes and name in _CHANGED_BY_OWNERS):
+        require_owner(membership)
+    if changes or name in NOT_FOR_VIEWERS:
+        require_change(membership)
+
+
+def require_owner(membership: Membership) -> None:
+    if not membership.is_owner:
         raise PermissionDenied(_("Only owners of the team may do this. Ask one of them."))
-    if not membership.may_change and (changes or name in _NOT_FOR_VIEWERS):
+
+
+def require_change(membership: Membership) -> None:
+    if not membership.may_change:
         raise PermissionDenied(_("You are a viewer of this team: you can look, but not change anything."))
 
 

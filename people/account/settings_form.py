@@ -6,6 +6,7 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext as _, gettext_lazy
 
+from common.texts.written import check_line
 from people.models import Theme, User
 
 
@@ -61,6 +62,12 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         if self.instance.is_team:
             del self.fields["theme"], self.fields["keyboard_shortcuts"]
             self.fields["name"].label, self.fields["name"].required = _("Name of the team"), True
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name and "name" in self.changed_data:
+            check_line(name)
+        return name
 
     def clean_theme(self) -> str:
         """Without a choice, it stays as it is."""

@@ -5,30 +5,34 @@ from typing import Any, cast
 
 from django import forms
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from common.texts.written import check_line
 from people import mailboxes
-from people.models import CallOverride, Invitation, Membership, OnCall, Role, User, validate_printable
+from people.models import CallOverride, Membership, OnCall, Role, User, validate_printable
 
 _FURTHEST = timedelta(days=730)
+_MOST_OVERRIDES = 50  # of a team
 
 
-class TeamForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
+class TeamForm(forms.Form):
     name = forms.CharField(
         label=_("Name"),
         max_length=150,
+        validators=[check_line],
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": _("Family")}),
-        error_messages={"required": _("Give the team a name.")},
+        error_messages={
+            "required": _("Give the team a name."),
+            "max_length": _("This name is %(show_value)d characters long; at most %(limit_value)d fit."),
+        },
     )
 
-    class Meta:
-        model = User
-        fields = ["name"]
 
-
-class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
+class InvitationForm(forms.Form):
     address = forms.EmailField(
         label=_("Email address"),
+        max_length=254,
         required=False,
         validators=[validate_printable],
         widget=forms.EmailInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
@@ -38,10 +42,6 @@ class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscrip
     )
     role = forms.ChoiceField(label=_("Role"), choices=Role.choices, initial=Role.MEMBER)
 
-    class Meta:
-        model = Invitation
-        fields = ["address", "role"]
-
     def clean_address(self) -> str:
         address: str = self.cleaned_data["address"].lower()
         if address and mailboxes.is_refused(address) and not mailboxes.is_confirmed(address):
@@ -50,7 +50,15 @@ class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscrip
 
 
 class OnCallForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
-    minutes = forms.IntegerField(label=_("Minutes until the next one is asked"), min_value=1, max_value=1440)
+    minutes = forms.IntegerField(
+        label=_("Minutes until the next one is asked"),
+        min_value=1,
+        max_value=1440,
+        error_messages=dict.fromkeys(
+            ("required", "invalid", "min_value", "max_value"),
+            _("Enter a whole number of minutes from 1 to 1,440 (a day)."),
+        ),
+    )
 
     class Meta:
         model = OnCall
@@ -59,6 +67,10 @@ class OnCallForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
             "first": _("The order begins on"),
             "handover": _("Handover at"),
             "weekly": _("The first one goes to the end every week"),
+        }
+        error_messages = {
+            "first": {"required": _("Choose a date."), "invalid": _("Choose a date.")},
+            "handover": dict.fromkeys(("required", "invalid"), _("Enter a time, such as 09:00.")),
         }
         widgets = {
             "first": forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
@@ -78,7 +90,7 @@ class TurnForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
     class Meta:
         model = Membership
         fields = ["call_place", "call_from", "call_until"]
-        labels = {"call_place": _("Place"), "call_from": _("From"), "call_until": _("Until")}
+        labels = {"call_place": _("Place in the order"), "call_from": _("From"), "call_until": _("Until")}
         widgets = {
             edge: forms.TimeInput(format="%H:%M", attrs={"type": "time"}) for edge in ("call_from", "call_until")
         }
@@ -107,16 +119,27 @@ class OverrideForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
 
     def __init__(self, posted: Any, team: User) -> None:
         super().__init__(posted)
+        self.team = team
         field = cast(forms.ModelChoiceField, self.fields["member"])  # type: ignore[type-arg]  # as above
         field.queryset = Membership.objects.select_related("person").filter(team=team)
+        field.empty_label = _("Choose a member")
         field.label_from_instance = lambda one: one.person.get_full_name()  # type: ignore[assignment,method-assign]
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        begins, ends = cleaned.get("begins_at"), cleaned.get("ends_at")
+        begins, ends, now = cleaned.get("begins_at"), cleaned.get("ends_at"), timezone.now()
         if begins and ends and begins >= ends:
             self.add_error("ends_at", _("Choose a time after the beginning."))
+        elif ends and ends <= now:
+            self.add_error("ends_at", _("Choose a time in the future."))
         for name, instant in (("begins_at", begins), ("ends_at", ends)):
-            if instant and abs(instant - timezone.now()) > _FURTHEST:
+            if instant and abs(instant - now) > _FURTHEST:
                 self.add_error(name, _("Choose a time within two years."))
+        if CallOverride.objects.filter(member__team=self.team, ends_at__gt=now).count() >= _MOST_OVERRIDES:
+            self.add_error(
+                None,
+                format_lazy(
+                    _("There are {most} changes already, which is the limit. Remove one."), most=_MOST_OVERRIDES
+                ),
+            )
         return cleaned

@@ -1,5 +1,7 @@
 """Pages of teams: make, invite, join, change roles, remove, leave, delete; who is on call; for whom somebody acts."""
 
+import re
+from contextlib import nullcontext
 from datetime import timedelta
 from uuid import UUID
 
@@ -52,8 +54,10 @@ def team_list(request: PersonRequest) -> HttpResponse:
 @person_action
 def switch(request: PersonRequest) -> HttpResponse:
     """Act for the posted team from now on; without one, for oneself."""
-    team_id = request.POST.get("team", "")
-    acting.switch(request, _membership(request, int(team_id)) if team_id.isdecimal() else None)
+    team_id = request.POST.get("team")
+    if team_id is not None and not re.fullmatch("[0-9]{1,18}", team_id):
+        raise Http404
+    acting.switch(request, None if team_id is None else _membership(request, int(team_id)))
     return redirect("schedules:list")
 
 
@@ -64,14 +68,16 @@ def team(request: PersonRequest, team_id: int) -> HttpResponse:
     own = _membership(request, team_id)
     form = InvitationForm(posted(request))
     made, link = None, ""
-    if request.method == "POST" and own.is_owner and form.is_valid():
+    if request.method == "POST":
+        acting.require_owner(own)
+    if form.is_valid():
         try:
             made, secret = teams.invite(own, form.cleaned_data["role"], form.cleaned_data["address"])
         except TeamRefusal as refusal:
             form.add_error(None, str(refusal))
         else:
             link = settings.BASE_URL + reverse("people:team-join", args=[secret])
-            form = InvitationForm(None)
+            form = InvitationForm()
             if made.address:
                 told = {"team": own.team.name, "by": request.user.get_short_name(), "join_url": link, "user": None}
                 get_adapter(request).send_mail("people/email/team_invitation", made.address, told)
@@ -101,7 +107,9 @@ def change_member(request: PersonRequest, team_id: int, member_id: UUID) -> Http
                     _("%(name)s is removed. The tokens that they made for the team, and its calendar address, ended.")
                     % {"name": member.person.get_short_name()},
                 )
-        elif role in Role.values:
+        elif role not in Role.values:
+            messages.error(request, _("Choose one of the roles listed."))
+        else:
             teams.change_role(own, member_id, role)
             messages.success(request, _("The role is changed."))
     except TeamRefusal as refusal:
@@ -125,27 +133,36 @@ def withdraw(request: PersonRequest, team_id: int, invitation_id: UUID) -> HttpR
 def on_call(request: PersonRequest, team_id: int) -> HttpResponse:
     """The order of who is on call, its overrides, and who is on call in the next two weeks."""
     own, now = _membership(request, team_id), timezone.now()
-    with timezone.override(own.team.zone):
-        what = request.POST.get("act", "") if own.may_change else ""
+    act = request.POST.get("act", "")
+    if request.method == "POST":
+        acting.require_change(own)
+    with timezone.override(own.team.zone), lock_user(own.team) if act else nullcontext():
         stored = OnCall.objects.filter(team=own.team).first() or OnCall(team=own.team, first=timezone.localdate())
-        form = OnCallForm(request.POST if what == "order" else None, instance=stored)
+        form = OnCallForm(request.POST if act == "order" else None, instance=stored)
         turns = [
-            TurnForm(request.POST if what == "order" else None, instance=member, prefix=str(member.id))
+            TurnForm(request.POST if act == "order" else None, instance=member, prefix=str(member.id))
             for member in teams.members(own.team).order_by("call_place", "id")
         ]
-        override = OverrideForm(request.POST if what == "override" else None, own.team)
-        if what == "order" and all([form.is_valid(), *(turn.is_valid() for turn in turns)]):
-            with lock_user(own.team):
+        override = OverrideForm(request.POST if act == "override" else None, own.team)
+        done = ""
+        if act == "order":
+            if all([form.is_valid(), *(turn.is_valid() for turn in turns)]):
                 form.save()
                 for turn in turns:
                     turn.save()
-            messages.success(request, _("The order is saved."))
-        elif what == "override" and override.is_valid():
-            override.save()
-            messages.success(request, _("The change is saved."))
-        elif what == "remove" and (key := as_uuid(request.POST.get("override", ""))) is not None:
-            CallOverride.objects.filter(member__team=own.team, id=key).delete()
-        if what and not (form.errors or override.errors or any(turn.errors for turn in turns)):
+                done = _("The order is saved.")
+        elif act == "override":
+            if override.is_valid():
+                CallOverride.objects.filter(member__team=own.team, ends_at__lte=now).delete()
+                override.save()
+                done = _("The change is saved.")
+        elif request.method == "POST":
+            key = as_uuid(request.POST.get("override", "")) if act == "remove" else None
+            if key is None or not CallOverride.objects.filter(member__team=own.team, id=key).delete()[0]:
+                raise Http404
+            done = _("The change is removed. The order applies again.")
+        if done:
+            messages.success(request, done)
             return redirect("people:team-on-call", team_id)
         names = {member.person_id: member.person.get_full_name() for member in teams.members(own.team)}
         rota = on_call_rows.rota_of(own.team)

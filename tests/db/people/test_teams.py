@@ -316,5 +316,29 @@ def test_members_see_no_controls_of_owners(team: User) -> None:
     assert "Invite somebody" not in page
     for path in (f"members/{other.id}/", "delete/"):
         assert browser.post(f"/teams/{team.pk}/{path}", {"remove": "", "name": "Family"}).status_code == 404
-    browser.post(f"/teams/{team.pk}/", {"role": "owner"})
+    assert browser.post(f"/teams/{team.pk}/", {"role": "owner"}).status_code == 403
     assert not Invitation.objects.exists()
+
+
+@pytest.mark.parametrize("posted", ["", "x", "-1", "9" * 30, "\u0663"])
+def test_who_asks_for_no_team_goes_on_acting_for_the_same(ada: User, team: User, posted: str) -> None:
+    browser = acting(ada, team)
+    assert browser.post("/teams/act/", {"team": posted}).status_code == 404
+    assert browser.get("/reminders/").context["request"].user == team
+
+
+def test_a_role_that_does_not_exist_is_refused(team: User, browser: Client) -> None:
+    member = join(team)
+    page = browser.post(f"/teams/{team.pk}/members/{member.id}/", {"role": "king"}, follow=True)
+    assert "Choose one of the roles listed." in page.content.decode()
+
+
+@pytest.mark.parametrize("name", ["", "x" * 151, "a\0b", "a\u202eb", "a\nb\u2028"])
+def test_a_team_needs_a_name_that_can_be_shown(browser: Client, name: str) -> None:
+    assert browser.post("/teams/", {"name": name}).context["form"].errors["name"]
+    assert not Membership.objects.exists()
+
+
+def test_a_team_gets_no_name_that_turns_what_follows(ada: User, team: User) -> None:
+    page = acting(ada, team).post("/settings/", {"name": "Ours\u202e", "time_zone": "Europe/Paris"})
+    assert page.context["form"].errors.keys() == {"name"}

@@ -14,7 +14,7 @@ from notifications.deliveries import acknowledge
 from notifications.models import Delivery, Notification
 from people import teams
 from people.models import CallOverride, Membership, OnCall, User
-from tests.make import NOON, make_delivery, make_user, try_once
+from tests.make import NOON, make_delivery, make_user, signed_in, try_once
 
 TEAM = Notification.Origin.TEAM
 
@@ -125,5 +125,34 @@ def test_members_set_the_order_and_somebody_else_for_a_while(ada: User, team: Us
     assert browser.post(page, {"act": "override", "member": chosen, **written}).status_code == 302
     assert ask(ring(team)) == [other]
     assert "Eve" in browser.get(page).content.decode()
-    browser.post(page, {"act": "remove", "override": str(CallOverride.objects.get().id)})
+    removal = {"act": "remove", "override": str(CallOverride.objects.get().id)}
+    assert browser.post(page, removal).status_code == 302
     assert not CallOverride.objects.exists()
+    assert browser.post(page, removal).status_code == 404  # somebody else was faster
+
+
+def test_overrides_are_bounded_and_those_that_have_ended_go(team: User, browser: Client) -> None:
+    page, own, now = f"/teams/{team.pk}/on-call/", Membership.objects.get(), timezone.now()
+    CallOverride.objects.create(member=own, begins_at=now - timedelta(days=2), ends_at=now - timedelta(days=1))
+
+    def add(begins: timedelta, ends: timedelta) -> int:
+        edges = {"begins_at": now + begins, "ends_at": now + ends}
+        typed = {name: f"{timezone.localtime(at, team.zone):%Y-%m-%dT%H:%M}" for name, at in edges.items()}
+        return browser.post(page, {"act": "override", "member": str(own.id), **typed}).status_code
+
+    assert add(timedelta(days=-2), timedelta(hours=-1)) == 200
+    assert add(timedelta(0), timedelta(days=1)) == 302
+    current = CallOverride.objects.get()
+    CallOverride.objects.bulk_create(
+        CallOverride(member=own, begins_at=current.begins_at, ends_at=current.ends_at) for _ in range(49)
+    )
+    assert add(timedelta(0), timedelta(days=1)) == 200
+    assert CallOverride.objects.count() == 50
+
+
+def test_a_viewer_sees_who_is_on_call_and_changes_nothing(team: User) -> None:
+    viewer = make_user()
+    Membership.objects.create(team=team, person=viewer, role="viewer")
+    browser, page = signed_in(viewer), f"/teams/{team.pk}/on-call/"
+    assert browser.get(page).status_code == 200
+    assert browser.post(page, {"act": "order"}).status_code == 403
