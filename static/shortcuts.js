@@ -51,6 +51,7 @@ const shortcuts = {
 for (const link of help.querySelectorAll("[data-keys]")) shortcuts[link.dataset.keys] = () => link.click();
 const quickAdd = document.getElementById("id_quick");
 if (quickAdd) shortcuts.n = () => quickAdd.focus();
+if ("viewer" in document.body.dataset) for (const key of "ndszxep") delete shortcuts[key];
 
 let first = "", timer;
 if ("on" in help.dataset) document.addEventListener("keydown", (event) => {

@@ -7,6 +7,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from common.redis.request_limiter import limit_page
+from people.access.acting import NOT_FOR_VIEWERS
 from people.access.requests import PersonRequest, person_page
 from schedules.models import Schedule
 
@@ -53,7 +54,12 @@ def find(request: PersonRequest) -> HttpResponse:
 def _found(request: PersonRequest) -> HttpResponse:
     typed = request.GET.get("q", "")[:200].replace("\0", "")
     words = typed.casefold().split()
-    pages = [(reverse(view), name) for view, name in PAGES if all(word in str(name).casefold() for word in words)]
+    pages = [
+        (reverse(view), name)
+        for view, name in PAGES
+        if all(word in str(name).casefold() for word in words)
+        and (request.user.may_change or view not in NOT_FOR_VIEWERS)
+    ]
     reminders = Schedule.objects.for_user(request.user).only("title")
     for word in words:
         reminders = reminders.filter(title__icontains=word)
