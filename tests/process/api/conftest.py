@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from carillon_client import Client
@@ -11,6 +13,9 @@ from people import tokens
 from people.models import User
 from tests.make import make_user
 from tests.process.web import Web
+
+# `test_client` imports what it writes.
+runpy.run_path(str(Path(__file__).parents[3] / "client/setup.py"))["write"]()
 
 
 @pytest.fixture(scope="package")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import re
 import runpy
@@ -11,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from carillon_client import __version__, command
+from carillon_client import Client, __version__, command
 from carillon_client.commands import output
 
 STEERS = "\x1b]0;owned\x07 \x9b31m \u202egnp.exe \u2066 \x00 \r\n ü 😀"
@@ -64,6 +65,18 @@ def test_each_command_of_the_documentation_can_be_typed() -> None:
         assert command._parser().parse_args(shlex.split(line)).run
 
 
-def test_the_client_for_asyncio_is_written_from_the_other_one() -> None:
-    script = runpy.run_path(str(CHECKOUT / "script/async_client"))
-    assert script["text"]() == script["FILE"].read_text(), "run script/async_client"
+def test_the_client_for_asyncio_has_each_method_of_the_other_one() -> None:
+    names: dict[str, object] = {}
+    exec(runpy.run_path(str(CHECKOUT / "client/setup.py"))["text"](), names)  # noqa: S102
+    waiting, other = names["AsyncClient"]("http://127.0.0.1:9", "token"), Client("http://127.0.0.1:9", "token")
+    resources = [name for name in vars(other) if name != "connection"]
+    assert len(resources) > 20
+    for name in resources:
+        one, of = getattr(waiting, name), getattr(other, name)
+        methods = [method for method in dir(of) if not method.startswith("_")]
+        assert [method for method in dir(one) if not method.startswith("_")] == methods
+        for method in methods:
+            made = inspect.unwrap(getattr(one, method))
+            iterates = not inspect.isgeneratorfunction(made) and "Iterator" in str(inspect.signature(made))
+            assert inspect.iscoroutinefunction(made) or inspect.isasyncgenfunction(made) or iterates, (name, method)
+    assert inspect.iscoroutinefunction(waiting.me) and inspect.iscoroutinefunction(waiting.close)

@@ -1,22 +1,13 @@
-#!/usr/bin/env python
-"""Write `client/carillon_client/aio.py`, the client for asyncio, from the other one. `--check`: fail if it differs.
+"""Build the client. First write `carillon_client/aio.py`, the client for asyncio, from the modules of `Client`.
 
 Methods that wait for the server become coroutines, and those that yield what it answers asynchronous iterators.
 """
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-CLIENT = ROOT / "client/carillon_client"
-FILE = CLIENT / "aio.py"
-HEAD = '''"""The client for asyncio: each method of `Client` as a coroutine or an asynchronous iterator.
-
-Written by `script/async_client` from the modules of `Client`.
-"""
-'''
+CLIENT = Path(__file__).resolve().parent / "carillon_client"
+HEAD = '"""The client for asyncio: each method of `Client` as a coroutine or an asynchronous iterator."""'
 NAMES = {
     "Client": "AsyncClient",
     "Connection": "AsyncConnection",
@@ -107,21 +98,18 @@ def text() -> str:
                 imports.append(f"from {module} import {node.name}")
             elif isinstance(node, ast.Import | ast.ImportFrom) and getattr(node, "module", "") not in (OWN, *ours):
                 imports.append(ast.unparse(node).replace("Iterator", "AsyncIterator"))
-    written = "\n".join([HEAD, *imports, *classes])
-    for order in (["check", "--fix-only", "--quiet", "--select", "F401,I"], ["format"]):
-        ruff = [sys.executable, "-m", "ruff", *order, "--stdin-filename", FILE, "-"]
-        written = subprocess.run(ruff, input=written, capture_output=True, text=True, check=True).stdout
-    return written
+    return "\n\n".join([HEAD, *imports, *classes])
 
 
-def main() -> int:
-    if "--check" not in sys.argv:
-        FILE.write_text(text())
-    elif FILE.read_text() != text():
-        print(f"{FILE.relative_to(ROOT)} differs from the client: run script/async_client")
-        return 1
-    return 0
+def write() -> None:
+    """Write it beside the others. Tests and types of a checkout, which nobody builds, need it too."""
+    new = CLIENT / "aio.py.new"
+    new.write_text(text())
+    new.replace(CLIENT / "aio.py")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from setuptools import setup
+
+    write()
+    setup()
