@@ -28,7 +28,7 @@ class WatchConflict(Exception):
 TYPED = (
     *("name", "description", "tags", "kind", "period", "rule", "time_zone", "starts_at", "ends_at", "excluded"),
     *("grace", "longest_run", "slug", "lock", "success_words", "failure_words", "ignore_words"),
-    *("channel_order", "escalate_after", "urgent", "opens_incident"),
+    *("channel_order", "escalate_after", "nag_every", "nag_times", "nag_channel_ids", "urgent", "opens_incident"),
 )
 """The fields that a person decides, beside the channels."""
 _TIMING = {"kind", "period", "rule", "time_zone", "starts_at", "ends_at", "excluded", "grace"}
@@ -84,10 +84,14 @@ def change(wanted: Watch, channels: Sequence[Channel]) -> Watch:
 
 @transaction.atomic
 def pause(watch_id: UUID, stays_paused: bool) -> Watch:
-    """Expect nothing, until it is resumed; or until its next ping, unless it stays paused then."""
+    """Expect nothing, until it is resumed; or until its next ping, unless it stays paused then.
+
+    What is not sent yet is cancelled, and nothing is repeated.
+    """
     watch = _lock(watch_id)
     _set_state(watch, Watch.State.PAUSED)
     watch.stays_paused = stays_paused
+    withdraw([watch.id], DeliveryCode.WATCH_PAUSED)
     return _save(watch)
 
 

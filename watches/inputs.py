@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django import forms
@@ -17,9 +17,10 @@ from common.web.edit_form import EditForm, SharedFields, refuse
 from events.flows.incident import Incident
 from events.inputs.seconds_field import SecondsField
 from events.models import FlowSettings
-from notifications.inputs.channels_form import ChannelsForm, channel_rows
+from notifications.inputs.channels_form import ChannelsField, ChannelsForm, channel_rows
 from people.models import User
 from schedules.inputs.list_fields import TagsField, refuse_commas
+from schedules.inputs.nag_form import NagForm
 from schedules.inputs.timing_form import KINDS, TimingForm, first_values, typed
 from schedules.rules import Timetable
 from watches import changes, timing
@@ -58,7 +59,7 @@ class WordsField(forms.CharField):
         return ", ".join(value) if isinstance(value, list) else value
 
 
-class WatchForm(EditForm, ChannelsForm, TimingForm):
+class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
     name = forms.CharField(
         label=gettext_lazy("Name"),
         max_length=80,
@@ -151,6 +152,8 @@ class WatchForm(EditForm, ChannelsForm, TimingForm):
         self._user, self._watch, self.is_new = user, watch, watch is None
         origin, order = (None, []) if watch is None else (watch.id, watch.channel_order)
         self._watches = self.offer_channels(user, origin, order, "watches_watch", also)
+        own = cast(ChannelsField, self.fields["channels"]).own
+        self.offer_nag_channels(own, [] if watch is None else watch.nag_channel_ids, self.is_typed)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -242,6 +245,8 @@ def _rows(watch: Watch) -> list[tuple[str, str]]:
         (_("Longest run"), timing.length(watch.longest_run)),
         (_("Slug"), watch.slug),
         (_("Lock"), watch.lock),
+        (_("Minutes until it rings again"), str(watch.nag_every or "")),
+        (_("Rings again at most"), str(watch.nag_times or "")),
         (
             _("Words"),
             " · ".join(", ".join(words) for words in (watch.success_words, watch.failure_words, watch.ignore_words)),

@@ -222,10 +222,12 @@ def _messages(sign: Sign, message: text.Text) -> Iterator[NewNotification]:
         origin=Notification.Origin.EVENT,
         origin_id=watch.id,
         batch_id=sign.cause,
+        slot=sign.at,
         correlation_id=str(watch.id),
         urgent=watch.urgent,
         quiet_hours=None if watch.urgent else quiet.wait(row.now, window),
         **outbox.order_of(watch),
+        **({} if sign.type == RECOVERED else outbox.nag_of(watch)),
     )
 
 

@@ -15,7 +15,19 @@ from pydantic import BaseModel, Field
 from api.protocol import paging, versions
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, Partial, Replacement, Search, Texts, limited, one_of
+from api.protocol.fields import (
+    Body,
+    Instant,
+    NagChannels,
+    NagEvery,
+    NagTimes,
+    Partial,
+    Replacement,
+    Search,
+    Texts,
+    limited,
+    one_of,
+)
 from api.protocol.problems import FORM_NAMES, FieldError, invalid, require_unchanged, require_valid
 from api.resources.schedules import timing
 from api.resources.schedules.timing import Timing, TimingDocument, Typed
@@ -67,6 +79,9 @@ class WatchDocument(BaseModel):
     channel_ids: list[UUID]
     in_order: bool
     escalate_after: int | None
+    nag_every: int | None
+    nag_times: int | None
+    nag_channel_ids: list[UUID]
     urgent: bool
     opens_incident: bool
     stays_paused: bool = Field(description="Whether a paused one stays so when a ping comes.")
@@ -119,6 +134,9 @@ class WatchBody(Body):
     channel_ids: Texts = Field(description="Ids of your channels.", json_schema_extra={"minItems": 1})
     in_order: bool = False
     escalate_after: int | None = None
+    nag_every: NagEvery = None
+    nag_times: NagTimes = None
+    nag_channel_ids: NagChannels = []
     urgent: bool = False
     opens_incident: bool = Field(False, description="Raise an alert instead of a message.")
 
@@ -149,6 +167,7 @@ def document(watch: Watch) -> dict[str, Any]:
         deadline_at=watch.deadline,
         state_started_at=watch.state_since,
         channel_ids=[str(channel.id) for channel in watch.ordered_channels()],
+        nag_channel_ids=[str(channel) for channel in watch.nag_channel_ids],
         in_order=bool(watch.channel_order),
         excluded=[day.isoformat() for day in watch.excluded],
         **{name: rule and moment and local(rule.zone, moment).isoformat() for name, moment in shown.items()},

@@ -1116,6 +1116,9 @@ class WatchFields(TypedDict, total=False):
     channel_ids: Sequence[str]
     in_order: bool
     escalate_after: int | None
+    nag_every: int | None
+    nag_times: int | None
+    nag_channel_ids: Sequence[str]
     urgent: bool
     opens_incident: bool
 
@@ -1147,6 +1150,9 @@ class Watch(TypedDict):
     channel_ids: list[str]
     in_order: bool
     escalate_after: int | None
+    nag_every: int | None
+    nag_times: int | None
+    nag_channel_ids: list[str]
     urgent: bool
     opens_incident: bool
     stays_paused: bool

@@ -99,6 +99,10 @@ class Watch(models.Model):
     # Empty: all channels at once. Else their ids, in the order in which they are tried.
     channel_order = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     escalate_after = models.PositiveIntegerField(null=True, blank=True)
+    # Minutes until a miss or a failure is told again, how often at most, and where (empty: on its channels).
+    nag_every = models.SmallIntegerField(null=True, blank=True)
+    nag_times = models.SmallIntegerField(null=True, blank=True)
+    nag_channel_ids = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     urgent = models.BooleanField(_("urgent"), default=False)
     opens_incident = models.BooleanField(default=False)
 

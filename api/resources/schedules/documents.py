@@ -9,7 +9,19 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from api.protocol.answers import fields_of
-from api.protocol.fields import Body, Data, Instant, Partial, Replacement, Texts, limited, one_of
+from api.protocol.fields import (
+    Body,
+    Data,
+    Instant,
+    NagChannels,
+    NagEvery,
+    NagTimes,
+    Partial,
+    Replacement,
+    Texts,
+    limited,
+    one_of,
+)
 from api.protocol.problems import FORM_NAMES, FieldError, Problem, errors, invalid, require_valid
 from api.resources.schedules import job, timing
 from api.resources.schedules.job import JobBody
@@ -161,11 +173,9 @@ class ScheduleBody(Body):
     local_time: bool = Field(False, description="With an audience: at this time on each reader's clock, in any zone.")
     in_order: bool = False
     escalate_after: int | None = None
-    nag_every: int | None = Field(None, description="Minutes after which it is sent again until it is acknowledged.")
-    nag_times: int | None = Field(None, description="With `nag_every`: how often it is sent again at most; 5 if null.")
-    nag_channel_ids: Texts = Field(
-        [], description="With `nag_every`: ids of channels for the repeats; empty: the same."
-    )
+    nag_every: NagEvery = None
+    nag_times: NagTimes = None
+    nag_channel_ids: NagChannels = []
     urgent: bool = False
     starts_at: str | None = None
     ends_at: str | None = None

@@ -203,7 +203,7 @@ class _Loading:
             body.channel_ids = self._own_channels(body.channel_ids)
             if len(body.channel_ids) < 2:  # a single channel that is left has no order
                 body.in_order, body.escalate_after = False, None
-        if isinstance(body, ScheduleBody):
+        if isinstance(body, ScheduleBody | WatchBody):
             channels = self.ids["channels"]
             body.nag_channel_ids = [channels[key] for key in body.nag_channel_ids if key in channels]
         if isinstance(body, ScheduleBody) and body.job is not None:

@@ -7,11 +7,14 @@ from datetime import timedelta
 import pytest
 
 from events.models import Event
+from notifications.deliveries import acknowledge
+from notifications.messages.message import Delivered
 from notifications.models import Delivery, Notification
 from people.models import User
 from schedules.firing.fire import read_clock
+from tests.db.notifications.deliveries.test_nag import arrive, repeat, repeats
 from tests.db.watches.test_pings import HOUR, ping, set_back
-from tests.make import make_channel, make_watch
+from tests.make import answers, make_channel, make_watch
 from watches import changes, tell
 from watches.models import Ping, Watch
 from work.models import Hold
@@ -59,6 +62,35 @@ def test_a_miss_that_nobody_has_told_before_the_next_ping_is_told_with_its_recov
     assert (newest.tells, newest.missed_at is not None) == ("recovered", True)
     assert tell.tell_due() == 2
     assert told(ada) == ["watch.missed", "watch.recovered"]
+
+
+def test_a_failure_is_repeated_until_the_watch_works_again_is_paused_or_somebody_answers(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(monkeypatch, Delivered())
+
+    def fail(name: str) -> tuple[Watch, Notification]:
+        watch = make_watch(ada, [inbox], name=name, nag_every=10, nag_times=3)
+        ping(watch, "fail", waited=60.0)
+        assert tell.tell_due() == 1
+        arrive()
+        return watch, Notification.objects.get(origin_id=watch.id)
+
+    def next_repeat(after: Notification) -> bool:
+        after.refresh_from_db()
+        return after.nag_at is not None
+
+    inbox = make_channel(ada)
+    works, pauses, answered, stays = (fail(name) for name in ("a", "b", "c", "d"))
+    ping(works[0])
+    assert tell.tell_due() == 1
+    changes.pause(pauses[0].id, stays_paused=True)
+    acknowledge.acknowledge(answered[1].id)
+    assert repeat() == 1
+    assert [next_repeat(one) for _, one in (works, pauses, answered, stays)] == [False, False, False, True]
+    assert [one.subject for one in repeats()] == ["d failed (1 of 3)"]
+    recovered = Notification.objects.get(subject="a works again")
+    assert (recovered.nag_every, recovered.nag_at) == (None, None)
 
 
 def test_a_run_that_takes_too_long_is_told_once(ada: User) -> None:
