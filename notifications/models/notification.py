@@ -204,6 +204,10 @@ class Notification(models.Model):
             return str(sentence("acknowledged" if self.snoozed_until is None else "snoozed", {}))
         return str(sentence(self.withdrawn, {})) if self.withdrawn and self.nag_at is None else ""
 
+    def plain_body(self) -> str:
+        """Its text without marks, for one line of a list."""
+        return markup.write(self.body) if self.origin in self.MARKED else self.body
+
     def linked_body(self) -> SafeString:
         """Its text for a page, with its web addresses as links, also those without a scheme, and those of mail."""
         escape = partial(as_html, escape=partial(urlize, autoescape=True))

@@ -11,6 +11,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, gettext_lazy
 from django_celery_beat.models import PeriodicTask
 
@@ -21,6 +22,7 @@ from common.uuid7 import uuid7
 from jobs import kinds
 from jobs.models import Connection
 from jobs.models.job import OnError
+from notifications.messages import markup
 from notifications.models import Channel, change, sort_channels
 from people.models import User
 from schedules import rules
@@ -255,6 +257,11 @@ class Schedule(models.Model):
         if kind is None or not any(f"{{{name}}}" in self.title for name in kind.placeholders):
             return self.title
         return f"{kind.label}: {self.checks}"
+
+    @property
+    def marked_body(self) -> SafeString:
+        """Its text for a page, with its marks as HTML."""
+        return markup.as_page(self.body)
 
     @property
     def speaks(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -27,7 +28,8 @@ from tests.process.web import Web, signed_in
 pytestmark = pytest.mark.django_db(transaction=True)
 
 T = TypeVar("T")
-PATIENCE = 120.0  # seconds
+OUTAGE = float(os.environ.get("LIVE_OUTAGE", "0"))  # seconds that Redis, the process or both are away
+PATIENCE = 120.0 + 4 * OUTAGE  # seconds
 
 
 @pytest.fixture(scope="module")
@@ -246,6 +248,7 @@ def test_nothing_is_missing_and_nothing_comes_twice_after_redis_the_process_or_b
                 if takes_web:
                     await asyncio.to_thread(web.kill)
                 await in_thread(arrive_for_all)
+                await asyncio.sleep(OUTAGE)
                 if takes_web:
                     await asyncio.to_thread(web.restart)
                 if takes_redis:

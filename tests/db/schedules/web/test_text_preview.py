@@ -127,3 +127,7 @@ def test_what_is_filled_in_is_never_bold_and_what_is_typed_is(browser: Client, a
     assert claim is not None and claim.message.has_marks
     page = delivery.notification.linked_body()
     assert page.startswith("<strong>Hello</strong> ") and page.count("<strong>") == 1
+    assert delivery.notification.plain_body().startswith("Hello ")
+    schedule = delivery.notification.origin_id
+    shown = browser.get(f"/reminders/{schedule}/").content.decode()
+    assert "<strong>Hello</strong> {name}" in shown
