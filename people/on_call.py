@@ -29,11 +29,7 @@ def to_ask(team: User, at: datetime, urgent: bool) -> list[User]:
         return []
     ids = rota.who(order, at)
     people = User.objects.in_bulk(ids)
-    return [people[key] for key in ids if urgent or quiet.wait(at, quiet_window(people[key])) is None]
-
-
-def quiet_window(person: User) -> quiet.Window | None:
-    return quiet.window(person.quiet_from, person.quiet_until, person.time_zone)
+    return [people[key] for key in ids if urgent or quiet.wait(at, quiet.of(people[key])) is None]
 
 
 def minutes(team: User) -> int:

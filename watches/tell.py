@@ -48,7 +48,7 @@ SELECT {OFF} AND (EXISTS (SELECT FROM watches_watch WHERE deadline {_PASSED})
                OR EXISTS (SELECT FROM watches_ping WHERE slow_at {_PASSED})) AS is_due
 """  # noqa: S608 - constants only
 _OF_WATCH = f"""
-    SELECT {columns(Watch, "w")}, u.is_active, u.language, u.time_zone, u.quiet_from, u.quiet_until, now() AS now,
+    SELECT {columns(Watch, "w")}, u.is_active, u.language, u.time_zone, {quiet.columns("u")} AS quiet, now() AS now,
            ARRAY(SELECT ARRAY[c.id::text, c.provider] FROM watches_watch_channels l JOIN notifications_channel c
                      ON c.id = l.channel_id WHERE l.watch_id = w.id AND c.removed_at IS NULL) AS sends_to"""  # noqa: S608 - constants only
 _MISSED = f"""
@@ -213,7 +213,6 @@ def _messages(sign: Sign, message: text.Text) -> Iterator[NewNotification]:
     channels = [(UUID(key), provider) for key, provider in row.sends_to]
     if not channels:
         return
-    window = quiet.window(row.quiet_from, row.quiet_until, row.time_zone)
     yield NewNotification(
         user_id=watch.user_id,
         channels=sort_channels(watch.channel_order, channels, lambda channel: channel[0]),
@@ -225,7 +224,7 @@ def _messages(sign: Sign, message: text.Text) -> Iterator[NewNotification]:
         slot=sign.at,
         correlation_id=str(watch.id),
         urgent=watch.urgent,
-        quiet_hours=None if watch.urgent else quiet.wait(row.now, window),
+        quiet_hours=None if watch.urgent else quiet.wait(row.now, quiet.read(row.quiet)),
         **outbox.order_of(watch),
         **({} if sign.type == RECOVERED else outbox.nag_of(watch)),
     )

@@ -1,6 +1,6 @@
 """The account of the token, and its settings."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Instant, Partial, limited
+from api.protocol.fields import FewNames, Instant, Partial, limited
 from api.protocol.problems import require_valid
 from api.resources import tokens
 from api.resources.tokens import TokenDocument
@@ -57,6 +57,15 @@ class Settings(BaseModel):
     time_zone: str = Field(description="Empty: not chosen yet.")
     quiet_from: str | None = Field(description="When quiet hours begin; null: none.", examples=["22:00"])
     quiet_until: str | None = Field(description="When they end.", examples=["07:00"])
+    weekly_hours: Annotated[dict[str, list[str]], FewNames] = Field(
+        description="Instead of quiet hours: from when until when messages may come, by day from `mon` to `sun`, on "
+        "the next day if `until` is not later; none on other days. Empty: not used.",
+        examples=[{"mon": ["08:00", "18:00"], "sat": ["10:00", "12:00"]}],
+    )
+    public_holidays: str = Field(
+        description="Of a country (`DE`) or its region (`DE-BY`): hours on them are those of `sun`. Empty: of none.",
+        examples=["DE-BY"],
+    )
 
 
 class SettingsPatch(Partial, Settings):
@@ -73,6 +82,8 @@ class Me(BaseModel):
     effective_time_zone: str = Field(description="What applies: yours, or UTC while you have chosen none.")
     quiet_from: str | None = Field(description="When your quiet hours begin, such as `22:00`; null: you have none.")
     quiet_until: str | None = Field(description="When they end, such as `07:00`.")
+    weekly_hours: dict[str, list[str]] = Field(description="Instead of them: when messages may come, by day.")
+    public_holidays: str = Field(description="The country or region whose public holidays count as Sundays.")
     usage: UsageDocument = Field(description="How much of your quota of events is used.")
     token: TokenDocument = Field(description="The token of this request.")
 

@@ -339,6 +339,8 @@ class Account(TypedDict):
     effective_time_zone: str
     quiet_from: str | None
     quiet_until: str | None
+    weekly_hours: dict[str, list[str]]
+    public_holidays: str
     usage: Usage
     token: Token
 
@@ -923,6 +925,8 @@ class Settings(TypedDict):
     time_zone: str
     quiet_from: str | None
     quiet_until: str | None
+    weekly_hours: dict[str, list[str]]
+    public_holidays: str
 
 
 class SettingsFields(TypedDict, total=False):
@@ -931,6 +935,8 @@ class SettingsFields(TypedDict, total=False):
     time_zone: str
     quiet_from: str | None
     quiet_until: str | None
+    weekly_hours: dict[str, Sequence[str]]
+    public_holidays: str
 
 
 class CheckedCondition(Condition):

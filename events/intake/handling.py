@@ -30,7 +30,7 @@ from notifications.deliveries.outbox import NewNotification
 from notifications.messages import text
 from notifications.models import Channel, Notification, sort_channels
 from people import quiet
-from people.quiet import Window
+from people.quiet import Hours
 from work import kinds
 from work.broker.wakes import publish_after_commit
 from work.kinds import Loaded
@@ -59,7 +59,7 @@ class EventClaim(kinds.Claim):
     audience: str
     audience_key: str
     registered: Annotated[Registered | None, Loaded(registered.sql("d.user_id", "d.type"), read=registered.read)]
-    quiet: Annotated[Window | None, Loaded("p.quiet_from", "p.quiet_until", "p.time_zone", read=quiet.window)]
+    quiet: Annotated[Hours | None, Loaded(quiet.columns("p"), read=quiet.read)]
 
     @property
     def correlation_id(self) -> str:

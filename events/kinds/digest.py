@@ -21,7 +21,7 @@ from notifications.deliveries import outbox
 from notifications.deliveries.outbox import NewNotification
 from notifications.messages import text
 from people import quiet
-from people.quiet import Window
+from people.quiet import Hours
 from work import kinds
 from work.answers import Answer, Cancel, Defer, Done
 from work.broker.wakes import publish_after_commit
@@ -42,7 +42,7 @@ class DigestClaim(kinds.Claim):
     key_value: str
     gathered: int
     hops: int
-    quiet: Annotated[Window | None, Loaded("p.quiet_from", "p.quiet_until", "p.time_zone", read=quiet.window)]
+    quiet: Annotated[Hours | None, Loaded(quiet.columns("p"), read=quiet.read)]
 
 
 class DigestKind(Kind[DigestClaim]):

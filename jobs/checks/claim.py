@@ -10,12 +10,13 @@ from uuid import UUID
 from common import correlation, zones
 from jobs.checks.recording import SendAs
 from jobs.kinds.base import Ask, Source
-from people.quiet import Window, window
+from people import quiet
+from people.quiet import Hours
 from work import kinds
 from work.kinds import FROM_ROW, Loaded, from_json
 from work.reasons import Reason
 
-_QUIET_FROM = "CASE WHEN NOT (d.message->>'urgent')::bool THEN p.quiet_from END"
+_QUIET = f"CASE WHEN NOT (d.message->>'urgent')::bool THEN {quiet.columns('p')} END"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ class JobClaim(kinds.Claim):
     payload: Annotated[Mapping[str, Any], Loaded("d.payload::text", read=lambda text: dict(json.loads(text)))]
     send_as: Annotated[SendAs, Loaded("d.message::text", read=SendAs.read)]
     time_zone: Annotated[str, Loaded("p.time_zone")]
-    quiet: Annotated[Window | None, Loaded(_QUIET_FROM, "p.quiet_until", "p.time_zone", read=window)]
+    quiet: Annotated[Hours | None, Loaded(_QUIET, read=quiet.read)]
     expires_at: datetime | None
     is_active: Annotated[bool, Loaded("p.is_active")]
     source: Annotated[Source | None, FROM_ROW]

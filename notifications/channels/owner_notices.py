@@ -190,7 +190,7 @@ def _disabled() -> Iterable[Notice]:
 def _notification(notice: Notice, channels: Sequence[Channel], now: datetime) -> outbox.NewNotification:
     owner = channels[0].user
     waits = not notice.reached_nobody and any(channel.provider == "inbox" for channel in channels)
-    quiet_hours = quiet.window(owner.quiet_from, owner.quiet_until, owner.time_zone) if waits else None
+    hours = quiet.of(owner) if waits else None
     return outbox.NewNotification(
         user_id=notice.user_id,
         channels=[(channel.id, channel.provider) for channel in channels],
@@ -199,5 +199,5 @@ def _notification(notice: Notice, channels: Sequence[Channel], now: datetime) ->
         origin=Notification.Origin.NOTICE,
         batch_id=notice.batch_id,
         origin_id=notice.about if notice.mends else None,
-        quiet_hours=quiet.wait(now, quiet_hours),
+        quiet_hours=quiet.wait(now, hours),
     )

@@ -32,7 +32,7 @@ from notifications.providers.team import Team
 from notifications.reasons import DeliveryCode
 from people import codes, quiet
 from people.models import Membership, display_name
-from people.quiet import Window
+from people.quiet import Hours
 from work.answers import Answer, Cancel, Defer, NotStarted
 from work.engine.manual import cancel
 from work.kinds import FROM_ROW, Kind, Loaded
@@ -65,7 +65,7 @@ class DeliveryClaim(SendClaim):
     sealed_secrets: Annotated[str, Loaded("c.sealed_secrets")]
     give_up_after: Annotated[int | None, Loaded("c.give_up_after")]
     trying_for: Annotated[float, Loaded(_TRYING_FOR)]
-    quiet: Annotated[Window | None, FROM_ROW]
+    quiet: Annotated[Hours | None, FROM_ROW]
     failing: Annotated[bool, Loaded("c.failing_since IS NOT NULL")]
     withdrawn: Annotated[Reason | None, FROM_ROW]
     is_test: Annotated[bool, Loaded("n.origin IN ('test', 'code')")]
@@ -116,8 +116,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
             ELSE '{DeliveryCode.SNOOZED}' END AS withdrawn,
        c.disabled_code, c.disabled_params, {STATE_SQL} AS channel_state, p.name, p.email, p.is_active,
        CASE WHEN n.origin IN ('schedule', 'api', 'event', 'topic', 'announcement', 'team') AND NOT n.urgent
-            THEN p.quiet_from END AS quiet_from,
-       p.quiet_until"""  # noqa: S608 - constants only
+            THEN {quiet.columns("p")} END AS quiet"""  # noqa: S608 - constants only
     joins = """
   JOIN notifications_notification n ON n.id = d.notification_id
   JOIN notifications_channel c ON c.id = d.channel_id
@@ -149,7 +148,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
                 may_have_marks=row.origin in Notification.MARKED,
             ),
             "unusable": _unusable(row),
-            "quiet": None if is_own_replay else quiet.window(row.quiet_from, row.quiet_until, row.zone),
+            "quiet": None if is_own_replay else quiet.read(row.quiet),
             "withdrawn": withdrawn,
         }
 

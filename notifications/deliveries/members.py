@@ -85,7 +85,7 @@ def _new(
         hops=whole.hops,
         slot=whole.slot,
         expires_at=delivery.expires_at,
-        quiet_hours=None if whole.urgent else quiet.wait(now, on_call.quiet_window(person)),
+        quiet_hours=None if whole.urgent else quiet.wait(now, quiet.of(person)),
         urgent=whole.urgent,
         category=whole.category,
     )

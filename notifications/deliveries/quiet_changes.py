@@ -22,7 +22,7 @@ from work.broker.wakes import Wake, publish_after_commit
 WITHDRAWS: list[Callable[[UUID, datetime], bool]] = []
 """Whether a schedule (its id) sends nothing of a slot at an instant. Other apps add to it."""
 
-_DECIDES = {"quiet_from", "quiet_until", "time_zone"}
+_DECIDES = {"quiet_from", "quiet_until", "time_zone", "weekly_hours", "public_holidays"}
 _RELEASE = f"""
 WITH locked AS (
     SELECT d.id, greatest(now(), CASE WHEN jsonb_typeof(d.reason_params -> 'due') = 'number'

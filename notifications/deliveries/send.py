@@ -59,8 +59,7 @@ def send(
         **options,
     )
     if not new.urgent:
-        window = quiet.window(user.quiet_from, user.quiet_until, user.time_zone)
-        new = replace(new, quiet_hours=quiet.wait(max(send_at or now, now), window))
+        new = replace(new, quiet_hours=quiet.wait(max(send_at or now, now), quiet.of(user)))
     with lock_user(user):
         most: int = settings.SENDS_PER_PERSON_PER_DAY
         # By id, which the index of the person's history has: reads one day of it.

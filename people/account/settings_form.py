@@ -1,12 +1,16 @@
 """A person's settings, for the page and for an import."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.texts.written import check_line
+from common.times import public_holidays
+from people.account.hours_field import WeeklyHoursField, inputs
 from people.models import Theme, User
 
 
@@ -32,9 +36,29 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         error_messages={"invalid_choice": gettext_lazy("Choose one of the themes: system, light or dark.")},
     )
 
+    weekly_hours = WeeklyHoursField(
+        label=gettext_lazy("Hours by weekday instead"),
+        required=False,
+        help_text=gettext_lazy(
+            "The hours in which messages may come. On a day without times, none come. 00:00 to 00:00 is a whole day."
+        ),
+    )
+    public_holidays = forms.CharField(
+        label=gettext_lazy("Public holidays of"),
+        required=False,
+        max_length=40,
+        help_text=gettext_lazy(
+            "A country or its region, such as DE, DE-BY or US-CA. Hours on a public holiday are those of Sunday, and "
+            "reminders for working days leave it out."
+        ),
+    )
+
     class Meta:
         model = User
-        fields = ["name", "language", "time_zone", "quiet_from", "quiet_until", "theme", "keyboard_shortcuts"]
+        fields = [
+            *("name", "language", "time_zone", "quiet_from", "quiet_until", "weekly_hours", "public_holidays"),
+            *("theme", "keyboard_shortcuts"),
+        ]
         labels = {
             "name": gettext_lazy("Your name"),
             "quiet_from": gettext_lazy("Quiet from"),
@@ -69,6 +93,21 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
             check_line(name)
         return name
 
+    def clean_public_holidays(self) -> str:
+        code: str = self.cleaned_data["public_holidays"]
+        try:
+            return public_holidays.read(code) if code else ""
+        except public_holidays.UnknownCountryError as error:
+            if not error.regions:
+                raise ValidationError(
+                    _("Enter the two letters of a country, such as DE, or DE-BY for a region.")
+                ) from None
+            text = _("Enter a region of this country: %(regions)s.")
+            raise ValidationError(text % {"regions": ", ".join(error.regions)}) from None
+
+    def weekly_inputs(self) -> Iterator[dict[str, Any]]:
+        return inputs(self["weekly_hours"])
+
     def clean_theme(self) -> str:
         """Without a choice, it stays as it is."""
         return self.cleaned_data["theme"] or str(self.instance.theme)
@@ -82,4 +121,8 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
             self.add_error("quiet_until", _("Enter both times, or leave both empty."))
         if begins is not None and begins == ends:
             self.add_error("quiet_until", _("Enter two different times, or leave both empty."))
+        if begins is not None and cleaned.get("weekly_hours"):
+            self.add_error(
+                "weekly_hours", _("Empty the quiet hours, or these hours by weekday: only one of them applies.")
+            )
         return cleaned

@@ -76,8 +76,10 @@ class User(AbstractUser):
 
     `language` is one of LANGUAGES. Empty: on pages what the browser asks for, elsewhere the installation's.
 
-    `quiet_from` and `quiet_until` are wall-clock times in that zone; see `quiet`. Once its person has asked for its
-    deletion, the account is not active any more, and a task deletes it; see `account_deletion`.
+    `quiet_from` and `quiet_until` are wall-clock times in that zone, and so are the `weekly_hours` in which messages
+    may come ({"mon": ["08:00", "18:00"]}; empty: not used); see `quiet`. `public_holidays` is a country or one of its
+    regions ("DE-BY"). Once its person has asked for its deletion, the account is not active any more, and a task
+    deletes it; see `account_deletion`.
     """
 
     username = None  # type: ignore[assignment]  # people sign in with their email address
@@ -91,6 +93,8 @@ class User(AbstractUser):
     )
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_until = models.TimeField(null=True, blank=True)
+    weekly_hours = models.JSONField(default=dict, db_default={}, blank=True)
+    public_holidays = models.CharField(max_length=24, default="", db_default="", blank=True)
     # Set by an operator, in the place of the installation's limits.
     events_per_day = models.PositiveIntegerField(
         gettext_lazy("events a day"), null=True, blank=True, help_text=gettext_lazy("Empty: as for all. 0: no limit.")
@@ -137,6 +141,7 @@ class User(AbstractUser):
             models.CheckConstraint(
                 condition=Q(quiet_until__isnull=True) | Q(quiet_until__lte=time.max), name="people_user_quiet_until"
             ),
+            models.CheckConstraint(condition=checks.json("weekly_hours", 4), name="people_user_weekly_hours"),
             models.CheckConstraint(
                 condition=checks.instants("date_joined")
                 & checks.instants(nullable=("last_login", "deletion_asked_at")),

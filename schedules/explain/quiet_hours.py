@@ -19,7 +19,7 @@ class QuietHours:
     def __init__(self, user: User, urgent: bool, channels: Iterable[Channel]) -> None:
         every = list(channels)
         silent = [] if urgent else [channel for channel in every if providers.disturbs(channel.provider)]
-        self._window = quiet.window(user.quiet_from, user.quiet_until, user.time_zone) if silent else None
+        self._hours = quiet.of(user) if silent else None
         self._labels = [channel.label for channel in silent] if len(silent) < len(every) else []
 
     @classmethod
@@ -29,14 +29,14 @@ class QuietHours:
         return cls(schedule.user, schedule.urgent, channels[:1] if schedule.channel_order else channels)
 
     def wait(self, slot: datetime) -> quiet.Wait | None:
-        return quiet.wait(slot, self._window)
+        return quiet.wait(slot, self._hours)
 
     def notes(self, slots: Iterable[datetime]) -> dict[datetime, str]:
         """A sentence for each slot that they hold: how to ring in time stands in the first."""
         notes: dict[datetime, str] = {}
         for slot in slots:
-            if self._window is not None and (wait := self.wait(slot)) is not None:
-                rings_at = f"{civil_time.local(self._window.zone, slot):%H:%M}"
+            if self._hours is not None and (wait := self.wait(slot)) is not None:
+                rings_at = f"{civil_time.local(self._hours.zone, slot):%H:%M}"
                 notes[slot] = (
                     words.on_hold_too(wait.shown) if notes else words.on_hold(rings_at, wait.shown, self._labels)
                 )

@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -22,8 +22,8 @@ class Due(NamedTuple):
     """A schedule whose next slot is due, locked by the current transaction. Instants are aware UTC.
 
     `rule`, `data` and `job_payload` are JSON, `name` the person's, `spread`, `grace` and `stale_after` are seconds.
-    `persons_zone` is the zone of the quiet hours, `language` the person's, `escalate_after` in minutes. `settled` are
-    the slots from the next one on that have an occurrence already.
+    `hours` are the person's for `quiet.read`; `persons_zone` and `language` are theirs, `escalate_after` in
+    minutes. `settled` are the slots from the next one on that have an occurrence already.
     """
 
     id: UUID
@@ -47,8 +47,7 @@ class Due(NamedTuple):
     fired_count: int
     periodic_task_id: int | None
     urgent: bool
-    quiet_from: time | None
-    quiet_until: time | None
+    hours: str | None
     persons_zone: str
     language: str
     channel_order: list[UUID]
@@ -84,9 +83,7 @@ class Due(NamedTuple):
         return plain | {**order_of(self), **nag_of(self)}
 
     def quiet_hours(self, instant: datetime) -> quiet.Wait | None:
-        if self.urgent or self.quiet_from is None:
-            return None
-        return quiet.wait(instant, quiet.window(self.quiet_from, self.quiet_until, self.persons_zone))
+        return None if self.urgent else quiet.wait(instant, quiet.read(self.hours))
 
 
 @lru_cache(maxsize=10_000)
@@ -105,7 +102,8 @@ def _timetable(
 _OTHERWISE = {
     "name": DISPLAY_NAME_SQL,
     **{name: f"s.{name}::text" for name in ("rule", "data", "job_payload")},
-    **{name: f"u.{name}" for name in ("quiet_from", "quiet_until", "language")},
+    "language": "u.language",
+    "hours": quiet.columns("u"),
     "persons_zone": "u.time_zone",
     "settled": """ARRAY(
         SELECT o.scheduled_for FROM schedules_occurrence o

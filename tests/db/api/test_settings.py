@@ -31,6 +31,15 @@ def test_quiet_hours_are_set_and_removed(api: Api, ada: User) -> None:
     assert api("PATCH", "/me/settings", dict.fromkeys(hours)).json()["quiet_from"] is None
 
 
+def test_hours_by_weekday_and_public_holidays_are_set_and_removed(api: Api, ada: User) -> None:
+    given = {"weekly_hours": {"sat": ["10:00", "12:00:00"], "mon": ["08:00", "18:00"]}, "public_holidays": "de-bayern"}
+    stored = {"weekly_hours": {"mon": ["08:00", "18:00"], "sat": ["10:00", "12:00"]}, "public_holidays": "DE-BY"}
+    answer = api("PATCH", "/me/settings", given).json()
+    assert answer | stored == answer == api.get("/me/settings").json()
+    assert api.get("/me").json()["weekly_hours"] == stored["weekly_hours"]
+    assert api("PATCH", "/me/settings", {"weekly_hours": {}}).json()["weekly_hours"] == {}
+
+
 def test_what_is_read_can_be_sent_back(api: Api) -> None:
     read = api.get("/me/settings").json()
     assert api("PATCH", "/me/settings", read).json() == read
@@ -45,6 +54,12 @@ def test_what_is_read_can_be_sent_back(api: Api) -> None:
         ({"name": None}, "name"),
         ({"quiet_from": "25:00", "quiet_until": "07:00"}, "quiet_from"),
         ({"quiet_from": "22:00"}, "quiet_until"),
+        ({"weekly_hours": {"mon": ["08:00"]}}, "weekly_hours"),
+        ({"weekly_hours": {"monday": ["08:00", "18:00"]}}, "weekly_hours"),
+        ({"weekly_hours": {"mon": ["08:00", "24:00"]}}, "weekly_hours"),
+        ({"weekly_hours": {"mon": ["08:00", "18:00"]}, "quiet_from": "22:00", "quiet_until": "07:00"}, "weekly_hours"),
+        ({"public_holidays": "XX"}, "public_holidays"),
+        ({"public_holidays": "DE-XX"}, "public_holidays"),
         ({"email": "new@example.org"}, "email"),
         ({"is_staff": True}, "is_staff"),
     ],
@@ -61,7 +76,7 @@ def test_the_scope_is_needed_to_change_them(ada: User) -> None:
     assert reader("PATCH", "/me/settings", {"name": "New"}).json()["code"] == "scope"
 
 
-def test_changing_them_takes_eight_statements(api: Api) -> None:
+def test_changing_them_takes_nine_statements(api: Api) -> None:
     api.get("/me")
-    with at_most(8):
+    with at_most(9):
         api("PATCH", "/me/settings", {"name": "New"})

@@ -56,7 +56,11 @@ HOOK = {"url": "https://example.org/hook"}
 def fill(user: User) -> None:
     """One or more of everything that a file holds."""
     User.objects.filter(pk=user.pk).update(
-        name="Ada", language="de", time_zone="Europe/Berlin", quiet_from="22:00", quiet_until="07:00"
+        name="Ada",
+        language="de",
+        time_zone="Europe/Berlin",
+        weekly_hours={"fri": ["08:00", "01:00"]},
+        public_holidays="US-CA",
     )
     user.refresh_from_db()
     inbox, mail = make_channel(user), make_channel(user, "email", use_for_new=False)

@@ -36,6 +36,36 @@ def test_they_are_off_when_both_are_empty() -> None:
     assert (user.quiet_from, user.quiet_until) == (None, None)
 
 
+def test_hours_by_weekday_are_saved_and_shown_again_until_all_are_emptied() -> None:
+    typed = {"weekly_hours-mon-from": "08:00", "weekly_hours-mon-until": "18:00", "public_holidays": "de-by"}
+    page, user = save(make_user(), **typed)
+    assert (user.weekly_hours, user.public_holidays) == ({"mon": ["08:00", "18:00"]}, "DE-BY")
+    assert 'name="weekly_hours-mon-from" value="08:00"' in page
+    _, user = save(user, public_holidays="")
+    assert (user.weekly_hours, user.public_holidays) == ({}, "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"weekly_hours-tue-from": "08:00"}, "Tuesday: enter both times"),
+        ({"weekly_hours": "mon"}, "Write an object with days from mon to sun"),
+        ({"public_holidays": "Bayern"}, "Enter the two letters of a country"),
+        ({"public_holidays": "DE-Paris"}, "Enter a region of this country: BB, BE"),
+        (
+            {f"weekly_hours-tue-{edge}": at for edge, at in (("from", "08:00"), ("until", "09:00"))}
+            | {"quiet_from": "22:00", "quiet_until": "07:00"},
+            "only one of them applies",
+        ),
+    ],
+)
+def test_wrong_hours_by_weekday_are_refused_and_stay_in_the_form(typed: dict[str, str], said: str) -> None:
+    page, user = save(make_user(), **typed)
+    assert said in page
+    assert (user.weekly_hours, user.public_holidays, user.quiet_from) == ({}, "", None)
+    assert typed.get("weekly_hours-tue-from", "") in page
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [

@@ -44,6 +44,8 @@ _VALID = {
     "digest_at": "09:00",
     "quiet_from": "22:00",
     "quiet_until": "07:00",
+    "weekly_hours": {},
+    "public_holidays": "DE-BY",
     "scopes": ["read"],
     "data_schema": {"type": "object"},
 }

@@ -6,14 +6,19 @@ import re
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
+import pytest
 from django.test import TestCase
+from django.utils import timezone
 from redis import Redis
 
 from notifications.deliveries.kind import DELIVERY
 from notifications.models import Delivery, Notification
+from people import quiet
+from people.models import User
 from schedules.firing import fire, sending
 from schedules.models import Schedule
 from tests.db.people.test_quiet import save
+from tests.db.test_limits import at_once
 from tests.make import make_channel, make_delivery, make_schedule, make_user, signed_in
 from work.broker import wakes
 from work.engine import runner
@@ -156,3 +161,51 @@ def test_signing_in_decides_nothing_anew() -> None:
     delivery.channel.user.save(update_fields=["last_login"])
     delivery.refresh_from_db()
     assert delivery.reason_code == "quiet-hours"
+
+
+def closed_hours() -> dict[str, list[str]]:
+    """Hours by weekday that begin tomorrow at noon."""
+    return {quiet.DAYS[(datetime.now(UTC) + timedelta(days=1)).weekday()]: ["12:00", "18:00"]}
+
+
+def test_what_comes_outside_of_hours_by_weekday_waits_until_they_begin_and_urgent_does_not() -> None:
+    user = make_user(weekly_hours=closed_hours(), time_zone="UTC")
+    plain, urgent = (make_delivery(make_channel(user, "email")) for _ in range(2))
+    Notification.objects.filter(id=urgent.notification_id).update(urgent=True)
+    for delivery in (plain, urgent):
+        runner.run(DELIVERY, delivery.id, "worker")
+        delivery.refresh_from_db()
+    assert (plain.state, plain.reason_code, urgent.state) == ("pending", "quiet-hours", "delivered")
+    assert f"{plain.available_at:%H:%M}" in {"12:00", "11:59"}
+    assert timezone.now() < plain.available_at <= timezone.now() + timedelta(hours=36)
+
+
+def test_what_waits_is_decided_anew_when_hours_by_weekday_are_set_and_when_they_are_widened() -> None:
+    delivery = held_now()
+    user = delivery.channel.user
+    user.quiet_from, user.quiet_until, user.weekly_hours = None, None, closed_hours()
+    user.save()
+    runner.run(DELIVERY, delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.reason_code, delivery.tries) == ("pending", "quiet-hours", 0)
+    user.weekly_hours = {day: ["00:00", "00:00"] for day in quiet.DAYS}
+    user.save()
+    runner.run(DELIVERY, delivery.id, "worker")
+    delivery.refresh_from_db()
+    assert delivery.state == "delivered"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_save_other_hours_at_once_release_what_waits_and_send_it_once() -> None:
+    delivery = held_now()
+    page = {"name": "Ada", "time_zone": "UTC"}
+    [(day, [begins, ends])] = closed_hours().items()
+    closed = {f"weekly_hours-{day}-from": begins, f"weekly_hours-{day}-until": ends}
+    tabs = [signed_in(delivery.channel.user) for _ in range(2)]
+    at_once(lambda: tabs[0].post("/settings/", page), lambda: tabs[1].post("/settings/", page | closed))
+    for _ in range(2):
+        runner.run(DELIVERY, delivery.id, "worker")
+    delivery.refresh_from_db()
+    is_open = not User.objects.get().weekly_hours
+    assert (delivery.state, delivery.reason_code) == (("delivered", "") if is_open else ("pending", "quiet-hours"))
+    assert delivery.history.filter(outcome="delivered").count() == is_open
