@@ -36,12 +36,11 @@ _READ = (
 
 @dataclass(frozen=True, slots=True)
 class Coming:
-    """The entries, in no order, and how many more a day has; of so many reminders, and whether others are left out."""
+    """The entries, in no order, and how many more a day has; and the reminders that cost too much to be among them."""
 
     entries: list[Entry]
     more: dict[date, int]
-    reminders: int
-    is_cut: bool
+    left_out: list[Schedule]
 
 
 _Candidate = tuple[bool, datetime, int, Several | None]
@@ -67,7 +66,7 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
     clocks = {False: days, True: replace(days, zone=ZoneInfo(FIRST_ZONE))}
     edges = {local_time: of_clock.edges() for local_time, of_clock in clocks.items()}
     by_day: list[list[_Candidate]] = [[] for _ in days]
-    reminders, left = 0, budget
+    left, left_out = budget, read[MOST:]
     for number, schedule in enumerate(schedules):
         # One rule may not use up what all have.
         work = Work(min(left, budget // 4))
@@ -75,8 +74,8 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
         times = _times(schedule, clocks[schedule.local_time], now, silent, taken[schedule.id], work)
         left += max(0, work.left)
         if work.left < 0:
+            left_out.append(schedule)
             continue
-        reminders += 1
         for first, several in chain(times, ((slot, None) for slot in skipped[schedule.id])):
             day = bisect(edges[schedule.local_time], first) - 1
             if 0 <= day < len(by_day):
@@ -93,7 +92,7 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
             )
         )
     more = {day: len(of_day) - shown for day, of_day in zip(days, by_day, strict=True) if len(of_day) > shown}
-    return Coming(entries, more, reminders, reminders < len(read))
+    return Coming(entries, more, left_out)
 
 
 def _times(

@@ -1,7 +1,7 @@
-"""Move a reminder that comes once to another day."""
+"""Move a reminder to another day or time; of one that repeats, one of its times or all."""
 
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time
 
 from django.utils.translation import gettext as _
 
@@ -10,37 +10,112 @@ from schedules import rules
 from schedules.changes import editing
 from schedules.models import Schedule
 from schedules.parts import slots
-from schedules.rules import InvalidRule, civil
+from schedules.rules import InvalidRule, Rule, civil, fields
+
+_SHIFTED = ("once", "interval", "daily", "weekly", "monthly")
 
 
 class MoveRefused(Exception):
-    """It cannot be moved to this day. The message is for its owner."""
+    """It cannot be moved to this time. The message is for its owner."""
 
 
 def is_movable(schedule: Schedule) -> bool:
-    """Whether it comes once, on the clock of its owner, and follows no calendar."""
+    """Whether it comes on the clock of its owner, and follows no calendar."""
     is_own = schedule.made_by_id is None and not schedule.local_time
-    return schedule.kind == "once" and schedule.next_fire_at is not None and is_own
+    return schedule.next_fire_at is not None and is_own and (moves_all(schedule) or moves_one(schedule))
 
 
-def move(schedule: Schedule, day: date, version: int, now: datetime, by: User) -> Schedule:
-    """Move it to `day` at the same civil time. Raises MoveRefused, and `editing.ScheduleConflict`."""
-    title = {"title": schedule.title}
-    if not is_movable(schedule) or schedule.next_fire_at is None:
-        raise MoveRefused(_("“%(title)s” cannot be moved to another day. Edit it instead.") % title)
-    shown = civil.local(by.zone, schedule.next_fire_at).date()
+def moves_all(schedule: Schedule) -> bool:
+    """Whether its rule can be moved."""
+    return schedule.kind in _SHIFTED
+
+
+def moves_one(schedule: Schedule) -> bool:
+    """Whether it has times of which one can be moved alone. With a maximum, that one would not count."""
+    return schedule.kind != "once" and schedule.max_count is None
+
+
+def move(
+    schedule: Schedule, day: date, version: int, now: datetime, by: User, at: time | None = None,
+    slot: datetime | None = None,
+) -> Schedule:  # fmt: skip
+    """Move its rule, so that `slot`, or else its next time, comes on `day`, at the same time or `at`, as `by` sees it.
+
+    Raises MoveRefused, and `editing.ScheduleConflict`.
+    """
+    if not is_movable(schedule) or not moves_all(schedule):
+        raise MoveRefused(_("“%(title)s” cannot be moved. Edit it instead.") % {"title": schedule.title})
     try:
-        timetable = schedule.timetable()
-        at = datetime.fromisoformat(schedule.rule["at"]) + (day - shown)
-        rule = rules.parse("once", {"at": at.isoformat()}, schedule.time_zone)
+        rule = _shifted(schedule, *_civil(schedule, slot or schedule.next_fire_at, day, at, by))
+        moved = replace(slots.of(schedule, now), timetable=replace(schedule.timetable(), rule=rule))
     except (InvalidRule, OverflowError) as error:
         raise MoveRefused(str(error)) from None
-    if rule.next_after(now) is None:
-        raise MoveRefused(_("“%(title)s” was not moved: this day or time has passed. Choose a later day.") % title)
-    moved = replace(slots.of(schedule, now), timetable=replace(timetable, rule=rule))
+    _refuse_past(schedule, rule, now)
     if moved.next_after(now) is None:
-        raise MoveRefused(
-            _("“%(title)s” was not moved: it is snoozed, or limited to other days. Edit it instead.") % title
-        )
+        text = _("“%(title)s” was not moved: it is snoozed, or limited to other days. Edit it instead.")
+        raise MoveRefused(text % {"title": schedule.title})
     schedule.rule, schedule.version = rule.data(), version
     return editing.reschedule(schedule, now, by=by)
+
+
+def move_one(
+    schedule: Schedule, day: date, version: int, now: datetime, by: User, at: time | None, slot: datetime
+) -> Schedule:
+    """Skip `slot` of one that repeats, and create one that comes once instead. Raises as `move`.
+
+    The caller's transaction holds the owner's lock.
+    """
+    if not is_movable(schedule) or not moves_one(schedule):
+        text = _("One time of “%(title)s” cannot be moved alone. Edit it instead.")
+        raise MoveRefused(text % {"title": schedule.title})
+    try:
+        rule = rules.parse("once", {"at": _civil(schedule, slot, day, at, by)[1].isoformat()}, schedule.time_zone)
+    except (InvalidRule, OverflowError) as error:
+        raise MoveRefused(str(error)) from None
+    _refuse_past(schedule, rule, now)
+    return editing.replace_slot(schedule.id, slot, rule, version, now, by)
+
+
+def _civil(
+    schedule: Schedule, slot: datetime | None, day: date, at: time | None, by: User
+) -> tuple[datetime, datetime]:
+    """The civil times of the slot and of its new place, in the zone of the schedule."""
+    if slot is None:
+        raise MoveRefused(_("“%(title)s” cannot be moved. Edit it instead.") % {"title": schedule.title})
+    zone, shown = schedule.timetable().rule.zone, civil.local(by.zone, slot)
+    was = civil.local(zone, slot)
+    if at is None or at == shown.time().replace(second=0, microsecond=0):
+        return was, was + (day - shown.date())
+    return was, civil.local(zone, civil.first_instant(by.zone, datetime.combine(day, at)))
+
+
+def _shifted(schedule: Schedule, was: datetime, to: datetime) -> Rule:
+    """Its rule, with the time that was at one civil time at the other."""
+    data = dict(schedule.rule)
+    if schedule.kind == "once":
+        data["at"] = (datetime.fromisoformat(data["at"]) + (to - was)).isoformat()
+    elif schedule.kind == "interval":
+        zone = schedule.timetable().rule.zone
+        shift = civil.first_instant(zone, to) - civil.first_instant(zone, was)
+        data["anchor"] = (datetime.fromisoformat(data["anchor"]) + shift).astimezone(UTC).isoformat()
+    else:
+        at = datetime.combine(was, fields.time_of_day(data)) + (to - was)
+        data |= {"time": f"{at:%H:%M}"} | _days(schedule, was.date(), to.date())
+    return rules.parse(schedule.kind, data, schedule.time_zone)
+
+
+def _days(schedule: Schedule, was: date, to: date) -> dict[str, object]:
+    if was == to:
+        return {}
+    if schedule.kind == "daily":
+        text = _("“%(title)s” comes every day: only its time can be moved.")
+        raise MoveRefused(text % {"title": schedule.title})
+    if schedule.kind == "monthly":
+        return {"day": to.day}
+    return {"days": [to.weekday() if day == was.weekday() else day for day in schedule.rule["days"]]}
+
+
+def _refuse_past(schedule: Schedule, rule: Rule, now: datetime) -> None:
+    if rule.next_after(now) is None:
+        text = _("“%(title)s” was not moved: this day or time has passed. Choose a later day.")
+        raise MoveRefused(text % {"title": schedule.title})

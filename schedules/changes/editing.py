@@ -22,7 +22,8 @@ from schedules.changes.state import set_next_slot, set_next_slot_or_break
 from schedules.changes.storage import write
 from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent
-from schedules.parts import words
+from schedules.parts import slots, words
+from schedules.rules import Rule
 from schedules.rules.civil import TICK
 from work.broker.wakes import publish_after_commit
 
@@ -173,6 +174,30 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
     schedule = _lock(schedule_id, now)
     if schedule.next_fire_at != slot:
         raise ScheduleConflict(schedule)
+    return _skip(schedule, slot, now, by)
+
+
+@transaction.atomic
+def replace_slot(
+    schedule_id: UUID, slot: datetime, rule: Rule, version: int, now: datetime, by: User | None
+) -> Schedule:
+    """Skip `slot`, and create a copy with the same channels and this rule of one time; returns the copy.
+
+    The caller's transaction holds the owner's lock. Raises `ScheduleConflict` if the version is another one, or `slot`
+    is none that is still to come.
+    """
+    schedule = _lock(schedule_id, now)
+    if schedule.version != version or slots.of(schedule, now).next_after(max(slot - TICK, now)) != slot:
+        raise ScheduleConflict(schedule)
+    copy = Schedule(**editable(schedule), user=schedule.user)
+    copy.kind, copy.rule, copy.starts_at, copy.ends_at, copy.excluded = rule.kind, rule.data(), None, None, []
+    set_next_slot(copy, now)
+    write(copy, list(schedule.channels.all()), _event(copy, What.CREATED, now, by, copy_of=str(schedule_id)))
+    _skip(schedule, slot, now, by)
+    return copy
+
+
+def _skip(schedule: Schedule, slot: datetime, now: datetime, by: User | None) -> Schedule:
     skipped = Occurrence(
         schedule=schedule,
         scheduled_for=slot,
@@ -181,8 +206,9 @@ def skip_next(schedule_id: UUID, slot: datetime, now: datetime, by: User | None 
         version=schedule.version,
     )
     Occurrence.objects.bulk_create([skipped], ignore_conflicts=True)
-    # Not from now: a clock that was set back would open what lies between once more.
-    set_next_slot_or_break(schedule, slot)
+    if slot == schedule.next_fire_at:
+        # Not from now: a clock that was set back would open what lies between once more.
+        set_next_slot_or_break(schedule, slot)
     return _save(schedule, What.SKIPPED, now, by, slot=slot.isoformat())
 
 

@@ -1,30 +1,23 @@
-"""The reminders of a day, of seven days or of a month, by days; and moving one to another day."""
+"""The reminders of a day, of seven days with their hours, or of a month, by days."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
-from django import forms
-from django.contrib import messages
 from django.db.models import prefetch_related_objects
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
-from django.utils.translation import gettext as _, gettext_lazy
+from django.shortcuts import render
 
 from notifications.models import Channel, Delivery
 from notifications.reasons import DeliveryCode
-from people.access.requests import PersonRequest, person_action, person_page
+from people.access.requests import PersonRequest, person_page
 from people.models import User
 from schedules.agenda import moving
 from schedules.agenda.coming import coming
 from schedules.agenda.entry import Days, Entry
 from schedules.agenda.sent import sent, skipped
-from schedules.changes import editing
 from schedules.explain.quiet_hours import QuietHours
 from schedules.firing import fire
 from schedules.firing.holidays import Holidays
@@ -36,6 +29,9 @@ from schedules.web.reminders import is_snoozed
 
 # How many entries of a day each page shows; it links to the day for the others.
 _SHOWN = {"day": 200, "week": 10, "month": 3}
+VIEWS = tuple(_SHOWN)
+# Reminders that do not fit and are named all the same.
+_NAMED = 5
 _DAY = timedelta(days=1)
 
 
@@ -49,7 +45,8 @@ class Row:
     holiday: str = ""
     held: str = ""
     is_snoozed: bool = False
-    is_movable: bool = False
+    slot: str = ""
+    """The time as addresses have it, of what can be moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,53 +60,13 @@ class DayRows:
     is_past: bool
     is_other: bool
 
-
-class MoveForm(forms.Form):
-    """The new place of a moved entry, and the version of its reminder."""
-
-    date = forms.DateField(
-        error_messages=dict.fromkeys(("required", "invalid"), gettext_lazy("Choose a day, such as 2026-12-24."))
-    )
-    version = forms.IntegerField(
-        min_value=1,
-        error_messages=dict.fromkeys(
-            ("required", "invalid", "min_value"), gettext_lazy("This page is incomplete. Reload it, and try again.")
-        ),
-    )
-
-
-@person_action
-def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    """Move what comes once, then show the page from which it was moved, or that of its new day."""
-    own = Schedule.objects.for_user(request.user).select_related("user", "connection").prefetch_related("channels")
-    schedule = get_object_or_404(own, id=schedule_id)
-    now, zone = fire.read_clock().now, request.user.zone
-    if (view := request.POST.get("view", "")) not in _SHOWN:
-        view = "month"
-    on = typed.day(request.POST.get("on", "")) or civil.local(zone, now).date()
-    query: dict[str, object] = {"date": on}
-    form = MoveForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
-    elif _try_to_move(request, schedule, form.cleaned_data, now):
-        to, (first, last) = form.cleaned_data["date"], _bounds(view, on)
-        query = {"date": on if first <= to <= last else to, "moved": schedule.id}
-        if schedule.next_fire_at is not None:
-            query["from"] = civil.local(zone, schedule.next_fire_at).date()
-    return redirect(f"{reverse(f'schedules:{view}')}?{urlencode(query)}")
-
-
-def _try_to_move(request: PersonRequest, schedule: Schedule, to: dict[str, Any], now: datetime) -> bool:
-    try:
-        moving.move(schedule, to["date"], to["version"], now, request.user)
-    except moving.MoveRefused as refusal:
-        messages.error(request, str(refusal))
-        return False
-    except editing.ScheduleConflict:
-        text = _("Nothing was moved: “%(title)s” has changed since you opened this page. This is its current state.")
-        messages.error(request, text % {"title": schedule.title})
-        return False
-    return True
+    @property
+    def hours(self) -> list[tuple[str, list[Row]]]:
+        """For each hour its time and its rows; first, without a time, those that come several times."""
+        hours: list[tuple[str, list[Row]]] = [("", []), *((f"{hour:02}:00", []) for hour in range(24))]
+        for row in self.rows:
+            hours[row.entry.clock.hour + 1 if row.entry.count == 1 else 0][1].append(row)
+        return hours
 
 
 @person_page
@@ -118,7 +75,7 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
     user, now = request.user, fire.read_clock().now
     today = civil.local(user.zone, now).date()
     chosen = typed.day(request.GET.get("date", "")) or today
-    days = Days(*_bounds(view, chosen), user.zone)
+    days = Days(*bounds(view, chosen), user.zone)
     read = _SHOWN[view] + 2
     ahead = coming(user, days, now, read)
     was_sent, more = sent(user, days, now, read)
@@ -130,6 +87,7 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
     context = {
         "view": view,
         "chosen": chosen,
+        "on": chosen.isoformat(),
         "first": days.first,
         "last": days.last,
         "today": today,
@@ -148,8 +106,8 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
             for day in days
         ],
         "is_empty": not any(by_day.values()),
-        "reminders": ahead.reminders,
-        "is_cut": ahead.is_cut,
+        "left_out": [(one, civil.local(user.zone, one.next_fire_at or now)) for one in ahead.left_out[:_NAMED]],
+        "others": len(ahead.left_out) - _NAMED,
         **_moved(request, today),
         **quick.context(request),
     }
@@ -197,7 +155,7 @@ def _row(entry: Entry, now: datetime, arrived: set[UUID], holidays: Holidays) ->
         "" if holiday is None else words.holiday(holiday.first, holiday.last),
         "" if wait is None else wait.shown,
         entry.at == schedule.next_fire_at and is_snoozed(schedule, now),
-        moving.is_movable(schedule),
+        f"{entry.at:%Y-%m-%dT%H:%M:%S.%fZ}" if entry.count == 1 and moving.is_movable(schedule) else "",
     )
 
 
@@ -208,7 +166,7 @@ def _arrived(notifications: Iterable[UUID]) -> set[UUID]:
 
 
 def _moved(request: PersonRequest, today: date) -> dict[str, object]:
-    """The notice of `?moved=<id>&from=<date>`, with the day to which it can be moved back."""
+    """The notice of `?moved=<id>&from=<date>&at=<time>`, with the place to which it can be moved back."""
     moved = Schedule.objects.for_user(request.user).written(request.GET.get("moved", ""))
     if moved is None or moved.next_fire_at is None:
         return {}
@@ -216,11 +174,12 @@ def _moved(request: PersonRequest, today: date) -> dict[str, object]:
     return {
         "moved": moved,
         "moved_to": civil.local(request.user.zone, moved.next_fire_at),
+        "back_at": request.GET.get("at", ""),
         "back_to": back_to if back_to is not None and back_to >= today else None,
     }
 
 
-def _bounds(view: str, chosen: date) -> tuple[date, date]:
+def bounds(view: str, chosen: date) -> tuple[date, date]:
     """The first and the last day of the page; a month has whole weeks, from Monday on."""
     if view != "month":
         return chosen, chosen if view == "day" else chosen + 6 * _DAY

@@ -1,6 +1,6 @@
 """Create and edit reminders."""
 
-from datetime import datetime
+from datetime import datetime, time
 from typing import Any
 from uuid import UUID
 
@@ -74,11 +74,16 @@ def _other_time(request: PersonRequest, form: ReminderForm, now: datetime, befor
 
 
 def _on_day(request: PersonRequest, now: datetime) -> dict[str, Any]:
-    """The first values on a later day, which `?date=` names: somebody chose it in the calendar."""
-    day = typed.day(request.GET.get("date", ""))
-    if day is None or day <= civil.local(request.user.zone, now).date():
+    """The first values on a later `?date=` and `?time=`: somebody chose them in the calendar."""
+    day, shown = typed.day(request.GET.get("date", "")), civil.local(request.user.zone, now)
+    try:
+        at = time.fromisoformat(request.GET.get("time", "")).replace(tzinfo=None)
+    except ValueError:
+        at = time(9) if day is None or day > shown.date() else time.min
+    if day is None or datetime.combine(day, at) <= shown:
         return {}
-    return {"at": f"{day}T09:00", "days": [str(day.weekday())], "day": str(day.day), "month": str(day.month)}
+    values = {"at": f"{day}T{at:%H:%M}", "days": [str(day.weekday())], "day": str(day.day), "month": str(day.month)}
+    return values | ({"time": f"{at:%H:%M}"} if "time" in request.GET else {})
 
 
 @person_form

@@ -26,6 +26,10 @@ def day(page: Page, wanted: date) -> Locator:
     return page.locator(f"[data-day='{wanted}']")
 
 
+def hour(page: Page, wanted: date, hour: int) -> Locator:
+    return day(page, wanted).locator(f"[data-at='{hour:02}:00']")
+
+
 def add(page: Page, title: str) -> None:
     page.get_by_label("Title").fill(title)
     expect(page.get_by_label("Date and time")).to_have_value(f"{TENTH}T09:00")
@@ -74,9 +78,9 @@ def test_a_reminder_is_moved_by_keyboard(page: Page, site: Installation) -> None
     page.goto(f"{site.url}/reminders/week/?date={TENTH}")
     fits(page)
     keys = Keyboard()
-    keys.press(page, page.locator(".move summary"))
-    to = page.get_by_label("New day of Dentist")
-    keys.reach(page, to)
+    keys.press(page, page.get_by_role("link", name="Move… Dentist"))
+    to = page.get_by_label("Day")
+    expect(to).to_be_focused()
     to.fill(str(NEXT.replace(day=20)))
     accessible(page)
     fits(page)
@@ -90,7 +94,56 @@ def test_a_reminder_is_moved_by_keyboard(page: Page, site: Installation) -> None
     fits(page)
     accessible(page)
     yesterday = TODAY - timedelta(days=1)
-    page.locator(".move summary").click()
-    to.evaluate("(field, day) => { field.removeAttribute('min'); field.value = day }", str(yesterday))
+    page.get_by_role("link", name="Move… Dentist").click()
+    to.fill(str(yesterday))
     page.get_by_role("button", name="Move", exact=True).click()
-    expect(page.get_by_role("status")).to_contain_text("“Dentist” was not moved: this day or time has passed.")
+    expect(page.get_by_role("alert")).to_contain_text("“Dentist” was not moved: this day or time has passed.")
+
+
+@pytest.mark.parametrize("page", [1280], indirect=True, ids=["1280px"])
+def test_a_week_has_hours_to_click_and_to_drag_to(page: Page, site: Installation) -> None:
+    sign_up(page, site, "hours@example.org")
+    week = f"{site.url}/reminders/week/?date={TENTH}"
+    page.goto(week)
+    accessible(page)
+    fits(page)
+    hour(page, TENTH, 14).click()
+    page.get_by_label("Title").fill("Dentist")
+    expect(page.get_by_label("Date and time")).to_have_value(f"{TENTH}T14:00")
+    page.get_by_role("button", name="Create reminder").click()
+    page.goto(week)
+    hour(page, TENTH, 14).locator(".entry").drag_to(hour(page, TWELFTH, 9))
+    moved = page.get_by_role("status")
+    expect(moved).to_contain_text(re.compile(rf"“Dentist” is moved to \w+ 12 {NEXT:%B}, 09:00\."))
+    expect(hour(page, TWELFTH, 9)).to_contain_text("Dentist")
+    moved.get_by_role("button", name="Undo").click()
+    expect(hour(page, TENTH, 14)).to_contain_text("Dentist")
+
+
+def test_of_what_repeats_one_time_is_moved_or_all(page: Page, site: Installation) -> None:
+    sign_up(page, site, "often@example.org")
+    week = f"{site.url}/reminders/week/?date={TENTH}"
+    page.goto(week)
+    line = page.get_by_role("textbox", name="Quick add")
+    line.fill("stretch every day at 11:00")
+    line.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("stretch")
+    page.goto(week)
+    if (page.viewport_size or {"width": 0})["width"] == 1280:
+        hour(page, TENTH, 11).locator(".entry").drag_to(hour(page, TENTH, 15))
+    else:
+        hour(page, TENTH, 11).get_by_role("link", name="Move…").click()
+        page.get_by_label("Time").fill("15:00")
+    expect(page.get_by_label("Time")).to_have_value("15:00")
+    accessible(page)
+    fits(page)
+    page.get_by_role("button", name="Only this one").click()
+    expect(hour(page, TENTH, 15)).to_contain_text("stretch")
+    expect(hour(page, TENTH, 11)).to_contain_text("skipped")
+    hour(page, TWELFTH, 11).get_by_role("link", name="Move…").click()
+    page.get_by_label("Time").fill("12:30")
+    page.get_by_role("button", name="All of them").click()
+    expect(hour(page, TWELFTH, 12)).to_contain_text("12:30")
+    expect(hour(page, NEXT.replace(day=11), 12)).to_contain_text("stretch")
+    fits(page)
+    accessible(page)

@@ -125,7 +125,7 @@ def test_work_is_bounded_and_what_comes_seldom_is_shown_first(ada: User) -> None
         make_schedule(ada, inbox, title="Often", kind="cron", rule={"expression": f"{minute} * * * *"})
     make_schedule(ada, inbox, title="Once", kind="once", rule={"at": "2026-06-05T10:00"})
     found = coming(ada, WEEK, NOON, MANY, budget=8_000)
-    assert found.is_cut and 1 < found.reminders < 21
+    assert 0 < len(found.left_out) < 20
     assert "05 12:00 Once" in shown(found.entries)
 
 
@@ -137,7 +137,7 @@ def test_a_month_has_all_of_500_daily_reminders_and_shows_the_first_of_each_day(
     Schedule.objects.bulk_create(others)
     month = Days(date(2026, 6, 29), date(2026, 8, 9), BERLIN)
     found = coming(ada, month, NOON, 5)
-    assert (found.reminders, found.is_cut) == (500, False)
+    assert found.left_out == []
     assert len(found.entries) == 42 * 5 and set(found.more.values()) == {495} and len(found.more) == 42
     assert shown([entry for entry in found.entries if entry.title])[0] == "29 07:00 Early"
 
@@ -148,11 +148,11 @@ def test_only_so_many_reminders_are_read(ada: User, monkeypatch: pytest.MonkeyPa
     for hour in (13, 14, 15):
         make_schedule(ada, inbox, kind="once", rule={"at": f"2026-06-01T{hour}:00"})
     found = coming(ada, WEEK, NOON, MANY)
-    assert (found.reminders, found.is_cut, len(found.entries)) == (2, True, 2)
+    assert ([one.rule["at"] for one in found.left_out], len(found.entries)) == (["2026-06-01T15:00"], 2)
     # Those that are over by then take no place.
     later = make_schedule(ada, inbox, kind="once", rule={"at": "2026-06-05T10:00"})
     found = coming(ada, Days(date(2026, 6, 4), date(2026, 6, 7), BERLIN), NOON, MANY)
-    assert ([entry.schedule_id for entry in found.entries], found.is_cut) == ([later.id], False)
+    assert ([entry.schedule_id for entry in found.entries], found.left_out) == ([later.id], [])
 
 
 def test_it_takes_two_statements(ada: User, django_assert_num_queries: DjangoAssertNumQueries) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, time
 from typing import Any
 
 import pytest
@@ -60,12 +60,13 @@ def test_today_is_refused_once_its_time_has_passed(ada: User) -> None:
     "overrides",
     [
         {"kind": "daily", "rule": {"time": "09:00"}},
+        {"kind": "cron", "rule": {"expression": "0 9 * * *"}},
         {"state": "paused", "next_fire_at": None},
         {"local_time": True},
         {"ends_at": datetime.fromisoformat("2026-10-21T00:00+00:00")},
         {"excluded": [FRIDAY]},
     ],
-    ids=["repeats", "is paused", "readers' clocks", "has ended by then", "left out on that day"],
+    ids=["every day", "cron", "is paused", "readers' clocks", "has ended by then", "left out on that day"],
 )
 def test_what_cannot_come_on_that_day_is_refused(ada: User, overrides: dict[str, Any]) -> None:
     schedule = once(ada, **overrides)
@@ -100,3 +101,52 @@ def test_one_that_has_just_rung_is_not_moved(ada: User) -> None:
     fire.fire_due(after)
     with pytest.raises(moving.MoveRefused):
         moving.move(Schedule.objects.get(id=schedule.id), FRIDAY, 1, after, ada)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule", "moved"),
+    [
+        ("daily", {"time": "09:00"}, None),
+        ("weekly", {"time": "09:00", "days": [0, 4]}, {"time": "17:30", "days": [0, 5]}),
+        ("monthly", {"time": "09:00", "day": 30, "short": "last"}, {"time": "17:30", "day": 31, "short": "last"}),
+        (
+            "interval",
+            {"every": 2, "unit": "days", "anchor": "2026-10-30T08:00:00+00:00"},
+            {"every": 2, "unit": "days", "anchor": "2026-10-31T16:30:00+00:00"},
+        ),
+    ],
+)
+def test_all_times_of_what_repeats_are_moved(
+    ada: User, kind: str, rule: dict[str, Any], moved: dict[str, Any] | None
+) -> None:
+    schedule = make_schedule(ada, kind=kind, rule=rule, time_zone="Europe/Berlin")
+    slot = datetime.fromisoformat("2026-10-30T09:00+01:00")
+    day = FRIDAY if moved is None else date(2026, 10, 31)
+    found = moving.move(schedule, day, 1, NOON, ada, time(17, 30), slot)
+    assert found.rule == (moved or {"time": "17:30"})
+
+
+def test_one_time_of_what_repeats_is_moved_alone(ada: User) -> None:
+    schedule = make_schedule(
+        ada, [make_channel(ada)], kind="weekly", rule={"time": "09:00", "days": [4]}, time_zone="Europe/Berlin", body="x"
+    )
+    slot = datetime.fromisoformat("2026-10-30T09:00+01:00")
+    copy = moving.move_one(schedule, date(2026, 10, 31), 1, NOON, ada, time(10), slot)
+    assert (copy.kind, copy.rule, copy.body) == ("once", {"at": "2026-10-31T10:00:00"}, "x")
+    assert list(copy.channels.all()) == list(schedule.channels.all())
+    schedule.refresh_from_db()
+    assert [one.scheduled_for for one in schedule.occurrences.all()] == [slot]
+    assert schedule.next_fire_at == datetime.fromisoformat("2026-06-05T09:00+02:00")
+
+
+def test_a_time_that_it_does_not_have_is_not_moved(ada: User) -> None:
+    schedule = make_schedule(ada, kind="daily", rule={"time": "09:00"}, time_zone="Europe/Berlin")
+    with pytest.raises(editing.ScheduleConflict):
+        moving.move_one(schedule, FRIDAY, 1, NOON, ada, None, datetime.fromisoformat("2026-10-30T09:30+01:00"))
+    assert Schedule.objects.count() == 1
+
+
+def test_one_of_a_number_of_times_is_not_moved_alone(ada: User) -> None:
+    schedule = make_schedule(ada, kind="daily", rule={"time": "09:00"}, max_count=3)
+    with pytest.raises(moving.MoveRefused):
+        moving.move_one(schedule, FRIDAY, 1, NOON, ada, None, datetime.fromisoformat("2026-10-30T09:00+00:00"))

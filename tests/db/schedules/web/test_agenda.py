@@ -102,7 +102,7 @@ def test_a_row_says_what_holds_it(noon: None, browser: Client, ada: User) -> Non
     editing.snooze(snoozed.id, NOON + timedelta(hours=1), NOON)
     held, other = rows(browser, "/reminders/week/")
     assert (held.held, held.is_snoozed, [channel.provider for channel in held.channels]) == ("07:00", False, ["email"])
-    assert (other.held, other.is_movable) == ("", True)
+    assert (other.held, other.slot) == ("", "2026-06-05T08:00:00.000000Z")
 
 
 def test_a_row_says_that_a_holiday_keeps_it_silent(noon: None, browser: Client, ada: User) -> None:
@@ -179,7 +179,7 @@ def test_an_empty_week_leads_to_a_new_reminder_on_its_first_day(noon: None, brow
     page = browser.get("/reminders/week/?date=2026-06-17").content.decode()
     assert "/reminders/new/?date=2026-06-17" in page
     past = browser.get("/reminders/week/?date=2026-04-01").content.decode()
-    assert "Nothing in these seven days" in past and "/reminders/new/?date=2026-04-01" not in past
+    assert "/reminders/new/?date=2026-04-01" not in past
 
 
 @pytest.mark.parametrize(
@@ -187,6 +187,10 @@ def test_an_empty_week_leads_to_a_new_reminder_on_its_first_day(noon: None, brow
     [
         ("?date=2026-06-17", "2026-06-17T09:00"),
         ("?date=2026-06-01", "2026-06-01T15:00"),
+        ("?date=2026-06-17&time=14:00", "2026-06-17T14:00"),
+        ("?date=2026-06-01&time=14:30", "2026-06-01T14:30"),
+        ("?date=2026-06-01&time=13:00", "2026-06-01T15:00"),
+        ("?date=2026-06-17&time=25:00", "2026-06-17T09:00"),
         ("?date=2026-05-01", "2026-06-01T15:00"),
         ("?date=2026-02-30", "2026-06-01T15:00"),
         ("", "2026-06-01T15:00"),
@@ -240,10 +244,29 @@ def test_a_move_that_is_refused_says_why_and_changes_nothing(
     assert (schedule.version, schedule.rule) == (1, {"at": "2026-06-03T10:00"})
 
 
-def test_what_repeats_says_why_it_is_not_moved(noon: None, browser: Client, ada: User) -> None:
-    make_schedule(ada)
-    page = browser.get("/reminders/week/").content.decode()
-    assert "It repeats. Edit it to change its days." in page and "draggable" not in page
+def test_of_what_repeats_one_time_is_moved_once_however_often_it_is_sent(
+    noon: None, browser: Client, ada: User
+) -> None:
+    schedule = make_schedule(ada, kind="daily", rule={"time": "09:00"}, time_zone="Europe/Berlin")
+    typed = {"date": "2026-06-04", "time": "16:00", "slot": "2026-06-03T07:00:00Z", "version": 1, "view": "week"}
+    answer = browser.post(f"/reminders/{schedule.id}/move/", typed | {"one": ""}, follow=True)
+    assert "is moved to Thursday 4 June, 16:00" in answer.content.decode()
+    again = browser.post(f"/reminders/{schedule.id}/move/", typed | {"one": ""}, follow=True).content.decode()
+    assert "has changed since you opened this page" in again
+    assert Schedule.objects.count() == 2
+    shown = {(row.entry.clock.day, row.entry.clock.hour): row.state for row in rows(browser, "/reminders/week/")}
+    assert (shown[3, 9], shown[4, 9], shown[4, 16]) == ("skipped", "", "")
+
+
+def test_reminders_that_do_not_fit_are_named_with_their_days(
+    noon: None, browser: Client, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("schedules.agenda.coming.MOST", 1)
+    for day in range(2, 9):
+        once(ada, f"2026-06-{day:02}T10:00", title=f"On {day}", channels=[])
+    page = browser.get("/reminders/month/").content.decode()
+    assert re.search(r'/reminders/day/\?date=2026-06-03">On 3</a>', page) and "On 8" not in page
+    assert "and 1 more" in page
 
 
 def test_nobody_learns_of_anothers_reminder_by_its_id(noon: None, browser: Client) -> None:

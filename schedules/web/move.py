@@ -1,0 +1,102 @@
+"""Move a reminder to another day or time: the form, which dragging in the calendar fills and sends."""
+
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _, gettext_lazy
+
+from people.access.requests import PersonRequest, person_form, posted
+from people.user_lock import with_user_lock
+from schedules.agenda import moving
+from schedules.changes import editing
+from schedules.firing import fire
+from schedules.models import Schedule
+from schedules.parts import words
+from schedules.rules import civil
+from schedules.web import typed
+from schedules.web.agenda import VIEWS, bounds
+
+_INCOMPLETE = gettext_lazy("This page is incomplete. Reload it, and try again.")
+
+
+class MoveForm(forms.Form):
+    """The new place, on the clock of the person, and the version of the reminder. Without a time, it stays."""
+
+    date = forms.DateField(
+        label=gettext_lazy("Day"),
+        widget=forms.DateInput(attrs={"type": "date", "autocomplete": "off", "autofocus": True}, format="%Y-%m-%d"),
+        error_messages=dict.fromkeys(("required", "invalid"), gettext_lazy("Choose a day, such as 2026-12-24.")),
+    )
+    time = forms.TimeField(
+        label=gettext_lazy("Time"),
+        required=False,
+        widget=forms.TimeInput(attrs={"type": "time", "autocomplete": "off"}, format="%H:%M"),
+        error_messages={"invalid": gettext_lazy("Enter a time, such as 09:00.")},
+    )
+    version = forms.IntegerField(
+        min_value=1,
+        widget=forms.HiddenInput,
+        error_messages=dict.fromkeys(("required", "invalid", "min_value"), _INCOMPLETE),
+    )
+
+
+@person_form
+@with_user_lock
+def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    """Ask where to; then show the page from which it was moved, or that of its new day."""
+    own = Schedule.objects.for_user(request.user).select_related("user", "connection").prefetch_related("channels")
+    schedule = get_object_or_404(own, id=schedule_id)
+    now, zone = fire.read_clock().now, request.user.zone
+    asked = request.POST or request.GET
+    view = asked.get("view", "") if asked.get("view", "") in VIEWS else "month"
+    on = typed.day(asked.get("on", "")) or civil.local(zone, now).date()
+    slot = typed.instant(asked.get("slot", "")) or schedule.next_fire_at
+    shown = None if slot is None else civil.local(zone, slot)
+    filled = {"date": typed.day(request.GET.get("date", "")) or shown, "time": request.GET.get("time") or shown}
+    form = MoveForm(posted(request), initial=filled | {"version": schedule.version})
+    back = f"{reverse(f'schedules:{view}')}?"
+    try:
+        if form.is_valid() and slot is not None and shown is not None:
+            moved = _move(request, schedule, slot, form.cleaned_data, now)
+            to, (first, last) = form.cleaned_data["date"], bounds(view, on)
+            query: dict[str, object] = {"date": on if first <= to <= last else to, "moved": moved.id}
+            if schedule.kind == "once":
+                query |= {"from": shown.date(), "at": f"{shown:%H:%M}"}
+            return redirect(back + urlencode(query))
+    except moving.MoveRefused as refusal:
+        form.add_error(None, str(refusal))
+    except editing.ScheduleConflict:
+        text = _("Nothing was moved: “%(title)s” has changed since you opened this page. This is its current state.")
+        messages.error(request, text % {"title": schedule.title})
+        return redirect(back + urlencode({"date": on}))
+    context = {
+        "schedule": schedule,
+        "form": form,
+        "slot": slot,
+        "shown": shown,
+        "view": view,
+        "on": on,
+        "back": back + urlencode({"date": on}),
+        "is_movable": moving.is_movable(schedule),
+        "moves_one": moving.moves_one(schedule),
+        "moves_all": moving.moves_all(schedule),
+    }
+    return render(request, "schedules/move.html", context)
+
+
+def _move(
+    request: PersonRequest, schedule: Schedule, slot: datetime, to: dict[str, Any], now: datetime
+) -> Schedule:
+    """Raises MoveRefused and ScheduleConflict."""
+    if schedule.kind == "once" or "all" in request.POST:
+        return moving.move(schedule, to["date"], to["version"], now, request.user, to["time"], slot)
+    if editing.limit_reached(request.user):
+        raise moving.MoveRefused(words.limit_reached())
+    return moving.move_one(schedule, to["date"], to["version"], now, request.user, to["time"], slot)
