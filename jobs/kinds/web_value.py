@@ -99,6 +99,7 @@ class WebValue(AddressKind):
     form = WebValueForm
     example: ClassVar = {"url": "https://example.org/offers", "expression": ".price"}
     placeholders: ClassVar = {
+        "name": "price",
         "value": "89.90 €",
         "previous": "99.90 €",
         "change": "-10 (-10.01 %)",
@@ -113,6 +114,8 @@ class WebValue(AddressKind):
         stored = super().payload(cleaned) | {"condition": condition}
         if condition != "unreachable":
             stored |= {"how": cleaned.get("how") or "html", "expression": cleaned["expression"]}
+        if cleaned.get("name"):
+            stored["name"] = cleaned["name"]
         if condition in WITH_LIMIT:
             stored["limit"] = cleaned["limit"]
         if condition in NUMERIC and cleaned.get("mark"):
@@ -122,9 +125,13 @@ class WebValue(AddressKind):
         return stored
 
     def summary(self, payload: Mapping[str, Any]) -> str:
-        label = CONDITIONS.get(str(payload.get("condition")), "")
+        """ "price (.price) at example.org, only if it goes below 100"."""
+        label = CONDITIONS.get(str(payload.get("condition")), "?")
         condition = " ".join(filter(None, (str(label), str(payload.get("limit") or ""))))
-        return f"{host_of(payload)} ({condition or '?'})"[:200]
+        name, path = str(payload.get("name") or ""), str(payload.get("expression") or "")
+        parts = {"what": f"{name} ({path})" if name and path else name or path, "host": host_of(payload)}
+        where = _("%(what)s at %(host)s") % parts if parts["what"] else parts["host"]
+        return f"{where}, {condition}"[:200]
 
     def question(self, ask: Ask) -> Any:
         """Reminders with other limits share an answer; a number is wanted or not."""
@@ -188,7 +195,12 @@ def _decide_reachable(ask: Ask, watch: Watch, why: Any) -> Say | Nothing:
         return Nothing(Reason(WebValueCode.REACHABLE, host=host), memory)
     if _held(ask) and not watch.always:
         return Nothing(Reason(WebValueCode.STILL_UNREACHABLE, host=host, why=why), memory)
-    words = {"value": _("unreachable"), "previous": _("reachable"), "change": str(Reason(why["code"], **why["params"]))}
+    words = {
+        "name": _name(ask),
+        "value": _("unreachable"),
+        "previous": _("reachable"),
+        "change": str(Reason(why["code"], **why["params"])),
+    }
     return Say(Reason(WebValueCode.UNREACHABLE, host=host, why=why), words | {"url": ask.payload["url"]}, memory)
 
 
@@ -205,12 +217,15 @@ def _decide_state(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Not
 
 def _decide_change(ask: Ask, watch: Watch, value: Mapping[str, Any]) -> Say | Nothing:
     """Against the check before; "by at least", against the value that was last told, so that small steps add up."""
+    is_always = watch.condition == "always"
     if (base := ask.memory) is None:
-        return Nothing(_reason(WebValueCode.FIRST, ask, value), value)
+        first = _reason(WebValueCode.FIRST, ask, value)
+        return Say(first, _words(ask, value, None), value) if is_always else Nothing(first, value)
     previous = _short(base["text"])
-    if watch.condition == "changed":
+    if watch.condition in ("always", "changed"):
         if base["text"] == value["text"]:
-            return Nothing(_reason(WebValueCode.SAME, ask, value), value)
+            same = _reason(WebValueCode.SAME, ask, value)
+            return Say(same, _words(ask, value, base), value) if is_always else Nothing(same, value)
         return Say(_reason(WebValueCode.CHANGED, ask, value, previous=previous), _words(ask, value, base), value)
     change = _change(value, base)
     if not _reaches(watch, Decimal(value["number"]), Decimal(base["number"])):
@@ -255,11 +270,17 @@ def _reason(code: WebValueCode, ask: Ask, value: Mapping[str, Any], **more: Any)
 
 def _words(ask: Ask, value: Mapping[str, Any], base: Mapping[str, Any] | None) -> dict[str, str]:
     return {
+        "name": _name(ask),
         "value": _short(value["text"], _LONGEST_WORD),
         "previous": _("nothing yet") if base is None else _short(base["text"], _LONGEST_WORD),
         "change": _("nothing yet") if base is None else _change(value, base),
         "url": ask.payload["url"],
     }
+
+
+def _name(ask: Ask) -> str:
+    """The name that its person gave to what it reads."""
+    return str(ask.payload.get("name") or ask.payload.get("expression") or host_of(ask.payload))
 
 
 def _change(value: Mapping[str, Any], base: Mapping[str, Any]) -> str:

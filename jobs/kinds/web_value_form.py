@@ -14,13 +14,14 @@ from jobs.reading.numbers import number, read, shown
 
 HOW = {"json": "JSON", "html": gettext_lazy("A web page"), "text": gettext_lazy("Text")}
 CONDITIONS = {
-    "changed": gettext_lazy("changes"),
-    "above": gettext_lazy("goes above"),
-    "below": gettext_lazy("goes below"),
-    "by": gettext_lazy("rises or falls by at least"),
-    "equals": gettext_lazy("is exactly"),
-    "contains": gettext_lazy("contains"),
-    "unreachable": gettext_lazy("cannot be reached"),
+    "always": gettext_lazy("always"),
+    "changed": gettext_lazy("only if it changes"),
+    "above": gettext_lazy("only if it goes above"),
+    "below": gettext_lazy("only if it goes below"),
+    "by": gettext_lazy("only if it rises or falls by at least"),
+    "equals": gettext_lazy("only if it is exactly"),
+    "contains": gettext_lazy("only if it contains"),
+    "unreachable": gettext_lazy("only if it cannot be reached"),
 }
 NUMERIC = ("above", "below", "by")
 WITH_LIMIT = (*NUMERIC, "equals", "contains")
@@ -30,10 +31,10 @@ STATES = ("above", "below", "equals", "contains", "unreachable")
 
 class WebValueForm(AddressForm):
     # The field of `AddressForm` that is seldom changed comes last.
-    field_order = ("url", "condition", "limit", "always", "how", "expression", "mark")
+    field_order = ("url", "how", "expression", "name", "condition", "limit", "always", "mark")
 
     condition = forms.ChoiceField(
-        label=gettext_lazy("Remind me when it"),
+        label=gettext_lazy("Remind me of it"),
         choices=CONDITIONS.items,
         initial="changed",
         error_messages=dict.fromkeys(
@@ -75,6 +76,14 @@ class WebValueForm(AddressForm):
             "“Price: (.+)”."
         ),
         error_messages={"max_length": gettext_lazy("This has at most %(limit_value)d characters.")},
+    )
+    name = forms.CharField(
+        label=gettext_lazy("Your name for it"),
+        required=False,
+        max_length=60,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text=gettext_lazy("Such as: price. It stands beside the path, and for {name} in the texts."),
+        error_messages={"max_length": gettext_lazy("A name has at most %(limit_value)d characters.")},
     )
     mark = forms.ChoiceField(
         label=gettext_lazy("Numbers are written"),

@@ -41,7 +41,7 @@ def test_a_reminder_that_checks_first_is_tried_made_and_explained(
     expect(checked).to_contain_text("Address: Enter the address to check")
     page.get_by_label("Address", exact=True).fill(f"{shop.url}/offers")
     page.get_by_label("Find", exact=True).fill(".price")
-    page.get_by_label("Remind me when it").select_option("below")
+    page.get_by_label("Remind me of it").select_option("below")
     page.get_by_label("Value", exact=True).fill("90")
     page.locator("#id_body").fill("Now {value}.")
     page.get_by_role("button", name="Check now").click()
