@@ -99,7 +99,7 @@ class _Reader:
     def event(self, component: Component) -> FileEvent:
         event = FileEvent()
         for name, target in _TEXTS.items():
-            setattr(event, target, properties.text_of(*component.last(name))[: properties.MOST_TEXT].strip())
+            setattr(event, target, properties.line(*component.last(name)))
         event.text = properties.description(component)
         status = component.value("STATUS").upper()
         event.is_cancelled = self._is_cancelled or status in ("CANCELLED", "CANCELED", "COMPLETED")

@@ -51,6 +51,12 @@ def description(component: Component) -> str:
     return ""
 
 
+def line(parameters: str, value: str) -> str:
+    """A title or a place, in which some programs write HTML."""
+    text = text_of(parameters, value[:_LONGEST_TEXT])
+    return (" ".join(plain.of_html(text, links=False).split()) if plain.is_html(text) else text)[:MOST_TEXT].strip()
+
+
 def day(component: Component, start: Moment, end: Moment | None) -> str:
     """The day that is meant where a midnight is written, else ""."""
     marks = {component.value(name).upper() for name in _ALL_DAY}

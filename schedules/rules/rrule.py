@@ -54,12 +54,13 @@ class RRule(CivilRule):
 
     def brief(self) -> str:
         rule = self.calendar_rule
-        repeats = None if rule.dates or rule.ahead or rule.early else repetition.of(replace(rule, also=()))
-        return self.describe() if repeats is None else repeats.describe()
+        if rule.dates or rule.ahead or rule.early or (repeats := _repeats(rule)) is None:
+            return self.describe()
+        return _limited(rule, repeats)
 
     def describe(self, readers: bool = False) -> str:
         rule = self.calendar_rule
-        text = self._described(replace(rule, also=(), dates=(), ahead=_NONE, early=_NONE), readers)
+        text = self._described(rule, readers)
         if rule.dates:
             more = ngettext(
                 "%(rule)s, and on %(count)s more date", "%(rule)s, and on %(count)s more dates", len(rule.dates)
@@ -71,9 +72,9 @@ class RRule(CivilRule):
         return words_of % {"length": durations.said(abs(before)), "rule": text}
 
     def _described(self, rule: CalendarRule, readers: bool) -> str:
-        if (repeats := repetition.of(rule)) is not None:
-            text = words.in_zone(repeats.describe(), self.timezone, readers)
-            return _("%(rule)s, from %(day)s") % {"rule": text, "day": words.day(rule.start)}
+        if (repeats := _repeats(rule)) is not None:
+            text = words.in_zone(repeats, self.timezone, readers)
+            return _limited(rule, _("%(rule)s, from %(day)s") % {"rule": text, "day": words.day(rule.start)})
         begins = {"day": words.day(rule.start), "time": words.clock(rule.start), "zone": words.zone_time(self.timezone)}
         if rule.until == rule.start:
             return _("On %(day)s at %(time)s %(zone)s") % begins
@@ -83,3 +84,28 @@ class RRule(CivilRule):
             "text": " ".join(lines),
             **begins,
         }
+
+
+def _repeats(rule: CalendarRule) -> str | None:
+    """Its RRULEs in words; None if one of them has none."""
+    texts = []
+    for one in (rule, *rule.also):
+        forever = replace(
+            one, until=civil.LAST, also=(), dates=(), ahead=_NONE, early=_NONE, excluded=frozenset(),
+            excluded_days=frozenset(),
+        )  # fmt: skip
+        if rule.until == rule.start or (repeats := repetition.of(forever)) is None:
+            return None
+        text = repeats.describe()
+        if one.until < civil.LAST:
+            text = _("%(rule)s until %(day)s") % {"rule": text, "day": words.day(one.until)}
+        texts.append(text)
+    return "; ".join(texts)
+
+
+def _limited(rule: CalendarRule, text: str) -> str:
+    """With the number of its EXDATEs."""
+    if not (count := len(rule.excluded) + len(rule.excluded_days)):
+        return text
+    less = ngettext("%(rule)s, without %(count)s date", "%(rule)s, without %(count)s dates", count)
+    return less % {"rule": text, "count": count}

@@ -58,7 +58,7 @@ def test_each_event_says_what_becomes_of_it_and_nothing_is_saved(browser: Client
     assert '<a href="#left-out">5 entries are not taken</a>: 1 ×' in page
     assert "1 × Its time zone is not known (“Event where”)" in page
     for said in (
-        "Every week on Monday",
+        "Every Monday",
         "It is over.",
         "It is cancelled.",
         "FREQ=SECONDLY",

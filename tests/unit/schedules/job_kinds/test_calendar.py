@@ -367,3 +367,10 @@ def test_a_short_calendar_is_read_by_the_charset_that_its_header_names(charset: 
     raw = file(event("1").replace("Dentist", title)).encode(charset)
     [one] = parsed(calendar_file.read, raw, f"text/calendar; charset={charset}", NOW).events
     assert one.title == title
+
+
+def test_html_in_a_title_becomes_text() -> None:
+    [entry] = found(
+        "UID:1\nDTSTART:20260105T090000Z\nSUMMARY:<p>Lunch <b>with</b> Bo</p> &amp\\; Di\nLOCATION:a < b"
+    ).entries
+    assert entry.title.startswith("Lunch with Bo")

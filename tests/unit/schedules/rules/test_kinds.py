@@ -76,8 +76,26 @@ EXAMPLES: list[tuple[str, dict[str, Any], str, str]] = [
         "rrule",
         {"rule": "DTSTART:20260105T090000\nRRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO\nEXDATE:20260119T090000"},
         BERLIN,
-        "Every 2 weeks by the calendar rule RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO, "
-        "from 5 January 2026 09:00 Berlin time",
+        "Every 2 weeks on Monday at 09:00, Berlin time, from 5 January 2026, without 1 date",
+    ),
+    (
+        "rrule",
+        {"rule": "DTSTART:20260106T090000\nRRULE:FREQ=WEEKLY;UNTIL=20270331T235959;BYDAY=TU"},
+        BERLIN,
+        "Every Tuesday at 09:00 until 31 March 2027, Berlin time, from 6 January 2026",
+    ),
+    (
+        "rrule",
+        {"rule": "DTSTART:20260106T090000\nRRULE:FREQ=WEEKLY;BYDAY=TU\nRRULE:FREQ=MONTHLY;BYMONTHDAY=1"},
+        BERLIN,
+        "Every Tuesday at 09:00; On the 1st of every month at 09:00, Berlin time, from 6 January 2026",
+    ),
+    (
+        "rrule",
+        {"rule": "DTSTART:20260106T090000\nRRULE:FREQ=YEARLY;UNTIL=20290101T000000;BYYEARDAY=100"},
+        BERLIN,
+        "Every year by the calendar rule RRULE:FREQ=YEARLY;UNTIL=20290101T000000;BYYEARDAY=100, "
+        "from 6 January 2026 09:00 Berlin time",
     ),
 ]
 
