@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from heapq import nsmallest
-from itertools import chain
+from itertools import chain, repeat
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -36,11 +36,15 @@ _READ = (
 
 @dataclass(frozen=True, slots=True)
 class Coming:
-    """The entries, in no order, and how many more a day has; and the reminders that cost too much to be among them."""
+    """The entries, in no order, and how many more a day has; and the reminders that cost too much to be among them.
+
+    `unread`: how many more of these there are.
+    """
 
     entries: list[Entry]
     more: dict[date, int]
     left_out: list[Schedule]
+    unread: int
 
 
 _Candidate = tuple[bool, datetime, int, Several | None]
@@ -65,8 +69,9 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
     silent = Holidays.of(user, now) if has_maximum else holidays.NONE
     clocks = {False: days, True: replace(days, zone=ZoneInfo(FIRST_ZONE))}
     edges = {local_time: of_clock.edges() for local_time, of_clock in clocks.items()}
-    by_day: list[list[_Candidate]] = [[] for _ in days]
+    by_day: list[list[_Candidate]] = [[] for _ in range(len(edges[False]) + 1)]
     left, left_out = budget, read[MOST:]
+    unread = not_over.count() - len(read) if left_out else 0
     for number, schedule in enumerate(schedules):
         # One rule may not use up what all have.
         work = Work(min(left, budget // 4))
@@ -76,15 +81,16 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
         if work.left < 0:
             left_out.append(schedule)
             continue
-        for first, several in chain(times, ((slot, None) for slot in skipped[schedule.id])):
-            day = bisect(edges[schedule.local_time], first) - 1
-            if 0 <= day < len(by_day):
-                by_day[day].append((several is not None, first, number, several))
+        of_clock = edges[schedule.local_time]
+        for first, several in chain(times, zip(skipped.get(schedule.id, ()), repeat(None))):
+            # The places before the first day and after the last one are not read.
+            by_day[bisect(of_clock, first)].append((several is not None, first, number, several))
     entries = []
+    by_day = by_day[1:-1]
     for _, first, number, several in chain.from_iterable(nsmallest(shown, of_day) for of_day in by_day):
         schedule = schedules[number]
         schedule.user = user
-        state = "skipped" if first in skipped[schedule.id] else ""
+        state = "skipped" if first in skipped.get(schedule.id, ()) else ""
         span = several or (first, 1, False)
         entries.append(
             Entry(
@@ -92,7 +98,7 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
             )
         )
     more = {day: len(of_day) - shown for day, of_day in zip(days, by_day, strict=True) if len(of_day) > shown}
-    return Coming(entries, more, left_out)
+    return Coming(entries, more, left_out, unread)
 
 
 def _times(

@@ -62,6 +62,11 @@ class Entry:
         return civil_time.local(self.zone, self.at)
 
     @property
+    def shown(self) -> str:
+        """The clock at the beginning, such as 09:00."""
+        return f"{self.clock:%H:%M}"
+
+    @property
     def last_clock(self) -> datetime:
         return civil_time.local(self.zone, self.last)
 

@@ -99,7 +99,7 @@ class Forecast:
         first, rule = self.first or begin, self.coming.timetable.rule
         is_plain = self.coming.left is None and not self.coming.timetable.excluded
         if self.coming.left is None and isinstance(rule, DatedRule):
-            return ((slot, None) for slot in self._of_dates(rule, max(begin, first), end, work))
+            return zip(self._of_dates(rule, max(begin, first), end, work), repeat(None))
         if is_plain and isinstance(rule, Interval) and rule.step * _LISTED < _DAY:
             return self._of_interval(rule.step, max(begin, first), end, zone, work)
         return self._searched(begin, end, zone, work)
@@ -113,7 +113,7 @@ class Forecast:
         slots = rule.between(begin, end)
         if timetable.excluded:
             slots = [slot for slot in slots if civil.local(rule.zone, slot).date() not in timetable.excluded]
-        return [slot for slot in slots if slot not in self.coming.settled]
+        return [slot for slot in slots if slot not in self.coming.settled] if self.coming.settled else slots
 
     def _of_interval(
         self, step: timedelta, begin: datetime, end: datetime, zone: ZoneInfo, work: Work

@@ -24,21 +24,26 @@ class DatedRule(CivilRule):
 
     def between(self, begin: datetime, end: datetime) -> list[datetime]:
         """The slots in [begin, end), both aware, in order: those that `next_after` finds, at a fraction of the cost."""
-        first, last = (civil.local(self.zone, edge).date() for edge in (begin, end))
-        since_midnight = timedelta(hours=self.time.hour, minutes=self.time.minute)
-        slots: list[datetime] = []
-        before = None
-        for day, midnight, is_plain in _dates(self.zone, first - _DAY, last):
-            if not self.is_on(day):
-                continue
-            if is_plain:
-                slot = midnight + since_midnight
-            else:
-                slot = civil.first_instant(self.zone, datetime.combine(day, self.time))
-            if slot != before:  # a date that the clock skips comes with the next one
-                slots.append(slot)
-                before = slot
+        slots = _slots(self, civil.local(self.zone, begin).date(), civil.local(self.zone, end).date())
         return slots[bisect_left(slots, begin) : bisect_left(slots, end)]
+
+
+@lru_cache(maxsize=1_000)
+def _slots(rule: DatedRule, first: date, last: date) -> list[datetime]:
+    """Those of the dates from the day before `first` to `last`."""
+    since_midnight = timedelta(hours=rule.time.hour, minutes=rule.time.minute)
+    slots: list[datetime] = []
+    before = None
+    for day, midnight, is_plain in _dates(rule.zone, first - _DAY, last):
+        if not rule.is_on(day):
+            continue
+        slot = (
+            midnight + since_midnight if is_plain else civil.first_instant(rule.zone, datetime.combine(day, rule.time))
+        )
+        if slot != before:  # a date that the clock skips comes with the next one
+            slots.append(slot)
+            before = slot
+    return slots
 
 
 @lru_cache(maxsize=500)

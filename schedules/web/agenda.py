@@ -107,7 +107,7 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
         ],
         "is_empty": not any(by_day.values()),
         "left_out": [(one, civil.local(user.zone, one.next_fire_at or now)) for one in ahead.left_out[:_NAMED]],
-        "others": len(ahead.left_out) - _NAMED,
+        "others": max(0, len(ahead.left_out) - _NAMED) + ahead.unread,
         **_moved(request, today),
         **quick.context(request),
     }

@@ -91,9 +91,7 @@ def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     return render(request, "schedules/move.html", context)
 
 
-def _move(
-    request: PersonRequest, schedule: Schedule, slot: datetime, to: dict[str, Any], now: datetime
-) -> Schedule:
+def _move(request: PersonRequest, schedule: Schedule, slot: datetime, to: dict[str, Any], now: datetime) -> Schedule:
     """Raises MoveRefused and ScheduleConflict."""
     if schedule.kind == "once" or "all" in request.POST:
         return moving.move(schedule, to["date"], to["version"], now, request.user, to["time"], slot)

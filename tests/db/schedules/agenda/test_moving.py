@@ -128,7 +128,12 @@ def test_all_times_of_what_repeats_are_moved(
 
 def test_one_time_of_what_repeats_is_moved_alone(ada: User) -> None:
     schedule = make_schedule(
-        ada, [make_channel(ada)], kind="weekly", rule={"time": "09:00", "days": [4]}, time_zone="Europe/Berlin", body="x"
+        ada,
+        [make_channel(ada)],
+        kind="weekly",
+        rule={"time": "09:00", "days": [4]},
+        time_zone="Europe/Berlin",
+        body="x",
     )
     slot = datetime.fromisoformat("2026-10-30T09:00+01:00")
     copy = moving.move_one(schedule, date(2026, 10, 31), 1, NOON, ada, time(10), slot)
