@@ -55,6 +55,14 @@ def is_working_day(code: str, day: date) -> bool:
     return day not in year.holidays
 
 
+def between(code: str, first: date, last: date) -> list[date]:
+    """The public holidays from `first` to `last` that are on no weekend, in order."""
+    years = (_year(code, number) for number in range(max(first.year, _FIRST), min(last.year, _LAST) + 1))
+    return sorted(
+        day for year in years for day in year.holidays if first <= day <= last and day.weekday() not in year.weekend
+    )
+
+
 @lru_cache(maxsize=_MOST)
 def _year(code: str, year: int) -> _Year:
     if code and _FIRST <= year <= _LAST:

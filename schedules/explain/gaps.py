@@ -63,7 +63,7 @@ def _gaps(schedule: Schedule, now: datetime) -> Iterator[Gap]:
 
 
 def _excluded(timetable: Timetable, since: datetime, until: datetime) -> Iterator[Gap]:
-    for begins, ends in timetable.excluded_days():
+    for begins, ends in timetable.excluded_days(since, until):
         first, last = max(begins, since + civil.TICK), min(ends, until)
         if first < last:
             yield Gap(Cause(CauseCode.EXCLUDED), timetable.without_exclusions(), first, last)

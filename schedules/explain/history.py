@@ -113,7 +113,7 @@ def _upcoming(
 def _on_excluded_dates(timetable: Timetable, since: datetime, until: datetime, work: Work) -> Iterator[datetime]:
     """The first slot of each excluded date, between `since` and `until`. Raises InvalidRule if it costs too much."""
     everything = timetable.without_exclusions()
-    for first, end in timetable.excluded_days():
+    for first, end in timetable.excluded_days(since, until):
         slot = everything.next_after(max(first - civil.TICK, since), work)
         if slot is not None and slot < min(end, until):
             yield slot

@@ -18,7 +18,7 @@ from schedules.firing.holidays import Holidays, Span
 from schedules.models import Schedule, speaks
 from schedules.parts import slots
 from schedules.parts.slots import Slots
-from schedules.rules import DatedRule, Work, civil
+from schedules.rules import DatedRule, Work, WorkingDays, civil
 from schedules.rules.interval import Interval
 
 # What comes more often on a day is given as several times together; they are counted up to `_COUNTED` a day.
@@ -98,13 +98,13 @@ class Forecast:
         """
         first, rule = self.first or begin, self.coming.timetable.rule
         is_plain = self.coming.left is None and not self.coming.timetable.excluded
-        if self.coming.left is None and isinstance(rule, DatedRule):
+        if self.coming.left is None and isinstance(rule, DatedRule | WorkingDays) and rule.is_dated:
             return zip(self._of_dates(rule, max(begin, first), end, work), repeat(None))
         if is_plain and isinstance(rule, Interval) and rule.step * _LISTED < _DAY:
             return self._of_interval(rule.step, max(begin, first), end, zone, work)
         return self._searched(begin, end, zone, work)
 
-    def _of_dates(self, rule: DatedRule, begin: datetime, end: datetime, work: Work) -> list[datetime]:
+    def _of_dates(self, rule: DatedRule | WorkingDays, begin: datetime, end: datetime, work: Work) -> list[datetime]:
         timetable = self.coming.timetable
         work.spend(_SEARCH + (end - begin) // _DAY // 2)
         begin = max(edge for edge in (begin, timetable.starts, self.coming.snoozed_until) if edge is not None)

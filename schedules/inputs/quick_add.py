@@ -1,6 +1,7 @@
 """Quick add: the values of a reminder's form from one line."""
 
 import json
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,10 @@ from schedules.inputs import repeat_form, sentences
 from schedules.inputs.sentences import NotUnderstood, Understood
 from schedules.inputs.timing_form import TimingForm
 from schedules.rules import InvalidRule, Timetable, civil
+from schedules.rules.repetition import Repetition
+
+# Not "weekday" and "Wochentag": these are Monday to Friday.
+_WORKING_DAY = re.compile(r"\b(work(ing)?|business) ?days?\b|\b(werk|arbeits)tag|\blaborables?\b|\bhábil(es)?\b", re.I)
 
 
 @dataclass(frozen=True)
@@ -42,11 +47,17 @@ class Reading:
         return f"{self.error} {_('Write %(lines)s.') % {'lines': get_text_list(lines, _('or'))}}"
 
 
-def read(line: str, zone: str, now: datetime, needs_title: bool = False) -> Reading:
-    """In English or the active language. `now` is aware; `zone` is as it was typed."""
+def read(line: str, zone: str, now: datetime, needs_title: bool = False, country: str = "") -> Reading:
+    """In English or the active language. `now` is aware; `zone` is as it was typed.
+
+    "Every working day" leaves out the public holidays of `country`; without one, it is Monday to Friday.
+    """
     try:
         understood = sentences.read(line, now, civil.zone(zone).key, get_language())
         values = fields(understood)
+        if country and values["kind"] in ("weekly", "cron") and _names_working_days(understood):
+            kind = "daily" if values["kind"] == "weekly" else "cron"
+            values |= {"kind": kind, "off_days": "skip", "public_holidays": country}
         if needs_title and "title" not in values:
             raise NotUnderstood("title", line)
     except (NotUnderstood, InvalidRule) as error:
@@ -102,6 +113,13 @@ def fields(understood: Understood) -> dict[str, Any]:
     if isinstance(timing, str):
         return values | {"kind": "cron", "expression": timing}
     return values | repeat_form.shown(timing) | {"anchor": starts if timing.interval > 1 else ""}
+
+
+def _names_working_days(understood: Understood) -> bool:
+    used = " ".join(text for text, is_used in understood.parts if is_used)
+    timing = understood.timing
+    is_each = not isinstance(timing, Repetition) or (timing.interval, timing.days) == (1, (0, 1, 2, 3, 4))
+    return is_each and _WORKING_DAY.search(used) is not None
 
 
 def _written(moment: datetime | None) -> str:

@@ -88,7 +88,7 @@ class LateForm(forms.Form):
 
 
 _FOLDED = (
-    *("body", "time_zone", "starts_at", "ends_at", "excluded", "max_count"),
+    *("body", "time_zone", "starts_at", "ends_at", "excluded", "off_days", "max_count"),
     *("nag_every", "nag_times", "misfire", "grace", "spread", "stale_after", "tags", "category"),
 )
 """Fields that the page folds, beside those of checks and audiences."""
@@ -156,7 +156,8 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
             usual = self.user.time_zone if name == "time_zone" else self.fields[name].initial
             if (value := self[name].value()) in (None, "", []) or str(value) == str(usual):
                 continue
-            text = ", ".join(value) if isinstance(value, list) else str(value)
+            named = dict(getattr(self.fields[name].widget, "choices", ()))
+            text = ", ".join(value) if isinstance(value, list) else str(named.get(value, value))
             shown.append(f"{self.fields[name].label}: {Truncator(text).chars(40)}")
         return shown
 
@@ -227,11 +228,13 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
 
 def _first(user: User, now: datetime, filled: Mapping[str, Any] | None) -> dict[str, Any]:
     values = first_values(user.zone, now) if user.time_zone else {}
-    return {"time_zone": user.time_zone, "made_as": uuid7(), **values, **(filled or {})}
+    zone, country = user.time_zone, user.public_holidays
+    return {"time_zone": zone, "public_holidays": country, "made_as": uuid7(), **values, **(filled or {})}
 
 
 def _stored(schedule: Schedule, now: datetime) -> dict[str, Any]:
-    return typed(schedule, now) | {name: getattr(schedule, name) for name in (*PLAIN, "version")}
+    country = {"public_holidays": schedule.user.public_holidays}
+    return country | typed(schedule, now) | {name: getattr(schedule, name) for name in (*PLAIN, "version")}
 
 
 # Fields that a form and a schedule hold alike.

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from common.texts.types import StrOrPromise
 from common.web.edit_form import TypedForm
-from schedules.rules import InvalidRule, Rule, fields, repetition, words
+from schedules.rules import InvalidRule, Rule, WorkingDays, fields, repetition, words
 from schedules.rules.repetition import WORKDAY, Repetition
 from schedules.rules.rrule import RRule
 from schedules.rules.weekly import read_days
@@ -101,6 +101,7 @@ def calendar_rule(cleaned: dict[str, Any], now: datetime, anchor: datetime | Non
 
 def typed(rule: Rule, now: datetime) -> dict[str, Any]:
     """The values of the fields for `rule`, if they can show all of it. `now` is civil."""
+    rule = rule.rule if isinstance(rule, WorkingDays) else rule
     if not isinstance(rule, RRule) or (repeats := repetition.of(rule.calendar_rule)) is None:
         return {}
     start = rule.calendar_rule.start

@@ -19,7 +19,7 @@ from schedules.inputs.list_fields import DatesField
 from schedules.inputs.repeat_form import RepeatForm, select
 from schedules.models import Schedule
 from schedules.parts.slots import Slots, left, settled
-from schedules.rules import InvalidRule, Timetable, Work, civil, rrule_text
+from schedules.rules import InvalidRule, Timetable, Work, civil, rrule_text, working_days
 from schedules.rules.once import Once
 
 KINDS = [
@@ -33,6 +33,12 @@ KINDS = [
     ("rrule", gettext_lazy("Advanced")),
 ]
 _UNITS = [("minutes", gettext_lazy("minutes")), ("hours", gettext_lazy("hours")), ("days", gettext_lazy("days"))]
+
+_OFF_DAYS: list[tuple[str, StrOrPromise]] = [
+    ("", gettext_lazy("as on other days")),
+    ("skip", gettext_lazy("nothing")),
+    ("next", gettext_lazy("on the next working day instead")),
+]
 
 # Rule parameters with another name on the form.
 _FIELD = {"timezone": "time_zone", "starts": "starts_at", "ends": "ends_at"}
@@ -116,6 +122,13 @@ class TimingForm(RepeatForm):
         required=False,
         widget=forms.TextInput(attrs={"placeholder": "2026-12-25, 2027-01-01", "autocomplete": "off"}),
         help_text=gettext_lazy("Dates on which nothing is sent, separated by commas."),
+    )
+    off_days = select(gettext_lazy("On weekends and public holidays"), _OFF_DAYS, "")
+    public_holidays = forms.CharField(
+        label=gettext_lazy("Public holidays of"),
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "DE-BY", "autocomplete": "off"}),
+        help_text=gettext_lazy("A country or its region, such as DE, DE-BY or US-CA. Empty: weekends only."),
     )
     max_count = WholeNumberField(
         gettext_lazy("At most"),
@@ -203,6 +216,8 @@ class TimingForm(RepeatForm):
             return None
         try:
             kind, parameters = self._parameters(cleaned, zone)
+            if given.get("off_days") and working_days.fits(rules.KINDS[kind]):
+                parameters |= {name: given.get(name) for name in working_days.PARAMETERS}
             rule = rules.parse(kind, parameters, zone)
             timetable = Timetable(
                 rule, cleaned["starts_at"], cleaned["ends_at"], frozenset(cleaned.get("excluded") or [])

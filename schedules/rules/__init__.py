@@ -13,6 +13,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Any
 
+from schedules.rules import working_days
 from schedules.rules.cron import Cron
 from schedules.rules.daily import Daily
 from schedules.rules.dated import DatedRule
@@ -24,8 +25,9 @@ from schedules.rules.rrule import RRule
 from schedules.rules.rule import Rule
 from schedules.rules.timetable import Timetable
 from schedules.rules.weekly import Weekly
+from schedules.rules.working_days import WorkingDays
 
-__all__ = ["KINDS", "DatedRule", "InvalidRule", "Rule", "Timetable", "Work", "parse", "stored"]
+__all__ = ["KINDS", "DatedRule", "InvalidRule", "Rule", "Timetable", "Work", "WorkingDays", "parse", "stored"]
 
 KINDS: dict[str, type[Rule]] = {rule.kind: rule for rule in (Once, Interval, Daily, Weekly, Monthly, Cron, RRule)}
 
@@ -64,4 +66,8 @@ def stored(
 @lru_cache(maxsize=10_000)
 def _parse(kind: str, written: str, timezone: str) -> Rule:
     # A beat reads the same rules again and again.
-    return KINDS[kind].parse(json.loads(written), timezone)
+    data = json.loads(written)
+    if not isinstance(data, dict) or not data.get("off_days") or not working_days.fits(KINDS[kind]):
+        return KINDS[kind].parse(data, timezone)
+    own = {name: value for name, value in data.items() if name not in working_days.PARAMETERS}
+    return WorkingDays.of(KINDS[kind].parse(own, timezone), data)

@@ -5,6 +5,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
+from typing import ClassVar
 from zoneinfo import ZoneInfo
 
 from schedules.rules import civil
@@ -16,6 +17,8 @@ _DAY = timedelta(days=1)
 @dataclass(frozen=True)
 class DatedRule(CivilRule):
     """At `time` on each date that it `is_on`."""
+
+    is_dated: ClassVar[bool] = True
 
     time: time
 

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from schedules.rules import civil
 from schedules.rules.invalid import InvalidRule, Work
 from schedules.rules.rule import Rule
+from schedules.rules.working_days import WorkingDays
 
 # Units for an excluded date, beside what the rule itself spends.
 _EXCLUDED_DATE = 20
@@ -56,13 +57,22 @@ class Timetable:
         return None
 
     def without_exclusions(self) -> Timetable:
-        return replace(self, excluded=frozenset())
+        """Nor is a public holiday left out."""
+        rule = self.rule.rule if isinstance(self.rule, WorkingDays) else self.rule
+        return replace(self, rule=rule, excluded=frozenset())
 
-    def excluded_days(self) -> Iterator[tuple[datetime, datetime]]:
-        """For each excluded date, in order, the instants [first, end) at which the wall clock shows it."""
-        for day in sorted(day for day in self.excluded if civil.FIRST.date() < day < civil.LAST.date()):
-            first, end = (datetime.combine(shown, time()) for shown in (day, day + _DAY))
-            yield civil.first_instant(self.rule.zone, first), civil.first_instant(self.rule.zone, end)
+    def excluded_days(self, since: datetime, until: datetime) -> Iterator[tuple[datetime, datetime]]:
+        """For each excluded date, in order, the instants [first, end) at which the wall clock shows it.
+
+        Public holidays that are left out count from `since` to `until` (aware).
+        """
+        days = {day for day in self.excluded if civil.FIRST.date() < day < civil.LAST.date()}
+        if isinstance(self.rule, WorkingDays):
+            first, last = (civil.local(self.rule.zone, edge).date() for edge in (since, until))
+            days |= self.rule.left_out(first, last)
+        for day in sorted(days):
+            begin, end = (datetime.combine(shown, time()) for shown in (day, day + _DAY))
+            yield civil.first_instant(self.rule.zone, begin), civil.first_instant(self.rule.zone, end)
 
     def last_slots(self, begin: datetime, end: datetime, count: int, work: Work | None = None) -> list[datetime]:
         """The last `count` slots (at most a hundred) in [begin, end), both aware, in order.

@@ -34,7 +34,7 @@ PRESETS = {
 @with_user_lock
 def new(request: PersonRequest) -> HttpResponse:
     now = fire.read_clock().now
-    reading = quick_add.read(request.GET["quick"], request.user.time_zone, now) if "quick" in request.GET else None
+    reading = _read(request, request.GET["quick"], request.user.time_zone, now) if "quick" in request.GET else None
     filled = reading.fields if reading else _on_day(request, now)
     form = ReminderForm(_posted(request, now), user=request.user, now=now, filled=filled)
     made = Schedule.objects.for_user(request.user).written(request.POST.get("made_as", ""))
@@ -53,13 +53,17 @@ def new(request: PersonRequest) -> HttpResponse:
     return render(request, "schedules/form.html", context)
 
 
+def _read(request: PersonRequest, line: str, zone: str, now: datetime) -> Reading:
+    return quick_add.read(line, zone, now, country=request.user.public_holidays)
+
+
 def _posted(request: PersonRequest, now: datetime) -> QueryDict | None:
     """What the form was sent with; the time is that of its title, if that was chosen."""
     data = posted(request)
     if data is None or data.get("title_time") != "take":
         return data
     data = data.copy()
-    for name, value in quick_add.read(data.get("title", ""), data.get("time_zone", ""), now).fields.items():
+    for name, value in _read(request, data.get("title", ""), data.get("time_zone", ""), now).fields.items():
         data.setlist(name, value if isinstance(value, list) else [value])
     return data
 

@@ -1,6 +1,7 @@
 """Quick add: a reminder from one line, above the list, the agenda and the calendar."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -32,7 +33,8 @@ def understand(request: PersonRequest) -> HttpResponse:
 
     def answer() -> HttpResponse:
         zone = request.GET.get("time_zone", request.user.time_zone)
-        reading = quick_add.read(request.GET.get("quick", ""), zone, fire.read_clock().now)
+        country = request.user.public_holidays
+        reading = quick_add.read(request.GET.get("quick", ""), zone, fire.read_clock().now, country=country)
         is_typing = request.htmx.trigger_name == "quick"
         context = {"reading": reading, "fills": "fills" in request.GET, "is_typing": is_typing}
         return render(request, "schedules/_understood.html", context)
@@ -46,7 +48,8 @@ def add(request: PersonRequest) -> HttpResponse:
     """Create the reminder of a line, on the channels for new ones. A line that is not enough leads to the form."""
     now, line = fire.read_clock().now, request.POST.get("quick", "")
     zone = request.POST.get("time_zone", request.user.time_zone)
-    reading = quick_add.read(line, zone, now, needs_title=True)
+    read = partial(quick_add.read, line, zone, needs_title=True, country=request.user.public_holidays)
+    reading = read(now=now)
     if reading.error:
         if request.htmx:
             return render(request, "schedules/_understood.html", {"reading": reading})
@@ -54,7 +57,7 @@ def add(request: PersonRequest) -> HttpResponse:
     made = Schedule.objects.written(request.POST.get("made_as", ""))
     if made and made.user_id == request.user.pk and not made.deleted_at:
         # Sent twice. “In 5 minutes” may have meant the minute before.
-        before = quick_add.read(line, zone, now - timedelta(minutes=1), needs_title=True)
+        before = read(now=now - timedelta(minutes=1))
         if _is_of(made, reading) or _is_of(made, before):
             return _lead(request, _back(request, made))
     made_as = uuid7() if made else request.POST.get("made_as", "")

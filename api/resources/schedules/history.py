@@ -272,7 +272,8 @@ def quick_add_schedule(request: ApiRequest, body: Line) -> HttpResponse:
         civil.zone(zone)
     except InvalidRule as error:
         raise invalid(FieldError("time_zone", str(error), error.code)) from None
-    reading = quick_add.read(body.text, zone, fire.read_clock().now, needs_title=True)
+    country = request.auth.user.public_holidays
+    reading = quick_add.read(body.text, zone, fire.read_clock().now, needs_title=True, country=country)
     if reading.timetable is None:
         raise invalid(FieldError("text", reading.refusal))
     rule, result = reading.timetable.rule, reading.fields

@@ -10,6 +10,7 @@ from api.protocol.fields import Body, Instant, Partial
 from api.protocol.problems import FieldError, Problem, invalid
 from schedules import rules
 from schedules.rules import InvalidRule, Rule, civil
+from schedules.rules.working_days import PARAMETERS
 
 Hour = Annotated[int, Field(ge=0, le=23, description="On the clock of the schedule.")]
 Minute = Annotated[int, Field(ge=0, le=59, description="Of that hour.")]
@@ -38,7 +39,18 @@ class Interval(Body):
     anchor: str | None = Field(None, description="A civil time to count from; now, without it.")
 
 
-class Daily(Body):
+class _OnDays(Body):
+    """On working days only. Absent in an answer: on all days."""
+
+    off_days: Literal["skip", "next"] | None = Field(
+        None, description="On weekends and public holidays: nothing, or on the next working day instead."
+    )
+    public_holidays: str | None = Field(
+        None, description="The country or region of these; without it, weekends only.", examples=["DE-BY"]
+    )
+
+
+class Daily(_OnDays):
     time: str = Field(examples=["09:00"], description="A time of day on the clock of the schedule.")
 
 
@@ -51,11 +63,11 @@ class Monthly(Daily):
     short: Literal["last", "skip"] = Field("last", description="What a month without that day does.")
 
 
-class Cron(Body):
+class Cron(_OnDays):
     expression: str = Field(examples=["0 9 * * mon-fri"], description="Minute, hour, day, month and day of the week.")
 
 
-class RRule(Body):
+class RRule(_OnDays):
     rule: str = Field(
         examples=["DTSTART:20260105T090000\nRRULE:FREQ=WEEKLY;INTERVAL=2"],
         description="Lines of iCalendar (RFC 5545), with civil times.",
@@ -132,7 +144,7 @@ def stored(rule: Rule, moves: bool) -> Typed:
 
 
 def _paths(name: str) -> dict[str, str]:
-    return {field: f"timing.{name}.{field}" for field in rules.KINDS[name].parameters}
+    return {field: f"timing.{name}.{field}" for field in (*rules.KINDS[name].parameters, *PARAMETERS)}
 
 
 def _not_one(given: list[str]) -> Problem:
