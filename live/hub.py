@@ -9,10 +9,11 @@ import asyncio
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
@@ -22,6 +23,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from common.redis import live_wakes, sentinels
+from live import presence
+from live.presence import Seat
 from live.socket import SESSION_ENDED, Socket
 from notifications.web.live import states
 from people.sign_in import sessions
@@ -45,13 +48,14 @@ class Hub:
     def __init__(self) -> None:
         self._sockets: defaultdict[int, set[Socket]] = defaultdict(set)
         self._woken: set[int] = set()
+        self._left: set[Seat] = set()  # since the last update of who is at which board
         self._is_woken = asyncio.Event()
         self._hears = False  # whether Redis tells us of changes
         self._tasks: list[asyncio.Task[None]] = []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="live")
 
-    def is_full(self, user: int) -> bool:
-        return len(self._sockets.get(user, ())) >= MOST_OF_PERSON
+    def is_full(self, user: int, person: int) -> bool:
+        return sum(socket.person == person for socket in self._sockets.get(user, ())) >= MOST_OF_PERSON
 
     def add(self, socket: Socket) -> None:
         self._sockets[socket.user].add(socket)
@@ -61,6 +65,9 @@ class Hub:
 
     def remove(self, socket: Socket) -> None:
         self._sockets[socket.user].discard(socket)
+        if gone := _seats([socket]) - _seats(self._sockets[socket.user]):
+            self._left |= gone
+            self._is_woken.set()
         if not self._sockets[socket.user]:
             del self._sockets[socket.user]
 
@@ -114,14 +121,16 @@ class Hub:
                 self._is_woken.clear()
             try:
                 await self._check(self._of(users))
-                found = await self._asked(states, users)
+                found = await self._asked(states, users) if users else {}
+                here = await self._update_presence(self._of(users))
             except Exception:
                 log.exception("Open pages of %d people were not told of changes", len(users))
                 await asyncio.sleep(_AGAIN)
                 self._wake(users)
                 continue
             for user, state in found.items():
-                text = json.dumps(state | {"live": self._hears})
+                own = {str(board): here[board] for _, board, _ in _seats(self._of([user])) if board in here}
+                text = json.dumps(state | {"live": self._hears, "here": own})
                 for socket in self._of([user]):
                     socket.send(text)
             await asyncio.sleep(_PAUSE)
@@ -133,6 +142,15 @@ class Hub:
             if accounts.get(socket.session) != socket.user:
                 socket.close(SESSION_ENDED)
 
+    async def _update_presence(self, sockets: Iterable[Socket]) -> Mapping[UUID, int]:
+        """How many people have each of their boards open. All processes hear of it where that has changed."""
+        taken, left, self._left = _seats(sockets), self._left, set()
+        if not taken and not left:
+            return {}
+        now = await self._asked(lambda seats: presence.update(*seats), (taken, left))
+        live_wakes.wake(*now.changed)
+        return now.here
+
     async def _ping(self) -> None:
         count = 0
         while True:
@@ -143,6 +161,7 @@ class Hub:
                 chunk = sockets[start : start + _CHUNK]
                 for socket in chunk:
                     socket.ping()
+                await self._update_presence(chunk)
                 if count % _CHECKS == 0:
                     try:
                         await self._check(chunk)
@@ -160,6 +179,10 @@ class Hub:
                 connection.close()  # returns it to the pool
 
         return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
+
+
+def _seats(sockets: Iterable[Socket]) -> set[Seat]:
+    return {Seat(one.user, one.board, one.person) for one in sockets if one.board is not None}
 
 
 HUB = Hub()

@@ -6,6 +6,7 @@ It takes over the connection of a request, and needs no task, queue or thread wh
 import asyncio
 from collections.abc import MutableSet
 from typing import Any, Protocol
+from uuid import UUID
 
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import CloseConnection, Event, Message, Ping, TextMessage
@@ -24,12 +25,18 @@ class Owner(Protocol):
 
 
 class Socket(asyncio.Protocol):
-    """One connection, which its owner knows while it is open. `is_alive`: a frame has come since the last ping."""
+    """One connection, which its owner knows while it is open. `is_alive`: a frame has come since the last ping.
 
-    __slots__ = ("_frames", "_owner", "_received", "_transport", "connections", "is_alive", "session", "user")
+    `user`: the account, for which `person` acts. `board`: the one that the page shows, of that account.
+    """
 
-    def __init__(self, user: int, session: str, owner: Owner) -> None:
-        self.user, self.session, self._owner = user, session, owner
+    __slots__ = (
+        *("_frames", "_owner", "_received", "_transport"),
+        *("board", "connections", "is_alive", "person", "session", "user"),
+    )
+
+    def __init__(self, user: int, session: str, owner: Owner, person: int, board: UUID | None = None) -> None:
+        self.user, self.session, self._owner, self.person, self.board = user, session, owner, person, board
         self.connections: MutableSet[Any] = set()  # the server's, which are closed when it stops
         self.is_alive = True
         self._transport: asyncio.Transport | None = None

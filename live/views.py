@@ -8,8 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 from wsproto.utilities import generate_accept_token
 
+from common.admin.base import as_uuid
 from live.hub import HUB
 from live.socket import Socket
+from notifications.deliveries import boards
 
 _KEY = re.compile(r"[A-Za-z0-9+/]{22}==")
 
@@ -30,12 +32,20 @@ def socket(request: HttpRequest) -> HttpResponse:
     session = request.session.session_key
     if not request.user.is_authenticated or session is None:
         return _refusal(401, "Sign in first.")
-    if HUB.is_full(request.user.pk):
+    board = None
+    if "board" in request.GET:
+        key = as_uuid(request.GET["board"])
+        if key is None or (board := boards.of_account(request.user).filter(id=key).first()) is None:
+            return _refusal(404, "There is no such board.")
+    person = request.user.actor.pk
+    if HUB.is_full(request.user.pk, person):
         return _refusal(429, "You have too many open pages. Close some.")
     response = HttpResponse(status=101)
     response["Upgrade"], response["Connection"] = "websocket", "Upgrade"
     response["Sec-WebSocket-Accept"] = generate_accept_token(key.encode()).decode()
-    response.socket = partial(Socket, request.user.pk, session, HUB)  # type: ignore[attr-defined]  # see config.asgi
+    response.socket = partial(  # type: ignore[attr-defined]  # see config.asgi
+        Socket, request.user.pk, session, HUB, person, None if board is None else board.id
+    )
     return response
 
 

@@ -33,6 +33,10 @@ async function poll() {
   try {
     const answer = await fetch(document.body.dataset.live, { redirect: "manual" });
     if (answer.type === "opaqueredirect") return leave();
+    if (answer.status === 403) { // a member no longer: the answer says so, and takes the place of the page
+      document.documentElement.innerHTML = await answer.text();
+      return;
+    }
     if (answer.ok) follow(await answer.json());
   } catch {
     // No network: try again later.
@@ -43,6 +47,8 @@ async function poll() {
 
 function follow(now) {
   if (last && now.at < last.at) return; // an older one, by the other way
+  if (now.account && String(now.account) !== document.body.dataset.account) return leave(); // another tab changed it
+  followBoard(now);
   showUnread(now.unread);
   if (last && now.newest > last.newest) ring(now.newest);
   // At first: what has changed since this page was asked for may be missing from it.
@@ -54,13 +60,25 @@ function follow(now) {
   last = now;
 }
 
+// The list of a board is fetched again wherever it shows less than there is.
+function followBoard({ boards, here }) {
+  const shown = document.querySelector("[data-board]"), present = document.querySelector("[data-here]");
+  if (!shown) return;
+  const { board, mark } = shown.dataset;
+  if (!(board in boards)) return leave(); // it was removed
+  if (boards[board] !== mark) htmx.trigger(document.body, "board");
+  if (!here) return;
+  present.hidden = !here[board];
+  present.textContent = present.dataset.here.replace("#", here[board]);
+}
+
 // One socket for all tabs, or of this tab where browsers have no shared workers.
 function connect() {
   const { socket, worker, account } = document.body.dataset;
   const address = new URL(socket, location.href).href.replace("http", "ws");
   let port;
   if (window.SharedWorker) {
-    port = new SharedWorker(worker, `live ${account}`).port;
+    port = new SharedWorker(worker, `live ${account} ${socket}`).port;
   } else {
     const channel = new MessageChannel(), script = document.createElement("script");
     script.src = worker;

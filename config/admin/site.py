@@ -37,6 +37,7 @@ _DATA = [
     (gettext_lazy("Counters"), "counters.shard", "pin"),
     (gettext_lazy("Notifications"), "notifications.notification", "notifications"),
     (gettext_lazy("Deliveries"), "notifications.delivery", "send"),
+    (gettext_lazy("Messages on boards"), "notifications.boardmessage", "dashboard"),
     (gettext_lazy("Jobs"), "jobs.job", "search"),
     (gettext_lazy("Batches"), "jobs.batch", "groups"),
     (gettext_lazy("Events"), "events.event", "bolt"),

@@ -27,7 +27,7 @@ from notifications.channels import verification
 from notifications.deliveries import outbox
 from notifications.messages.change_types import STATUS
 from notifications.messages.message import Destination
-from notifications.models import Channel, Delivery, Notification
+from notifications.models import BoardMessage, Channel, Delivery, Notification
 from notifications.reasons import DeliveryCode
 from people import codes, mailboxes, teams
 from people.access.rights import sees_everybody
@@ -200,6 +200,7 @@ def remove(channel: Channel) -> None:
     Channel.objects.filter(id=channel.id, removed_at=None).update(removed_at=Now(), sealed_secrets="")
     pending = Delivery.objects.filter(channel=channel, state=Delivery.State.PENDING).values_list("id", flat=True)
     cancel(Delivery, pending, Reason(DeliveryCode.REMOVED))
+    BoardMessage.objects.filter(board=channel).delete()
 
 
 def disable(ids: Iterable[UUID], note: str) -> list[UUID]:

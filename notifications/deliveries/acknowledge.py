@@ -7,6 +7,7 @@ gone out; a delivery that is being sent at that moment is not tried again.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from common.database.postgres import execute
+from common.redis import live_wakes
 from notifications.deliveries import outbox, shown
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import DeliveryCode
@@ -120,6 +122,7 @@ def undo(notification_id: UUID) -> Undone | None:
         _send_again(notification, channels, available_at, urgent=notification.urgent, expires_at=again[0].expires_at)
     else:
         execute(_ADVANCE, {"id": notification_id})
+    _wake(notification)
     return Undone([one.channel.label for one in again], [one.channel.label for one in late])
 
 
@@ -142,7 +145,14 @@ def _answer(
     read.mark_read(timezone.now())
     for one in ids:
         shown.close_after_commit(one)
-    return Notification.objects.get(id=notification_id)
+    notification = Notification.objects.get(id=notification_id)
+    _wake(notification)
+    return notification
+
+
+def _wake(notification: Notification) -> None:
+    """Open pages of its account, for which somebody else may have answered it, or by a link."""
+    transaction.on_commit(partial(live_wakes.wake, notification.user_id))
 
 
 def _lock_series(notification_id: UUID) -> list[UUID]:

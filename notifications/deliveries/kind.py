@@ -17,7 +17,7 @@ from common.database import encryption
 from common.database.postgres import persist
 from common.texts import languages
 from notifications import providers
-from notifications.deliveries import channel_health, confirmation, fallback, limits, members, nag, quiet_changes
+from notifications.deliveries import boards, channel_health, confirmation, fallback, limits, members, nag, quiet_changes
 from notifications.deliveries.limits import SendClaim
 from notifications.deliveries.outbox import DELIVER
 from notifications.deliveries.pull_signal import wake_pullers_after_commit
@@ -27,6 +27,7 @@ from notifications.messages.message import Delivered, Destination, Message, Reje
 from notifications.models import Attempt, Channel, Delivery, Notification
 from notifications.models.channel import STATE_SQL
 from notifications.providers.base import Rate
+from notifications.providers.board import Board
 from notifications.providers.on_call import OnCall
 from notifications.providers.team import Team
 from notifications.reasons import DeliveryCode
@@ -161,6 +162,8 @@ class DeliveryKind(Kind[DeliveryClaim]):
             return silence
         if claim.handler == Team.kind:
             return Delivered(before=partial(members.tell, claim.id, claim.claimed_at))
+        if claim.handler == Board.kind:
+            return Delivered(before=partial(boards.deliver, claim.channel_id, claim.message))
         if claim.handler == OnCall.kind:
             return persist(partial(members.ask, claim.id, claim.claimed_at))
         try:

@@ -3,6 +3,7 @@
 Every change of a delivery's state is a verb in `deliveries/`; nothing else writes `state`.
 """
 
+from notifications.models.board import BoardMessage
 from notifications.models.change import Change, FeedPosition, Follower
 from notifications.models.channel import Channel, sort_channels
 from notifications.models.daily_total import DailyTotal

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from common.admin.base import as_uuid
 from common.times import dates, snooze
 from common.web import paging
 from notifications.deliveries import acknowledge
@@ -45,6 +46,8 @@ def own(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     if "list" in request.POST:
         inbox = reverse("notifications:inbox")
         return redirect(f"{inbox}?done={notification.id}" if is_done else inbox)
+    if (board_id := as_uuid(request.POST.get("board", ""))) is not None:
+        return redirect("notifications:board", board_id)
     if "done" in request.POST:
         return redirect("notifications:done")
     return redirect("notifications:notification", notification.id)

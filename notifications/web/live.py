@@ -1,5 +1,6 @@
 """Unread messages on all pages, polls of an open page, and the service worker that shows pushed messages."""
 
+import json
 import re
 from collections.abc import Collection
 from typing import Any
@@ -32,8 +33,16 @@ _UNREAD = f"(SELECT count(*) FROM (SELECT {_INBOX} LIMIT $most) unread)"  # noqa
 _UNREAD = _UNREAD.replace("$which", "read_at").replace("$most", "%(most)s")
 _NEWEST = f"(SELECT max(settled_at) {_INBOX})"
 _NEWEST = _NEWEST.replace("$which", "archived_at").replace("$most", "1")
+# As `boards.mark` says it of one.
+_BOARDS = """(
+    SELECT jsonb_object_agg(board.id, shown.mark)
+      FROM notifications_channel board, LATERAL (
+        SELECT coalesce(max(message.id), 0) || '-' || count(n.acknowledged_at) AS mark
+          FROM notifications_boardmessage message LEFT JOIN notifications_notification n ON n.id = notification_id
+         WHERE board_id = board.id) shown
+     WHERE board.user_id = person.id AND board.provider = 'board' AND board.removed_at IS NULL)"""
 _STATES = f"""
-SELECT person.id, {_UNREAD} AS unread, {_NEWEST} AS newest, recent.*,
+SELECT person.id, {_UNREAD} AS unread, {_BOARDS} AS boards, {_NEWEST} AS newest, recent.*,
        extract(epoch FROM statement_timestamp())::float AS at
   FROM unnest(%(users)s::bigint[]) person (id), LATERAL (
     WITH recent AS (
@@ -51,7 +60,7 @@ def states(users: Collection[int]) -> dict[int, dict[str, Any]]:
     """For each of these people: the number of unread messages, when the newest arrived, and a mark of what pages show.
 
     `changed`: how many seconds ago the mark changed, so that a page knows whether it was read before; `at`: when this
-    was read, so that a page can tell the newer of two.
+    was read, so that a page can tell the newer of two. `boards`: a mark of what stands on each, by its id.
     """
     rows = query(_STATES, {"users": column(users, int), "most": MOST_UNREAD, "recent": _RECENT})
     return {
@@ -61,6 +70,7 @@ def states(users: Collection[int]) -> dict[int, dict[str, Any]]:
             "mark": (row.mark or b"").hex(),
             "changed": row.changed,
             "at": row.at,
+            "boards": json.loads(row.boards or "{}"),
         }
         for row in rows
     }
@@ -87,8 +97,8 @@ def mail_notice(request: HttpRequest) -> dict[str, Any]:
 
 @person_page
 def state(request: PersonRequest) -> HttpResponse:
-    """See `states`."""
-    return JsonResponse(states([request.user.pk])[request.user.pk])
+    """See `states`; with the account, for tabs that show another one."""
+    return JsonResponse(states([request.user.pk])[request.user.pk] | {"account": request.user.pk})
 
 
 @require_safe

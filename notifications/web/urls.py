@@ -1,7 +1,17 @@
 from django.urls import path
 
 from notifications.deliveries.dead_letters import What
-from notifications.web import answer_page, channel_check, channels, history, inbox, live, signing_secret, unsubscribe
+from notifications.web import (
+    answer_page,
+    boards,
+    channel_check,
+    channels,
+    history,
+    inbox,
+    live,
+    signing_secret,
+    unsubscribe,
+)
 
 app_name = "notifications"
 urlpatterns = [
@@ -26,6 +36,8 @@ urlpatterns = [
     path("history/deliveries/<uuid:delivery_id>/new/", history.act, {"what": What.AS_NEW}, name="send-as-new"),
     path("history/deliveries/<uuid:delivery_id>/fixed/", history.act, {"what": What.FIXED}, name="fixed"),
     path("history/<uuid:notification_id>/cancel/", history.cancel, name="notification-cancel"),
+    path("boards/", boards.board_list, name="boards"),
+    path("boards/<uuid:board_id>/", boards.board, name="board"),
     path("done/", answer_page.done, name="done"),
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/state/", live.state, name="state"),

@@ -135,6 +135,7 @@ def values_of(owner: User) -> dict[str, object]:
         "holiday_id": Holiday.objects.create(user=owner, first="2999-08-03", last="2999-08-17").id,
         "rule_id": make_rule(owner, channels=[inbox]).id,
         "queue_id": make_channel(owner, "queue").id,
+        "board_id": make_channel(owner, "board").id,
         "channel_id": inbox.id,
         "connection_id": make_connection(owner).id,
         "source": "github",

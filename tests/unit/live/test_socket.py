@@ -42,7 +42,7 @@ def wire() -> Iterator[Wire]:
 
 @pytest.fixture
 def socket(wire: Wire) -> Iterator[Socket]:
-    made = Socket(1, "session", Mock())
+    made = Socket(1, "session", Mock(), 1)
     made.connection_made(wire)
     return made
 

@@ -82,7 +82,7 @@ def service(name: str) -> Iterator[Service]:
             )
 
 
-WITHOUT_ADDRESS = ("inbox", "team", "on_call", "queue", "web_push")
+WITHOUT_ADDRESS = ("inbox", "team", "on_call", "board", "queue", "web_push")
 KINDS = [provider.kind for provider in providers.all() if provider.kind not in WITHOUT_ADDRESS]
 
 

@@ -1,0 +1,113 @@
+"""What stands on a board: once, in order, and only the newest."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from notifications.channels import changes
+from notifications.deliveries import acknowledge, boards
+from notifications.models import BoardMessage, Channel, Notification
+from notifications.web import live
+from people.models import User
+from tests.make import make_channel, make_delivery, make_user, send_now
+
+
+@pytest.fixture
+def board(ada: User) -> Channel:
+    return make_channel(ada, "board", label="Kitchen")
+
+
+def texts(board: Channel, after: int = 0) -> list[str]:
+    return [one.text for one in boards.messages(board, after)]
+
+
+def deliver(board: Channel, **values: Any) -> Notification:
+    delivery = make_delivery(board, origin="schedule", **values)
+    send_now(delivery.id)
+    delivery.refresh_from_db()
+    assert delivery.state == "delivered"
+    return delivery.notification
+
+
+def test_a_reminder_stands_on_the_board_with_its_notification(board: Channel) -> None:
+    whole = deliver(board, subject="Bins", body="The blue one")
+    [one] = boards.messages(board)
+    assert (one.text, one.notification, one.author) == ("Bins\n\nThe blue one", whole, "")
+
+
+def test_a_delivery_that_is_repeated_is_one_message(board: Channel) -> None:
+    whole = deliver(board)
+    again = {"delivery_id": whole.deliveries.get().id, "notification_id": whole.id}
+    assert boards.post(board.id, "again", **again) is None
+    assert BoardMessage.objects.count() == 1
+
+
+def test_a_full_board_loses_its_oldest_messages(board: Channel) -> None:
+    other = make_channel(make_user(), "board")
+    boards.post(other.id, "theirs")
+    for number in range(boards.STORED + 3):
+        boards.post(board.id, str(number))
+    assert texts(board) == [str(number) for number in reversed(range(3, boards.STORED + 3))]
+    assert BoardMessage.objects.filter(board=board).count() == boards.STORED
+    assert texts(other) == ["theirs"]
+
+
+def test_after_an_id_only_newer_ones_are_read(board: Channel) -> None:
+    first = boards.post(board.id, "first")
+    boards.post(board.id, "second")
+    assert first is not None
+    assert texts(board, first.id) == ["second"]
+
+
+def test_a_text_is_cut_where_it_is_too_long(board: Channel) -> None:
+    deliver(board, subject="Long", body="x" * 9_000)
+    [text] = texts(board)
+    assert len(text) <= 4_000 and text.startswith("Long\n\nxxx")
+
+
+def test_the_state_of_an_account_has_the_mark_of_each_board(ada: User, board: Channel) -> None:
+    def marks() -> dict[str, str]:
+        return dict(live.states([ada.pk])[ada.pk]["boards"])
+
+    assert marks() == {str(board.id): boards.mark([])}
+    whole = deliver(board)
+    before = marks()
+    assert before == {str(board.id): boards.mark(boards.messages(board))}
+    acknowledge.acknowledge(whole.id)
+    assert marks() != before
+    assert marks() == {str(board.id): boards.mark(boards.messages(board))}
+    changes.remove(board)
+    assert marks() == {}
+
+
+def test_a_board_that_is_removed_keeps_nothing_and_takes_nothing(board: Channel) -> None:
+    boards.post(board.id, "old")
+    changes.remove(board)
+    assert boards.post(board.id, "new") is None
+    assert not BoardMessage.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_ids_grow_in_the_order_of_commits(board: Channel) -> None:
+    """One that is read by its id hides none that is committed later."""
+    seen: list[int] = []
+
+    def write() -> None:
+        try:
+            for _ in range(10):
+                boards.post(board.id, "x")
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for one in threads:
+        one.start()
+    while any(one.is_alive() for one in threads):
+        seen += [one.id for one in reversed(boards.messages(board, seen[-1] if seen else 0))]
+    seen += [one.id for one in reversed(boards.messages(board, seen[-1] if seen else 0))]
+    assert seen == sorted(BoardMessage.objects.values_list("id", flat=True))
+    assert len(seen) == 40
