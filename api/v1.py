@@ -9,6 +9,7 @@ from api.protocol.openapi import Api
 from api.protocol.parser import LARGEST, StrictParser
 from api.resources import (
     batches,
+    boards,
     changes,
     connections,
     counters,
@@ -74,6 +75,7 @@ api.add_router("/dead-letters", dead_letters.router)
 api.add_router("/batches", batches.router)
 api.add_router("/audiences", batches.audiences_router)
 api.add_router("/queues", queues.router)
+api.add_router("/boards", boards.router)
 api.add_router("/locks", locks.router)
 api.add_router("/counters", counters.router)
 api.add_router("/watches", watches.router)

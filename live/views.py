@@ -34,8 +34,8 @@ def socket(request: HttpRequest) -> HttpResponse:
         return _refusal(401, "Sign in first.")
     board = None
     if "board" in request.GET:
-        key = as_uuid(request.GET["board"])
-        if key is None or (board := boards.of_account(request.user).filter(id=key).first()) is None:
+        board = as_uuid(request.GET["board"])
+        if board is None or not boards.of_account(request.user).filter(id=board).exists():
             return _refusal(404, "There is no such board.")
     person = request.user.actor.pk
     if HUB.is_full(request.user.pk, person):
@@ -43,9 +43,7 @@ def socket(request: HttpRequest) -> HttpResponse:
     response = HttpResponse(status=101)
     response["Upgrade"], response["Connection"] = "websocket", "Upgrade"
     response["Sec-WebSocket-Accept"] = generate_accept_token(key.encode()).decode()
-    response.socket = partial(  # type: ignore[attr-defined]  # see config.asgi
-        Socket, request.user.pk, session, HUB, person, None if board is None else board.id
-    )
+    response.socket = partial(Socket, request.user.pk, session, HUB, person, board)  # type: ignore[attr-defined]  # see config.asgi
     return response
 
 

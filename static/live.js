@@ -6,7 +6,7 @@ const APART = 1_000; // between two looks because of a wake
 const COMMIT = 2; // seconds that a change may take until others see it
 const ANSWERED = 30_000; // milliseconds in which a form that was sent shows its answer
 const title = document.title;
-let last, timer, isLive = false, isWoken = false, wokenAt = 0, sentAt = 0;
+let last, account, here = {}, timer, isLive = false, isWoken = false, wokenAt = 0, sentAt = 0;
 
 function showUnread(count) {
   const badge = document.querySelector("[data-unread]");
@@ -47,7 +47,8 @@ async function poll() {
 
 function follow(now) {
   if (last && now.at < last.at) return; // an older one, by the other way
-  if (now.account && String(now.account) !== document.body.dataset.account) return leave(); // another tab changed it
+  account ??= now.account;
+  if (account && now.account && now.account !== account) return leave(); // another tab acts for another account
   followBoard(now);
   showUnread(now.unread);
   if (last && now.newest > last.newest) ring(now.newest);
@@ -61,13 +62,12 @@ function follow(now) {
 }
 
 // The list of a board is fetched again wherever it shows less than there is.
-function followBoard({ boards, here }) {
+function followBoard({ boards }) {
   const shown = document.querySelector("[data-board]"), present = document.querySelector("[data-here]");
   if (!shown) return;
   const { board, mark } = shown.dataset;
   if (!(board in boards)) return leave(); // it was removed
   if (boards[board] !== mark) htmx.trigger(document.body, "board");
-  if (!here) return;
   present.hidden = !here[board];
   present.textContent = present.dataset.here.replace("#", here[board]);
 }
@@ -96,6 +96,7 @@ function connect() {
 function hear(message) {
   const wasLive = isLive;
   isLive = message.live;
+  here = message.here ?? {}; // no poll says it
   if (!isLive || !last) return isLive === wasLive && last ? null : poll();
   follow(message);
   wake();

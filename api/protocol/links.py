@@ -42,7 +42,8 @@ _MORE: dict[str, list[tuple[Any, ...]]] = {
     "create_status_page": [("create_public_incident", {"page_id": f"{_BODY}id"})],
     "create_public_incident": _of_incident(f"{_BODY}id"),
     "list_public_incidents": _of_incident(f"{_FIRST}id"),
-    "add_channel": [(name, {"queue_id": f"{_BODY}id"}) for name in ("pull_messages", "publish_messages")],
+    "add_channel": [(name, {"queue_id": f"{_BODY}id"}) for name in ("pull_messages", "publish_messages")]
+    + [(name, {"board_id": f"{_BODY}id"}) for name in ("list_board_messages", "write_on_board")],
     "list_channels": [("pull_messages", {"queue_id": f"{_FIRST}id"})],
     "pull_messages": [
         ("settle_messages", {"queue_id": "$request.path.queue_id"}, {"acks": [{"lease_id": f"{_FIRST}lease_id"}]})

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Self, Unpack, cast
 
+from carillon_client.boards import Boards
 from carillon_client.changes import Changes, StatusWebhooks
 from carillon_client.channels import Channels, Queues
 from carillon_client.connection import Connection
@@ -39,6 +40,7 @@ class Client:
         self.subscriptions = Subscriptions(self.connection)
         self.queues = Queues(self.connection)
         self.locks = Locks(self.connection)
+        self.boards = Boards(self.connection)
         self.counters = Counters(self.connection)
         self.watches = Watches(self.connection)
         self.inbound = Inbound(self.connection)

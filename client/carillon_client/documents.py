@@ -1043,6 +1043,16 @@ class Counter(TypedDict):
     value: int
 
 
+class BoardMessage(TypedDict):
+    id: int
+    text: str
+    author: str
+    notification_id: str | None
+    acknowledged_at: str | None
+    acknowledged_by: str
+    created_at: str
+
+
 class Total(TypedDict):
     """Work of one kind and provider that ended, or pings or calls that came, in a minute, on a day, or ever."""
 

@@ -15,6 +15,8 @@ from django.utils.translation import gettext as _, gettext_lazy
 from common.redis import live_wakes, rate_limiter
 from common.redis.rate_limiter import Window
 from common.texts.written import check_text
+from common.uuid7 import uuid7
+from notifications.messages.links import BOARD
 from notifications.messages.message import Message
 from notifications.models import BoardMessage, Channel, Delivery
 from notifications.providers.board import MOST_CHARACTERS, Board
@@ -54,6 +56,23 @@ def messages(board: Channel, after: int = 0) -> list[BoardMessage]:
     """Those with a greater id, newest first, with their notifications: none is missing that others can see."""
     rows = BoardMessage.objects.filter(board=board, id__gt=after).select_related("notification")
     return list(rows.order_by("-id")[:STORED])
+
+
+def address(board: Channel) -> str:
+    """The secret address to which programs post."""
+    return BOARD.address(board.link_id or board.id)
+
+
+def replace_address(board: Channel) -> None:
+    """What is posted to the old one gets 404."""
+    Channel.objects.filter(id=board.id).update(link_id=uuid7())
+
+
+def addressed(token: str) -> Channel | None:
+    if (link_id := BOARD.read(token)) is None:
+        return None
+    rows = Channel.objects.linked(link_id).filter(removed_at=None, user__is_active=True)
+    return rows.first()
 
 
 def mark(messages: Sequence[BoardMessage]) -> str:

@@ -55,5 +55,8 @@ LEAVE = SignedLink("leave", "events:leave")
 SUBSCRIPTION = SignedLink("subscription", "watches:subscription")
 """Confirms or ends a subscription to a status page by mail."""
 
+BOARD = SignedLink("board", "notifications:board-receive")
+"""Writes on the board whose `link_id` it names."""
+
 STOP = SignedLink("stop", "jobs:stop")
 """Stops the announcements of which a notification is one."""

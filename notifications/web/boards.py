@@ -1,13 +1,24 @@
 """Pages of boards: what stands on one, and a form to write on it."""
 
+from http import HTTPStatus
+from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
 
+from common.parsing import strict_json
+from common.redis import request_limiter
 from notifications.deliveries import boards
 from notifications.deliveries.boards import BoardRefused, MessageForm
 from people.access.requests import PersonRequest, person_form, person_page, posted
+
+LARGEST = 64 * 1024
+"""Bytes that a program may post."""
 
 
 @person_page
@@ -17,8 +28,12 @@ def board_list(request: PersonRequest) -> HttpResponse:
 
 @person_form
 def board(request: PersonRequest, board_id: UUID) -> HttpResponse:
-    """The newest messages; a POST writes one."""
+    """The newest messages; a POST writes one, or with `replace` gives the board another inbound address."""
     own = get_object_or_404(boards.of_account(request.user), id=board_id)
+    if "replace" in request.POST:
+        boards.replace_address(own)
+        messages.success(request, _("The board has a new address. The old one takes nothing any more."))
+        return redirect("notifications:board", own.id)
     form = MessageForm(posted(request))
     if form.is_valid():
         try:
@@ -28,8 +43,51 @@ def board(request: PersonRequest, board_id: UUID) -> HttpResponse:
         else:
             return redirect("notifications:board", own.id)
     shown = boards.messages(own)
-    return render(
-        request,
-        "notifications/board.html",
-        {"board": own, "messages_shown": shown, "mark": boards.mark(shown), "form": form, "stored": boards.STORED},
-    )
+    context = {"board": own, "messages_shown": shown, "mark": boards.mark(shown), "form": form, "stored": boards.STORED}
+    context["address"] = boards.address(own) if request.user.may_change else ""
+    return render(request, "notifications/board.html", context)
+
+
+@csrf_exempt
+@require_POST
+def receive(request: HttpRequest, secret: str) -> HttpResponse:
+    """Write what a program posts: plain text, or the field `text` of JSON or a form. The address is the permission."""
+    board = boards.addressed(secret)
+    key = request_limiter.by_address(request) if board is None else f"board:{board.id}"
+    verdict = request_limiter.check(key)
+    if not verdict.allowed:
+        response = _refuse(429, "Too many messages within a minute. Try again later.")
+        for name, value in verdict.headers.items():
+            response[name] = value
+        return response
+    if board is None:
+        return _refuse(404, "There is no such address (any more).")
+    if int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST or len(request.body) > LARGEST:
+        return _refuse(413, f"This is larger than {LARGEST // 1024} KiB, the limit.")
+    try:
+        form = MessageForm({"text": _text(request)})
+    except strict_json.Bad as error:
+        return _refuse(400, str(error))
+    if not form.is_valid():
+        return _refuse(422, " ".join(form.errors["text"]))
+    if (written := boards.post(board.id, form.cleaned_data["text"])) is None:
+        return _refuse(404, "There is no such address (any more).")
+    return JsonResponse({"id": written.id}, status=201)
+
+
+def _text(request: HttpRequest) -> Any:
+    """Raises Bad."""
+    if request.body.lstrip().startswith(b"{"):
+        sent = strict_json.read(request.body)
+        return sent.get("text") if isinstance(sent.get("text"), str) else None
+    if "text" in request.POST:
+        return request.POST["text"]
+    try:
+        return request.body.decode()
+    except UnicodeDecodeError:
+        raise strict_json.Bad("Send the text as UTF-8.") from None
+
+
+def _refuse(status: int, detail: str) -> JsonResponse:
+    document = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    return JsonResponse(document, status=status, content_type="application/problem+json")

@@ -38,6 +38,7 @@ urlpatterns = [
     path("history/<uuid:notification_id>/cancel/", history.cancel, name="notification-cancel"),
     path("boards/", boards.board_list, name="boards"),
     path("boards/<uuid:board_id>/", boards.board, name="board"),
+    path("in/boards/<str:secret>", boards.receive, name="board-receive"),
     path("done/", answer_page.done, name="done"),
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/state/", live.state, name="state"),

@@ -19,7 +19,7 @@ _ABOUT_THE_PERSON = (
 )
 _BY_LINK = {
     *("people:home", "notifications:answer", "notifications:unsubscribe", "notifications:unsubscribe-remove"),
-    *("events:leave", "events:receive", "jobs:stop", "schedules:feed"),
+    *("events:leave", "events:receive", "jobs:stop", "schedules:feed", "notifications:board-receive"),
     *("watches:status", "watches:status-feed", "watches:badge"),
 }
 """Pages that do not ask who is signed in."""

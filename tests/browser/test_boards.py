@@ -49,9 +49,9 @@ def join(owner: Page, team: str, member: Page) -> None:
 
 
 def write(page: Page, text: str) -> None:
-    page.get_by_label("Message").fill(text)
+    page.get_by_role("textbox", name="Message").fill(text)
     page.get_by_role("button", name="Write").click()
-    expect(page.get_by_label("Message")).to_have_value("")
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("")
 
 
 def test_two_people_write_and_one_is_removed_while_both_look(page: Page, other: Page, site: Installation) -> None:
@@ -67,10 +67,10 @@ def test_two_people_write_and_one_is_removed_while_both_look(page: Page, other: 
     messages = other.locator("#messages li")
     expect(messages).to_have_count(1)
     expect(messages.first).to_contain_text("Milk is out")
-    other.get_by_label("Message").fill("half a li")  # what is typed stays while messages come
+    other.get_by_role("textbox", name="Message").fill("half a li")  # what is typed stays while messages come
     write(page, "And bread")
     expect(messages).to_have_count(2)
-    expect(other.get_by_label("Message")).to_have_value("half a li")
+    expect(other.get_by_role("textbox", name="Message")).to_have_value("half a li")
     write(other, "I go")
     expect(page.locator("#messages li").first).to_contain_text("I go")
     expect(page.locator("#messages li")).to_have_count(3)

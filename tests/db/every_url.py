@@ -238,6 +238,7 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "change_connection": {"label": "Work"},
         "verify_channel": {"code": "1234-5678"},
         "add_to_counter": {"name": "builds"},
+        "write_on_board": {"text": "Milk is out"},
         "create_topic": {"name": "News", "slug": "news"},
         "change_topic": {"name": "Club"},
         "create_event_type": {"name": "order.returned", "data_schema": {}},

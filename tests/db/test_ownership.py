@@ -30,6 +30,7 @@ OPEN = {
     "notifications:unsubscribe-remove": "whoever has the message: its link is signed",
     "events:leave": "whoever has the message: its link is signed",
     "jobs:stop": "whoever has the message: its link is signed",
+    "notifications:board-receive": "programs post to it: the address is the permission",
     "events:receive": "other services post to it: the address is the secret",
     "schedules:feed": "a calendar program reads it: the address is the secret",
     "watches:badge": "other pages embed it: the address is the secret",

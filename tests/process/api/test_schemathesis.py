@@ -60,7 +60,7 @@ include-operation-id = [
     "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
     "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound",
     "create_watch", "replace_watch", "change_watch", "create_status_page", "change_status_page",
-    "acquire_lock", "renew_lock", "release_lock",
+    "acquire_lock", "renew_lock", "release_lock", "write_on_board",
     "create_public_incident", "change_public_incident", "create_badge",
     "create_topic", "change_topic", "add_person", "subscribe", "settle_messages", "publish_messages"
 ]
@@ -122,6 +122,7 @@ def make_rows(person: User) -> dict[str, Any]:
         "notification_id": [one.notification for one in sent],
         "token_id": [tokens.create(person, "Old", ["read"], None)[0] for _ in range(5)],
         "queue_id": queues,
+        "board_id": [make_channel(person, "board") for _ in range(3)],
         "address_id": addresses,
         "inbound_request_id": [
             InboundRequest.objects.create(address=one, status=202, body='{"a": 1}') for one in addresses

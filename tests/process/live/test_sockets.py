@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -18,6 +19,7 @@ from redis import Redis
 
 from bench.sockets import TEXT, Client, Closed, Page, Refused, frame
 from common.redis import live_wakes
+from notifications.deliveries import boards
 from people import teams
 from people.access.acting import TEAM
 from people.models import Membership, Session, User
@@ -193,6 +195,48 @@ def test_a_member_who_is_removed_hears_of_the_team_no_longer(web: Web, ada: User
 
     asyncio.run(scenario())
     assert status_of_refusal(web, cookie).status == 403
+
+
+def acting(user: User, team: User) -> str:
+    """The cookie of a session in which the user acts for the team."""
+    cookie = signed_in(user)
+    store = SessionStore(cookie.partition("=")[2])
+    store[TEAM] = team.pk
+    store.save()
+    return cookie
+
+
+def test_all_at_a_board_hear_of_each_message_and_how_many_they_are(web: Web, ada: User) -> None:
+    team, bob = teams.create(ada, "Household"), make_user()
+    Membership.objects.create(team=team, person=bob, role="member")
+    board, elsewhere = make_channel(team, "board"), make_channel(ada, "board")
+    path, key, cookies = f"/live/?board={board.id}", str(board.id), [acting(one, team) for one in (ada, bob)]
+
+    async def scenario() -> None:
+        first = await Client.connect(web.port, cookies[0], path)
+        await receive_until(first, here={key: 1})
+        second, tab = [await Client.connect(web.port, cookies[1], path) for _ in range(2)]
+        for one in (first, second, tab):
+            await receive_until(one, here={key: 2})
+        written = await in_thread(lambda: boards.post(board.id, "Milk"))
+        assert written is not None
+        for one in (first, second, tab):
+            await receive_until(one, boards={key: f"{written.id}-0"})
+        await tab.close()
+        await in_thread(lambda: Membership.objects.get(person=bob).delete())
+        assert await code_of_end(second) == 4401
+        await receive_until(first, here={key: 1})
+        for one in (first, second):
+            await one.close()
+
+    asyncio.run(scenario())
+    for wrong in (elsewhere.id, uuid4(), "garbage"):
+        with pytest.raises(Refused) as refused:
+            asyncio.run(Client.connect(web.port, cookies[0], f"/live/?board={wrong}"))
+        assert refused.value.status == 404
+    with pytest.raises(Refused) as refused:
+        asyncio.run(Client.connect(web.port, cookies[0], path, Origin="https://evil.example"))
+    assert refused.value.status == 403
 
 
 def test_a_socket_is_no_sign_of_life_of_its_person(web: Web, ada: User) -> None:

@@ -1,0 +1,68 @@
+"""Boards: programs read what stands on one, and write. Its page and its members see it at once."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from api.protocol import paging
+from api.protocol.access import ApiRequest, Bearer
+from api.protocol.answers import answer, fields_of
+from api.protocol.fields import Body, Instant, valid
+from common.texts.written import check_text
+from notifications.deliveries import boards
+from notifications.models import BoardMessage
+from notifications.providers.board import MOST_CHARACTERS
+
+router = Router(tags=["boards"], auth=Bearer("notifications"))
+
+
+class BoardMessageBody(Body):
+    text: Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS), valid(check_text)] = Field(
+        description="Plain text, in several lines if you want."
+    )
+
+
+class BoardMessageDocument(BaseModel):
+    id: int = Field(description="Greater than that of each earlier message.")
+    text: str
+    author: str = Field(description="Of a person or a program; empty: a delivery, or the inbound address.")
+    notification_id: UUID | None = Field(description="What a delivery has brought; null: it was written.")
+    acknowledged_at: Instant | None = Field(description="When that was acknowledged or snoozed.")
+    acknowledged_by: str = Field(description="The name of the member who did; may be empty.")
+    created_at: Instant
+
+
+@router.get(
+    "/{uuid:board_id}/messages", response=paging.Page[BoardMessageDocument], summary="List the messages of a board"
+)
+def list_board_messages(
+    request: ApiRequest,
+    board_id: UUID,
+    after: Annotated[int, Query(ge=0, le=2**63 - 1, description="Only those with a greater id.")] = 0,
+) -> HttpResponse:
+    """The newest 50, the oldest first, on one page. The `id` of the channel is that of the board."""
+    board = get_object_or_404(boards.of_account(request.auth.user), id=board_id)
+    return paging.answer_all(document(one) for one in reversed(boards.messages(board, after)))
+
+
+@router.post("/{uuid:board_id}/messages", response={201: BoardMessageDocument}, summary="Write on a board")
+def write_on_board(request: ApiRequest, board_id: UUID, body: BoardMessageBody) -> HttpResponse:
+    """Its author is the label of the token. What is older than the newest 50 messages is deleted."""
+    board = get_object_or_404(boards.of_account(request.auth.user), id=board_id)
+    if (written := boards.post(board.id, body.text, request.auth.label)) is None:
+        raise Http404  # it was removed meanwhile
+    return answer(document(BoardMessage.objects.get(id=written.id)), 201)
+
+
+def document(message: BoardMessage) -> dict[str, Any]:
+    answered = message.notification
+    return fields_of(
+        BoardMessageDocument,
+        message,
+        acknowledged_at=None if answered is None else answered.acknowledged_at,
+        acknowledged_by="" if answered is None else answered.acknowledged_by,
+    )
