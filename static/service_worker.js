@@ -23,7 +23,7 @@ self.addEventListener("fetch", (event) => {
 self.addEventListener("push", (event) => event.waitUntil(show(event.data.json())));
 self.addEventListener("notificationclick", (event) => event.waitUntil(act(event.notification, event.action)));
 
-async function show({ tag, title, body, open, answer, stop, closed, said, snoozes = [] }) {
+async function show({ tag, title, body, image, open, answer, stop, closed, said, snoozes = [] }) {
   if (closed) {
     // Browsers want each push to show something, so it is replaced without a sound before it is closed.
     await registration.showNotification(closed, { tag, silent: true });
@@ -35,7 +35,8 @@ async function show({ tag, title, body, open, answer, stop, closed, said, snooze
     if (answer) actions.push(...snoozes.map(([action, title]) => ({ action, title })));
     actions.length = Math.min(actions.length, Notification.maxActions ?? 2);
     const icon = "/static/icon-192.png", badge = "/static/badge.png";
-    await registration.showNotification(title, { tag, body, actions, icon, badge, data: { open, answer, stop, said } });
+    const data = { open, answer, stop, said };
+    await registration.showNotification(title, { tag, body, image, actions, icon, badge, data });
   }
   for (const page of await clients.matchAll({ type: "window" })) page.postMessage("changed");
 }

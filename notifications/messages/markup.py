@@ -1,7 +1,8 @@
 """Bold, italics, links and lists in texts that people write. Read here once, written as each service shows them. Pure.
 
 Only `**bold**`, `_italic_`, `[text](https://…)` and lines that begin with `- ` are read, so that all other text stays
-as it is typed. In a web address nothing is read, and the text of a link names no other address.
+as it is typed. `![text](https://…)` is a picture where a service shows one, else a link; Carillon never fetches it. In
+a web address nothing is read, and the text of a link names no other address.
 """
 
 import re
@@ -17,10 +18,12 @@ from notifications.messages.text import addresses, as_html
 _MARK = re.compile(
     r"\*\*(?=[^\s*\u2060])(?P<bold>[^*\n]*(?<=[^\s\u2060]))\*\*(?!\*)"
     r"|(?<![\w\u2060])_(?=[^\s_\u2060])(?P<italic>[^_\n]*(?<=[^\s\u2060]))_(?!\w)"
-    r"|\[(?P<label>(?:(?!://)[^\[\]\n]){1,300})\]\((?P<url>https?://[^\s()<>\"|]{1,2000})\)"
+    r"|(?:(?<!\w)!)?\[(?P<label>(?:(?!://)[^\[\]\n]){1,300})\]\((?P<url>https?://[^\s()<>\"|]{1,2000})\)"
     r"|(?m:^)(?P<indent> {0,8})[-*] (?=\S)",
     re.IGNORECASE,
 )
+_LONGEST_PICTURE = 500
+"""Characters, so that it fits into what browsers get."""
 # What every mark has one of.
 _SIGNS = ("**", "_", "](", "- ", "* ")
 
@@ -47,6 +50,12 @@ HTML = Style(
     bullet="• ",
     escape=as_html,
 )
+
+
+def picture(text: str) -> str:
+    """The address of its first picture, or ""."""
+    found = (mark["url"] for mark in _marks(text) if mark["url"] and mark[0][0] == "!")
+    return next((url for url in found if url.startswith("https://") and len(url) <= _LONGEST_PICTURE), "")
 
 
 def has_marks(text: str) -> bool:

@@ -49,6 +49,11 @@ class Message:
         return self.may_have_marks and markup.has_marks(self.body)
 
     @property
+    def picture(self) -> str:
+        """The https address of the picture in its body, or ""."""
+        return markup.picture(self.body) if self.may_have_marks else ""
+
+    @property
     def links(self) -> list[tuple[str, str]]:
         """Its links, each with the text of its button, in the order in which readers need them."""
         snooze = f"{self.answer_url}#snooze" if self.answer_url else ""

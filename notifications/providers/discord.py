@@ -88,7 +88,8 @@ class Discord(IncomingWebhook):
         url = f"{settings.SERVICE_URLS['discord']}/api/webhooks/{webhook}{'&' if '?' in webhook else '?'}wait=true"
         document = {
             "embeds": [
-                {name: text for name, text in embed.items() if text.strip()},
+                {name: text for name, text in embed.items() if text.strip()}
+                | ({"image": {"url": message.picture}} if message.picture else {}),
                 *([{"description": links}] if links else []),
             ],
             "allowed_mentions": {"parse": []},

@@ -133,6 +133,7 @@ class Ntfy(Provider):
                 "message": rendered.body.text if rendered.body.text.strip() else rendered.subject.text,
                 "priority": priority,
                 "sequence_id": str(message.key),
+                **({"attach": message.picture} if message.picture else {}),
                 **_buttons(message),
             },
             self.deadline,

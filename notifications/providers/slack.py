@@ -156,7 +156,8 @@ class Slack(IncomingWebhook):
         text = rendered.body.text
         if "://" in webhook:
             links = " · ".join(f"[{label}]({url})" for label, url in message.links)
-            document = {"text": text, **({"attachments": [{"text": links}]} if links else {})}
+            attachments = [*([{"text": links}] if links else []), *_pictures(message)]
+            document = {"text": text, **({"attachments": attachments} if attachments else {})}
             return post.post_json(webhook, document, self.deadline, partial(_judge, gettext_noop("the chat server")))
         slack = settings.SERVICE_URLS["slack"]
         if re.fullmatch(_WORKFLOW, webhook):
@@ -183,7 +184,12 @@ def _links(message: Message) -> dict[str, Any]:
     """Return the links as a line below the text. Buttons of a webhook warn that its app answers no clicks."""
     line = " · ".join(f"<{url.replace('|', '%7C')}|{label}>" for label, url in message.links)
     block = {"type": "context", "elements": [{"type": "mrkdwn", "text": line}]}
-    return {"attachments": [{"blocks": [block]}]} if line else {}
+    attachments = [*([{"blocks": [block]}] if line else []), *_pictures(message)]
+    return {"attachments": attachments} if attachments else {}
+
+
+def _pictures(message: Message) -> list[dict[str, Any]]:
+    return [{"fallback": message.picture, "image_url": message.picture}] if message.picture else []
 
 
 def _judge(service: str, response: Response) -> Answer:

@@ -123,7 +123,8 @@ class Telegram(Provider):
         url = f"{settings.SERVICE_URLS['telegram']}/bot{token}/sendMessage"
         # Without parse_mode the text is shown as it is. A preview would make Telegram fetch the links in the text.
         rendered = self.render(message, destination)
-        document: dict[str, Any] = {"text": rendered.body.text, "link_preview_options": {"is_disabled": True}}
+        preview = {"url": message.picture} if message.picture else {"is_disabled": True}
+        document: dict[str, Any] = {"text": rendered.body.text, "link_preview_options": preview}
         if rendered.has_marks:
             document["parse_mode"] = "HTML"
         expires = time.monotonic() + self.deadline

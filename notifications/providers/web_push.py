@@ -125,7 +125,7 @@ class WebPush(Provider):
             "said": _said(),
             # Browsers show as many buttons as they have room for.
             "snoozes": [(one.value, _("Snooze: %(until)s") % {"until": one.label}) for one in snooze.ALWAYS[1:]],
-        }
+        } | ({"image": message.picture} if message.picture else {})
         seconds = KEPT_SECONDS if message.left is None else max(0, min(KEPT_SECONDS, int(message.left)))
         return self._push(message.key, shown, destination, seconds)
 

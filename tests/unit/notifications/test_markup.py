@@ -145,3 +145,51 @@ def test_a_service_gets_marks_and_everything_else_as_typed(kind: str, receiver: 
     marked, bare = (json.loads(request.body) for request in receiver.requests)
     assert {name: marked[name] for name in wanted} == wanted
     assert "parse_mode" not in bare and not bare.get("mrkdwn") and "formatted_body" not in bare
+
+
+PICTURE = "https://example.org/chart.png"
+SHOWN: dict[str, tuple[Destination, dict[str, Any]]] = {
+    "telegram": (DESTINATIONS["telegram"][0], {"link_preview_options": {"url": PICTURE}}),
+    "slack": (DESTINATIONS["slack"][0], {"attachments": [{"fallback": PICTURE, "image_url": PICTURE}]}),
+    "discord": (
+        Destination({"ending": "1234"}, {"webhook": "123456789012345678/" + "a" * 60}),
+        {"embeds": [{"title": "Ferns", "description": f"[Chart]({PICTURE})", "image": {"url": PICTURE}}]},
+    ),
+    "ntfy": (
+        Destination({"url": "", "priority": 3}, {"topic": "ferns"}),
+        {"attach": PICTURE, "message": f"Chart: {PICTURE}"},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SHOWN)
+def test_a_service_that_can_show_a_picture_gets_its_address(kind: str, receiver: HTTPReceiver) -> None:
+    destination, wanted = SHOWN[kind]
+    if "url" in destination.address:
+        destination = Destination({**destination.address, "url": receiver.origin}, destination.secrets)
+    with services_at(receiver.origin):
+        for may_have_marks in (True, False):
+            message = make_message(subject="Ferns", body=f"![Chart]({PICTURE})", may_have_marks=may_have_marks)
+            providers.get(kind).send(message, destination)
+    marked, bare = (json.loads(request.body) for request in receiver.requests)
+    assert {name: marked[name] for name in wanted} == wanted
+    assert not any(bare.get(name) == value for name, value in wanted.items())
+
+
+@pytest.mark.parametrize(
+    ("typed", "address"),
+    [
+        (f"See ![Chart]({PICTURE}) and ![b](https://example.org/b.png)", PICTURE),
+        (f"[Chart]({PICTURE})", ""),
+        (f"Look![here]({PICTURE})", ""),
+        ("![Chart](http://example.org/chart.png)", ""),
+        (f"![Chart](https://example.org/{'a' * 500})", ""),
+    ],
+)
+def test_only_a_marked_https_address_is_a_picture(typed: str, address: str) -> None:
+    assert markup.picture(typed) == address
+
+
+def test_a_picture_is_a_link_where_none_is_shown() -> None:
+    assert markup.write(f"See ![Chart]({PICTURE})", markup.PLAIN) == f"See Chart: {PICTURE}"
+    assert "<img" not in markup.as_page(f"![Chart]({PICTURE})")
