@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.csrf import csrf_exempt
@@ -19,10 +20,15 @@ from api.v1 import api
 @csrf_exempt  # so that another method gets 405
 @require_safe
 def reference(request: HttpRequest) -> HttpResponse:
-    return render(request, "api/reference.html", _content())
+    return render(request, "api/reference.html", {"operations": _operations()})
 
 
 @cache
+def _operations() -> SafeString:
+    """Its content, the same for everybody: to render it takes longer than any other page."""
+    return render_to_string("api/operations.html", _content())
+
+
 def _content() -> dict[str, Any]:
     document = api.get_openapi_schema()
     groups: dict[str, list[dict[str, Any]]] = {}
