@@ -96,6 +96,62 @@ def test_prometheus_reads_the_rules_and_the_dashboard(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+# What makes each alert fire within 40 minutes: series with their values, one each 30 s.
+ALERTS = {
+    "CarillonDown": {"up{}": "0x80"},
+    "CarillonClockStopped": {"carillon_beat_age_seconds{}": "61x80"},
+    "CarillonCanaryLate": {"carillon_canary_age_seconds{}": "121x80"},
+    "CarillonTasksDoNotRun": {"carillon_periodic_task_problems{}": "1x80"},
+    "CarillonQueueUnserved": {"carillon_queues_unserved{}": "1x80"},
+    "CarillonOnHold": {"carillon_on_hold{}": "1x80"},
+    "CarillonBackupOld": {"carillon_backup_age_seconds{}": "172801x80"},
+    "CarillonLate": {'carillon_work_late{kind="event"}': "101x80"},
+    "CarillonDeadLetters": {'carillon_dead_letters{kind="event"}': "0x60 100x20"},
+    "CarillonProviderFails": {
+        'carillon_tries_total{kind="delivery", handler="ntfy", outcome="unreachable"}': "0+2x80",
+        'carillon_tries_total{kind="delivery", handler="ntfy", outcome="delivered"}': "0+1x80",
+    },
+}
+HEALTHY = {
+    "up{}": "1x80",
+    "carillon_beat_age_seconds{}": "4x80",
+    "carillon_canary_age_seconds{}": "70x80",
+    "carillon_periodic_task_problems{}": "0x80",
+    "carillon_queues_unserved{}": "0x80",
+    "carillon_on_hold{}": "0x80",
+    "carillon_backup_age_seconds{}": "90000x80",
+    'carillon_work_late{kind="event"}': "99x80",
+    'carillon_dead_letters{kind="event"}': "0x60 9x20",
+    'carillon_tries_total{kind="delivery", handler="ntfy", outcome="unreachable"}': "0+1x80",
+    'carillon_tries_total{kind="delivery", handler="ntfy", outcome="delivered"}': "0+2x80",
+}
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="Prometheus is not installed")
+def test_each_alert_fires_for_its_reason_alone(tmp_path: Path) -> None:
+    path = CHECKOUT / "deploy" / "prometheus" / "carillon.yml"
+    rules = {rule["alert"]: rule for rule in yaml.safe_load(path.read_text())["groups"][0]["rules"]}
+    assert rules.keys() == ALERTS.keys()
+    tests = []
+    for problem, series in {"": {}, **ALERTS}.items():
+        fires = {}
+        if problem:
+            labels = dict(re.findall(r'(\w+)="(\w+)"', next(iter(series))))
+            text = rules[problem]["annotations"]["summary"]
+            for name, value in labels.items():
+                text = text.replace(f"{{{{ $labels.{name} }}}}", value)
+            kept = {"handler": "ntfy"} if "handler" in labels else {"job": "carillon", **labels}
+            fires = {problem: [{"exp_labels": kept, "exp_annotations": {"summary": text}}]}
+        inputs = {one.replace("{", '{job="carillon",'): values for one, values in (HEALTHY | series).items()}
+        asked = [{"eval_time": "35m", "alertname": name, "exp_alerts": fires.get(name, [])} for name in rules]
+        shown = [{"series": one, "values": values} for one, values in inputs.items()]
+        tests.append({"interval": "30s", "input_series": shown, "alert_rule_test": asked})
+    file = tmp_path / "alerts.yml"
+    file.write_text(json.dumps({"rule_files": [str(path)], "evaluation_interval": "30s", "tests": tests}))
+    done = subprocess.run(["promtool", "test", "rules", file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
 @pytest.mark.parametrize("unit", ["carillon-web.service", "carillon-worker@.service", "carillon-beat@.service"])
 def test_a_unit_may_do_little(unit: str, tmp_path: Path) -> None:

@@ -30,6 +30,14 @@ def test_every_file_that_the_documentation_names_exists() -> None:
     assert {path for path in named - EXAMPLES if not (CHECKOUT / path).exists()} == set()
 
 
+def test_operating_names_every_command_of_an_installation() -> None:
+    commands = {path.stem for path in CHECKOUT.glob("*/management/commands/[a-z]*.py")}
+    assert len(commands) > 8
+    page = (CHECKOUT / "docs" / "operating.md").read_text()
+    developers = {"makemessages", "makemigrations"}
+    assert {name for name in commands - developers if not re.search(rf"`{name}\b", page)} == set()
+
+
 def test_every_test_and_module_that_a_page_names_in_short_exists() -> None:
     """`test_sign_in.py` stands beside the test that the same line names before it; other names end a path."""
     files = {path.as_posix() for folder in FOLDERS.split("|") for path in (CHECKOUT / folder).rglob("*.py")}
