@@ -1,10 +1,21 @@
 """Who is on call for a team, from its rows; `rota` decides."""
 
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 
 from people import quiet, rota
 from people.models import CallOverride, Membership, OnCall, User
 from people.rota import Override, Rota, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """`name` is on call from `begins` to `ends` (UTC, excluded); "" for nobody."""
+
+    begins: datetime
+    ends: datetime
+    name: str
 
 
 def rota_of(team: User) -> Rota | None:
@@ -21,6 +32,21 @@ def rota_of(team: User) -> Rota | None:
         weekly=settings.weekly,
         overrides=[Override(one.member.person_id, one.begins_at, one.ends_at) for one in overrides],
     )
+
+
+def shifts(team: User, begins: datetime, ends: datetime) -> list[Shift]:
+    """Who is asked first between two aware instants, in order. Four statements; [] where nobody is in the order."""
+    order = rota_of(team)
+    if order is None or not (order.turns or order.overrides):
+        return []
+    found = [next(group) for _, group in groupby(rota.shifts(order, begins, ends), key=lambda shift: shift[1][:1])]
+    members = Membership.objects.select_related("person").filter(team=team)
+    names = {one.person_id: one.person.get_full_name() for one in members}
+    edges = [*(start for start, _ in found[1:]), ends]
+    return [
+        Shift(start, end, names.get(people[0], "") if people else "")
+        for (start, people), end in zip(found, edges, strict=True)
+    ]
 
 
 def to_ask(team: User, at: datetime, urgent: bool) -> list[User]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from operator import attrgetter
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from common.database import encryption
 from common.times import civil_time
+from people import on_call
 from people.models import CalendarFeed, User
 from people.user_lock import lock_user
 from schedules.agenda import ical
@@ -25,6 +27,7 @@ MOST = 1_000
 """Events in the file: those of the past, then the next ones."""
 _PAST, _AHEAD = timedelta(days=30), timedelta(days=90)
 _REFRESH = timedelta(hours=1)
+_WEEK = timedelta(days=7)
 # So long an event is, unless it stands for several times.
 _LENGTH = timedelta(minutes=15)
 
@@ -67,7 +70,17 @@ def written(user: User, now: datetime) -> str:
     holidays = Holidays.of(user, now)
     rings = [one for one in ahead if not one.state and one.schedule and not holidays.of_slot(one.schedule, one.at)]
     entries = [*past[-MOST // 2 :], *sorted(rings, key=attrgetter("at"))]
-    return ical.write("Carillon", (_event(entry) for entry in entries[:MOST]), _REFRESH)
+    events = [_event(entry) for entry in entries[:MOST]]
+    return ical.write("Carillon", [*events, *_on_call(user, Days(today - _WEEK, today + 4 * _WEEK, zone))], _REFRESH)
+
+
+def _on_call(user: User, days: Days) -> Iterator[Event]:
+    """Of a team, who is on call. It begins a week ago, so that the first one stays as it is for a while."""
+    page = settings.BASE_URL + reverse("people:team-on-call", args=[user.pk])
+    for one in on_call.shifts(user, days.begin, days.end) if user.is_team else ():
+        uid = f"on-call-{user.pk}-{one.begins:%Y%m%dT%H%M%S}@{urlsplit(settings.BASE_URL).hostname}"
+        title = _("On call: %(name)s") % {"name": one.name or _("nobody")}
+        yield Event(uid, one.begins, one.ends - one.begins, one.begins, title, page)
 
 
 def _event(entry: Entry) -> Event:

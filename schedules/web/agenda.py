@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from itertools import pairwise
 from uuid import UUID
 
 from django.db.models import prefetch_related_objects
@@ -12,6 +13,7 @@ from django.shortcuts import render
 
 from notifications.models import Channel, Delivery
 from notifications.reasons import DeliveryCode
+from people import on_call
 from people.access.requests import PersonRequest, person_page
 from people.models import User
 from schedules.agenda import moving
@@ -59,6 +61,8 @@ class DayRows:
     is_today: bool
     is_past: bool
     is_other: bool
+    on_call: Sequence[tuple[str, str]] = ()
+    """Of a team: from when on its clock ("": the begin of the day) who is on call ("": nobody)."""
 
     @property
     def hours(self) -> list[tuple[str, list[Row]]]:
@@ -83,6 +87,7 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
     for entry in sorted([*was_sent, *skipped(user, days, now), *ahead.entries], key=_order):
         by_day[entry.day].append(entry)
     shown = {day: _most_wanted(by_day[day], _SHOWN[view], day == today) for day in days}
+    asked = _on_call(user, days)
     rows = _rows([entry for entries in shown.values() for entry in entries], user, now)
     context = {
         "view": view,
@@ -102,10 +107,11 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
                 day == today,
                 day < today,
                 view == "month" and day.month != chosen.month,
+                asked.get(day, ()),
             )
             for day in days
         ],
-        "is_empty": not any(by_day.values()),
+        "is_empty": not any(by_day.values()) and not asked,
         "left_out": [(one, civil.local(user.zone, one.next_fire_at or now)) for one in ahead.left_out[:_NAMED]],
         "others": max(0, len(ahead.left_out) - _NAMED) + ahead.unread,
         **_moved(request, today),
@@ -176,6 +182,19 @@ def _moved(request: PersonRequest, today: date) -> dict[str, object]:
         "moved_to": civil.local(request.user.zone, moved.next_fire_at),
         "back_at": request.GET.get("at", ""),
         "back_to": back_to if back_to is not None and back_to >= today else None,
+    }
+
+
+def _on_call(user: User, days: Days) -> dict[date, list[tuple[str, str]]]:
+    shifts = on_call.shifts(user, days.begin, days.end) if user.is_team else []
+    spans = zip(days, pairwise(days.edges()), strict=True) if shifts else ()
+    return {
+        day: [
+            ("" if one.begins <= begin else f"{civil.local(days.zone, one.begins):%H:%M}", one.name)
+            for one in shifts
+            if one.begins < end and one.ends > begin
+        ]
+        for day, (begin, end) in spans
     }
 
 
