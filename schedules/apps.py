@@ -12,8 +12,9 @@ class SchedulesConfig(AppConfig):
         from allauth.account.signals import user_signed_up
 
         from jobs import kinds
-        from notifications.deliveries import quiet_changes
+        from notifications.deliveries import acknowledge, quiet_changes
         from schedules import job_kinds
+        from schedules.changes import answers
         from schedules.firing import holidays
         from schedules.job_kinds import onboarding
         from schedules.parts import mirror
@@ -21,6 +22,9 @@ class SchedulesConfig(AppConfig):
         kinds.PACKAGES.append(job_kinds.__name__)
         user_signed_up.connect(onboarding.begin, dispatch_uid="onboarding")
         post_delete.connect(mirror.delete, sender="schedules.Schedule")
+        acknowledge.LOCKS.append(answers.lock_cause)
+        acknowledge.LISTENERS.append(answers.message_done)
+        acknowledge.UNDO_LISTENERS.append(answers.message_undone)
         quiet_changes.WITHDRAWS.append(holidays.silences)
         for signal in (post_save, post_delete):
             signal.connect(holidays.release_waiting, sender="schedules.Holiday")

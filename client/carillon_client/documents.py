@@ -31,6 +31,7 @@ ChangePattern = Literal[
     "schedule.broken",
     "schedule.created",
     "schedule.deleted",
+    "schedule.done",
     "schedule.edited",
     "schedule.finished",
     "schedule.fired",
@@ -41,6 +42,7 @@ ChangePattern = Literal[
     "schedule.skipped",
     "schedule.snoozed",
     "schedule.unarchived",
+    "schedule.undone",
     "schedule.unskipped",
 ]
 
@@ -85,6 +87,7 @@ class ScheduleFields(TypedDict, total=False):
     ends_at: str | None
     excluded: Sequence[str]
     max_count: int | None
+    after_done: bool
     misfire: Literal["latest", "all", "skip"]
     grace: int
     spread: int
@@ -116,7 +119,7 @@ class Schedule(TypedDict):
 
     id: str
     type: Literal["reminder"]
-    state: Literal["active", "paused", "finished", "broken", "archived"]
+    state: Literal["active", "paused", "finished", "broken", "archived", "awaiting"]
     active: bool
     version: int
     title: str
@@ -145,6 +148,7 @@ class Schedule(TypedDict):
     ends_at: str | None
     excluded: list[str]
     max_count: int | None
+    after_done: bool
     misfire: Literal["latest", "all", "skip"]
     grace: int
     spread: int
@@ -167,6 +171,7 @@ class QuickDraft(TypedDict):
     starts_at: str | None
     ends_at: str | None
     max_count: int | None
+    after_done: bool
     description: str
     next_run_at: str | None
 
@@ -773,6 +778,8 @@ class Change(TypedDict):
         "schedule.reclocked",
         "schedule.archived",
         "schedule.unarchived",
+        "schedule.done",
+        "schedule.undone",
         "schedule.fired",
         "schedule.skipped",
         "schedule.finished",

@@ -30,6 +30,7 @@ _WORDS = {
     "stopped": pgettext_lazy("state", "stopped"),
     "broken": pgettext_lazy("state", "broken"),
     "archived": pgettext_lazy("state", "archived"),
+    "awaiting": pgettext_lazy("state", "awaiting Done"),
     "deleted": pgettext_lazy("state", "deleted"),
     "removed": pgettext_lazy("state", "removed"),
     "skipped": pgettext_lazy("state", "skipped"),

@@ -31,8 +31,12 @@ From = Notification.AnsweredFrom
 LINK_LIFE = timedelta(days=30)
 """The lifetime of a link to answer, from the record of its notification on."""
 
+LOCKS: list[Callable[[UUID], object]] = []
+"""Called before a notification is locked: they lock its cause if a listener changes that."""
 LISTENERS: list[Callable[[Notification], object]] = []
 """Called after a notification is acknowledged, in its transaction."""
+UNDO_LISTENERS: list[Callable[[Notification], object]] = []
+"""Called after that was taken back, in its transaction."""
 
 
 @transaction.atomic
@@ -94,10 +98,12 @@ def undo(notification_id: UUID) -> Undone | None:
     """Take `acknowledge` back. What it cancelled is sent as a new batch unless it has expired, and further channels
     are tried again. Its repeats go on.
 
-    What followed from it elsewhere stays, such as an acknowledged incident. None when it is not done. What a team got
+    What followed from it elsewhere stays, such as an acknowledged incident, but for a next time that was counted from
+    Done (see `UNDO_LISTENERS`). None when it is not done. What a team got
     is open again for all; its members get nothing more of it.
     """
     notification_id, _ = _whole(notification_id)
+    _lock_cause(notification_id)
     series = Notification.objects.filter(id__in=_lock_series(notification_id))
     done = series.filter(acknowledged_at__isnull=False, snoozed_until=None)
     if (notification := done.filter(id=notification_id).first()) is None:
@@ -123,6 +129,8 @@ def undo(notification_id: UUID) -> Undone | None:
     else:
         execute(_ADVANCE, {"id": notification_id})
     _wake(notification)
+    for tell in UNDO_LISTENERS:
+        tell(notification)
     return Undone([one.channel.label for one in again], [one.channel.label for one in late])
 
 
@@ -131,6 +139,7 @@ def _answer(
 ) -> Notification | None:
     """The notification, of the team for a member's, as it is now; None if it was answered before."""
     notification_id, member = _whole(notification_id)
+    _lock_cause(notification_id)
     series = _lock_series(notification_id)
     who = member or by
     values: dict[str, Any] = {"acknowledged_at": Now(), "snoozed_until": until, "advance_at": None, "nag_at": None}
@@ -153,6 +162,11 @@ def _answer(
 def _wake(notification: Notification) -> None:
     """Open pages of its account, for which somebody else may have answered it, or by a link."""
     transaction.on_commit(partial(live_wakes.wake, notification.user_id))
+
+
+def _lock_cause(notification_id: UUID) -> None:
+    for lock in LOCKS:
+        lock(notification_id)
 
 
 def _lock_series(notification_id: UUID) -> list[UUID]:

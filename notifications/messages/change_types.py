@@ -7,7 +7,7 @@ TYPES = {
     "notification": ("open", "full", "partial", "failed", "dropped"),
     "schedule": (
         *("created", "edited", "paused", "resumed", "snoozed", "unskipped", "deleted", "restored", "reclocked"),
-        *("archived", "unarchived"),
+        *("archived", "unarchived", "done", "undone"),
         *("fired", "skipped", "finished", "broken"),
     ),
     "channel": ("added", "verified", "disabled", "enabled", "removed"),

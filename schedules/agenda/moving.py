@@ -31,8 +31,8 @@ def moves_all(schedule: Schedule) -> bool:
 
 
 def moves_one(schedule: Schedule) -> bool:
-    """Whether it has times of which one can be moved alone. With a maximum, that one would not count."""
-    return schedule.kind != "once" and schedule.max_count is None
+    """Whether it has times of which one can be moved alone. With a maximum, or from Done, that one would not count."""
+    return schedule.kind != "once" and schedule.max_count is None and not schedule.after_done
 
 
 def move(

@@ -29,13 +29,14 @@ class Action(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """Why an action leaves out a schedule. The first five are its states."""
+    """Why an action leaves out a schedule. The first six are its states."""
 
     ACTIVE = "active"
     PAUSED = "paused"
     FINISHED = "finished"
     BROKEN = "broken"
     ARCHIVED = "archived"
+    AWAITING = "awaiting"
     TAGGED = "tagged"
     UNTAGGED = "untagged"
     TOO_MANY_TAGS = "too-many-tags"
@@ -57,7 +58,7 @@ _CHANGES = {
 }
 # The states in which an action can be done; for the others, all.
 _POSSIBLE = {
-    Action.PAUSE: {_State.ACTIVE},
+    Action.PAUSE: {_State.ACTIVE, _State.AWAITING},
     Action.RESUME: {_State.PAUSED},
     Action.ARCHIVE: set(_State) - {_State.ARCHIVED},
     Action.UNARCHIVE: {_State.ARCHIVED},

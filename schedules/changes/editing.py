@@ -6,6 +6,7 @@ who is signed in).
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
@@ -23,7 +24,7 @@ from schedules.changes.storage import write
 from schedules.firing import fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent
 from schedules.parts import slots, words
-from schedules.rules import Rule
+from schedules.rules import InvalidRule, Rule, from_done
 from schedules.rules.civil import TICK
 from work.broker.wakes import publish_after_commit
 
@@ -230,6 +231,34 @@ def unskip(schedule_id: UUID, slot: datetime, now: datetime, by: User | None = N
         # Not from now, as in skip_next. And not the slot itself: after an edit it may not be one any more.
         set_next_slot_or_break(schedule, min(slot, schedule.next_fire_at or slot) - TICK)
     return _save(schedule, What.UNSKIPPED, now, by, slot=slot.isoformat())
+
+
+@transaction.atomic
+def done(schedule_id: UUID, now: datetime, by: User | None = None, message: UUID | None = None) -> Schedule:
+    """Count the next slot from now, if it waits for that; else nothing changes. `message`: what was answered."""
+    schedule = _lock(schedule_id, now, deleted=True)
+    if schedule.state != Schedule.State.AWAITING or schedule.deleted_at is not None:
+        return schedule
+    was = _timing(schedule)
+    with suppress(InvalidRule):  # an unreadable one breaks below
+        rule = from_done.begin(schedule.timetable().rule, now)
+        schedule.kind, schedule.rule = rule.kind, rule.data()
+    set_next_slot_or_break(schedule, now)
+    return _save(schedule, What.DONE, now, by, was=was, message=message and str(message), fired=schedule.fired_count)
+
+
+@transaction.atomic
+def undo_done(schedule_id: UUID, now: datetime, by: User | None = None, message: UUID | None = None) -> Schedule:
+    """Wait again, if `done` with this message was the last change, and nothing has fired since; else do nothing."""
+    schedule = _lock(schedule_id, now, deleted=True)
+    last = schedule.events.order_by("-id").first()
+    if last is None or last.what != What.DONE or last.detail["message"] != (message and str(message)):
+        return schedule
+    if schedule.state == Schedule.State.BROKEN or schedule.fired_count != last.detail["fired"]:
+        return schedule
+    schedule.kind, schedule.rule = last.detail["was"]["kind"], last.detail["was"]["rule"]
+    schedule.state, schedule.next_fire_at = Schedule.State.AWAITING, None
+    return _save(schedule, What.UNDONE, now, by)
 
 
 @transaction.atomic

@@ -106,11 +106,14 @@ def _cause(code: CauseCode, event: ScheduleEvent, ended: datetime | None) -> tup
 def _timetables(
     schedule: Schedule, events: Sequence[ScheduleEvent], end: datetime
 ) -> Iterator[tuple[Timetable, datetime, datetime]]:
-    """Each timetable that is still readable, from when until when it was in force, oldest first."""
+    """Each timetable that is still readable, from when until when it was in force, oldest first.
+
+    Not those counted from Done: which slots they would have had is not known.
+    """
     edits = [(event.detail["was"], event.at) for event in events if "was" in event.detail]
     since = civil.FIRST_INSTANT
     for timing, until in [*edits, ({name: getattr(schedule, name) for name in Schedule.TIMING}, end)]:
-        if (timetable := timetable_of(timing)) is not None:
+        if not timing.get("after_done") and (timetable := timetable_of(timing)) is not None:
             yield timetable, since, until
         since = until
 

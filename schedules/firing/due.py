@@ -38,6 +38,7 @@ class Due(NamedTuple):
     ends_at: datetime | None
     excluded: list[date]
     max_count: int | None
+    after_done: bool
     spread: int
     misfire: str
     grace: int

@@ -59,12 +59,14 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The writes of firing for one schedule: a decision for each due slot, and the next slot (None: no more)."""
+    """The writes of firing for one schedule: a decision for each due slot, and the next slot (None: no more, or none
+    before it is done)."""
 
     schedule: Due
     decisions: Sequence[Decision]
     next_fire_at: datetime | None = None
     error: str = ""
+    waits: bool = False
 
     @property
     def fired(self) -> int:
@@ -74,6 +76,8 @@ class Plan:
     def state(self) -> Schedule.State:
         if self.error:
             return Schedule.State.BROKEN
+        if self.waits:
+            return Schedule.State.AWAITING
         return Schedule.State.FINISHED if self.next_fire_at is None else Schedule.State.ACTIVE
 
 
@@ -212,10 +216,11 @@ def _plan(
         log.error("Schedule %s is broken: %s", schedule.id, type(error).__name__)
         broken = Decision(schedule.next_fire_at, False, Occurrence.Reason.BROKEN)
         return Plan(schedule, [broken], error=quarantine.describe(error))
-    if (left := slots.left(schedule.max_count, schedule.fired_count)) is not None:
+    if (left := slots.left(schedule.max_count, schedule.fired_count, schedule.after_done)) is not None:
         decisions = _up_to(left, decisions)
         if sum(decision.fire for decision in decisions) >= left:
-            return Plan(schedule, decisions)
+            goes_on = next_slot is not None and slots.left(schedule.max_count, schedule.fired_count + left) != 0
+            return Plan(schedule, decisions, waits=schedule.after_done and goes_on)
     return Plan(schedule, decisions, next_slot, quarantine.describe(unreadable))
 
 

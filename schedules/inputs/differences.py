@@ -37,6 +37,7 @@ def _rows(schedule: Schedule, channels: Sequence[Channel]) -> list[tuple[str, st
         (_("Not after"), _moment(schedule.ends_at)),
         (_("Not on"), written(schedule.excluded)),
         (_("At most"), str(schedule.max_count or "")),
+        (_("Count from Done"), _("Yes") if schedule.after_done else ""),
         (_("If it was missed"), str(schedule.get_misfire_display())),
         (_("Missed after"), _("%(count)s s") % {"count": schedule.grace}),
         (_("Spread over"), _seconds(schedule.spread)),

@@ -33,6 +33,7 @@ class Reading:
     error: str = ""
     choices: tuple[tuple[str, str], ...] = ()
     parts: tuple[tuple[str, bool], ...] = ()
+    described: str = ""
 
     @property
     def json(self) -> str:
@@ -65,7 +66,8 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False, country
     form = TimingForm(values, now=now)
     if not form.is_valid() or form.timetable is None:
         return Reading({}, error=" ".join(str(error) for errors in form.errors.values() for error in errors))
-    return Reading(values, form.timetable, form.timetable.next_after(now, form.work), parts=understood.parts)
+    next_slot = form.timetable.next_after(now, form.work)
+    return Reading(values, form.timetable, next_slot, parts=understood.parts, described=form.described)
 
 
 def only_time(line: str, zone: str, now: datetime, language: str) -> dict[str, Any]:
@@ -108,6 +110,7 @@ def fields(understood: Understood) -> dict[str, Any]:
         return values | {"kind": "once", "at": timing.isoformat()}
     starts = _written(understood.starts)
     values |= {"starts_at": starts, "ends_at": _written(understood.ends), "max_count": str(understood.count or "")}
+    values |= {"after_done": "on"} if understood.after_done else {}
     if isinstance(timing, tuple):
         return values | {"kind": "interval", "every": str(timing[0]), "unit": timing[1], "anchor": starts}
     if isinstance(timing, str):

@@ -88,7 +88,7 @@ class LateForm(forms.Form):
 
 
 _FOLDED = (
-    *("body", "time_zone", "starts_at", "ends_at", "excluded", "off_days", "max_count"),
+    *("body", "time_zone", "starts_at", "ends_at", "excluded", "off_days", "max_count", "after_done"),
     *("nag_every", "nag_times", "misfire", "grace", "spread", "stale_after", "tags", "category"),
 )
 """Fields that the page folds, beside those of checks and audiences."""
@@ -158,7 +158,8 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
                 continue
             named = dict(getattr(self.fields[name].widget, "choices", ()))
             text = ", ".join(value) if isinstance(value, list) else str(named.get(value, value))
-            shown.append(f"{self.fields[name].label}: {Truncator(text).chars(40)}")
+            label = str(self.fields[name].label)
+            shown.append(label if value in (True, "on") else f"{label}: {Truncator(text).chars(40)}")
         return shown
 
     @property
@@ -183,8 +184,12 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
                     del self.errors[name]
             self.clear_order()
             self.clear_nag()
+            cleaned["after_done"] = False
             if not self.errors and not self.is_confirmed():
                 self.retype("confirmed", str(self.data["audience"]))
+        elif cleaned.get("after_done") and self.job is not None:
+            text = _("What checks first may send nothing that you could press “Done” for. Untick this.")
+            refuse(self, "after_done", "checks_first", text)
         return cleaned
 
     def ordered(self) -> list[Channel]:
@@ -239,7 +244,7 @@ def _stored(schedule: Schedule, now: datetime) -> dict[str, Any]:
 
 # Fields that a form and a schedule hold alike.
 PLAIN = (
-    *("title", "body", "grace", "spread", "misfire", "excluded", "max_count"),
+    *("title", "body", "grace", "spread", "misfire", "excluded", "max_count", "after_done"),
     *(name for name in Schedule.SENT_BY if name in ReminderForm.base_fields),
 )
 ReminderForm.base_fields = SharedFields(ReminderForm.base_fields)

@@ -19,7 +19,7 @@ from schedules.inputs.list_fields import DatesField
 from schedules.inputs.repeat_form import RepeatForm, select
 from schedules.models import Schedule
 from schedules.parts.slots import Slots, left, settled
-from schedules.rules import InvalidRule, Timetable, Work, civil, rrule_text, working_days
+from schedules.rules import InvalidRule, Timetable, Work, civil, from_done, rrule_text, working_days
 from schedules.rules.once import Once
 
 KINDS = [
@@ -141,6 +141,12 @@ class TimingForm(RepeatForm):
         },
         help_text=gettext_lazy("How often it rings in total."),
     )
+    after_done = forms.BooleanField(
+        label=gettext_lazy("Count from Done"),
+        required=False,
+        initial=False,
+        help_text=gettext_lazy("The next time is one step after you press “Done”, not after the last time."),
+    )
 
     def __init__(
         self,
@@ -165,6 +171,9 @@ class TimingForm(RepeatForm):
             self._refuse("kind", _("Choose exactly one timing. Create a second reminder for the other."), "one_timing")
         if "kind" in cleaned:
             timetable = self._read(cleaned, zone)
+            if cleaned.get("after_done") and timetable is not None and from_done.step(timetable.rule) is None:
+                text = _("Only a step such as every 3 days can be counted from Done. Choose one, or untick this.")
+                self._refuse("after_done", text, "no_step")
             if not self.errors.keys() & TimingForm.base_fields.keys():
                 self.timetable = timetable
         return cleaned
@@ -176,7 +185,8 @@ class TimingForm(RepeatForm):
         """
         if self.timetable is None:
             return []
-        coming = Slots(self.timetable, left(self.cleaned_data.get("max_count"), self.fired))
+        cleaned = self.cleaned_data
+        coming = Slots(self.timetable, left(cleaned.get("max_count"), self.fired, cleaned.get("after_done", False)))
         if schedule is not None:
             taken = settled([schedule.id], self.now)[schedule.id]
             coming = replace(coming, snoozed_until=schedule.snoozed_until, settled=taken)
@@ -188,7 +198,10 @@ class TimingForm(RepeatForm):
 
     @property
     def described(self) -> str:
-        return "" if self.timetable is None else self.timetable.rule.describe(self.on_readers_clocks)
+        if self.timetable is None:
+            return ""
+        rule = self.timetable.rule
+        return from_done.describe(rule) if self.cleaned_data["after_done"] else rule.describe(self.on_readers_clocks)
 
     def refuse(self, error: InvalidRule) -> None:
         name = _FIELD.get(error.field, error.field)

@@ -26,6 +26,7 @@ from notifications.messages import markup
 from notifications.models import Channel, change, sort_channels
 from people.models import User
 from schedules import rules
+from schedules.rules import from_done
 
 
 def speaks(job_kind: str) -> bool:
@@ -51,6 +52,7 @@ class Schedule(models.Model):
 
     `rule` is the canonical JSON of its `kind` (see `rules`), read in `time_zone`. `next_fire_at` is the next slot
     in UTC, null unless the schedule is active. Deleting is soft, and can be undone.
+    With `after_done`, it waits for Done after each slot that fires, and `rule` begins anew then; see `rules.from_done`.
     `version` grows with every edit: an editor cannot overwrite another's change unseen.
     """
 
@@ -60,13 +62,14 @@ class Schedule(models.Model):
         FINISHED = "finished", gettext_lazy("Finished")
         BROKEN = "broken", gettext_lazy("Broken")
         ARCHIVED = "archived", gettext_lazy("Archived")
+        AWAITING = "awaiting", gettext_lazy("Awaiting Done")
 
     class Misfire(models.TextChoices):
         LATEST = "latest", gettext_lazy("Send the newest missed one")
         ALL = "all", gettext_lazy("Send every missed one, at most 100")
         SKIP = "skip", gettext_lazy("Send none of them")
 
-    TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count")
+    TIMING = ("kind", "rule", "time_zone", "starts_at", "ends_at", "excluded", "max_count", "after_done")
     LATE = ("spread", "misfire", "grace")
     JOB = ("job_kind", "job_payload", "connection", "on_error", "errors_allowed")
     # How it is sent, beside its channels.
@@ -131,6 +134,7 @@ class Schedule(models.Model):
     # Dates on the wall clock of its zone.
     excluded = ArrayField(models.DateField(), default=list, db_default=[], blank=True)
     max_count = models.PositiveIntegerField(null=True, blank=True)
+    after_done = models.BooleanField(default=False, db_default=False)
     spread = models.PositiveIntegerField(
         gettext_lazy("spread"), default=0, help_text=gettext_lazy("Jitter window in seconds.")
     )
@@ -195,7 +199,7 @@ class Schedule(models.Model):
         ]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=["active", "paused", "finished", "broken", "archived"]),
+                condition=Q(state__in=["active", "paused", "finished", "broken", "archived", "awaiting"]),
                 name="schedule_known_state",
             ),
             models.CheckConstraint(
@@ -283,13 +287,14 @@ class Schedule(models.Model):
             rule = self.timetable().rule
         except rules.InvalidRule as error:
             return _("Cannot be read: %(error)s") % {"error": error}
-        return rule.describe(self.local_time)
+        return from_done.describe(rule) if self.after_done else rule.describe(self.local_time)
 
     def brief(self, zone: str) -> str:
         """`when` beside the next time, for who lives in `zone`: without that zone, a start or the only date."""
         if self.next_fire_at is None or self.local_time or self.time_zone != zone:
             return self.when
         try:
-            return "" if self.kind == "once" else self.timetable().rule.brief()
+            rule = self.timetable().rule
+            return "" if self.kind == "once" else from_done.brief(rule) if self.after_done else rule.brief()
         except rules.InvalidRule:
             return self.when

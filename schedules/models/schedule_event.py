@@ -13,8 +13,9 @@ from schedules.models.schedule import Schedule
 class ScheduleEvent(models.Model):
     """One change of a schedule, written in its transaction. Explain reads when a schedule was paused from these.
 
-    `version` is the schedule's afterwards. `detail["was"]` is the timing that an edit replaced, `detail["before"]` the
-    state and snooze before a pause or the archive.
+    `version` is the schedule's afterwards. `detail["was"]` is the timing that an edit or Done replaced,
+    `detail["before"]` the state and snooze before a pause or the archive. Of Done, `detail["message"]` is the id of
+    the message, and `detail["fired"]` how often the schedule had fired.
     """
 
     class What(models.TextChoices):
@@ -31,6 +32,8 @@ class ScheduleEvent(models.Model):
         RECLOCKED = "reclocked"
         ARCHIVED = "archived"
         UNARCHIVED = "unarchived"
+        DONE = "done"
+        UNDONE = "undone"
 
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="events")
     what = models.CharField(max_length=12, choices=What.choices)

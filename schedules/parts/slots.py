@@ -5,7 +5,7 @@ A slot is still to come if all of these hold:
 - its timetable has it: the rule, within the window, not on an excluded date;
 - it is not before the end of a snooze;
 - it has no occurrence yet: it was not skipped ahead of time, nor recorded before the clock was set back;
-- the schedule has fired less often than its maximum.
+- the schedule has fired less often than its maximum. Where the next one is counted from Done, only one is known.
 """
 
 from collections import defaultdict
@@ -70,9 +70,10 @@ class Slots:
         return slots, None, None
 
 
-def left(max_count: int | None, fired_count: int) -> int | None:
-    """The number of times that a schedule may still fire; None for no limit."""
-    return None if max_count is None else max(0, max_count - fired_count)
+def left(max_count: int | None, fired_count: int, after_done: bool = False) -> int | None:
+    """The number of times that a schedule may still fire, before the next Done; None for no limit."""
+    most = None if max_count is None else max(0, max_count - fired_count)
+    return most if not after_done else 1 if most is None else min(most, 1)
 
 
 def of(schedule: Schedule, since: datetime, taken: Collection[datetime] | None = None) -> Slots:
@@ -82,7 +83,8 @@ def of(schedule: Schedule, since: datetime, taken: Collection[datetime] | None =
     """
     if taken is None:
         taken = () if schedule._state.adding else settled([schedule.id], since)[schedule.id]
-    return Slots(schedule.timetable(), left(schedule.max_count, schedule.fired_count), schedule.snoozed_until, taken)
+    most = left(schedule.max_count, schedule.fired_count, schedule.after_done)
+    return Slots(schedule.timetable(), most, schedule.snoozed_until, taken)
 
 
 _SETTLED = """

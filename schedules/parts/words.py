@@ -52,6 +52,8 @@ _CHANGES = {
     "reclocked": gettext_lazy("moved by a change of the zone database"),
     "archived": gettext_lazy("archived"),
     "unarchived": gettext_lazy("taken out of the archive"),
+    "done": gettext_lazy("done: the next time is counted from here"),
+    "undone": gettext_lazy("done was taken back"),
 }
 # A rule that fires less often than this does not surprise anybody by waiting an hour longer.
 _FREQUENT = timedelta(hours=12)

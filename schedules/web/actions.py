@@ -18,10 +18,11 @@ from common.admin.base import as_uuid
 from common.times import dates, snooze as snoozes
 from common.uuid7 import is_recent
 from common.zones import FIRST_ZONE
+from notifications.models import Notification
 from people.access.requests import PersonRequest, View, person_action
 from people.user_lock import with_user_lock
 from schedules import rules
-from schedules.changes import editing
+from schedules.changes import answers, editing
 from schedules.changes.bulk import Action
 from schedules.firing import fire
 from schedules.models import Schedule
@@ -66,6 +67,20 @@ def resume(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
         return
     text = _("“%(title)s” is no longer snoozed.") if is_snoozed(schedule, now) else _("“%(title)s” is resumed.")
     _report(request, resumed, text % {"title": schedule.title})
+
+
+@_action
+def done(request: PersonRequest, schedule: Schedule, now: datetime) -> None:
+    if not answers.done(schedule, now, request.user, Notification.AnsweredFrom.PAGE):
+        messages.info(request, _("It was already answered. Nothing changed."))
+        return
+    schedule.refresh_from_db()
+    if schedule.next_fire_at is None:
+        text = _("“%(title)s” is done.")
+    else:
+        text = _("“%(title)s” is done. It rings again on %(shown)s.")
+    shown = "" if schedule.next_fire_at is None else _shown(schedule, schedule.next_fire_at)
+    _report(request, schedule, text % {"title": schedule.title, "shown": shown})
 
 
 @_action

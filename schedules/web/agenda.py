@@ -35,6 +35,7 @@ VIEWS = tuple(_SHOWN)
 # Reminders that do not fit and are named all the same.
 _NAMED = 5
 _DAY = timedelta(days=1)
+_AWAITING = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
         "is_empty": not any(by_day.values()) and not asked,
         "left_out": [(one, civil.local(user.zone, one.next_fire_at or now)) for one in ahead.left_out[:_NAMED]],
         "others": max(0, len(ahead.left_out) - _NAMED) + ahead.unread,
+        **_awaiting(user),
         **_moved(request, today),
         **quick.context(request),
     }
@@ -169,6 +171,13 @@ def _arrived(notifications: Iterable[UUID]) -> set[UUID]:
     """Those that went out on a channel; what was only written to a folder did not."""
     delivered = Delivery.objects.filter(notification_id__in=list(notifications), state=Delivery.State.DELIVERED)
     return set(delivered.exclude(reason_code=DeliveryCode.SAVED).values_list("notification_id", flat=True))
+
+
+def _awaiting(user: User) -> dict[str, object]:
+    """The reminders that have no next time before they are done."""
+    rows = Schedule.objects.for_user(user).filter(next_fire_at=None, state=Schedule.State.AWAITING)
+    found = list(rows.order_by("-id")[: _AWAITING + 1])
+    return {"awaiting": found[:_AWAITING], "awaiting_more": len(found) > _AWAITING}
 
 
 def _moved(request: PersonRequest, today: date) -> dict[str, object]:

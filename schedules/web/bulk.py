@@ -63,6 +63,11 @@ _LEFT_OUT = {
         "%(count)d were left out, because they are archived.",
         "count",
     ),
+    Obstacle.AWAITING: ngettext_lazy(
+        "%(count)d was left out, because it is awaiting Done.",
+        "%(count)d were left out, because they are awaiting Done.",
+        "count",
+    ),
     Obstacle.TAGGED: ngettext_lazy(
         "%(count)d was left out, because it has this tag already.",
         "%(count)d were left out, because they have this tag already.",

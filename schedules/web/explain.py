@@ -19,7 +19,7 @@ from schedules.explain.reach import Reach
 from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
 from schedules.parts import words
-from schedules.rules import civil
+from schedules.rules import civil, from_done
 from schedules.web import typed
 
 _SHOWN = 20
@@ -96,4 +96,6 @@ def _old_rule(event: ScheduleEvent) -> str:
     if "was" not in event.detail:
         return ""
     timetable = timetable_of(event.detail["was"])
-    return _("an invalid rule") if timetable is None else timetable.rule.describe()
+    if timetable is None:
+        return _("an invalid rule")
+    return from_done.describe(timetable.rule) if event.detail["was"].get("after_done") else timetable.rule.describe()

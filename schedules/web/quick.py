@@ -84,6 +84,7 @@ def _is_of(made: Schedule, reading: Reading) -> bool:
     wanted: dict[str, Any] = {"kind": rule.kind, "rule": rule.data(), "time_zone": rule.timezone}
     wanted |= {"title": fields["title"], "body": fields.get("body", "")}
     wanted |= {"starts_at": reading.timetable.starts, "ends_at": reading.timetable.ends}
+    wanted["after_done"] = bool(fields.get("after_done"))
     wanted["max_count"] = int(fields.get("max_count") or 0) or None
     return all(getattr(made, name) == value for name, value in wanted.items())
 

@@ -48,6 +48,7 @@ urlpatterns = [
     path("reminders/<uuid:schedule_id>/edit/", edit.edit, name="edit"),
     path("reminders/<uuid:schedule_id>/check/", check.of_reminder, name="check"),
     path("reminders/<uuid:schedule_id>/explain/", explain.of_reminder, name="explain"),
+    path("reminders/<uuid:schedule_id>/done/", actions.done, name="done"),
     path("reminders/<uuid:schedule_id>/skip/", actions.skip, name="skip"),
     path("reminders/<uuid:schedule_id>/unskip/", actions.unskip, name="unskip"),
     path("reminders/<uuid:schedule_id>/run/", actions.run, name="run"),

@@ -51,7 +51,8 @@ class ScheduleDocument(BaseModel):
     id: UUID
     type: Literal["reminder"] = Field(description="Always this one.")
     state: Annotated[str, one_of(Schedule.State.values)] = Field(
-        description="Only an `active` one fires. `broken`: its timing cannot be read any more, and `error` says why."
+        description="Only an `active` one fires. `broken`: its timing cannot be read any more, and `error` says why. "
+        "`awaiting`: with `after_done`, it has fired and is not done; its next run is not known yet."
     )
     active: bool = Field(description="Whether `state` is `active`.")
     version: int
@@ -84,6 +85,7 @@ class ScheduleDocument(BaseModel):
     ends_at: str | None
     excluded: list[str]
     max_count: int | None
+    after_done: bool
     misfire: Annotated[str, one_of(Schedule.Misfire.values)]
     grace: int
     spread: int
@@ -181,6 +183,9 @@ class ScheduleBody(Body):
     ends_at: str | None = None
     excluded: Texts = Field([], description="Dates on which nothing fires.", examples=[["2026-12-25"]])
     max_count: int | None = None
+    after_done: bool = Field(
+        False, description="With a step, such as every 3 days: the next run is one step after Done, see `awaiting`."
+    )
     misfire: str = Field("latest", description="If it was missed, send the `latest`, `all`, or none (`skip`).")
     grace: int = Field(60, description="Seconds of delay that do not count as missed.")
     spread: int = Field(0, description="Maximum delay in seconds, so that not everything is sent at once.")

@@ -38,7 +38,7 @@ from schedules.inputs import quick_add
 from schedules.inputs.sentences.meaning import LONGEST
 from schedules.models import Occurrence
 from schedules.parts import words
-from schedules.parts.slots import Slots
+from schedules.parts.slots import Slots, left
 from schedules.rules import InvalidRule, Timetable, Work, civil
 
 router = Router(tags=["schedules"], auth=Bearer("read"))
@@ -125,7 +125,9 @@ def preview_schedule(request: ApiRequest, body: ScheduleBody, count: Count = _CO
             audience=schedule.audience,
             job_kind=schedule.job_kind,
         )
-        runs = Forecast(Slots(timetable, schedule.max_count), silent).upcoming(now, count, work)
+        runs = Forecast(Slots(timetable, left(schedule.max_count, 0, schedule.after_done)), silent).upcoming(
+            now, count, work
+        )
     except InvalidRule as error:
         raise documents.refused(str(error), "timing") from None
     name = user.get_short_name()
@@ -260,6 +262,7 @@ class QuickDraft(BaseModel):
     starts_at: str | None
     ends_at: str | None
     max_count: int | None
+    after_done: bool
     description: str = Field(description="The timing in words, for people to check.")
     next_run_at: Instant | None = Field(description="When it would fire first; null: never.")
 
@@ -286,7 +289,8 @@ def quick_add_schedule(request: ApiRequest, body: Line) -> HttpResponse:
             "starts_at": result.get("starts_at") or None,
             "ends_at": result.get("ends_at") or None,
             "max_count": int(result.get("max_count") or 0) or None,
-            "description": rule.describe(),
+            "after_done": "after_done" in result,
+            "description": reading.described,
             "next_run_at": reading.next,
         }
     )

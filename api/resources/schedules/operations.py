@@ -103,7 +103,7 @@ def show(schedule: Schedule, channels: Iterable[UUID] | None = None, status: int
 @router.get("", response=paging.Page[ScheduleDocument], summary="List schedules")
 def list_schedules(
     request: ApiRequest,
-    state: Literal["active", "paused", "finished", "broken", "archived"] | None = None,
+    state: Literal["active", "paused", "finished", "broken", "archived", "awaiting"] | None = None,
     category: Search | None = None,
     tag: Search | None = None,
     search: Search | None = None,

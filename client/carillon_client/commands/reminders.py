@@ -29,7 +29,7 @@ def declare(command: Declare) -> None:
 
     listed = command("list", _list, "List the reminders, newest first.")
     listed.add_argument("--search", metavar="TEXT", help="only those with this in their title or text")
-    listed.add_argument("--state", choices=["active", "paused", "finished", "broken", "archived"])
+    listed.add_argument("--state", choices=["active", "paused", "finished", "broken", "archived", "awaiting"])
     add_limit(listed)
 
     def of_one(name: str, run: Callable[[argparse.Namespace], None], words: str) -> argparse.ArgumentParser:
@@ -80,6 +80,7 @@ def _read_line(there: Client, options: argparse.Namespace) -> ScheduleFields:
         "starts_at": result["starts_at"],
         "ends_at": result["ends_at"],
         "max_count": result["max_count"],
+        "after_done": result["after_done"],
     }
 
 

@@ -204,5 +204,6 @@ class Understood:
     count: int | None = None
     body: str = ""
     parts: tuple[tuple[str, bool], ...] = ()
+    after_done: bool = False
     names_day: bool = False
     names_time: bool = False

@@ -11,6 +11,7 @@ from schedules.inputs.sentences.days import Piece
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.pieces import definitions, lexicon, value
 
+_ASIDE = ("zone", "fromdone")
 _NAMED = re.compile(r"(?:([a-z]):)?([a-z]+(?:/[a-z]+)*)")
 
 
@@ -87,8 +88,8 @@ class Grammar:
         return re.compile(_NAMED.sub(one, pattern).replace(" ", ""))
 
     def reduced(self, pieces: list[Piece], line: str, today: date) -> tuple[list[Piece], list[Piece]]:
-        """The pieces, with the larger ones in place of what they are made of; and the zones, which stand anywhere."""
-        signs, zones = self._signs(pieces), list[Piece]()
+        """The pieces, with the larger ones in place of what they are made of; and those put aside."""
+        signs, aside = self._signs(pieces), list[Piece]()
         for rule, pattern in self._rules:
             at = 0
             while match := pattern.search(signs, at):
@@ -98,12 +99,12 @@ class Grammar:
                     continue
                 start, stop = pieces[begin].start, pieces[end - 1].end
                 made = [Piece({rule.kind: of}, start, stop, line[start:stop])]
-                if rule.kind == "zone":
-                    zones, made = [*zones, *made], []
+                if rule.kind in _ASIDE:
+                    aside, made = [*aside, *made], []
                 pieces = [*pieces[:begin], *made, *pieces[end:]]
                 signs = self._signs(pieces)
-                at = begin + (rule.kind not in ("day", "zone"))
-        return pieces, zones
+                at = begin + (rule.kind not in ("day", *_ASIDE))
+        return pieces, aside
 
     def _signs(self, pieces: list[Piece]) -> str:
         return "".join(self._characters[frozenset(piece.kinds)] for piece in pieces)

@@ -42,6 +42,7 @@ def read(line: str, instant: datetime, zone: str, language: str = "en") -> Under
             understood,
             body=sentence.body,
             parts=sentence.parts,
+            after_done=sentence.after_done,
             names_day=bool(sentence.day or sentence.wait),
             names_time=bool(sentence.times or sentence.wait or sentence.every),
         )
@@ -61,6 +62,7 @@ class _Meaning:
 
     def understood(self) -> Understood:
         sentence = self.sentence
+        self._fits(bool(sentence.every) or not sentence.after_done)
         for name, excluded in _EXCLUDED.items():
             self._fits(not getattr(sentence, name) or not any(getattr(sentence, other) for other in excluded))
         if sentence.wait:

@@ -53,12 +53,14 @@ class Sentence:
     offset: int | None = None
     shorthand = ""
     body = ""
+    after_done = False
 
     def __init__(self, line: str, now: datetime, language: str) -> None:
         self.line, self.now, words = line, now, lexicon(language)
         self.spans: dict[str, Piece] = {}
-        self.pieces, self._zones = grammar(language).reduced(pieces(line, language), line, now.date())
+        self.pieces, self._aside = grammar(language).reduced(pieces(line, language), line, now.date())
         self._take_zones()
+        self.after_done = any("fromdone" in piece.kinds for piece in self._aside)
         for piece in self.pieces:
             if kind := next((kind for kind in piece.kinds if kind in _ONCE), ""):
                 self._take(kind, piece)
@@ -73,14 +75,14 @@ class Sentence:
     @property
     def timing(self) -> str:
         """The words that are used."""
-        used = [*(piece for piece in self.pieces if piece.is_used), *self._zones]
+        used = [*(piece for piece in self.pieces if piece.is_used), *self._aside]
         return " ".join(piece.text for piece in sorted(used, key=lambda piece: piece.start))
 
     @property
     def parts(self) -> tuple[tuple[str, bool], ...]:
         """The line in parts, each with whether it is used; used words beside each other are one part."""
         used = [False] * len(self.line)
-        for piece in [*(piece for piece in self.pieces if piece.is_used), *self._zones]:
+        for piece in [*(piece for piece in self.pieces if piece.is_used), *self._aside]:
             used[piece.start : piece.end] = [True] * (piece.end - piece.start)
         for space in re.finditer(" ", self.line):
             used[space.start()] = used[space.start() - 1] and used[space.end()]
@@ -93,9 +95,10 @@ class Sentence:
         return NotUnderstood(code, piece.text, lines)
 
     def _take_zones(self) -> None:
-        for zone in (piece.kinds["zone"] or "UTC" for piece in self._zones):
+        zones = [piece for piece in self._aside if "zone" in piece.kinds]
+        for zone in (piece.kinds["zone"] or "UTC" for piece in zones):
             if (self.zone or self.offset) not in (None, zone):
-                raise NotUnderstood("zone", self._zones[-1].text)
+                raise NotUnderstood("zone", zones[-1].text)
             self.zone, self.offset = (zone, None) if isinstance(zone, str) else ("", zone)
 
     def _take(self, kind: str, piece: Piece) -> None:

@@ -36,6 +36,7 @@ _COMPARED = (
     "ends_at",
     "excluded",
     "max_count",
+    "after_done",
     "spread",
     "misfire",
     "grace",

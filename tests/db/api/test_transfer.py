@@ -77,7 +77,8 @@ def fill(user: User) -> None:
         rule={"time": "18:00", "days": [2, 6]}, time_zone="Europe/Berlin", stale_after=3600, spread=60, grace=90,
         misfire=Schedule.Misfire.SKIP, excluded=[date(2090, 12, 25)], max_count=7,
     )  # fmt: skip
-    make_schedule(user, [mail], title="Rule", kind="rrule", rule={"rule": "DTSTART:20900105T090000\nRRULE:FREQ=DAILY"})
+    rule = {"rule": "DTSTART:20900105T090000\nRRULE:FREQ=DAILY"}
+    make_schedule(user, [mail], title="Rule", kind="rrule", rule=rule, after_done=True)
     make_schedule(user, [inbox], title="Once", kind="once", rule={"at": "2090-01-05T09:00:00"})
     make_schedule(user, [inbox], title="Window", starts_at=NOW.replace(year=2091), ends_at=NOW.replace(year=2092))
     paused = make_schedule(user, [inbox], title="Paused")

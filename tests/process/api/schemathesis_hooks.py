@@ -24,6 +24,7 @@ _VALID = {
     "excluded": ["2090-03-14"],
     "in_order": False,
     "escalate_after": None,
+    "after_done": False,
     "nag_every": None,
     "nag_times": None,
     "nag_channel_ids": [],
