@@ -106,10 +106,15 @@ class Client:
 
 
 class Page:
-    """Follows an inbox as static/live.js does. `shown`: how often each message was announced; at most 25 of them."""
+    """Follows an inbox, or a board, as static/live.js does. `shown`: how often each message was announced.
 
-    def __init__(self, port: int, cookie: str, slow: float = 1.0) -> None:
+    The first page of an inbox has 25 of them, a board 50.
+    """
+
+    def __init__(self, port: int, cookie: str, slow: float = 1.0, board: str = "") -> None:
         self._port, self._cookie, self._slow = port, cookie, slow
+        self._path = f"/boards/{board}/" if board else "/inbox/"
+        self._socket = f"/live/?board={board}" if board else "/live/"
         self.shown: Counter[str] = Counter()
         self._listed: set[str] = set()
         self.is_live = False
@@ -119,7 +124,7 @@ class Page:
         while True:
             self.is_live = False
             with suppress(OSError, Refused, Closed):
-                client = await Client.connect(self._port, self._cookie)
+                client = await Client.connect(self._port, self._cookie, self._socket)
                 try:
                     await self._hear(client)
                 finally:
@@ -145,13 +150,13 @@ class Page:
         """Read the list, and announce what was not in it before."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         try:
-            head = f"GET /inbox/ HTTP/1.1\r\nHost: 127.0.0.1:{self._port}\r\nCookie: {self._cookie}\r\n"
+            head = f"GET {self._path} HTTP/1.1\r\nHost: 127.0.0.1:{self._port}\r\nCookie: {self._cookie}\r\n"
             writer.write(f"{head}HX-Request: true\r\nConnection: close\r\n\r\n".encode())
             text = (await reader.read()).decode()
         finally:
             writer.close()
         if " 200 " not in text.split("\r\n")[0]:
             return
-        listed = re.findall(r'<h2><a id="message-([0-9a-f-]{36})"', text)
+        listed = re.findall(r'id="message-([0-9a-f-]+)"', text)
         self.shown.update(one for one in listed if one not in self._listed)
         self._listed = set(listed)

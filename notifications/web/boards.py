@@ -42,6 +42,8 @@ def board(request: PersonRequest, board_id: UUID) -> HttpResponse:
             form.add_error(None, str(refusal))
         else:
             return redirect("notifications:board", own.id)
+    if request.htmx:  # another line may follow; a page that has just come shows no keyboard on a phone
+        form.fields["text"].widget.attrs["autofocus"] = True
     shown = boards.messages(own)
     context = {"board": own, "messages_shown": shown, "mark": boards.mark(shown), "form": form, "stored": boards.STORED}
     context["address"] = boards.address(own) if request.user.may_change else ""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import threading
 from datetime import timedelta
 
 import pytest
 from allauth.account.models import EmailAddress
 from django.core import mail
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -278,6 +280,41 @@ def test_whoever_was_removed_as_an_owner_removes_nobody(ada: User, team: User) -
     with pytest.raises(TeamRefusal, match="no longer an owner"):
         teams.remove(second, first.id)
     assert Membership.objects.get().person == ada
+
+
+def post_at_once(posts: list[tuple[Client, str]], body: dict[str, str]) -> list[int]:
+    """The statuses; each over a connection of its own."""
+    start, answers = threading.Barrier(len(posts)), []
+
+    def post(client: Client, path: str) -> None:
+        try:
+            start.wait(30)
+            answers.append(client.post(path, body, follow=True).status_code)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=post, args=one) for one in posts]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    return answers
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("body", [{"remove": ""}, {"role": "viewer"}], ids=["remove", "demote"])
+def test_of_two_owners_who_remove_each_other_at_the_same_time_one_stays(ada: User, body: dict[str, str]) -> None:
+    """Several times, so that either is faster."""
+    for _ in range(5):
+        team = teams.create(ada, "Family")
+        owners, member = [membership(ada, team), join(team, Role.OWNER)], join(team)
+        paths = [f"/teams/{team.pk}/members/{one.id}/" for one in reversed(owners)]
+        clients = [acting(one.person, team) for one in owners]
+        answers = post_at_once(list(zip(clients, paths, strict=True)), body)
+        assert set(answers) <= {200, 403, 404} and len(answers) == 2  # in words, not 500
+        assert Membership.objects.filter(team=team, role=Role.OWNER).count() == 1
+        member.refresh_from_db()
+        assert member.role == Role.MEMBER
 
 
 def test_what_a_member_made_stays_with_the_team(ada: User, team: User) -> None:

@@ -267,12 +267,21 @@ def test_one_person_has_so_many_sockets(web: Web, ada: User) -> None:
 
 def test_nothing_is_missing_and_nothing_comes_twice_after_redis_the_process_or_both_were_away(web: Web) -> None:
     people = [make_user() for _ in range(20)]
+    team, members = teams.create(people[0], "Household"), [make_user() for _ in range(10)]
+    Membership.objects.bulk_create(Membership(team=team, person=one, role="member") for one in members)
+    board = make_channel(team, "board")
     pages = [Page(web.port, signed_in(user)) for user in people]
-    sent: list[set[str]] = [set() for _ in people]
+    pages += [Page(web.port, acting(one, team), board=str(board.id)) for one in members]
+    on_board: set[str] = set()
+    sent: list[set[str]] = [set() for _ in people] + [on_board] * len(members)
 
     def arrive_for_all() -> None:
-        for user, own in zip(people, sent, strict=True):
+        for user, own in zip(people, sent, strict=False):
             own.add(arrive(user))
+        for _ in range(3):
+            written = boards.post(board.id, "Milk")
+            assert written is not None
+            on_board.add(str(written.id))
 
     async def until_all_are_live() -> None:
         while not all(page.is_live for page in pages):
