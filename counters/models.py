@@ -9,13 +9,10 @@ from django.db import models
 from django.db.models import OuterRef, Subquery, Sum
 from django.utils.translation import gettext_lazy as _
 
-from people.models import User
+from people.models.owned import OwnedQuerySet
 
 
-class ShardQuerySet(models.QuerySet["Shard"]):
-    def for_user(self, user: User) -> ShardQuerySet:
-        return self.filter(user=user)
-
+class ShardQuerySet(OwnedQuerySet["Shard"]):
     def one_of_each(self) -> ShardQuerySet:
         """The first shard of each counter, with the counter's value as `total`."""
         same = Shard.objects.filter(user=OuterRef("user"), name=OuterRef("name"))

@@ -10,12 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
 from common.uuid7 import uuid7
-from people.models import User
-
-
-class LockQuerySet(models.QuerySet["Lock"]):
-    def for_user(self, user: User) -> LockQuerySet:
-        return self.filter(user=user)
+from people.models.owned import OwnedQuerySet
 
 
 class Lock(models.Model):
@@ -34,7 +29,7 @@ class Lock(models.Model):
     acquired_at = models.DateTimeField(_("acquired at"), editable=False)
     expires_at = models.DateTimeField(_("expires at"), editable=False)
 
-    objects: ClassVar[models.Manager[Lock]] = LockQuerySet.as_manager()
+    objects: ClassVar[models.Manager[Lock]] = OwnedQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("lock")

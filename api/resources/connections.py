@@ -4,7 +4,6 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from ninja import Query, Router
 from pydantic import BaseModel, Field
@@ -168,7 +167,7 @@ def _show(connection: Connection, status: int = 200, **headers: str) -> HttpResp
 
 def _own(request: ApiRequest, connection_id: UUID) -> Connection:
     """The caller's connection, at the version of `If-Match`. Raises problems 404 and 412."""
-    result = get_object_or_404(Connection.objects.for_user(request.auth.user), id=connection_id)
+    result = Connection.objects.own(request.auth.user, id=connection_id)
     if request.method != "GET":
         versions.require(request, result.version, lambda: document(result))
     return result

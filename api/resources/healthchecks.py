@@ -150,7 +150,7 @@ def _spec(request: ApiRequest) -> Spec:
 
 
 def _own(request: ApiRequest, code: UUID) -> Watch:
-    return get_object_or_404(Watch.objects.for_user(request.auth.user), token=code)
+    return Watch.objects.own(request.auth.user, token=code)
 
 
 def _list(request: ApiRequest) -> HttpResponse:

@@ -106,13 +106,13 @@ def create_inbound(request: ApiRequest, body: InboundBody) -> HttpResponse:
 @router.get("/{uuid:address_id}", response=InboundDocument, summary="Read an inbound address")
 def read_inbound(request: ApiRequest, address_id: UUID) -> HttpResponse:
     """Without its secrets. Its page shows its URL."""
-    return answer(document(_own(request, address_id)))
+    return answer(document(InboundAddress.objects.own(request.auth.user, id=address_id)))
 
 
 @router.put("/{uuid:address_id}", response=InboundDocument, summary="Replace an inbound address")
 def replace_inbound(request: ApiRequest, address_id: UUID, body: InboundReplacement) -> HttpResponse:
     """Its `url` stays, and its secret where the body has none."""
-    address = _own(request, address_id)
+    address = InboundAddress.objects.own(request.auth.user, id=address_id)
     require_unchanged(body, lambda: document(address))
     addresses.change(address, _form(body, address))
     return answer(document(address))
@@ -121,14 +121,14 @@ def replace_inbound(request: ApiRequest, address_id: UUID, body: InboundReplacem
 @router.delete("/{uuid:address_id}", response={204: None}, summary="Remove an inbound address")
 def remove_inbound(request: ApiRequest, address_id: UUID) -> HttpResponse:
     """Its last requests are deleted; its events stay."""
-    _own(request, address_id).delete()
+    InboundAddress.objects.own(request.auth.user, id=address_id).delete()
     return HttpResponse(status=204)
 
 
 @router.post("/{uuid:address_id}/url", response=NewInboundDocument, summary="Give it a new secret address")
 def replace_inbound_url(request: ApiRequest, address_id: UUID) -> HttpResponse:
     """The old one takes nothing any more."""
-    address = _own(request, address_id)
+    address = InboundAddress.objects.own(request.auth.user, id=address_id)
     addresses.replace(address)
     return _with_url(address, 200)
 
@@ -140,7 +140,7 @@ def list_inbound_requests(request: ApiRequest, address_id: UUID) -> HttpResponse
     """Newest first: at most 50, refused ones too."""
     return paging.answer_all(
         fields_of(InboundRequestDocument, one, reason=reason_of(one), event_ids=one.event_keys, received_at=one.at)
-        for one in _own(request, address_id).requests.all()
+        for one in InboundAddress.objects.own(request.auth.user, id=address_id).requests.all()
     )
 
 
@@ -153,10 +153,6 @@ def replay_inbound_request(request: ApiRequest, inbound_request_id: UUID) -> Htt
     if not came.keys:
         raise conflict(f"No event came of it. {came.reason}")
     return answer({"ids": came.keys}, 202)
-
-
-def _own(request: ApiRequest, address_id: UUID) -> InboundAddress:
-    return get_object_or_404(InboundAddress.objects.for_user(request.auth.user), id=address_id)
 
 
 def make(user: User, body: InboundBody, like: InboundAddress | None = None) -> InboundAddress:

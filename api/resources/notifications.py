@@ -273,14 +273,14 @@ def resume_announcements(request: ApiRequest, notification_id: UUID) -> HttpResp
 
 def _announced(request: ApiRequest, notification_id: UUID) -> tuple[int, UUID]:
     """Its recipient, and the schedule or topic that announces."""
-    own = get_object_or_404(Notification.objects.for_user(request.auth.user), id=notification_id)
+    own = Notification.objects.own(request.auth.user, id=notification_id)
     if own.origin != Notification.Origin.ANNOUNCEMENT or own.origin_id is None:
         raise conflict("This is not an announcement.")
     return own.user_id, own.origin_id
 
 
 def _answerable(request: ApiRequest, notification_id: UUID) -> Notification:
-    own = get_object_or_404(Notification.objects.for_user(request.auth.user), id=notification_id)
+    own = Notification.objects.own(request.auth.user, id=notification_id)
     if not own.is_answerable:
         raise conflict("Only what a reminder or a rule has sent can be answered.")
     return own

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Self
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from ninja import Query, Router
 from pydantic import BaseModel, FailFast, Field, model_validator
@@ -213,7 +212,7 @@ def create_rule(request: ApiRequest, body: RuleBody) -> HttpResponse:
 @router.get("/{uuid:rule_id}", response=RuleDocument, summary="Read a rule")
 def read_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
     """`ETag` is its version: send it as `If-Match` with a change."""
-    return _show(get_object_or_404(Rule.objects.for_user(request.auth.user), id=rule_id))
+    return _show(Rule.objects.own(request.auth.user, id=rule_id))
 
 
 @router.put("/{uuid:rule_id}", response=RuleDocument, summary="Replace a rule")

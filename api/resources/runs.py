@@ -147,7 +147,7 @@ def list_runs(
 @router.get("/{uuid:run_id}", response=RunWithSteps, summary="Read a run")
 def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
     """With what it remembers, its steps, its events, and the messages that it sent."""
-    run = _own(request, run_id)
+    run = Run.objects.own(request.auth.user, id=run_id)
     found = history.read(run)
     steps, events = [_step(one) for one in found.steps], [_event(one) for one in found.effects]
     sent = [str(one.id) for one in found.messages]
@@ -157,9 +157,9 @@ def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
 @router.post("/{uuid:run_id}/end", response=RunDocument, summary="End a run")
 def end_run(request: ApiRequest, run_id: UUID, body: Why) -> HttpResponse:
     """Also a stopped one. Its open steps are cancelled; what was sent stays. Its key may begin another run."""
-    if not changes.end(_own(request, run_id), _who(request), body.reason):
+    if not changes.end(Run.objects.own(request.auth.user, id=run_id), _who(request), body.reason):
         raise conflict("The run has ended before.")
-    return answer(document(_own(request, run_id)))
+    return answer(document(Run.objects.own(request.auth.user, id=run_id)))
 
 
 @router.post("/{uuid:run_id}/acknowledge", response={202: RunDocument}, summary="Acknowledge an incident")
@@ -189,12 +189,8 @@ def skip_step(request: ApiRequest, run_id: UUID, step_id: UUID, body: Why) -> Ht
     return _on_step(request, run_id, step_id, lambda rows: changes.skip(rows, "own step", _who(request), why))
 
 
-def _own(request: ApiRequest, run_id: UUID) -> Run:
-    return get_object_or_404(Run.objects.for_user(request.auth.user), id=run_id)
-
-
 def _act(request: ApiRequest, run_id: UUID, type: str) -> HttpResponse:
-    run = _own(request, run_id)
+    run = Run.objects.own(request.auth.user, id=run_id)
     if not incidents.act(run, type):
         raise conflict("It is not an open incident. Nothing changed.")
     before = incidents.phase(run)
@@ -207,7 +203,7 @@ def _who(request: ApiRequest) -> Who:
 
 
 def _on_step(request: ApiRequest, run_id: UUID, step_id: UUID, act: Callable[[QuerySet[Step]], Done]) -> HttpResponse:
-    rows = Step.objects.filter(id=step_id, run=_own(request, run_id))
+    rows = Step.objects.filter(id=step_id, run=Run.objects.own(request.auth.user, id=run_id))
     get_object_or_404(rows)
     if not act(rows).changed:
         raise conflict("This step has not failed. Nothing changed.")

@@ -147,14 +147,14 @@ def create_status_page(request: ApiRequest, body: StatusPageBody) -> HttpRespons
 @router.get("/{uuid:page_id}", response=StatusPageDocument, summary="Read a status page")
 def read_status_page(request: ApiRequest, page_id: UUID) -> HttpResponse:
     """As its owner has set it."""
-    return answer(document(_page(request, page_id)))
+    return answer(document(StatusPage.objects.own(request.auth.user, id=page_id)))
 
 
 @router.patch("/{uuid:page_id}", response=StatusPageDocument, summary="Change a status page")
 def change_status_page(request: ApiRequest, page_id: UUID, body: StatusPagePatch) -> HttpResponse:
     """Fields that are not given stay as they are."""
     with lock_user(request.auth.user):
-        page = _page(request, page_id)
+        page = StatusPage.objects.own(request.auth.user, id=page_id)
         require_unchanged(body, lambda: document(page))
         return answer(document(make(request.auth.user, body, page)))
 
@@ -162,7 +162,7 @@ def change_status_page(request: ApiRequest, page_id: UUID, body: StatusPagePatch
 @router.delete("/{uuid:page_id}", response={204: None}, summary="Delete a status page")
 def delete_status_page(request: ApiRequest, page_id: UUID) -> HttpResponse:
     """With its incidents and subscribers. The watches stay."""
-    status.delete(_page(request, page_id))
+    status.delete(StatusPage.objects.own(request.auth.user, id=page_id))
     return HttpResponse(status=204)
 
 
@@ -171,14 +171,15 @@ def delete_status_page(request: ApiRequest, page_id: UUID) -> HttpResponse:
 )
 def list_public_incidents(request: ApiRequest, page_id: UUID, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first, also those that are over."""
-    return paging.answer_page(_page(request, page_id).incidents.all(), request, page, incident_document)
+    incidents = StatusPage.objects.own(request.auth.user, id=page_id).incidents.all()
+    return paging.answer_page(incidents, request, page, incident_document)
 
 
 @router.post("/{uuid:page_id}/incidents", response={201: PublicIncidentDocument}, summary="Publish an incident")
 def create_public_incident(request: ApiRequest, page_id: UUID, body: PublicIncidentBody) -> HttpResponse:
     """Subscribers get a mail. Send an `Idempotency-Key`, so that a repeat publishes one."""
     with lock_user(request.auth.user):
-        page = _page(request, page_id)
+        page = StatusPage.objects.own(request.auth.user, id=page_id)
         form = PublicIncidentForm({"page": page.id, **body.model_dump()}, request.auth.user, PublicIncident())
         require_valid(form)
         made = PublicIncident.objects.get(id=form.save().id)
@@ -249,13 +250,13 @@ def make_badge(user: User, body: BadgeBody) -> Badge:
 @badges_router.get("/{uuid:badge_id}", response=BadgeDocument, summary="Read a badge")
 def read_badge(request: ApiRequest, badge_id: UUID) -> HttpResponse:
     """With its address, by which anybody can see the state."""
-    return answer(badge_document(_badge(request, badge_id)))
+    return answer(badge_document(Badge.objects.own(request.auth.user, id=badge_id)))
 
 
 @badges_router.post("/{uuid:badge_id}/url", response=BadgeDocument, summary="Give a badge a new address")
 def replace_badge_url(request: ApiRequest, badge_id: UUID) -> HttpResponse:
     """The old one does not work any more."""
-    badge = _badge(request, badge_id)
+    badge = Badge.objects.own(request.auth.user, id=badge_id)
     badge.token = new_token()
     badge.save()
     return answer(badge_document(badge))
@@ -264,7 +265,7 @@ def replace_badge_url(request: ApiRequest, badge_id: UUID) -> HttpResponse:
 @badges_router.delete("/{uuid:badge_id}", response={204: None}, summary="Delete a badge")
 def delete_badge(request: ApiRequest, badge_id: UUID) -> HttpResponse:
     """Its address does not work any more."""
-    _badge(request, badge_id).delete()
+    Badge.objects.own(request.auth.user, id=badge_id).delete()
     return HttpResponse(status=204)
 
 
@@ -272,14 +273,6 @@ def _pages(request: ApiRequest) -> Any:
     return StatusPage.objects.for_user(request.auth.user).prefetch_related("watches")
 
 
-def _page(request: ApiRequest, page_id: UUID) -> StatusPage:
-    return get_object_or_404(StatusPage.objects.for_user(request.auth.user), id=page_id)
-
-
 def _incident(request: ApiRequest, page_id: UUID, incident_id: UUID) -> PublicIncident:
     mine = PublicIncident.objects.select_related("page").filter(page__user=request.auth.user, page=page_id)
     return get_object_or_404(mine, id=incident_id)
-
-
-def _badge(request: ApiRequest, badge_id: UUID) -> Badge:
-    return get_object_or_404(Badge.objects.for_user(request.auth.user), id=badge_id)

@@ -263,7 +263,7 @@ def subscribe(request: ApiRequest, topic_id: UUID, body: SubscriptionReplacement
 @subscriptions_router.delete("/{uuid:topic_id}", response={204: None}, summary="Unsubscribe from a topic")
 def unsubscribe(request: ApiRequest, topic_id: UUID) -> HttpResponse:
     """Cancels what has not been sent yet. Its owner cannot add you again; you can subscribe again."""
-    own = get_object_or_404(Subscription.objects.for_user(request.auth.user), topic=topic_id)
+    own = Subscription.objects.own(request.auth.user, topic=topic_id)
     subscriptions.leave(own.id)
     return HttpResponse(status=204)
 

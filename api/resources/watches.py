@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from ninja import Query, Router
 from pydantic import BaseModel, Field
@@ -271,14 +270,16 @@ def create_watch(request: ApiRequest, body: WatchBody) -> HttpResponse:
 @router.get("/{uuid:watch_id}", response=WatchDocument, summary="Read a watch")
 def read_watch(request: ApiRequest, watch_id: UUID) -> HttpResponse:
     """`ETag` is its version: send it as `If-Match` with a change."""
-    return _show(_own(request, watch_id))
+    return _show(Watch.objects.own(request.auth.user, id=watch_id))
 
 
 @router.get("/{uuid:watch_id}/pings", response=paging.Page[PingDocument], summary="List the last pings")
 def list_pings(request: ApiRequest, watch_id: UUID, page: Query[paging.PageParameters]) -> HttpResponse:
     """Newest first: at most 100, with their output."""
-    result, show = _own(request, watch_id).pings.all(), lambda one: fields_of(PingDocument, one, pinged_at=one.at)
-    return paging.answer_page(result, request, page, show, key="number")
+    pings = Watch.objects.own(request.auth.user, id=watch_id).pings.all()
+    return paging.answer_page(
+        pings, request, page, lambda one: fields_of(PingDocument, one, pinged_at=one.at), "number"
+    )
 
 
 @router.put("/{uuid:watch_id}", response=WatchDocument, summary="Replace a watch")
@@ -329,7 +330,3 @@ def _change(request: ApiRequest, watch_id: UUID, body: WatchReplacement) -> Http
     with lock_user(request.auth.user), _changing(request, watch_id) as watch:
         require_unchanged(body, lambda: document(watch))
         return _show(changes.change(*described(body, request.auth.user, watch)))
-
-
-def _own(request: ApiRequest, watch_id: UUID) -> Watch:
-    return get_object_or_404(Watch.objects.for_user(request.auth.user), id=watch_id)

@@ -20,17 +20,14 @@ from events.models.rule import Rule
 from events.models.topic import Topic
 from events.pure.envelope import LONGEST_ID, LONGEST_SOURCE
 from jobs.models import Batch
-from people.models import User
+from people.models.owned import OwnedQuerySet
 from work.models import DEAD_LETTERS, Attempt, Words, Work
 from work.reasons import sentence
 
 WORDS = Words(working="handling", done="handled", key="event")
 
 
-class EventQuerySet(models.QuerySet["Event"]):
-    def for_user(self, user: User) -> EventQuerySet:
-        return self.filter(user=user)
-
+class EventQuerySet(OwnedQuerySet["Event"]):
     def dead(self) -> EventQuerySet:
         return self.filter(state__in=DEAD_LETTERS)
 

@@ -15,17 +15,12 @@ from common.database import checks
 from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
 from events.models.event import Event
-from people.models import User
+from people.models.owned import OwnedQuerySet
 from work.models import DEAD_LETTERS, Attempt, Words, Work
 from work.reasons import sentence
 
 WORDS = Words(working="working", done="done", key="step")
 LONGEST_KEY = 200
-
-
-class RunQuerySet(models.QuerySet["Run"]):
-    def for_user(self, user: User) -> RunQuerySet:
-        return self.filter(user=user)
 
 
 class Run(models.Model):
@@ -63,7 +58,7 @@ class Run(models.Model):
     changed_at = models.DateTimeField(db_default=Now(), editable=False)
     ended_at = models.DateTimeField(null=True, blank=True)
 
-    objects: ClassVar[models.Manager[Run]] = RunQuerySet.as_manager()
+    objects: ClassVar[models.Manager[Run]] = OwnedQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("run")

@@ -13,13 +13,8 @@ from common.database import encryption
 from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
 from events.pure import schemes
-from people.models import User
+from people.models.owned import OwnedQuerySet
 from work.reasons import sentence
-
-
-class InboundAddressQuerySet(models.QuerySet["InboundAddress"]):
-    def for_user(self, user: User) -> InboundAddressQuerySet:
-        return self.filter(user=user)
 
 
 class InboundAddress(models.Model):
@@ -42,7 +37,7 @@ class InboundAddress(models.Model):
     enabled = models.BooleanField(_("enabled"), default=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
-    objects: ClassVar[models.Manager[InboundAddress]] = InboundAddressQuerySet.as_manager()
+    objects: ClassVar[models.Manager[InboundAddress]] = OwnedQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("inbound address")

@@ -13,9 +13,10 @@ from django.utils.translation import gettext_lazy as _
 from common.database import checks
 from common.uuid7 import uuid7
 from people.models import User
+from people.models.owned import OwnedQuerySet
 
 
-class RegisteredTypeQuerySet(models.QuerySet["RegisteredType"]):
+class RegisteredTypeQuerySet(OwnedQuerySet["RegisteredType"]):
     def for_user(self, user: User) -> RegisteredTypeQuerySet:
         """Their own, and those for everybody."""
         return self.filter(Q(user=user) | Q(user=None))

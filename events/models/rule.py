@@ -18,13 +18,11 @@ from common.database.triggers import update_of
 from common.uuid7 import uuid7
 from events.pure import types
 from notifications.models import Channel, sort_channels
-from people.models import User
+from people.models.owned import OwnedQuerySet
 
 
-class RuleQuerySet(models.QuerySet["Rule"]):
-    def for_user(self, user: User) -> RuleQuerySet:
-        """The rules that `user` sees: their own, less those deleted."""
-        return self.filter(user=user, deleted_at=None)
+class RuleQuerySet(OwnedQuerySet["Rule"]):
+    seen = {"deleted_at": None}
 
     def with_channels(self) -> RuleQuerySet:
         return self.prefetch_related(models.Prefetch("channels", Channel.objects.filter(removed_at=None)))

@@ -15,13 +15,10 @@ from common.database import checks
 from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
 from people.models import User
+from people.models.owned import OwnedQuerySet
 
 
-class TopicQuerySet(models.QuerySet["Topic"]):
-    def for_user(self, user: User) -> TopicQuerySet:
-        """Those that `user` owns, and publishes to."""
-        return self.filter(user=user)
-
+class TopicQuerySet(OwnedQuerySet["Topic"]):
     def to_join(self, user: User) -> TopicQuerySet:
         """Those that `user` may subscribe to: open ones, their own, and those whose owner has added them."""
         added = Subscription.objects.exclude(address="").filter(Q(user=user) | Q(address=user.email)).values("topic")
@@ -62,11 +59,7 @@ class Topic(models.Model):
         return self.name
 
 
-class SubscriptionQuerySet(models.QuerySet["Subscription"]):
-    def for_user(self, user: User) -> SubscriptionQuerySet:
-        """Those of `user`, also those that they have left: they may come back."""
-        return self.filter(user=user)
-
+class SubscriptionQuerySet(OwnedQuerySet["Subscription"]):
     def current(self) -> SubscriptionQuerySet:
         return self.filter(left_at=None)
 

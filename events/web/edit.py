@@ -7,7 +7,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.db import IntegrityError
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from common.admin.base import as_uuid
@@ -51,7 +51,7 @@ def new(request: PersonRequest) -> HttpResponse:
 @person_form
 def edit(request: PersonRequest, rule_id: UUID) -> HttpResponse:
     """With `?event=<id>`, its preview begins with that event."""
-    rule = get_object_or_404(Rule.objects.for_user(request.user), id=rule_id)
+    rule = Rule.objects.own(request.user, id=rule_id)
     form = RuleForm(posted(request), user=request.user, rule=rule)
     if form.change_rows(request.POST):
         return _with_other_rows(request, form, rule)

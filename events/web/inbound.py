@@ -52,7 +52,7 @@ def inbound_new(request: PersonRequest) -> HttpResponse:
 
 @person_page
 def inbound(request: PersonRequest, address_id: UUID) -> HttpResponse:
-    address = _own(request, address_id)
+    address = InboundAddress.objects.own(request.user, id=address_id)
     try:
         url = addresses.url(address)
     except encryption.Unreadable:
@@ -63,7 +63,7 @@ def inbound(request: PersonRequest, address_id: UUID) -> HttpResponse:
 @person_form
 def inbound_edit(request: PersonRequest, address_id: UUID) -> HttpResponse:
     """Save, or show what the last request would become by what is typed."""
-    address = _own(request, address_id)
+    address = InboundAddress.objects.own(request.user, id=address_id)
     form = InboundForm(posted(request), address=address)
     latest = address.requests.first()
     sample = SampleForm(request.POST if "preview" in request.POST else None, initial={"sample": _text(latest)})
@@ -83,7 +83,7 @@ def inbound_edit(request: PersonRequest, address_id: UUID) -> HttpResponse:
 
 @person_action
 def inbound_replace(request: PersonRequest, address_id: UUID) -> HttpResponse:
-    address = _own(request, address_id)
+    address = InboundAddress.objects.own(request.user, id=address_id)
     addresses.replace(address)
     messages.success(request, _("It has a new address. The old one takes nothing any more."))
     return redirect("events:inbound", address.id)
@@ -91,7 +91,7 @@ def inbound_replace(request: PersonRequest, address_id: UUID) -> HttpResponse:
 
 @person_action
 def inbound_remove(request: PersonRequest, address_id: UUID) -> HttpResponse:
-    address = _own(request, address_id)
+    address = InboundAddress.objects.own(request.user, id=address_id)
     address.delete()
     messages.success(request, _("“%(label)s” is removed. Its events stay.") % {"label": address.label})
     return redirect("events:inbound-list")
@@ -146,10 +146,6 @@ def _respond(answer: InboundAnswer) -> JsonResponse:
 def _problem(status: int, detail: str, code: str) -> JsonResponse:
     document = {"title": HTTPStatus(status).phrase, "status": status, "code": code, "detail": detail}
     return JsonResponse(document, status=status, content_type="application/problem+json")
-
-
-def _own(request: PersonRequest, address_id: UUID) -> InboundAddress:
-    return get_object_or_404(InboundAddress.objects.for_user(request.user), id=address_id)
 
 
 def _text(stored: InboundRequest | None) -> str:

@@ -39,7 +39,7 @@ def rule_list(request: PersonRequest) -> HttpResponse:
 
 @person_page
 def detail(request: PersonRequest, rule_id: UUID) -> HttpResponse:
-    rule = _own(request, rule_id)
+    rule = Rule.objects.own(request.user, id=rule_id)
     effects = list(rule.effects.select_related("event").defer("event__data").order_by("-id")[:_SHOWN])
     # The notifications that are still there: they may be pruned before their event is.
     caused = [effect.notification_id for effect in effects if effect.notification_id is not None]
@@ -58,14 +58,14 @@ def detail(request: PersonRequest, rule_id: UUID) -> HttpResponse:
 
 @person_action
 def enable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
-    rule = changes.switch(_own(request, rule_id).id, True)
+    rule = changes.switch(Rule.objects.own(request.user, id=rule_id).id, True)
     messages.success(request, _("“%(name)s” is switched on.") % {"name": rule.name})
     return _back(request, rule)
 
 
 @person_action
 def disable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
-    rule = changes.switch(_own(request, rule_id).id, False)
+    rule = changes.switch(Rule.objects.own(request.user, id=rule_id).id, False)
     messages.success(
         request, _("“%(name)s” is switched off. What it had not sent yet is cancelled.") % {"name": rule.name}
     )
@@ -74,7 +74,7 @@ def disable(request: PersonRequest, rule_id: UUID) -> HttpResponse:
 
 @person_action
 def delete(request: PersonRequest, rule_id: UUID) -> HttpResponse:
-    rule = changes.delete(_own(request, rule_id).id)
+    rule = changes.delete(Rule.objects.own(request.user, id=rule_id).id)
     return redirect(f"{reverse('events:rules')}?deleted={rule.id}")
 
 
@@ -88,10 +88,6 @@ def restore(request: PersonRequest, rule_id: UUID) -> HttpResponse:
         rule = changes.restore(deleted.id)
         messages.success(request, _("“%(name)s” is restored.") % {"name": rule.name})
     return redirect("events:rules")
-
-
-def _own(request: PersonRequest, rule_id: UUID) -> Rule:
-    return get_object_or_404(Rule.objects.for_user(request.user), id=rule_id)
 
 
 def _back(request: PersonRequest, rule: Rule) -> HttpResponse:

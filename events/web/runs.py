@@ -45,7 +45,7 @@ def _list(request: PersonRequest, runs: Any, template: str, **context: Any) -> H
 
 @person_page
 def run_page(request: PersonRequest, run_id: UUID) -> HttpResponse:
-    run = _own(request, run_id)
+    run = Run.objects.own(request.user, id=run_id)
     found = history.read(run)
     timeline: list[tuple[Any, str, Any]] = [
         *((one.at, "event", one) for one in found.effects),
@@ -65,7 +65,7 @@ def run_page(request: PersonRequest, run_id: UUID) -> HttpResponse:
 
 @person_action
 def run_end(request: PersonRequest, run_id: UUID) -> HttpResponse:
-    run = _own(request, run_id)
+    run = Run.objects.own(request.user, id=run_id)
     changes.end(run, _who(request), "")
     messages.success(request, _("It is ended."))
     return redirect("events:run", run.id)
@@ -111,10 +111,6 @@ def incident_test(request: PersonRequest) -> HttpResponse:
     return redirect("events:incidents")
 
 
-def _own(request: PersonRequest, run_id: UUID) -> Run:
-    return get_object_or_404(Run.objects.for_user(request.user), id=run_id)
-
-
 def _who(request: PersonRequest) -> Who:
     return Who.of(request.user)
 
@@ -127,7 +123,7 @@ def _on_step(request: PersonRequest, step_id: UUID, act: Callable[[Any], Done]) 
 
 
 def _on_incident(request: PersonRequest, run_id: UUID, type: str, said: str) -> HttpResponse:
-    run = _own(request, run_id)
+    run = Run.objects.own(request.user, id=run_id)
     if incidents.act(run, type):
         if _is_applied(run):
             messages.success(request, said)

@@ -48,7 +48,7 @@ def new(request: PersonRequest) -> HttpResponse:
 
 @person_page
 def detail(request: PersonRequest, type_id: UUID) -> HttpResponse:
-    type = get_object_or_404(RegisteredType.objects.for_user(request.user), id=type_id)
+    type = RegisteredType.objects.own(request.user, id=type_id)
     may_change = not type.is_for_everybody or type_form.may_register_for_all(request.user)
     return render(request, "events/type.html", {"type": type, "may_change": may_change})
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from common import correlation
 from jobs.models.job import OnError
-from people.models import User
+from people.models.owned import OwnedQuerySet
 from work.models import Attempt, Words, Work
 
 WORDS = Words(working="telling", done="told", key="batch")
@@ -20,11 +20,7 @@ COUNTED = ("completed", "processing", "pending", "failed", "dropped")
 """The states of what a batch causes, as people read them."""
 
 
-class BatchQuerySet(models.QuerySet["Batch"]):
-    def for_user(self, user: User) -> BatchQuerySet:
-        """Those that `user` has caused."""
-        return self.filter(user=user)
-
+class BatchQuerySet(OwnedQuerySet["Batch"]):
     def with_counts(self) -> BatchQuerySet:
         """With `counts`: how much is in which state, by name; None while nobody is told."""
         parts = Part.objects.filter(batch=OuterRef("pk")).order_by().values("batch")

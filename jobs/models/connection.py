@@ -14,14 +14,12 @@ from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
 from jobs import connections
 from notifications.models.channel import Sealed
-from people.models import User
+from people.models.owned import OwnedQuerySet
 from work.reasons import Reason, sentence
 
 
-class ConnectionQuerySet(models.QuerySet["Connection"]):
-    def for_user(self, user: User) -> ConnectionQuerySet:
-        """The connections that `user` sees: their own, less those removed."""
-        return self.filter(user=user, removed_at=None)
+class ConnectionQuerySet(OwnedQuerySet["Connection"]):
+    seen = {"removed_at": None}
 
     def note_success(self, **fields: Any) -> int:
         """Write that the source answers; enables a connection that the source had refused. `fields` are written too."""

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from common.database.damaged import readable
@@ -50,7 +50,7 @@ def add(request: PersonRequest, source: str) -> HttpResponse:
 
 @person_form
 def connection(request: PersonRequest, connection_id: UUID) -> HttpResponse:
-    current = _own(request, connection_id)
+    current = Connection.objects.own(request.user, id=connection_id)
     kind = connections.find(current.kind)
     context: dict[str, Any] = {"connection": current, "kind": kind} | _uses(current)
     if kind is None:
@@ -71,7 +71,7 @@ def connection(request: PersonRequest, connection_id: UUID) -> HttpResponse:
 
 @person_action
 def check(request: PersonRequest, connection_id: UUID) -> HttpResponse:
-    connection = _own(request, connection_id)
+    connection = Connection.objects.own(request.user, id=connection_id)
     try:
         failure = changes.check(connection)
     except changes.TooMany as refusal:
@@ -88,7 +88,7 @@ def check(request: PersonRequest, connection_id: UUID) -> HttpResponse:
 
 @person_form
 def remove(request: PersonRequest, connection_id: UUID) -> HttpResponse:
-    connection = _own(request, connection_id)
+    connection = Connection.objects.own(request.user, id=connection_id)
     if request.method == "POST":
         changes.remove(connection)
         messages.success(request, _("“%(label)s” is removed.") % {"label": connection.label})
@@ -108,10 +108,6 @@ def _conflict(request: PersonRequest, connection: Connection) -> HttpResponse:
         _("Somebody changed this connection in the meantime, so nothing was saved. These are the current values."),
     )
     return redirect("jobs:connection", connection.id)
-
-
-def _own(request: PersonRequest, connection_id: UUID) -> Connection:
-    return get_object_or_404(Connection.objects.for_user(request.user), id=connection_id)
 
 
 @person_page

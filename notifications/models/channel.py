@@ -20,7 +20,7 @@ from notifications import providers
 from notifications.messages.change_types import STATUS
 from notifications.messages.message import Destination
 from notifications.models import change
-from people.models import User
+from people.models.owned import OwnedQuerySet
 from work.reasons import sentence
 
 Item = TypeVar("Item")
@@ -57,10 +57,8 @@ def usable(path: str = "") -> Q:
     return verified(path) & ~Q(**{f"{path}provider__in": providers.unconfigured()})
 
 
-class ChannelQuerySet(models.QuerySet["Channel"]):
-    def for_user(self, user: User) -> ChannelQuerySet:
-        """The channels that `user` sees: their own, less those removed."""
-        return self.filter(user=user, removed_at=None)
+class ChannelQuerySet(OwnedQuerySet["Channel"]):
+    seen = {"removed_at": None}
 
     def for_messages(self) -> ChannelQuerySet:
         """Without status webhooks, which take no messages."""

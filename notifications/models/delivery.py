@@ -19,13 +19,14 @@ from notifications.models.channel import Channel
 from notifications.models.notification import Notification
 from notifications.reasons import DeliveryCode
 from people.models import User
+from people.models.owned import OwnedQuerySet
 from work import models as work
 from work.reasons import sentence
 
 WORDS = work.Words(working="sending", done="delivered", key="delivery")
 
 
-class DeliveryQuerySet(models.QuerySet["Delivery"]):
+class DeliveryQuerySet(OwnedQuerySet["Delivery"]):
     def for_user(self, user: User) -> DeliveryQuerySet:
         return self.filter(notification__user=user)
 

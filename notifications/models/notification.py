@@ -24,16 +24,11 @@ from notifications.messages import markup
 from notifications.messages.change_types import STATUS
 from notifications.messages.text import as_html
 from notifications.models.channel import sort_channels
+from people.models.owned import OwnedQuerySet
 from work.reasons import sentence
 
 if TYPE_CHECKING:
     from notifications.models.delivery import Delivery
-    from people.models import User
-
-
-class NotificationQuerySet(models.QuerySet["Notification"]):
-    def for_user(self, user: User) -> NotificationQuerySet:
-        return self.filter(user=user)
 
 
 class Notification(models.Model):
@@ -141,7 +136,7 @@ class Notification(models.Model):
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     storage: ClassVar[Mapping[str, int]] = BUSY
-    objects: ClassVar[models.Manager[Notification]] = NotificationQuerySet.as_manager()
+    objects: ClassVar[models.Manager[Notification]] = OwnedQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("notification")

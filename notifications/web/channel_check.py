@@ -27,7 +27,7 @@ _CHECKED_WITHIN = timedelta(seconds=5)
 
 @person_form
 def verify(request: PersonRequest, channel_id: UUID) -> HttpResponse:
-    channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
+    channel = Channel.objects.own(request.user, id=channel_id)
     listed = f"{reverse('notifications:channels')}#channel-{channel.id}"
     if channel.verified_at is not None:  # perhaps by its receiver, while the page before was open
         if channel.disabled_at is None:
@@ -56,7 +56,7 @@ def _say_ready(request: PersonRequest, channel: Channel) -> None:
 
 @person_action
 def resend_code(request: PersonRequest, channel_id: UUID) -> HttpResponse:
-    channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
+    channel = Channel.objects.own(request.user, id=channel_id)
     if channel.verified_at is None:
         send_code(request, channel)
     return redirect("notifications:channel-verify", channel.id)
@@ -73,7 +73,7 @@ def send_code(request: PersonRequest, channel: Channel) -> None:
 
 @person_action
 def send_test(request: PersonRequest, channel_id: UUID) -> HttpResponse:
-    channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
+    channel = Channel.objects.own(request.user, id=channel_id)
     if channel.verified_at is None:  # it may only receive a code
         return redirect("notifications:channel-verify", channel.id)
     try:

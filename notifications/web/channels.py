@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.forms import Form
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -91,7 +91,7 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
 
 @person_form
 def change_settings(request: PersonRequest, channel_id: UUID) -> HttpResponse:
-    channel = _own(request, channel_id)
+    channel = Channel.objects.own(request.user, id=channel_id)
     provider = _provider(channel.provider)
     form = ChannelForm(posted(request), channel, provider)
     if form.is_valid():
@@ -108,7 +108,7 @@ def change_settings(request: PersonRequest, channel_id: UUID) -> HttpResponse:
 @person_form
 def change(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     """Change its address or secrets, in its provider's own form."""
-    channel = _own(request, channel_id)
+    channel = Channel.objects.own(request.user, id=channel_id)
     provider = _provider(channel.provider)
     if provider.from_browser or not provider.form.base_fields:
         return redirect("notifications:channel", channel.id)
@@ -161,7 +161,7 @@ def _after_change(request: PersonRequest, before: Channel, after: Channel, new_s
 @person_action
 def enable(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     """Enable a channel that failures or its reader disabled."""
-    channel = _own(request, channel_id)
+    channel = Channel.objects.own(request.user, id=channel_id)
     if changes.enable_own(channel):
         messages.success(
             request, _("“%(label)s” is enabled. Send a test to check that it arrives.") % {"label": channel.label}
@@ -171,7 +171,7 @@ def enable(request: PersonRequest, channel_id: UUID) -> HttpResponse:
 
 @person_form
 def remove(request: PersonRequest, channel_id: UUID) -> HttpResponse:
-    channel = _own(request, channel_id)
+    channel = Channel.objects.own(request.user, id=channel_id)
     if request.method == "POST":
         changes.remove(channel)
         messages.success(request, _("“%(label)s” is removed. Its history stays.") % {"label": channel.label})
@@ -209,10 +209,6 @@ def _add_page(request: PersonRequest, provider: Provider, details: Form, label: 
     if provider.from_browser:
         context["push"] = web_push.offer(Channel.objects.for_user(request.user))
     return render(request, "notifications/channel_add.html", context)
-
-
-def _own(request: PersonRequest, channel_id: UUID) -> Channel:
-    return get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
 
 
 def _provider(kind: str) -> Provider:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -28,7 +28,7 @@ def to_page(request: PersonRequest, channel: Channel) -> HttpResponse:
 @person_page
 def show(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     """Show the new secret once; afterwards the page says that it cannot be shown again."""
-    channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
+    channel = Channel.objects.own(request.user, id=channel_id)
     provider = providers.get(channel.provider)
     fresh = request.session.get(_TO_REVEAL) == str(channel.id)
     if fresh:
@@ -44,7 +44,7 @@ def show(request: PersonRequest, channel_id: UUID) -> HttpResponse:
 @person_form
 def replace(request: PersonRequest, channel_id: UUID) -> HttpResponse:
     """Confirm first; a form that is sent twice replaces the secret once."""
-    channel = get_object_or_404(Channel.objects.for_user(request.user), id=channel_id)
+    channel = Channel.objects.own(request.user, id=channel_id)
     provider = providers.get(channel.provider)
     if not provider.revealed:
         return redirect("notifications:channel", channel.id)

@@ -24,7 +24,7 @@ from jobs.models import Connection
 from jobs.models.job import OnError
 from notifications.messages import markup
 from notifications.models import Channel, change, sort_channels
-from people.models import User
+from people.models.owned import OwnedQuerySet
 from schedules import rules
 from schedules.rules import from_done
 
@@ -34,10 +34,8 @@ def speaks(job_kind: str) -> bool:
     return kind is None or kind.speaks
 
 
-class ScheduleQuerySet(models.QuerySet["Schedule"]):
-    def for_user(self, user: User) -> ScheduleQuerySet:
-        """The schedules that `user` sees: their own, less those deleted."""
-        return self.filter(user=user, deleted_at=None)
+class ScheduleQuerySet(OwnedQuerySet["Schedule"]):
+    seen = {"deleted_at": None}
 
     def written(self, schedule_id: str) -> Schedule | None:
         """The one with this id, as an address or a form has it; None also for what is not an id."""

@@ -38,7 +38,7 @@ def _action(act: Callable[[PersonRequest, Schedule, datetime], HttpResponse | No
     @person_action
     @wraps(act)
     def view(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-        schedule = get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
+        schedule = Schedule.objects.own(request.user, id=schedule_id)
         try:
             if (answer := act(request, schedule, fire.read_clock().now)) is not None:
                 return answer

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.db import IntegrityError, transaction
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
 
 from people.access.requests import PersonRequest, person_form, posted
@@ -92,7 +92,7 @@ def _on_day(request: PersonRequest, now: datetime) -> dict[str, Any]:
 
 @person_form
 def edit(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    schedule = get_object_or_404(Schedule.objects.for_user(request.user), id=schedule_id)
+    schedule = Schedule.objects.own(request.user, id=schedule_id)
     now = fire.read_clock().now
     form = ReminderForm(_posted(request, now), user=request.user, now=now, schedule=schedule)
     differences, other_time = None, _other_time(request, form, now, schedule.title)

@@ -11,6 +11,7 @@ from django.db.models import Q
 
 from common.uuid7 import uuid7
 from people.models import User
+from people.models.owned import OwnedQuerySet
 from watches.models.watch import Watch, WatchQuerySet
 
 
@@ -18,7 +19,7 @@ def new_token() -> str:
     return secrets.token_hex(16)
 
 
-class BadgeQuerySet(models.QuerySet["Badge"]):
+class BadgeQuerySet(OwnedQuerySet["Badge"]):
     def for_user(self, user: User) -> BadgeQuerySet:
         """Their badges, less those of deleted watches."""
         return self.filter(Q(watch=None) | Q(watch__deleted_at=None), user=user)

@@ -11,15 +11,12 @@ from django.utils.translation import gettext_lazy as _
 
 from common.database import checks
 from common.uuid7 import uuid7
-from people.models import User
+from people.models.owned import OwnedQuerySet
 from watches.models.badge import new_token
 from watches.models.watch import Watch
 
 
-class StatusPageQuerySet(models.QuerySet["StatusPage"]):
-    def for_user(self, user: User) -> StatusPageQuerySet:
-        return self.filter(user=user)
-
+class StatusPageQuerySet(OwnedQuerySet["StatusPage"]):
     def public(self, slug: str) -> StatusPage | None:
         """The page that strangers see at this address, with its owner."""
         return self.select_related("user").filter(slug=slug, enabled=True, user__is_active=True).first()

@@ -20,14 +20,12 @@ from common.database.storage import BUSY
 from common.database.triggers import update_of
 from common.uuid7 import uuid7
 from notifications.models import Channel, sort_channels
-from people.models import User
+from people.models.owned import OwnedQuerySet
 from schedules import rules
 
 
-class WatchQuerySet(models.QuerySet["Watch"]):
-    def for_user(self, user: User) -> WatchQuerySet:
-        """The watches that `user` sees: their own, less those deleted."""
-        return self.filter(user=user, deleted_at=None)
+class WatchQuerySet(OwnedQuerySet["Watch"]):
+    seen = {"deleted_at": None}
 
     def with_channels(self) -> WatchQuerySet:
         return self.prefetch_related(models.Prefetch("channels", Channel.objects.filter(removed_at=None)))

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -59,7 +59,7 @@ def renew(request: PersonRequest, badge_id: UUID) -> HttpResponse:
 
 @person_action
 def delete(request: PersonRequest, badge_id: UUID) -> HttpResponse:
-    get_object_or_404(Badge.objects.for_user(request.user), id=badge_id).delete()
+    Badge.objects.own(request.user, id=badge_id).delete()
     messages.success(request, _("The badge is deleted. Its address does not work any more."))
     return redirect("watches:badges")
 

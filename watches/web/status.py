@@ -44,7 +44,7 @@ def new(request: PersonRequest) -> HttpResponse:
 
 @person_form
 def edit(request: PersonRequest, page_id: UUID) -> HttpResponse:
-    page = _own(request, page_id)
+    page = StatusPage.objects.own(request.user, id=page_id)
     title, url, published = page.title, page.url, page.incidents.all()[: status.MOST_INCIDENTS]
     form = StatusPageForm(posted(request), request.user, page)
     if form.is_valid():
@@ -58,7 +58,7 @@ def edit(request: PersonRequest, page_id: UUID) -> HttpResponse:
 
 @person_form
 def delete(request: PersonRequest, page_id: UUID) -> HttpResponse:
-    page = _own(request, page_id)
+    page = StatusPage.objects.own(request.user, id=page_id)
     if request.method == "POST":
         status.delete(page)
         messages.success(request, _("“%(name)s” is deleted.") % {"name": page.title})
@@ -131,7 +131,3 @@ def _shown(
         return HttpResponse(text, content_type=content_type)
 
     return limit_page(by_address(request), respond)
-
-
-def _own(request: PersonRequest, page_id: UUID) -> StatusPage:
-    return get_object_or_404(StatusPage.objects.for_user(request.user), id=page_id)

@@ -72,7 +72,7 @@ def _state(subscriber: Subscriber | None) -> str:
 
 @person_form
 def subscriber_list(request: PersonRequest, page_id: UUID) -> HttpResponse:
-    page = get_object_or_404(StatusPage.objects.for_user(request.user), id=page_id)
+    page = StatusPage.objects.own(request.user, id=page_id)
     confirmed = page.subscribers.filter(confirmed_at__isnull=False)
     if request.method == "POST":
         subscriber = get_object_or_404(confirmed, id=as_uuid(request.POST.get("remove", "")))

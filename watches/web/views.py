@@ -43,7 +43,7 @@ def watch_list(request: PersonRequest) -> HttpResponse:
 
 @person_page
 def detail(request: PersonRequest, watch_id: UUID) -> HttpResponse:
-    watch = _own(request, watch_id)
+    watch = Watch.objects.own(request.user, id=watch_id)
     pings = watch.pings.defer("output").annotate(shown=Left("output", _SHOWN), length=Length("output"))
     told = Event.objects.for_user(request.user).filter(correlation_id=watch.id, type__startswith="watch.")
     context = {
@@ -65,7 +65,7 @@ def detail(request: PersonRequest, watch_id: UUID) -> HttpResponse:
 @person_page
 def output(request: PersonRequest, watch_id: UUID, ping_id: UUID) -> HttpResponse:
     """All of a ping's output that is stored, as text."""
-    ping = get_object_or_404(Ping, watch=_own(request, watch_id), id=ping_id)
+    ping = get_object_or_404(Ping, watch=Watch.objects.own(request.user, id=watch_id), id=ping_id)
     return HttpResponse(ping.output, content_type="text/plain; charset=utf-8")
 
 
@@ -89,7 +89,7 @@ def new(request: PersonRequest) -> HttpResponse:
 @person_form
 @with_user_lock
 def edit(request: PersonRequest, watch_id: UUID) -> HttpResponse:
-    watch = _own(request, watch_id)
+    watch = Watch.objects.own(request.user, id=watch_id)
     form = WatchForm(posted(request), user=request.user, now=read_clock().now, watch=watch)
     differences = None
     if form.is_valid() and (differences := form.change()) is None:
@@ -108,7 +108,8 @@ def renew_key(request: PersonRequest) -> HttpResponse:
 
 @person_action
 def pause(request: PersonRequest, watch_id: UUID) -> HttpResponse:
-    watch = changes.pause(_own(request, watch_id).id, stays_paused="until_ping" not in request.POST)
+    own, stays_paused = Watch.objects.own(request.user, id=watch_id), "until_ping" not in request.POST
+    watch = changes.pause(own.id, stays_paused=stays_paused)
     if watch.stays_paused:
         text = _("“%(name)s” is paused until you resume it.")
     else:
@@ -119,14 +120,14 @@ def pause(request: PersonRequest, watch_id: UUID) -> HttpResponse:
 
 @person_action
 def resume(request: PersonRequest, watch_id: UUID) -> HttpResponse:
-    watch = changes.resume(_own(request, watch_id).id)
+    watch = changes.resume(Watch.objects.own(request.user, id=watch_id).id)
     messages.success(request, _("“%(name)s” is resumed.") % {"name": watch.name})
     return redirect("watches:detail", watch.id)
 
 
 @person_action
 def delete(request: PersonRequest, watch_id: UUID) -> HttpResponse:
-    watch = changes.delete(_own(request, watch_id).id)
+    watch = changes.delete(Watch.objects.own(request.user, id=watch_id).id)
     return redirect(f"{reverse('watches:list')}?deleted={watch.id}")
 
 
@@ -140,10 +141,6 @@ def restore(request: PersonRequest, watch_id: UUID) -> HttpResponse:
         watch = changes.restore(deleted.id)
         messages.success(request, _("“%(name)s” is restored.") % {"name": watch.name})
     return redirect("watches:list")
-
-
-def _own(request: PersonRequest, watch_id: UUID) -> Watch:
-    return get_object_or_404(Watch.objects.for_user(request.user), id=watch_id)
 
 
 def _deleted(request: PersonRequest) -> QuerySet[Watch]:

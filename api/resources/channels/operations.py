@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from ninja import Query, Router
@@ -48,7 +47,7 @@ def own(
     request: ApiRequest, channel_id: UUID, shown: Callable[[Channel], dict[str, Any]] = document, **which: str
 ) -> Channel:
     """The caller's channel, at the version of `If-Match`. Raises problems 404 and 412."""
-    result = get_object_or_404(Channel.objects.for_user(request.auth.user), id=channel_id, **which)
+    result = Channel.objects.own(request.auth.user, id=channel_id, **which)
     if request.method != "GET":
         versions.require(request, changes.fingerprint(result), lambda: shown(result))
     return result
