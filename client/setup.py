@@ -81,23 +81,29 @@ def asynchronous(one: ast.ClassDef) -> ast.ClassDef:
         waits = found
 
 
+def imported(node: ast.stmt, module: str, copied: list[str]) -> str:
+    """The import of what stays in its module, or its own import; empty for one of what is copied."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
+            return f"from {module} import {name}"
+        case ast.Import() | ast.ImportFrom() if getattr(node, "module", "") not in copied:
+            return ast.unparse(node).replace("Iterator", "AsyncIterator")
+    return ""
+
+
 def text() -> str:
     imports, classes = ["import asyncio"], []
     main = ast.parse((CLIENT / "client.py").read_text())
-    modules = [node.module for node in main.body if isinstance(node, ast.ImportFrom) and node.module]
+    modules = [str(node.module) for node in main.body if isinstance(node, ast.ImportFrom)]
     ours = [name for name in modules if name.startswith("carillon_client.") and not name.endswith(".documents")]
     ours.remove(OWN)
-    for module in [OWN, *ours, "carillon_client.client"]:
+    copied = [OWN, *ours, "carillon_client.client"]
+    for module in copied:
         for node in ast.parse((CLIENT / f"{module.rpartition('.')[2]}.py").read_text()).body:
             if isinstance(node, ast.ClassDef) and not node.name.endswith(("Error", "Unreachable", "Problem")):
                 classes.append(ast.unparse(asynchronous(node)))
-            elif isinstance(node, ast.FunctionDef | ast.Assign):
-                name = node.name if isinstance(node, ast.FunctionDef) else node.targets[0].id
-                imports.append(f"from {module} import {name}")
-            elif isinstance(node, ast.ClassDef):
-                imports.append(f"from {module} import {node.name}")
-            elif isinstance(node, ast.Import | ast.ImportFrom) and getattr(node, "module", "") not in (OWN, *ours):
-                imports.append(ast.unparse(node).replace("Iterator", "AsyncIterator"))
+            else:
+                imports.append(imported(node, module, copied))
     return "\n\n".join([HEAD, *imports, *classes])
 
 

@@ -93,12 +93,8 @@ SECURE_REDIRECT_EXEMPT = [r"^healthz(/(clock|queues))?$"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000  # a calendar file has up to 1,000 events to choose from
 
-# Private networks that channels may reach, as CIDR.
-ALLOWED_NETWORKS = env.networks("ALLOWED_NETWORKS")
-
-# An HTTP proxy for all requests to services and webhooks; empty: none.
-EGRESS_PROXY = env.proxy(env.secret("EGRESS_PROXY", ""))
-
+ALLOWED_NETWORKS = env.networks("ALLOWED_NETWORKS")  # private ones that channels may reach, as CIDR
+EGRESS_PROXY = env.proxy(env.secret("EGRESS_PROXY", ""))  # for all requests to services and webhooks; empty: none
 # Certificates of authorities that are trusted besides the machine's, such as one's own at home; empty: none.
 EXTRA_CA_FILE = env.certificates("EXTRA_CA_FILE")
 
@@ -134,31 +130,24 @@ SENDS_AT_ONCE = env.sends_at_once("SENDS_AT_ONCE", 8)
 
 # --- Django ----------------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
-    "common",
-    "people",
-    "work",
-    "notifications",
-    "jobs",
-    "schedules",
-    "events",
-    "locks",
-    "counters",
-    "watches",
-    "api",
+    *(
+        "common",
+        "people",
+        "work",
+        "notifications",
+        "jobs",
+        "schedules",
+        "events",
+        "locks",
+        "counters",
+        "watches",
+        "api",
+    ),
     "unfold",
-    "django.contrib.admin",
-    "django.contrib.auth",
-    "django.contrib.contenttypes",
-    "django.contrib.messages",
-    "django.contrib.staticfiles",
-    "allauth",
-    "allauth.account",
-    "allauth.mfa",
-    "allauth.socialaccount",  # always, since its rows go with their person
-    "pgtrigger",
-    "django_htmx",
-    "django_celery_beat",
-    "django_celery_results",
+    *(f"django.contrib.{name}" for name in ("admin", "auth", "contenttypes", "messages", "staticfiles")),
+    # Social accounts always, since their rows go with their person.
+    *("allauth", "allauth.account", "allauth.mfa", "allauth.socialaccount"),
+    *("pgtrigger", "django_htmx", "django_celery_beat", "django_celery_results"),
 ]
 MIDDLEWARE = [
     "config.web.middleware.EncryptedOnly",
@@ -187,25 +176,15 @@ MIDDLEWARE = [
     "people.middleware.FewRequestsAtOnce",
     "common.admin.damaged.DamagedRows",
 ]
-TEMPLATES = [
-    {
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,
-        "OPTIONS": {
-            "context_processors": [
-                "django.template.context_processors.request",
-                "django.contrib.auth.context_processors.auth",
-                "django.contrib.messages.context_processors.messages",
-                "notifications.web.live.unread",
-                "notifications.web.live.mail_notice",
-                "people.web.themes.context",
-                "schedules.web.context.pulse",
-                "schedules.web.context.attention",
-            ]
-        },
-    }
+_CONTEXT = [
+    "django.template.context_processors.request",
+    "django.contrib.auth.context_processors.auth",
+    "django.contrib.messages.context_processors.messages",
+    *("notifications.web.live.unread", "notifications.web.live.mail_notice", "people.web.themes.context"),
+    *("schedules.web.context.pulse", "schedules.web.context.attention"),
 ]
+_ENGINE = {"BACKEND": "django.template.backends.django.DjangoTemplates", "DIRS": [BASE_DIR / "templates"]}
+TEMPLATES = [_ENGINE | {"APP_DIRS": True, "OPTIONS": {"context_processors": _CONTEXT}}]
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -218,15 +197,13 @@ WHITENOISE_MIMETYPES = {".webmanifest": "application/manifest+json"}
 # --- People ----------------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "people.User"
 SESSION_ENGINE = "people.sign_in.sessions"
-SESSION_COOKIE_AGE = 14 * 24 * 3600  # of the cookie; the limits of the session are in people/sign_in/sessions.py
 AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
     "allauth.account.auth_backends.AuthenticationBackend",
 ]
+_STOCK = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
-    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    *({"NAME": f"{_STOCK}.{name}Validator"} for name in ("UserAttributeSimilarity", "MinimumLength", "CommonPassword")),
     {"NAME": "people.sign_in.passwords.ContextValidator"},
 ]
 LOGIN_URL = "account_login"
@@ -262,14 +239,9 @@ SOCIALACCOUNT_ADAPTER = "people.sign_in.oidc.Adapter"
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
 if OIDC:
     INSTALLED_APPS.append("allauth.socialaccount.providers.openid_connect")
-    _client = {
-        "provider_id": "oidc",
-        "name": OIDC.name,
-        "client_id": OIDC.client,
-        "secret": OIDC.secret,
-        "settings": {"server_url": OIDC.issuer, "oauth_pkce_enabled": True},
-    }
-    SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [_client]}}
+    _client = {"provider_id": "oidc", "name": OIDC.name, "client_id": OIDC.client, "secret": OIDC.secret}
+    _server = {"server_url": OIDC.issuer, "oauth_pkce_enabled": True}
+    SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [{**_client, "settings": _server}]}}
 # An authenticator app, security keys and recovery codes. With https, staff must have a second factor.
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_ADAPTER = "people.sign_in.second_factor.Adapter"
@@ -381,13 +353,9 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_keepalive": True,
     "health_check_interval": 10,
     "redis_url": REDIS_URL,  # for our transport, which follows Sentinels
-    # The same, as RabbitMQ's client calls it.
-    "connect_timeout": 3,
-    "read_timeout": 5,
-    "write_timeout": 5,
+    **{"connect_timeout": 3, "read_timeout": 5, "write_timeout": 5},  # the same, as RabbitMQ's client calls it
 }
 CELERY_ACCEPT_CONTENT = ["json"]
-CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
 CELERY_TASK_DEFAULT_QUEUE = "maintenance"  # apart, so that rescue does not wait behind deliveries
 CELERY_TASK_ROUTES = ["work.kinds.route"]
 # Of kinds of job that have workers of their own: {kind: queue}.

@@ -22,7 +22,6 @@ class PingInline(ReadOnlyInline):
     readonly_fields = ("when", "took")
     ordering = ("-number",)
     per_page = 20
-    hide_title = True
     deferred = ("output",)
 
     when = columns.instant_column(_("when"), "at")

@@ -1,7 +1,7 @@
 """`/api/v3`: watches as the checks of Healthchecks' management API, for programs that were written for it."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -46,13 +46,15 @@ def _channels(spec: Spec, user: User, is_new: bool) -> list[str] | None:
         return [str(channel.id) for channel in mine if channel.is_usable]
     if not spec.channels:
         return [str(channel.id) for channel in mine.filter(provider="inbox")] if is_new else None
-    result = []
-    for name in spec.channels.split(","):
-        same = [channel for channel in mine if name in (str(channel.id), channel.label)]
-        if len(same) != 1:
-            raise invalid(FieldError("channels", f"{len(same)} of your channels have the id or label “{name}”."))
-        result.append(str(same[0].id))
-    return result
+    return [_called_so(name, mine) for name in spec.channels.split(",")]
+
+
+def _called_so(name: str, channels: Iterable[Channel]) -> str:
+    """The id of the only channel with this id or label. Raises a 422 problem."""
+    same = [str(channel.id) for channel in channels if name in (str(channel.id), channel.label)]
+    if len(same) != 1:
+        raise invalid(FieldError("channels", f"{len(same)} of your channels have the id or label “{name}”."))
+    return same[0]
 
 
 def document(watch: Watch) -> dict[str, Any]:

@@ -189,10 +189,7 @@ def described(
     `also`: see `offer_channels`.
     """
     given = body.model_fields_set if isinstance(body, WatchPatch) else WatchBody.model_fields.keys()
-    fields: dict[str, Any] = {}
-    if watch is not None:
-        fields = {name: getattr(watch, name) for name in (*TYPED, "version")}
-        fields["one_by_one"] = IN_ORDER if watch.channel_order else ""
+    fields = {} if watch is None else _stored(watch)
     plain = given - {"timing", "channel_ids", "in_order"}
     fields |= body.model_dump(include=plain)
     fields["time_zone"] = fields.get("time_zone") or user.time_zone or "UTC"
@@ -206,6 +203,12 @@ def described(
     fields.setdefault("channels", form.initial["channels"])  # the form has read those that stay
     require_valid(form, partial(_called, {} if typed is None else typed.paths))
     return form.as_watch(), form.ordered()
+
+
+def _stored(watch: Watch) -> dict[str, Any]:
+    """The values of the form, without channels."""
+    plain = {name: getattr(watch, name) for name in (*TYPED, "version")}
+    return plain | {"one_by_one": IN_ORDER if watch.channel_order else ""}
 
 
 def _timing(body: WatchBody, watch: Watch | None, fields: dict[str, Any]) -> Typed | None:

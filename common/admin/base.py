@@ -194,6 +194,7 @@ class ReadOnlyInline(ReadOnly, Related, TabularInline):  # type: ignore[misc]  #
 
     extra = 0
     can_delete = False
+    hide_title = True
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False

@@ -1,6 +1,6 @@
 """The first page of the admin: what was sent and failed, what waits and is late, beat, workers, dead letters."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -135,20 +135,11 @@ def _chart(hours: list[tuple[int, int]]) -> dict[str, Any]:
 
 
 def _problems(has_beat: bool, counted: dict[str, Any], now: datetime) -> Iterator[tuple[str, str, str]]:
-    """Return the problems that need somebody, worst first: a sentence, a link and its text.
-
-    Those of which operators are told, in the same words, but dead letters: the page lists their causes.
-    """
+    """Return the problems that need somebody, worst first: a sentence, a link and its text."""
     waits = outages.waiting(now)
     if waits.is_on_hold:
         yield _("Carillon is on hold: nothing is sent until you release it."), reverse("outages"), _("Outages")
-    result = [*problems.broker(), *(problems.queues() or ()), *clock.periodic_tasks()]
-    waiting = counted["waiting"].values()
-    late = [problems.late(row["kind"], row["late"], row["oldest"], health.MOST) for row in waiting if row["late"]]
-    for problem in result + late if has_beat else [clock.NO_BEAT, *result, *late]:
-        if problem.words and (words := problem.words()):
-            link = words.url.removeprefix(settings.BASE_URL)
-            yield f"{words.title}. {words.summary}", "" if link == reverse("admin:index") else link, _("Show")
+    yield from _of_operators(has_beat, counted["waiting"].values())
     if backup := newest.problem():
         yield backup, "", ""
     if counted["is_untold"]:
@@ -159,3 +150,13 @@ def _problems(has_beat: bool, counted: dict[str, Any], now: datetime) -> Iterato
             "%(count)d reminder waits with a missed time.", "%(count)d reminders wait with missed times.", missed
         )
         yield text % {"count": missed}, reverse("outages"), _("Decide what is sent")
+
+
+def _of_operators(has_beat: bool, waiting: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """Those of which operators are told, in the same words, but dead letters: the page lists their causes."""
+    result = [*problems.broker(), *(problems.queues() or ()), *clock.periodic_tasks()]
+    late = [problems.late(row["kind"], row["late"], row["oldest"], health.MOST) for row in waiting if row["late"]]
+    for problem in result + late if has_beat else [clock.NO_BEAT, *result, *late]:
+        if problem.words and (words := problem.words()):
+            link = words.url.removeprefix(settings.BASE_URL)
+            yield f"{words.title}. {words.summary}", "" if link == reverse("admin:index") else link, _("Show")

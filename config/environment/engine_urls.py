@@ -48,10 +48,7 @@ def database(value: str, name: str = "DATABASE_URL") -> dict[str, Any]:
         raise Misconfigured(name, "does not end with the name of a database", _DATABASE)
     given = _options(name, parts, _DATABASE)
     _refuse_unknown(name, given)
-    hosts = parts.netloc.rpartition("@")[2].split(",")
-    servers = [split_url(name, f"//{server}", _DATABASE) for server in hosts]
-    host = given.pop("host", "") or ",".join(unquote(server.hostname or "") for server in servers)
-    ports = [str(server.port or "") for server in servers]
+    host, port = _servers(name, parts, given)
     session = "read-write" if name == "DATABASE_URL" else "prefer-standby"
     chosen = {"target_session_attrs": session} if "," in host else {}
     return {
@@ -60,9 +57,18 @@ def database(value: str, name: str = "DATABASE_URL") -> dict[str, Any]:
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
         "HOST": host,
-        "PORT": given.pop("port", "") or (",".join(ports) if any(ports) else ""),
+        "PORT": port,
         "OPTIONS": DATABASE_TIMEOUTS | chosen | _encryption(host, given) | given,
     }
+
+
+def _servers(name: str, parts: SplitResult, given: dict[str, str]) -> tuple[str, str]:
+    """The hosts and the ports, with commas between them; the options in `given` go first."""
+    hosts = parts.netloc.rpartition("@")[2].split(",")
+    servers = [split_url(name, f"//{server}", _DATABASE) for server in hosts]
+    ports = [str(server.port or "") for server in servers]
+    host = given.pop("host", "") or ",".join(unquote(server.hostname or "") for server in servers)
+    return host, given.pop("port", "") or (",".join(ports) if any(ports) else "")
 
 
 def _refuse_unknown(name: str, given: dict[str, str]) -> None:
@@ -175,7 +181,7 @@ def rabbitmq(value: str) -> tuple[str, dict[str, Any]]:
     secured = {name.removeprefix("ssl_"): option for name, option in tls.items()}
     if secured:
         checks_host = secured.pop("check_hostname", "true") == "true"
-        secured["cert_reqs"] = ssl.CERT_REQUIRED if secured["cert_reqs"] == "required" else ssl.CERT_NONE
+        secured["cert_reqs"] = {"required": ssl.CERT_REQUIRED}.get(secured["cert_reqs"], ssl.CERT_NONE)
         if secured["cert_reqs"]:
             secured.setdefault("ca_certs", ssl.get_default_verify_paths().cafile or certifi.where())
             secured["server_hostname"] = parts.hostname if checks_host else None

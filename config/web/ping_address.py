@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 from urllib.parse import parse_qs
 from uuid import UUID
@@ -74,31 +75,13 @@ class Pings:
     async def _answer(self, scope: dict[str, Any], receive: Receive) -> tuple[int, str]:
         from watches.pings import LARGEST_OUTPUT, NewPing  # models, which cannot be imported before the setup
 
-        if (match := _PATH.fullmatch(scope["path"])) is None or (match[1] and not _UUID.fullmatch(match[1])):
+        if (match := _PATH.fullmatch(scope["path"])) is None:
             return _ENDING
-        if scope["method"] not in _METHODS:
-            return 405, "A ping is a GET, HEAD or POST.\n"
-        if settings.SECURE_SSL_REDIRECT and not _is_encrypted(scope):
-            return 403, f"This request was not encrypted. Use {settings.BASE_URL}.\n"
         rid = parse_qs(scope["query_string"].decode("ascii", "replace")).get("rid", [""])[0]
-        if rid and not _UUID.fullmatch(rid):
-            return 400, "rid is not a UUID.\n"
         kind, code = _kind(match[3])
-        if code is not None and code > 255:
-            return _ENDING
-        output, size = bytearray(), 0
-        if scope["method"] == "POST":
-            # What was cut off, or does not end, is a ping too.
-            scope["is_read"] = False
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_ARRIVES_WITHIN):
-                    async for part in _parts(receive):
-                        output += part[: max(0, LARGEST_OUTPUT - size)]
-                        size += len(part)
-                        if size > _MOST_SENT:
-                            break
-                    else:
-                        scope["is_read"] = True
+        if refusal := _refusal(scope, match[1], rid, code or 0):
+            return refusal
+        output, size = await _read(scope, receive, LARGEST_OUTPUT) if scope["method"] == "POST" else (b"", 0)
         shown = output.decode("utf-8", "replace" if size <= LARGEST_OUTPUT else "ignore").replace("\0", "")
         token = UUID(match[1]) if match[1] else None
         ping = NewPing(token, kind, code, rid.lower(), shown, size, address=match[2] or "")
@@ -125,24 +108,53 @@ class Pings:
             self._recorder = None
 
 
+def _refusal(scope: dict[str, Any], token: str | None, rid: str, code: int) -> tuple[int, str] | None:
+    if token and not _UUID.fullmatch(token):
+        return _ENDING
+    if scope["method"] not in _METHODS:
+        return 405, "A ping is a GET, HEAD or POST.\n"
+    if settings.SECURE_SSL_REDIRECT and not _is_encrypted(scope):
+        return 403, f"This request was not encrypted. Use {settings.BASE_URL}.\n"
+    if rid and not _UUID.fullmatch(rid):
+        return 400, "rid is not a UUID.\n"
+    return _ENDING if code > 255 else None
+
+
+async def _read(scope: dict[str, Any], receive: Receive, most: int) -> tuple[bytes, int]:
+    """At most so much of the body, and its size. What was cut off, or does not end, is a ping too."""
+    output, size = bytearray(), 0
+    scope["is_read"] = False
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_ARRIVES_WITHIN):
+            async for part in _parts(receive):
+                output += part[: max(0, most - size)]
+                size += len(part)
+                if size > _MOST_SENT:
+                    break
+            else:
+                scope["is_read"] = True
+    return bytes(output), size
+
+
 def _record(pings: Sequence[Any], is_again: bool = False) -> list[tuple[int, str]]:
     """Record a batch; again on a new connection, or one by one, where that fails."""
     from watches.pings import record
 
     try:
         fault_points.reach("recording")
-        outcomes = record(pings)
+        answers = [*map(_ANSWERS.__getitem__, record(pings))]
         fault_points.reach("recorded")
-        return [_ANSWERS[outcome] for outcome in outcomes]
+        return answers
     except Exception as error:
         connection.close()
-        if isinstance(error, Error) and (not is_again or len(pings) > 1):
+        if isinstance(error, Error):
             if not is_again:
                 return _record(pings, is_again=True)
-            if not blames_no_row(error) or is_locked(error):
-                return [answer for ping in pings for answer in _record([ping], is_again=True)]
-        if isinstance(error, Error) and (blames_no_row(error) or is_locked(error)):
-            return [AWAY] * len(pings)
+            is_away, is_held = blames_no_row(error), is_locked(error)
+            if len(pings) > 1 and (is_held or not is_away):
+                return [*chain.from_iterable(_record([ping], is_again=True) for ping in pings)]
+            if is_away or is_held:
+                return [AWAY] * len(pings)
         log.exception("%d pings cannot be recorded", len(pings))
         return [BROKEN] * len(pings)
 

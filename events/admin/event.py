@@ -21,7 +21,6 @@ class EffectInline(ReadOnlyInline):
     fields = ("by_rule", "outcome", "why", "notification")
     readonly_fields = ("by_rule", "why", "notification")
     ordering = ("id",)
-    hide_title = True
     related = ("rule", "digest")
 
     why = columns.column(_("reason"), "reason")

@@ -29,7 +29,6 @@ class StepInline(ReadOnlyInline):
     readonly_fields = ("name", "step_key", "why")
     ordering = ("-id",)
     per_page = 20
-    hide_title = True
 
     step_key = columns.column(gettext_lazy("key"), "key", columns.short)
     why = columns.column(gettext_lazy("reason"), "reason", columns.short)
@@ -45,7 +44,6 @@ class RunEffectInline(ReadOnlyInline):
     readonly_fields = ("when", "type", "why")
     ordering = ("-id",)
     per_page = 20
-    hide_title = True
     related = ("event",)
     deferred = ("event__data",)
 

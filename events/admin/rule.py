@@ -35,7 +35,6 @@ class EffectInline(ReadOnlyInline):
     readonly_fields = ("when", "type", "why", "caused")
     ordering = ("-id",)
     per_page = 20
-    hide_title = True
     related = ("event",)
     deferred = ("event__data",)
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import uuid5
@@ -115,6 +115,16 @@ def _store(
 
 
 @transaction.atomic
+def _safe(address: InboundAddress, headers: Iterable[str]) -> list[str]:
+    """The names of the headers that are kept: those that an expression of the address names, and usual ones."""
+    named = " ".join(address.fields.values()).lower()
+    return [
+        name
+        for name in headers
+        if name in _HEADERS or name.startswith("ce-") or (name in named and not _LIKE_A_SECRET.search(name))
+    ]
+
+
 def _written(
     address: InboundAddress, headers: Mapping[str, str], text: str, answer: InboundAnswer, envelopes: Sequence[Envelope]
 ) -> InboundAnswer:
@@ -122,16 +132,10 @@ def _written(
     ledger.record(
         address.user_id, [replace(one, source="") if one.source == types.SOURCE else one for one in envelopes]
     )
-    named = " ".join(address.fields.values()).lower()
-    safe = [
-        name
-        for name in headers
-        if name in _HEADERS or name.startswith("ce-") or (name in named and not _LIKE_A_SECRET.search(name))
-    ]
     InboundRequest.objects.create(
         address=address,
         status=answer.status,
-        headers={name: _plain(headers[name])[:_LONGEST_HEADER] for name in safe},
+        headers={name: _plain(headers[name])[:_LONGEST_HEADER] for name in _safe(address, headers)},
         body=_plain(text),
         event_keys=answer.keys,
         reason_code=answer.reason.code,

@@ -5,7 +5,7 @@ Statements that run anyway find the type; its compiled schema is cached in each 
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -59,24 +59,29 @@ def read(found: str | None) -> Registered | None:
 def check(envelopes: Sequence[Envelope], found: Iterable[str]) -> None:
     """Raise Unfit for those whose type refuses them, Carillon's own types too. `found`: each name, and what `sql` gives
     for it."""
-    misfits = {number: wrong for number, one in enumerate(envelopes) if (wrong := types.misfit(one.type, one.data))}
-    if misfits:
+    own = {number: wrong for number, one in enumerate(envelopes) if (wrong := types.misfit(one.type, one.data))}
+    if misfits := own or _misfits(envelopes, _refusing(found)):
         raise Unfit(misfits)
+
+
+def _refusing(found: Iterable[str]) -> dict[str, Registered]:
     named = {name: read(given) for name, _space, given in (one.partition(" ") for one in found)}
-    refusing = {name: type for name, type in named.items() if type and type.refuses}
+    return {name: type for name, type in named.items() if type and type.refuses}
+
+
+def _misfits(envelopes: Sequence[Envelope], refusing: Mapping[str, Registered]) -> dict[int, Misfit]:
     if not refusing:
-        return
+        return {}
     from events.pure import json_schema
 
     schemas, budget = _schemas(list(refusing.values())), json_schema.new_budget()
     small = json_schema.small_budget(len(envelopes))
+    misfits: dict[int, Misfit] = {}
     for number, one in enumerate(envelopes):
-        type = refusing.get(one.type)
-        schema = schemas.get(type.id) if type else None
-        if type and schema and (misfit := _misfit(type, schema, one.data, small if _is_costly(type) else budget)):
-            misfits[number] = misfit
-    if misfits:
-        raise Unfit(misfits)
+        if (type := refusing.get(one.type)) and (schema := schemas.get(type.id)):
+            misfit = _misfit(type, schema, one.data, small if _is_costly(type) else budget)
+            misfits |= {number: misfit} if misfit else {}
+    return misfits
 
 
 def problem(type: Registered | None, data: dict[str, Any]) -> Reason:

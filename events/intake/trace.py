@@ -114,10 +114,14 @@ def trace(correlation_id: str, user: User | None) -> Trace:
         (_step, steps),
         (partial(_delivery, names), deliveries),
     ]
+    return _in_time(correlation_id, several)
+
+
+def _in_time(correlation_id: str, several: Sequence[tuple[Callable[[Any], Row], Sequence[Any]]]) -> Trace:
     rows = [row(one) for row, result in several for one in result[:MOST]]
     if not rows:
         return Trace(correlation_id)
-    attempts = {one.id: one.history.all() for _, result in several if result is not runs for one in result}
+    attempts = {one.id: one.history.all() for _, result in several for one in result if not isinstance(one, Run)}
     began = min(row.at for row in rows)
     timed = [
         replace(row, seconds=(row.at - began).total_seconds(), tries=_tries(attempts.get(row.row_id, ()), began))

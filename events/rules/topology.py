@@ -1,5 +1,6 @@
 """Where events go: who listens to each type, on which queues and channels, and what waits there."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -70,14 +71,14 @@ def topology(user: User) -> list[TypeRoutes]:
             registered.get(name),
             name in seen,
             dead.get(name, 0),
-            [
-                *(route for rule in rules if fits_pattern(rule.type_pattern, name) for route in routes_of[rule.id]),
-                *(Route(flow=label) for label in handlers.get(name, ())),
-            ]
-            or [Route()],
+            _routes_to(name, rules, routes_of) + [Route(flow=label) for label in handlers.get(name, ())] or [Route()],
         )
         for name in sorted(names)
     ]
+
+
+def _routes_to(name: str, rules: Sequence[Rule], routes_of: Mapping[UUID, Sequence[Route]]) -> list[Route]:
+    return [route for rule in rules if fits_pattern(rule.type_pattern, name) for route in routes_of[rule.id]]
 
 
 def _registered(user: User) -> dict[str, RegisteredType]:

@@ -41,7 +41,7 @@ def begin(event: Any, run: Run, flow: Flow, new: Sequence[NewStep]) -> list[Wake
     """Insert steps, with ids that follow from the event. Returns what to publish after the commit."""
     if not new:
         return []
-    known, working = _keys(run, new), _working(run) if any(one.most_open is not None for one in new) else Counter()
+    known, working = _keys(run, new), _working(run, new)
     made: list[Step] = []
     for number, one in enumerate(new):
         handler, key = f"{flow.name}.{one.name}", one.key or f"{event.id} {number}"
@@ -75,8 +75,10 @@ def _keys(run: Run, new: Sequence[NewStep]) -> set[tuple[str, str]]:
     return set(stored.values_list("handler", "key"))
 
 
-def _working(run: Run) -> Counter[str]:
-    """How many, by name, work now or soon; held ones do not count, dead letters do."""
+def _working(run: Run, new: Sequence[NewStep]) -> Counter[str]:
+    """How many, by name, work now or soon; held ones do not count, dead letters do. Empty where no new one asks."""
+    if all(one.most_open is None for one in new):
+        return Counter()
     states = ("pending", "working", *DEAD_LETTERS)
     stored = Step.objects.filter(run=run, state__in=states).exclude(state="pending", wake_at=None)
     return Counter(dict(stored.values_list("handler").annotate(count=Count("id"))))

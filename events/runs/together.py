@@ -83,13 +83,7 @@ def _lock(given: Sequence[ForRun], settings: _Settings, until: float) -> dict[in
 
     Places without one are left to be applied alone: what has no key or run is noted there.
     """
-    targets: dict[int, Target | UUID] = {}
-    for place in sorted(range(len(given)), key=lambda place: given[place].event.id):
-        event, flow = given[place]
-        if time.monotonic() < until:
-            with suppress(Exception):
-                key = key_of(event, flow, SECONDS) if flow else ""
-                targets[place] = Target(event.user_id, flow.name, key) if flow else UUID(event.data["run_id"])
+    targets = _targets(given, until)
     by_key = {one for one in targets.values() if isinstance(one, Target)}
     by_id = {one for one in targets.values() if isinstance(one, UUID)}
     runs: dict[Any, Run] = {}
@@ -99,10 +93,8 @@ def _lock(given: Sequence[ForRun], settings: _Settings, until: float) -> dict[in
         runs |= lock.by_id(by_id, SKIP)
     new: dict[Any, NewRun | None] = {}
     for place, target in targets.items():
-        event, flow = given[place]
-        if flow and isinstance(target, Target) and target not in runs and target not in new:
-            begins = may_begin(event, flow) and (flow.Settings is None or settings(event.user_id, flow, enabled=True))
-            new[target] = NewRun(event, flow, target.key) if begins else None
+        if isinstance(target, Target) and target not in runs and target not in new:
+            new[target] = _new_run(given[place], target, settings)
     if started := [one for one in new.values() if one]:
         runs |= lock.begin(started)
     return {place: runs.get(target) for place, target in targets.items() if target in runs or new.get(target)}
@@ -117,3 +109,21 @@ def _advance(event: EventClaim, run: Run, settings: _Settings, room: int) -> Adv
         if made.asked_for <= room and not made.turn.withdraws and not made.turn.is_finished:
             return made
     return None
+
+
+def _targets(given: Sequence[ForRun], until: float) -> dict[int, Target | UUID]:
+    """What names the run of each event, oldest event first; without those of whom nothing does."""
+    targets: dict[int, Target | UUID] = {}
+    for place in sorted(range(len(given)), key=lambda place: given[place].event.id):
+        event, flow = given[place]
+        if time.monotonic() < until:
+            with suppress(Exception):
+                key = key_of(event, flow, SECONDS) if flow else ""
+                targets[place] = Target(event.user_id, flow.name, key) if flow else UUID(event.data["run_id"])
+    return targets
+
+
+def _new_run(one: ForRun, target: Target, settings: _Settings) -> NewRun | None:
+    event, flow = one
+    begins = flow and may_begin(event, flow) and (not flow.Settings or settings(event.user_id, flow, enabled=True))
+    return NewRun(event, flow, target.key) if flow and begins else None

@@ -22,7 +22,6 @@ class DeliveryInline(ReadOnlyInline):
     fields = ("state_label", "reason", "to_channel", "provider", "tries", "key")
     readonly_fields = ("key", "state_label", "to_channel", "reason")
     ordering = ("id",)
-    hide_title = True
     related = ("channel",)
 
     @admin.display(description=_("idempotency key"))

@@ -123,8 +123,9 @@ class Email(Provider):
 def _compose(message: Message, address: str) -> Mail:
     subject = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", message.subject).split())
     # Django leaves out an empty text, and spam filters distrust HTML alone.
-    text = markup.write(message.body) if message.has_marks else message.body
-    html = markup.as_page(message.body) if message.has_marks else as_html(message.body)
+    text, html = message.body, as_html(message.body)
+    if message.has_marks:
+        text, html = markup.write(text), markup.as_page(text)
     body, headers = text or subject or " ", {"Message-ID": f"<{message.key}@{_domain()}>"}
     links = {_("Done or snooze"): message.answer_url, pgettext("button", "Open"): message.open_url}
     if lines := "".join(f"{label}: {url}\n" for label, url in links.items() if url):

@@ -9,10 +9,6 @@ from notifications.providers.base import Provider
 from work.answers import Answer
 
 
-class InboxForm(forms.Form):
-    """No fields: each person has one inbox."""
-
-
 class Inbox(Provider):
     """Shows the message on the person's own page."""
 
@@ -24,7 +20,7 @@ class Inbox(Provider):
     separate_answer_url = True
     disturbs = False
     style = markup.HTML
-    form = InboxForm
+    form = forms.Form  # without fields: each person has one inbox
 
     def summary(self, destination: Destination) -> str:
         return _("On your inbox page")

@@ -8,10 +8,6 @@ from notifications.providers.base import Provider
 from work.answers import Answer
 
 
-class OnCallForm(forms.Form):
-    """No fields: the team's page has the order."""
-
-
 class OnCall(Provider):
     """Asks the members of the team's order in turn. See `notifications.deliveries.members`."""
 
@@ -22,7 +18,7 @@ class OnCall(Provider):
     position = 12
     recognises_repeats = True
     disturbs = False
-    form = OnCallForm
+    form = forms.Form  # without fields: the team's page has the order
 
     def summary(self, destination: Destination) -> str:
         return _("In the order of the team")

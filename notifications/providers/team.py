@@ -8,10 +8,6 @@ from notifications.providers.base import Provider
 from work.answers import Answer
 
 
-class TeamForm(forms.Form):
-    """No fields: a team has its members."""
-
-
 class Team(Provider):
     """Tells the members, who have quiet hours and channels of their own. See `notifications.deliveries.members`."""
 
@@ -22,7 +18,7 @@ class Team(Provider):
     position = 11
     recognises_repeats = True
     disturbs = False
-    form = TeamForm
+    form = forms.Form  # without fields: a team has its members
 
     def summary(self, destination: Destination) -> str:
         return _("On their own channels")

@@ -99,8 +99,7 @@ def accounts(keys: Collection[str]) -> dict[str, int]:
         for row in rows.select_related("user")
         if row.user is not None and not (row.user.is_staff and is_over_for_staff(row, now))
     }
-    teams = [team for _, team in found.values() if team is not None]
-    members = Membership.objects.filter(team__in=teams, team__is_active=True) if teams else Membership.objects.none()
+    members = Membership.objects.filter(team__in={team for _, team in found.values()}, team__is_active=True)
     joined = set(members.values_list("person_id", "team_id"))
     return {key: team or person for key, (person, team) in found.items() if team is None or (person, team) in joined}
 

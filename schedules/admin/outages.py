@@ -1,7 +1,7 @@
 """The outage page: past outages of beat, their missed slots, and what is still waiting."""
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin, messages
@@ -55,13 +55,14 @@ def screen(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     now = fire.read_clock().now
     waits = outages.waiting(now)
-    choice = request.POST.get("release") or request.GET.get("release")
+    given = request.POST or request.GET
+    choice = given.get("release")
     if waits.is_on_hold and choice in hold.Choice.values:
         chosen_end = hold.Choice(choice)
         if request.method == "POST":
             return _release(request, chosen_end)
         return _page(request, "confirm", release=chosen_end, button=chosen_end.label, means=_RELEASE_MEANS[chosen_end])
-    policy = request.POST.get("policy") or request.GET.get("policy")
+    policy = given.get("policy")
     if policy in Schedule.Misfire.values and waits.schedules:
         chosen = Schedule.Misfire(policy)
         if request.method == "POST":
@@ -70,6 +71,10 @@ def screen(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         messages.info(request, _("Nothing is waiting any more."))
         return redirect("outages")
+    return _overview(request, waits, now)
+
+
+def _overview(request: HttpRequest, waits: outages.Waiting, now: datetime) -> HttpResponse:
     past = heartbeat.outages(now - timedelta(days=heartbeat.RETAINED_DAYS), now)[::-1]
     shown = [
         {"outage": outage, "length": (outage.ended or now) - outage.began, "handled": outages.handled(outage, now)}

@@ -39,7 +39,6 @@ class EventInline(ReadOnlyInline):
     readonly_fields = ("change", "when", "who")
     ordering = ("-id",)
     per_page = 20
-    hide_title = True
     related = ("by",)
 
     when = columns.instant_column(gettext_lazy("when"), "at")

@@ -73,10 +73,7 @@ def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
     excluded, excluded_days = _moments(values["EXDATE"], timezone)
     dates, whole_dates = _moments(values["RDATE"], timezone)
     dates |= {datetime.combine(day, time()) for day in whole_dates}
-    ahead = early = timedelta(0)
-    for value in values["TRIGGER"]:
-        on_clock, passing = _trigger(value)
-        ahead, early = on_clock or ahead, passing or early
+    ahead, early = _triggers(values["TRIGGER"])
     rule = replace(
         rule,
         excluded=frozenset(excluded),
@@ -87,6 +84,15 @@ def read(text: str, timezone: str, work: Work) -> tuple[CalendarRule, str]:
         early=early,
     )
     return rule, _canonical(rule, parts)
+
+
+def _triggers(values: Iterable[str]) -> tuple[timedelta, timedelta]:
+    """By how much it is early on the clock, and in time that passes; the last of each."""
+    ahead = early = timedelta(0)
+    for value in values:
+        on_clock, passing = _trigger(value)
+        ahead, early = on_clock or ahead, passing or early
+    return ahead, early
 
 
 def _moments(values: Iterable[str], timezone: str) -> tuple[set[datetime], set[date]]:

@@ -25,7 +25,6 @@ class AttemptInline(ReadOnlyInline):
     fields = ("outcome", "reason", "started", "took", "number", "replay", "worker")
     readonly_fields = ("started", "took", "reason")
     ordering = ("id",)
-    hide_title = True
 
     started = columns.instant_column(gettext_lazy("started"), "started_at")
 

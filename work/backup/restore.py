@@ -6,7 +6,7 @@ from contextlib import ExitStack, closing
 from datetime import datetime
 from pathlib import Path
 from subprocess import PIPE
-from typing import cast
+from typing import Any, cast
 
 from django.conf import settings
 from django.db import connection
@@ -65,7 +65,8 @@ def restore(file: str) -> archive.Manifest:
 
 def _accept(manifest: archive.Manifest) -> None:
     """Raise BackupError if this version cannot read the data, or has other keys and cannot change them."""
-    known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations or ()}
+    migrations: Any = MigrationLoader(None).disk_migrations
+    known = {f"{app}.{name}" for app, name in migrations}
     if newer := [name for name in manifest["migrations"] if name not in known]:
         raise BackupError(
             f"Carillon {manifest['carillon']} made this backup, with {newer[-1]}; {settings.VERSION} does not have it. "

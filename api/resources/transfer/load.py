@@ -5,10 +5,10 @@ An entry's new id follows from the person and its id in the file, so that a file
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid5
 
 from django.db import transaction
@@ -124,9 +124,7 @@ class _Loading:
         """One entry, in a transaction within; again after each wait for another change of its person."""
         name = ""
         try:
-            if not isinstance(entry, dict):
-                raise invalid(FieldError("", _("This must be an object."), "dict_type"))
-            entry = {_RENAMED.get(name, name): value for name, value in entry.items()}
+            entry = _as_object(entry)
             name = str(next(filter(None, map(entry.get, ("title", "label", "name"))), ""))[:80]
             with transaction.atomic():
                 added = self._settings(entry) if section == "settings" else self._entry(section, entry)
@@ -203,24 +201,33 @@ class _Loading:
             body.channel_ids = self._own_channels(body.channel_ids)
             if len(body.channel_ids) < 2:  # a single channel that is left has no order
                 body.in_order, body.escalate_after = False, None
-        if isinstance(body, ScheduleBody | WatchBody):
-            channels = self.ids["channels"]
-            body.nag_channel_ids = [channels[key] for key in body.nag_channel_ids if key in channels]
-        if isinstance(body, ScheduleBody) and body.job is not None:
-            body.job.connection_id = self.ids["connections"].get(body.job.connection_id or "")
-        if isinstance(body, StatusPageEntry):
-            body.watch_ids = [self.ids["watches"][key] for key in body.watch_ids if key in self.ids["watches"]]
+        elif isinstance(body, StatusPageEntry):
+            body.watch_ids = self._own("watches", body.watch_ids)
         elif isinstance(body, BadgeEntry) and body.watch_id is not None:
             if (own := self.ids["watches"].get(body.watch_id)) is None:
                 raise invalid(FieldError("watch_id", _("Its watch could not be imported."), "watch_missing"))
             body.watch_id = own
+        if isinstance(body, ScheduleBody | WatchBody):
+            body.nag_channel_ids = self._own("channels", body.nag_channel_ids)
+        if (job := getattr(body, "job", None)) is not None:
+            job.connection_id = self.ids["connections"].get(str(job.connection_id))
+
+    def _own(self, section: str, named: Iterable[str]) -> list[str]:
+        ids = self.ids[section]
+        return [ids[key] for key in named if key in ids]
 
     def _own_channels(self, named: list[str]) -> list[str]:
-        own = [self.ids["channels"][key] for key in named if key in self.ids["channels"]]
+        own = self._own("channels", named)
         if named and not own:
             text = _("None of its channels could be imported. Add one of the same name and address, and import again.")
             raise invalid(FieldError("channel_ids", text, "channels_missing"))
         return own
+
+
+def _as_object(entry: Any) -> Entry:
+    if not isinstance(entry, dict):
+        raise invalid(FieldError("", _("This must be an object."), "dict_type"))
+    return {_RENAMED.get(name, name): value for name, value in cast(Entry, entry).items()}
 
 
 def _compared(section: str, body: BaseModel) -> str:

@@ -189,24 +189,28 @@ def _add_holiday(taker: Taker, body: HolidayBody, key: UUID) -> UUID:
 
 
 def _add_reminder(taker: Taker, body: ReminderEntry, key: UUID) -> UUID:
-    state = Schedule.State
     if body.audience is not None:
         text = _("Announcements are not imported, because they would be sent to others. Make it again.")
         raise invalid(FieldError("audience", text))
-    if body.max_count is not None and body.state != state.FINISHED:
+    if body.max_count is not None and body.state != Schedule.State.FINISHED:
         body.max_count = max(1, body.max_count - max(0, body.fired_count))  # it rings as often as is left
-    since = _LONG_AGO if body.state in (state.FINISHED, state.ARCHIVED) else taker.now
+    since = _LONG_AGO if body.state in (Schedule.State.FINISHED, Schedule.State.ARCHIVED) else taker.now
     made, chosen = schedules.described(body, taker.user, since, also=map(UUID, body.channel_ids))
     SECTIONS["reminders"].lock(taker.user)
     made.id = key
     editing.create(made, chosen, taker.now)
+    _bring_to_state(taker, body, made)
+    return made.id
+
+
+def _bring_to_state(taker: Taker, body: ReminderEntry, made: Schedule) -> None:
+    state = Schedule.State
     if body.state == state.ARCHIVED:
         editing.archive(made.id, taker.now, taker.user)
     elif body.state == state.PAUSED or (body.state == state.FINISHED and made.state == state.ACTIVE):
         editing.pause(made.id, taker.now, taker.user)  # one that was finished fires no more
     elif body.snooze_ends_at is not None and body.snooze_ends_at > taker.now and made.next_fire_at:
         editing.snooze(made.id, body.snooze_ends_at, taker.now, taker.user)
-    return made.id
 
 
 def _add_watch(taker: Taker, body: WatchEntry, key: UUID) -> UUID:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
@@ -73,6 +74,9 @@ def _named(*lists: str) -> set[str]:
 def test_everything_that_is_imported_is_named(folder: str) -> None:
     # The demo needs the packages of the tests, and the client is installed by itself.
     named = _named("requirements.in", *(["requirements-dev.in"] if folder in ("demo", "client") else []))
+    if folder == "client":
+        builds = tomllib.loads((_CHECKOUT / "client/pyproject.toml").read_text())["build-system"]["requires"]
+        named |= {canonicalize_name(Requirement(one).name) for one in builds}
     paths = [path for path in (_CHECKOUT / folder).rglob("*.py") if "migrations" not in path.parts]
     modules = {module for path in paths for module in _imported(ast.parse(path.read_text()))}
     others = modules - set(sys.stdlib_module_names) - {*_PRODUCT, "carillon_client"}
