@@ -4,7 +4,6 @@ A holder that is stalled for longer than its time does not know that somebody el
 number, the fence: what the lock protects should refuse a lower one than it has seen.
 """
 
-import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,6 +11,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from common.database import postgres
+from common.database.encryption import hashed
 from common.uuid7 import uuid7
 from locks.models import Lock
 from people.models import User
@@ -73,7 +73,7 @@ def acquire(user: User, name: str, ttl: float, holder: str = "") -> Held | Taken
     """Take the lock for `ttl` seconds, if nobody has it. Raises TooMany."""
     token = secrets.token_urlsafe(24)
     about = {"user": user.pk, "name": name}
-    new = {"id": uuid7(), "holder": holder, "hashed": _hashed(token), "ttl": timedelta(seconds=ttl)}
+    new = {"id": uuid7(), "holder": holder, "hashed": hashed(token), "ttl": timedelta(seconds=ttl)}
     fence = postgres.execute(_ACQUIRE, about | new).fetchone()[0]
     if fence is not None:
         return Held(token, int(fence))
@@ -84,7 +84,7 @@ def acquire(user: User, name: str, ttl: float, holder: str = "") -> Held | Taken
 
 def renew(user: User, name: str, token: str, ttl: float) -> int | None:
     """Hold it for `ttl` seconds from now. Returns the fence; None if the token does not hold it, or not any more."""
-    values = {"user": user.pk, "name": name, "hashed": _hashed(token), "ttl": timedelta(seconds=ttl)}
+    values = {"user": user.pk, "name": name, "hashed": hashed(token), "ttl": timedelta(seconds=ttl)}
     fence: int | None = postgres.execute(_EXTEND, values).fetchone()[0]
     return fence
 
@@ -98,8 +98,3 @@ def forget() -> int:
     """Delete locks that nobody has taken for long. Returns how many."""
     until = timezone.now() - timedelta(days=KEPT_DAYS)
     return postgres.delete_in_chunks(Lock.objects.filter(expires_at__lt=until))
-
-
-def _hashed(token: str) -> str:
-    # 192 random bits: a slow hash would add nothing.
-    return hashlib.sha256(token.encode()).hexdigest()

@@ -19,8 +19,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from common.database.checks import READABLE, TOO_DEEP, TOO_LONG, sql
+from common.database.encryption import hashed
 from common.database.postgres import blames_no_row
-from people import tokens
 from people.account import rows
 from people.models import ApiToken, Session
 
@@ -60,7 +60,7 @@ def _person_of(request: HttpRequest) -> int | None:
     """The owner of this session or token, also if that row or the person's is the damaged one."""
     kind, _space, token = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() == "bearer":
-        its = ApiToken.objects.filter(hashed=tokens.hashed(token.strip()), revoked_at=None)
+        its = ApiToken.objects.filter(hashed=hashed(token.strip()), revoked_at=None)
         return its.values_list("user_id", flat=True).first()
     key = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
     session = Session.objects.filter(session_key=key, expire_date__gt=timezone.now())

@@ -5,7 +5,6 @@ and is read at each request (`people.middleware.ActingFor`) and each call (`peop
 the team's lock.
 """
 
-import hashlib
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from common.database.encryption import hashed
 from common.database.postgres import delete_in_chunks
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Window
@@ -144,7 +144,7 @@ def _keep_an_owner(member: Membership) -> None:
 def invite(owner: Membership, role: str, address: str = "") -> tuple[Invitation, str]:
     """Invite one person. Returns the invitation and the secret of its link. Raises TeamRefusal."""
     secret = secrets.token_urlsafe(30)
-    row = Invitation(team=owner.team, made_by=owner.person, role=role, address=address.lower(), hashed=_hash(secret))
+    row = Invitation(team=owner.team, made_by=owner.person, role=role, address=address.lower(), hashed=hashed(secret))
     row.expires_at = timezone.now() + Invitation.LIFE
     if address and not rate_limiter.allows(Window(f"invites:{owner.person_id}", _MAILS_A_DAY, 86_400.0)):
         raise TeamRefusal(
@@ -182,7 +182,7 @@ def invitations_of(person: User) -> QuerySet[Invitation]:
 
 def find_invitation(person: User, secret: str) -> Invitation | None:
     """The open invitation with this secret, if it is for everybody who has the link, or for an address of theirs."""
-    rows = Invitation.objects.select_related("team", "made_by").filter(hashed=_hash(secret), team__is_active=True)
+    rows = Invitation.objects.select_related("team", "made_by").filter(hashed=hashed(secret), team__is_active=True)
     found = rows.filter(expires_at__gt=timezone.now()).first()
     if found is None or (found.address and not _accounts(found.address).filter(pk=person.pk).exists()):
         return None
@@ -217,8 +217,3 @@ def _accounts(address: str) -> QuerySet[User]:
 
 def _record(event: SecurityEvent.Type, member: Membership, team: User, **detail: Any) -> None:
     security_log.record(event, member.person, team=team.name, role=member.role, **detail)
-
-
-def _hash(secret: str) -> str:
-    # 240 random bits: a slow hash would add nothing.
-    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,6 +1,5 @@
 """Bearer tokens of the HTTP API: made on the settings page or by another token, shown once, stored as a hash."""
 
-import hashlib
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -14,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from common.database import postgres
+from common.database.encryption import hashed
 from common.database.sums import Sums
 from common.times.dates import rfc3339
 from common.uuid7 import uuid7
@@ -214,8 +214,3 @@ def delete_revoked() -> int:
     """Delete tokens that were revoked before the oldest event of security. Returns how many."""
     until = timezone.now() - timedelta(days=security_log.KEPT_DAYS)
     return postgres.delete_in_chunks(ApiToken.objects.filter(revoked_at__lt=until))
-
-
-def hashed(token: str) -> str:
-    # 240 random bits: a slow hash would add nothing.
-    return hashlib.sha256(token.encode()).hexdigest()

@@ -144,8 +144,6 @@ class RuleReplacement(RuleBody, Replacement):
 class RulePatch(Partial, RuleReplacement):
     """Fields that are not given stay as they are."""
 
-    model_config = limited(RuleForm)
-
 
 def described(
     body: RuleBody, user: User, rule: Rule | None = None, place: str = "", also: Iterable[UUID] = ()

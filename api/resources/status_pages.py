@@ -41,8 +41,6 @@ class StatusPageBody(Body):
 class StatusPagePatch(Partial, StatusPageBody, Replacement):
     """Fields that are not given stay as they are."""
 
-    model_config = limited(StatusPageForm)
-
 
 class StatusPageDocument(BaseModel):
     id: UUID
@@ -64,8 +62,6 @@ class PublicIncidentBody(Body):
 
 class PublicIncidentPatch(Partial, PublicIncidentBody, Replacement):
     """Fields that are not given stay as they are."""
-
-    model_config = limited(PublicIncidentForm)
 
     is_over: bool = Field(description="Whether it has ended.")
 

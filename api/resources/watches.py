@@ -147,8 +147,6 @@ class WatchReplacement(WatchBody, Replacement):
 class WatchPatch(Partial, WatchReplacement):
     """Fields that are not given stay as they are."""
 
-    model_config = limited(WatchForm)
-
 
 class PauseBody(Body):
     until_ping: bool = Field(False, description="Only until its next ping.")

@@ -32,8 +32,8 @@ from bench.faults.scene import Scene, wait_for
 from bench.faults.workload import RULES, Asked, Workload, channel_at, once_at, paths_of
 from bench.rows import WEBHOOK_SECRET, make_channel, make_user
 from common.database import encryption
+from common.database.encryption import hashed
 from common.database.postgres import persist
-from events.inbound.receive import hashed
 from events.models import InboundAddress, Rule
 from events.pure.envelope import Envelope
 from jobs.models import Connection

@@ -7,8 +7,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from common.database import encryption
+from common.database.encryption import hashed
 from events.inbound.forms import InboundForm
-from events.inbound.receive import hashed
 from events.models import InboundAddress
 from people.models import User
 from people.user_lock import lock_user

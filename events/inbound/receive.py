@@ -1,6 +1,5 @@
 """Take a webhook: verify it, make it events, keep it to look at. One transaction."""
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from common.database import encryption
+from common.database.encryption import hashed
 from common.database.postgres import change
 from common.parsing.strict_json import Bad
 from common.texts import languages
@@ -47,10 +47,6 @@ _HEADERS = {
 }
 _LIKE_A_SECRET = re.compile("auth|cookie|key|password|secret|session|signature|token")
 _LONGEST_HEADER = 1_000
-
-
-def hashed(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def find(token: str) -> InboundAddress | None:

@@ -61,11 +61,10 @@ class EventKind(Kind[EventClaim]):
             return NotStarted(warning)
         topic = None if claim.topic_id is None else Topic.objects.filter(id=claim.topic_id).first()
         rules, flows = handling.rules_for(claim), apply.flows_for(claim)
-        is_to_run = claim.type in types.TO_RUNS
-        has_effect = rules or flows or is_to_run or topic or claim.audience
-        if not has_effect:
+        is_to_run, others = claim.type in types.TO_RUNS, rules or topic or claim.audience
+        if not (others or flows or is_to_run):
             return Done(warning)
-        is_for_one_run = not (rules or topic or claim.audience) and len(flows) + is_to_run == 1
+        is_for_one_run = not others and len(flows) + is_to_run == 1
         shared = ForRun(claim, next(iter(flows), None)) if is_for_one_run else None
         return Done(warning, partial(_handle, claim, rules, flows, topic), shared=shared)
 

@@ -1,8 +1,10 @@
 """One's own topics: list, make, edit, delete, and add people."""
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.core.exceptions import ObjectDoesNotExist
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -72,20 +74,24 @@ def edit(request: PersonRequest, topic_id: UUID) -> HttpResponse:
     name = topic.name
     form = TopicForm(posted(request), request.user, topic)
     changed = None
-    if form.is_valid():
-        try:
-            versioned_form.save(form)
-        except Topic.DoesNotExist:
-            raise Http404 from None
-        except versioned_form.Conflict as conflict:
-            changed = differences.of_form(conflict.current, form)
-            # Saving again overwrites.
-            form.data = request.POST.dict() | {"version": str(conflict.current.version)}
-        else:
-            messages.success(request, _("“%(name)s” is saved.") % {"name": topic.name})
-            return redirect("events:topic", topic.id)
+    if form.is_valid() and (changed := save(request, form)) is None:
+        return redirect("events:topic", topic.id)
     context = {"form": form, "topic": topic, "name": name, "differences": changed}
     return render(request, "events/topic_form.html", context, status=409 if changed else 200)
+
+
+def save(request: PersonRequest, form: Any) -> list[tuple[str, str, str]] | None:
+    """Save a valid form, and say so. If somebody has changed the row since, return the differences instead."""
+    try:
+        messages.success(request, _("“%(name)s” is saved.") % {"name": versioned_form.save(form).name})
+    except ObjectDoesNotExist:
+        raise Http404 from None
+    except versioned_form.Conflict as conflict:
+        changed = differences.of_form(conflict.current, form)
+        # Saving again overwrites.
+        form.data = request.POST.dict() | {"version": str(conflict.current.version)}
+        return changed
+    return None
 
 
 @person_form

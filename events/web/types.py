@@ -4,16 +4,16 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.db.models import Q
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
-from common.web import versioned_form
-from events.inputs import differences, type_form
+from events.inputs import type_form
 from events.inputs.type_form import TypeForm
 from events.models import RegisteredType
 from events.pure import types
 from events.rules.topology import topology
+from events.web import topics
 from notifications.deliveries.backlog import COUNTED
 from people.access.requests import PersonRequest, person_form, person_page, posted
 
@@ -58,18 +58,8 @@ def edit(request: PersonRequest, type_id: UUID) -> HttpResponse:
     type = _changeable(request, type_id)
     form = TypeForm(posted(request), request.user, type)
     changed = None
-    if form.is_valid():
-        try:
-            versioned_form.save(form)
-        except RegisteredType.DoesNotExist:
-            raise Http404 from None
-        except versioned_form.Conflict as conflict:
-            changed = differences.of_form(conflict.current, form)
-            # Saving again overwrites.
-            form.data = request.POST.dict() | {"version": str(conflict.current.version)}
-        else:
-            messages.success(request, _("“%(name)s” is saved.") % {"name": type.name})
-            return redirect("events:type", type.id)
+    if form.is_valid() and (changed := topics.save(request, form)) is None:
+        return redirect("events:type", type.id)
     context = {"form": form, "type": type, "differences": changed}
     return render(request, "events/type_form.html", context, status=409 if changed else 200)
 

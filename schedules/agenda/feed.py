@@ -1,6 +1,5 @@
 """The secret address at which calendar programs read a person's reminders, and what they read there."""
 
-import hashlib
 import secrets
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -12,6 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from common.database import encryption
+from common.database.encryption import hashed
 from common.times import civil_time
 from people import on_call
 from people.models import CalendarFeed, User
@@ -37,7 +37,7 @@ def make(user: User) -> CalendarFeed:
     with lock_user(user):
         CalendarFeed.objects.filter(user=user).delete()
         feed, token = CalendarFeed(user=user), secrets.token_urlsafe(30)
-        feed.hashed, feed.sealed_secrets = _hash(token), encryption.seal_secrets({"token": token}, feed.id)
+        feed.hashed, feed.sealed_secrets = hashed(token), encryption.seal_secrets({"token": token}, feed.id)
         feed.save(force_insert=True)
     return feed
 
@@ -52,7 +52,7 @@ def of(user: User) -> CalendarFeed | None:
 
 def find(token: str) -> CalendarFeed | None:
     """The feed whose secret part this is, with its user."""
-    return CalendarFeed.objects.select_related("user").filter(hashed=_hash(token), user__is_active=True).first()
+    return CalendarFeed.objects.select_related("user").filter(hashed=hashed(token), user__is_active=True).first()
 
 
 def url(feed: CalendarFeed) -> str:
@@ -97,8 +97,3 @@ def _event(entry: Entry) -> Event:
     # Not the present: an unchanged file must stay the same.
     changed = entry.last if entry.schedule is None else entry.schedule.updated_at
     return Event(uid, entry.at, length, changed, title, settings.BASE_URL + page)
-
-
-def _hash(token: str) -> str:
-    # 240 random bits: a slow hash would add nothing.
-    return hashlib.sha256(token.encode()).hexdigest()

@@ -212,8 +212,6 @@ class ScheduleReplacement(ScheduleBody, Replacement):
 class SchedulePatch(Partial, ScheduleReplacement):
     """Fields that are not given stay as they are."""
 
-    model_config = limited(ReminderForm)
-
 
 def described(
     body: ScheduleBody, user: User, now: datetime, schedule: Schedule | None = None, also: Iterable[UUID] = ()

@@ -54,7 +54,7 @@ ALERT: dict[str, Any] = {
 
 
 def make_address(user: User | None = None, secret: str = "", token: str = TOKEN, **overrides: Any) -> InboundAddress:
-    address = InboundAddress(user=user or make_user(), hashed=receive.hashed(token), label="Shop", **overrides)
+    address = InboundAddress(user=user or make_user(), hashed=encryption.hashed(token), label="Shop", **overrides)
     address.sealed_secrets = encryption.seal_secrets({"token": token, "secret": secret}, address.id)
     address.save()
     return address
