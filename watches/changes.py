@@ -68,7 +68,7 @@ def change(wanted: Watch, channels: Sequence[Channel]) -> Watch:
     is deleted.
     """
     watch = _lock(wanted.id)
-    if watch.version != wanted.version or watch.deleted_at is not None:
+    if (watch.version, watch.deleted_at) != (wanted.version, None):
         raise WatchConflict(watch)
     changed = {name for name in TYPED if getattr(watch, name) != getattr(wanted, name)}
     if not changed and set(watch.ordered_channels()) == set(channels):

@@ -70,21 +70,22 @@ def fields_of(spec: Spec, is_new: bool) -> dict[str, Any]:
         "description": spec.desc,
         "grace": spec.grace,
         "time_zone": spec.tz,
-        "tags": None if spec.tags is None else spec.tags.split(),
-        "success_words": None if spec.success_kw is None else spec.success_kw.split(","),
-        "failure_words": None if spec.failure_kw is None else spec.failure_kw.split(","),
+        "tags": _split(spec.tags),
+        "success_words": _split(spec.success_kw, ","),
+        "failure_words": _split(spec.failure_kw, ","),
     }
+    default = {"grace": _HOUR} if is_new else {}
     if spec.schedule:
         fields["timing"] = {"cron": {"expression": spec.schedule}}
     else:
-        fields["period"] = spec.timeout
+        fields["period"], default = spec.timeout, default | ({"period": _DAY} if is_new else {})
     if is_new:
-        fields["name"] = spec.name or spec.slug or "Unnamed check"
-        fields["grace"] = _HOUR if spec.grace is None else spec.grace
-        fields["time_zone"] = spec.tz or "UTC"
-        if not spec.schedule:
-            fields["period"] = _DAY if spec.timeout is None else spec.timeout
-    return {name: value for name, value in fields.items() if value is not None}
+        fields |= {"name": spec.name or spec.slug or "Unnamed check", "time_zone": spec.tz or "UTC"}
+    return default | {name: value for name, value in fields.items() if value is not None}
+
+
+def _split(text: str | None, by: str | None = None) -> list[str] | None:
+    return None if text is None else text.split(by)
 
 
 @dataclass(slots=True)

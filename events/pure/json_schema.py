@@ -173,12 +173,15 @@ def _unusable_parts(draft: Any, schema: Mapping[str, Any]) -> Iterator[str]:
         if "$ref" in one and (one["$ref"] not in pointers or "%" in one["$ref"]):
             problem = _("“$ref” must lead to a part of this schema, such as #/$defs/address. Nothing else is fetched.")
             yield _said(place, problem)
-        written = [one["pattern"]] if "pattern" in one else []
-        for pattern in [*written, *one.get("patternProperties", ())]:
-            try:
-                patterns.compiled(pattern)
-            except Invalid as error:
-                yield _said(place, str(error))
+        yield from (_said(place, problem) for problem in _wrong_patterns(one))
+
+
+def _wrong_patterns(one: Mapping[str, Any]) -> Iterator[str]:
+    for pattern in [*([one["pattern"]] if "pattern" in one else []), *one.get("patternProperties", ())]:
+        try:
+            patterns.compiled(pattern)
+        except Invalid as error:
+            yield str(error)
 
 
 def _pointer(path: tuple[str, ...]) -> str:

@@ -5,7 +5,7 @@ alone (`apply`).
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
@@ -84,18 +84,12 @@ def _lock(given: Sequence[ForRun], settings: _Settings, until: float) -> dict[in
     Places without one are left to be applied alone: what has no key or run is noted there.
     """
     targets = _targets(given, until)
-    by_key = {one for one in targets.values() if isinstance(one, Target)}
-    by_id = {one for one in targets.values() if isinstance(one, UUID)}
-    runs: dict[Any, Run] = {}
-    if by_key:
-        runs |= lock.by_key(by_key, SKIP)
-    if by_id:
-        runs |= lock.by_id(by_id, SKIP)
+    runs = _locked(targets.values())
     new: dict[Any, NewRun | None] = {}
     for place, target in targets.items():
         if isinstance(target, Target) and target not in runs and target not in new:
             new[target] = _new_run(given[place], target, settings)
-    if started := [one for one in new.values() if one]:
+    if started := [*filter(None, new.values())]:
         runs |= lock.begin(started)
     return {place: runs.get(target) for place, target in targets.items() if target in runs or new.get(target)}
 
@@ -121,6 +115,16 @@ def _targets(given: Sequence[ForRun], until: float) -> dict[int, Target | UUID]:
                 key = key_of(event, flow, SECONDS) if flow else ""
                 targets[place] = Target(event.user_id, flow.name, key) if flow else UUID(event.data["run_id"])
     return targets
+
+
+def _locked(targets: Collection[Target | UUID]) -> dict[Any, Run]:
+    """Those that exist, less those that somebody else has."""
+    runs: dict[Any, Run] = {}
+    if by_key := {one for one in targets if isinstance(one, Target)}:
+        runs |= lock.by_key(by_key, SKIP)
+    if by_id := {one for one in targets if isinstance(one, UUID)}:
+        runs |= lock.by_id(by_id, SKIP)
+    return runs
 
 
 def _new_run(one: ForRun, target: Target, settings: _Settings) -> NewRun | None:

@@ -145,12 +145,3 @@ def _repeat(
         nag_of=first.id,
         **(outbox.NOT_IN_ORDER if is_chosen else outbox.order_of(first)),
     )
-
-
-def repeats_of(notifications: Sequence[Notification]) -> dict[UUID, list[Notification]]:
-    """The repeats of each of these that has any, by its id, in order: one statement if one may have."""
-    found: dict[UUID, list[Notification]] = {}
-    if nagging := [one.id for one in notifications if one.nagged and one.nag_of is None]:
-        for one in Notification.objects.filter(nag_of__in=nagging).order_by("nag_of", "nagged"):
-            found.setdefault(one.nag_of or one.id, []).append(one)
-    return found
