@@ -196,7 +196,7 @@ class Notification(models.Model):
     def nag_end(self) -> str:
         """Why it is not repeated any more; "" while it is, and where that happened as often as it was to."""
         if self.acknowledged_at is not None:
-            return str(sentence("acknowledged" if self.snoozed_until is None else "snoozed", {}))
+            return str(_("Done.")) if self.snoozed_until is None else str(sentence("snoozed", {}))
         return str(sentence(self.withdrawn, {})) if self.withdrawn and self.nag_at is None else ""
 
     def plain_body(self) -> str:

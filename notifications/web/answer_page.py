@@ -55,8 +55,9 @@ def own(request: PersonRequest, notification_id: UUID) -> HttpResponse:
 
 @person_page
 def done(request: PersonRequest) -> HttpResponse:
-    """What was done, newest first."""
-    rows = Notification.objects.for_user(request.user).filter(acknowledged_at__isnull=False, snoozed_until=None)
+    """What was done, newest first; a message and its repeats once."""
+    own = Notification.objects.for_user(request.user).filter(nag_of=None)
+    rows = own.filter(acknowledged_at__isnull=False, snoozed_until=None)
     page = paging.page(rows, request.GET, by="acknowledged_at")
     return render(request, "notifications/done.html", {"page": page})
 

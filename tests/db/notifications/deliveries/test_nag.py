@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from django.db import connection, connections
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from notifications.deliveries import acknowledge, nag, withdrawal
@@ -100,6 +102,17 @@ def test_an_answer_to_any_of_them_is_one_to_all(answered: str) -> None:
     assert not Notification.objects.filter(acknowledged_at=None).exists()
     assert not Delivery.objects.filter(read_at=None).exists()
     assert not acknowledge.acknowledge(first.id)
+
+
+def test_done_is_shown_once_for_a_slot_and_named_so(client: Client) -> None:
+    first = fired()
+    repeat()
+    acknowledge.acknowledge(repeats()[0].id)
+    assert series().nag_end == "Done."
+    client.force_login(first.user)
+    shown = client.get(reverse("notifications:done")).content.decode()
+    assert shown.count('value="undo"') == 1
+    assert f"/history/{first.id}/" in shown
 
 
 def test_what_is_not_done_after_all_is_repeated_again() -> None:
