@@ -7,6 +7,7 @@ from typing import Any
 SHARED = {
     "about": "What this kind does, in one or two sentences.",
     "acknowledged_at": "When somebody acknowledged it; null while nobody has.",
+    "after_done": "With a step, such as every 3 days: the next run is one step after Done, see the state `awaiting`.",
     "answered_at": "When the source gave this answer, for one that was kept and served again; null where it was asked.",
     "batch_id": "Names all that one run, message or event sent: see `GET /batches/{batch_id}`.",
     "body": "The text of the message.",

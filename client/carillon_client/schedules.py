@@ -82,6 +82,13 @@ class Schedules(Resource):
     def snooze(self, schedule_id: str, until: datetime) -> Schedule:
         return self._act(schedule_id, "snooze", snooze_ends_at=instant(until))
 
+    def done(self, schedule_id: str) -> Schedule:
+        """Acknowledge its newest message; with `after_done` the next run is counted from now."""
+        return self._act(schedule_id, "done")
+
+    def undo_done(self, schedule_id: str) -> Schedule:
+        return self._act(schedule_id, "undo-done")
+
     def skip(self, schedule_id: str, slot_at: str) -> Schedule:
         """`slot_at` is the `next_run_at` that you have read."""
         return self._act(schedule_id, "skip", slot_at=slot_at)

@@ -183,9 +183,7 @@ class ScheduleBody(Body):
     ends_at: str | None = None
     excluded: Texts = Field([], description="Dates on which nothing fires.", examples=[["2026-12-25"]])
     max_count: int | None = None
-    after_done: bool = Field(
-        False, description="With a step, such as every 3 days: the next run is one step after Done, see `awaiting`."
-    )
+    after_done: bool = False
     misfire: str = Field("latest", description="If it was missed, send the `latest`, `all`, or none (`skip`).")
     grace: int = Field(60, description="Seconds of delay that do not count as missed.")
     spread: int = Field(0, description="Maximum delay in seconds, so that not everything is sent at once.")

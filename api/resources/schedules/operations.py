@@ -1,8 +1,9 @@
 """List, create, read, change, delete and restore schedules; pause, resume, snooze, skip and run them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -28,9 +29,10 @@ from api.resources.schedules.documents import (
     document,
 )
 from common.database import postgres
-from notifications.models import sort_channels
+from notifications.models import Notification, sort_channels
+from people.models import User
 from people.user_lock import lock_in_transaction, lock_user
-from schedules.changes import bulk, editing
+from schedules.changes import answers, bulk, editing
 from schedules.changes.bulk import Action
 from schedules.firing import fire
 from schedules.inputs.list_fields import OneTagField
@@ -253,6 +255,25 @@ def snooze_schedule(request: ApiRequest, schedule_id: UUID, body: Until) -> Http
         if body.snooze_ends_at <= now:
             raise invalid(FieldError("snooze_ends_at", "This time has passed. Choose a later one.", "passed"))
         return show(editing.snooze(schedule_id, body.snooze_ends_at, now, request.auth.user))
+
+
+@router.post("/{uuid:schedule_id}/done", response=ScheduleDocument, summary="Say that a schedule is done")
+def schedule_done(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
+    """Acknowledges its newest message, and with `after_done` sets the next run. 409 where nothing is to be done."""
+    return _answered(request, schedule_id, partial(answers.done, source=Notification.AnsweredFrom.API))
+
+
+@router.post("/{uuid:schedule_id}/undo-done", response=ScheduleDocument, summary="Undo that a schedule is done")
+def undo_schedule_done(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
+    """Of its newest message. With `after_done` it waits again, unless it was changed or has fired since."""
+    return _answered(request, schedule_id, answers.undo_done)
+
+
+def _answered(request: ApiRequest, schedule_id: UUID, act: Callable[[Schedule, datetime, User], bool]) -> HttpResponse:
+    with changing(request, schedule_id) as (schedule, now):
+        if not act(schedule, now, request.auth.user):
+            raise conflict("It was answered before, or nothing was done. Nothing changed.")
+        return show(Schedule.objects.get(id=schedule_id))
 
 
 @router.post("/{uuid:schedule_id}/skip", response=ScheduleDocument, summary="Skip the next slot")

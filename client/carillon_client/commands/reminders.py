@@ -39,6 +39,9 @@ def declare(command: Declare) -> None:
 
     of_one("pause", _pause_or_resume, "Pause a reminder: nothing fires until `resume`.").set_defaults(done="Paused")
     of_one("resume", _pause_or_resume, "End a pause or a snooze.").set_defaults(done="Resumed")
+    of_one("done", _done, "Say that a reminder is done: its newest message is answered.").add_argument(
+        "--undo", action="store_true", help="it is open again"
+    )
     of_one("delete", _delete, "Delete a reminder. `restore` undoes it.").add_argument(
         "--yes", action="store_true", help="without being asked"
     )
@@ -103,6 +106,13 @@ def _pause_or_resume(options: argparse.Namespace) -> None:
         change = there.schedules.pause if options.done == "Paused" else there.schedules.resume
         changed = change(_find(there, options.reminder)["id"])
     show(options, changed, [f"{options.done}: {_line(changed)}"])
+
+
+def _done(options: argparse.Namespace) -> None:
+    with client() as there:
+        change = there.schedules.undo_done if options.undo else there.schedules.done
+        changed = change(_find(there, options.reminder)["id"])
+    show(options, changed, [f"{'Open again' if options.undo else 'Done'}: {_line(changed)}"])
 
 
 def _delete(options: argparse.Namespace) -> None:

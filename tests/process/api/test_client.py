@@ -53,6 +53,7 @@ def test_a_schedule_through_its_life(client: Client, ada: User) -> None:
     assert client.schedules.pause(made["id"])["state"] == "paused"
     assert client.schedules.resume(made["id"])["state"] == "active"
     occurrence = client.schedules.run(made["id"])
+    assert client.schedules.done(made["id"])["id"] == client.schedules.undo_done(made["id"])["id"] == made["id"]
     assert [one["id"] for one in client.schedules.occurrences(made["id"])] == [occurrence["id"]]
     assert [one["outcome"] for one in client.schedules.explain(made["id"])] == ["fired"]
     assert len(client.schedules.upcoming(made["id"], 4)) == 4
