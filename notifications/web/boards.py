@@ -71,7 +71,7 @@ def receive(request: HttpRequest, secret: str) -> HttpResponse:
     except strict_json.Bad as error:
         return _refuse(400, str(error))
     if not form.is_valid():
-        return _refuse(422, " ".join(form.errors["text"]))
+        return _refuse(422, " ".join(map(str, form.errors["text"])))
     if (written := boards.post(board.id, form.cleaned_data["text"])) is None:
         return _refuse(404, "There is no such address (any more).")
     return JsonResponse({"id": written.id}, status=201)

@@ -21,6 +21,7 @@ from common.database import encryption
 from counters.models import Shard
 from events.models import InboundAddress, InboundRequest, RegisteredType, Rule, Run, Step, Subscription, Topic
 from jobs.models import Batch, Job
+from notifications.deliveries import boards
 from people import teams, tokens
 from people.models import Invitation, Membership, User
 from schedules.models import Holiday, Schedule
@@ -100,6 +101,7 @@ def values_of(owner: User) -> dict[str, object]:
     registered = RegisteredType.objects.create(user=owner, name="order.shipped", data_schema="{}")
     watch = make_watch(owner, [inbox])
     page = StatusPage.objects.create(user=owner, title="Ours", slug=f"page-{owner.pk}")
+    boards.post((board := make_channel(owner, "board")).id, "Milk is out", "Ada")
     team = teams.create(owner, "Family")
     EmailAddress.objects.get_or_create(user=owner, email=owner.email, verified=True)
     invitation = Invitation(team=team, address=owner.email, role="member", hashed=uuid4().hex * 2)
@@ -135,7 +137,7 @@ def values_of(owner: User) -> dict[str, object]:
         "holiday_id": Holiday.objects.create(user=owner, first="2999-08-03", last="2999-08-17").id,
         "rule_id": make_rule(owner, channels=[inbox]).id,
         "queue_id": make_channel(owner, "queue").id,
-        "board_id": make_channel(owner, "board").id,
+        "board_id": board.id,
         "channel_id": inbox.id,
         "connection_id": make_connection(owner).id,
         "source": "github",
