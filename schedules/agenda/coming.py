@@ -55,7 +55,8 @@ Those of a day are compared, and only the first ones become entries.
 
 
 def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDGET) -> Coming:
-    """Of each day the first `shown`; those that come often last. Two statements, one more for holidays with a maximum.
+    """Of each day the first `shown`; those that come often last. Two statements, one more for holidays with a maximum,
+    and one where a person has more than `MOST`.
 
     Times that a person has skipped ahead are entries too.
     """

@@ -112,6 +112,8 @@ def _days(schedule: Schedule, was: date, to: date) -> dict[str, object]:
         raise MoveRefused(text % {"title": schedule.title})
     if schedule.kind == "monthly":
         return {"day": to.day}
+    if was.weekday() not in schedule.rule["days"]:  # it has come on the next working day
+        raise MoveRefused(_("“%(title)s” cannot be moved. Edit it instead.") % {"title": schedule.title})
     return {"days": [to.weekday() if day == was.weekday() else day for day in schedule.rule["days"]]}
 
 

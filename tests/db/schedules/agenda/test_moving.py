@@ -155,3 +155,10 @@ def test_one_of_a_number_of_times_is_not_moved_alone(ada: User) -> None:
     schedule = make_schedule(ada, kind="daily", rule={"time": "09:00"}, max_count=3)
     with pytest.raises(moving.MoveRefused):
         moving.move_one(schedule, FRIDAY, 1, NOON, ada, None, datetime.fromisoformat("2026-10-30T09:00+00:00"))
+
+
+def test_a_weekly_time_that_was_put_off_to_a_working_day_is_not_taken_for_another_weekday(ada: User) -> None:
+    schedule = make_schedule(ada, kind="weekly", rule={"time": "09:00", "days": [5]}, time_zone="Europe/Berlin")
+    put_off = datetime.fromisoformat("2026-11-02T09:00+01:00")
+    with pytest.raises(moving.MoveRefused):
+        moving.move(schedule, date(2026, 11, 3), 1, NOON, ada, None, put_off)
