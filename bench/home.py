@@ -1,6 +1,7 @@
 """`script/bench home [--seconds N] [--json]`: what an idle `script/server` costs, in a separate installation.
 
-Memory is the sum of Pss over all processes, engines included. CPU, commits and WAL are those of N seconds (120 by
+Memory is the sum of Pss over all processes, engines included, and beside it what each has alone: other processes that
+run from the same files lower the first. CPU, commits and WAL are those of N seconds (120 by
 default), which begin with a checkpoint, a minute after everything has started and the first page was read.
 """
 
@@ -51,9 +52,10 @@ def main() -> None:
         rows = {}
         for pid, one in after.items():
             spent = one.seconds - (before[pid].seconds if pid in before else 0.0)
-            used = {"memory MiB": round(memory(pid) / 1024, 1), "CPU %": round(spent / lasted * 100, 2)}
+            shared, private = (round(kib / 1024, 1) for kib in memory(pid))
+            used = {"memory MiB": shared, "private MiB": private, "CPU %": round(spent / lasted * 100, 2)}
             rows[f"{one.name} {pid}"] = used
-    total = {column: round(sum(row[column] for row in rows.values()), 2) for column in ("memory MiB", "CPU %")}
+    total = {column: round(sum(row[column] for row in rows.values()), 2) for column in used}
     total |= {"commits/s": round(commits / lasted, 2), "WAL MB/day": round(wal / lasted * 86_400 / 1e6, 1)}
     report("home", 0, total, rows, {})
 
@@ -113,12 +115,14 @@ _NAMES = {
 }
 
 
-def memory(pid: int) -> int:
-    """KiB that the process has, and its share of what it has with others; 0 if it has ended."""
+def memory(pid: int) -> tuple[int, int]:
+    """KiB that the process has with its share of what it has with others, and without it; 0 if it has ended."""
     try:
-        return next(int(line.split()[1]) for line in open(f"/proc/{pid}/smaps_rollup") if line.startswith("Pss:"))
+        lines = [line.split() for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()]
     except (FileNotFoundError, ProcessLookupError):
-        return 0
+        return 0, 0
+    named = {words[0]: words[1] for words in lines[1:]}
+    return int(named["Pss:"]), int(named["Private_Clean:"]) + int(named["Private_Dirty:"])
 
 
 def settle(url: str) -> None:

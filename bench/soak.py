@@ -201,7 +201,7 @@ def sampled(site: Installation, until: float) -> Iterator[tuple[float, Sample]]:
         sample |= {"Redis MiB": used["used_memory"] / 2**20, "Redis clients": used["connected_clients"]}
         for child in (site.web, site.worker, site.beat):
             pids = tree(child.pid)
-            sample[f"{child.name} MiB"] = sum(memory(pid) for pid in pids) / 1024
+            sample[f"{child.name} MiB"] = sum(memory(pid)[0] for pid in pids) / 1024
             for what, name in (("fd", "descriptors"), ("task", "threads")):
                 sample[f"{child.name} {name}"] = sum(len(os.listdir(f"/proc/{pid}/{what}")) for pid in pids)
         yield now, sample

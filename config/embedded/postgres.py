@@ -128,12 +128,15 @@ class Postgres(Engine):
             "unix_socket_permissions": "0700",
             "max_connections": "100",
             "shared_buffers": "128MB",
+            "wal_buffers": "1MB",
             # For one small machine: no processes that wait for nothing, and little WAL while idle.
             # There is a checkpoint after 1 GB of WAL, too.
             "io_method": "sync",
             "max_logical_replication_workers": "0",
             "checkpoint_timeout": "1d",
             "autovacuum_naptime": "5min",
+            # Beat changes the same few rows again and again, even while idle.
+            "autovacuum_analyze_threshold": "500",
             "wal_compression": "on",
             "timezone": "UTC",
             "log_timezone": "UTC",

@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import closing, suppress
 from importlib import import_module
+from importlib.util import find_spec, module_from_spec
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -26,7 +27,7 @@ from config import embedded, preflight
 from config.celery import app
 from config.environment import env
 from config.processes.commands import print_line, role_of, web_command, worker_command
-from config.processes.fork import ForkedChild, fork, read_outputs
+from config.processes.fork import ForkedChild, fill_free_places, fork, read_outputs, release_memory
 
 _READY_WITHIN = 90.0  # seconds
 # Seconds. What children say at their start has ended after a pause; beat and workers also say what they do later.
@@ -102,6 +103,7 @@ class Server:
             read_outputs(0.05)
 
     def _watch(self) -> int:
+        release_memory()
         while not self.signals:
             read_outputs(1.0)
             embedded.look_after()
@@ -155,12 +157,18 @@ def _check_port(host: str, port: int) -> None:
         ) from None
 
 
+_filling: list[bytes] = []
+
+
 def _load() -> None:
     """Import what the children share. It opens no connection to PostgreSQL or Redis and starts no thread."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     import django
     from django.conf import settings
 
+    # django-ninja asks this package for a signal. Its other modules are for tests, and take 5 MiB.
+    if spec := find_spec("django.test"):
+        sys.modules["django.test"] = module_from_spec(spec)
     django.setup()
     app.loader.import_default_modules()
     app.finalize()
@@ -174,6 +182,7 @@ def _load() -> None:
         import_module(name).registry.all()
     gc.collect()
     gc.freeze()  # a collection in a child would write to what it shares
+    _filling.extend(fill_free_places())
 
 
 # What the children would import each for itself.

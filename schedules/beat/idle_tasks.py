@@ -6,7 +6,7 @@ from typing import Any
 from work import periodic
 
 # Seconds after which an idle task is sent, so that one that no worker runs shows within the time of `periodic_runs`.
-_AT_LEAST = 30.0
+_AT_LEAST = 45.0
 # Seconds for which an answer of the database serves further entries.
 _FRESH = 2.0
 

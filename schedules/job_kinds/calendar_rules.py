@@ -6,9 +6,6 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
 from zoneinfo import ZoneInfo
 
-import icalendar
-import recurring_ical_events
-
 _MOST_EXPANDED = 500
 _AHEAD = timedelta(days=5 * 366)
 _SHORTEST = 28
@@ -180,6 +177,9 @@ def _seconds(parts: dict[str, str], start: datetime) -> None:
 
 def expanded(start: datetime, rules: list[str], now: datetime) -> list[datetime]:
     """The next dates of the rules, by the library. Raises ValueError for rules that it cannot read."""
+    import icalendar  # few calendars need them, and they take 5 MiB
+    import recurring_ical_events
+
     event = icalendar.Event()
     event.add("DTSTART", start)
     for rule in rules:

@@ -105,7 +105,7 @@ def test_a_change_is_needed_by_those_that_have_not_read_it(task: str, reader: st
     assert FeedPosition.objects.filter(reader=reader).exists()
 
 
-def test_an_idle_task_is_sent_every_half_minute_and_at_once_when_there_is_work(
+def test_an_idle_task_is_sent_now_and_then_and_at_once_when_there_is_work(
     monkeypatch: pytest.MonkeyPatch, channel: Channel
 ) -> None:
     entry = make_stock_entry(task="jobs.count")
@@ -125,5 +125,5 @@ def test_an_idle_task_is_sent_every_half_minute_and_at_once_when_there_is_work(
     assert runs_when_due_again() == 2
     Batch.objects.update(ended_at=Now())
     assert runs_when_due_again() == 2
-    monkeypatch.setattr(idle_tasks, "_AT_LEAST", 0.0)  # half a minute later
+    monkeypatch.setattr(idle_tasks, "_AT_LEAST", 0.0)  # a pause later
     assert runs_when_due_again() == 3
