@@ -26,6 +26,7 @@ from api.resources import (
     runs,
     status_pages,
     status_webhooks,
+    teams,
     tokens,
     topics,
     traces,
@@ -52,6 +53,7 @@ api.add_decorator(partial(calls.handle, parameters=api.parameters, deprecation=a
 calls.add_error_handlers(api)
 api.add_router("/me", me.router)
 api.add_router("/me/tokens", tokens.router)
+api.add_router("/teams", teams.router)
 api.add_router("/changes", changes.router)
 api.add_router("/status-webhooks", status_webhooks.router)
 for router in (history.router, checks.router, schedules.router):

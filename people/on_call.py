@@ -16,6 +16,7 @@ class Shift:
     begins: datetime
     ends: datetime
     name: str
+    person_id: int | None = None
 
 
 def rota_of(team: User) -> Rota | None:
@@ -44,7 +45,7 @@ def shifts(team: User, begins: datetime, ends: datetime) -> list[Shift]:
     names = {one.person_id: one.person.get_full_name() for one in members}
     edges = [*(start for start, _ in found[1:]), ends]
     return [
-        Shift(start, end, names.get(people[0], "") if people else "")
+        Shift(start, end, names.get(people[0], "") if people else "", people[0] if people else None)
         for (start, people), end in zip(found, edges, strict=True)
     ]
 

@@ -77,6 +77,7 @@ _VERSIONED = {
 }
 _TAGS = {
     "me": "Your account, its settings and its tokens",
+    "teams": "Accounts that people share, and who is on call",
     "schedules": "Reminders: when they fire, what they send, and what came of it",
     "watches": "What has to report by pings, and is told if it does not",
     "status pages": "What strangers read of watches, and incidents in your words",

@@ -14,6 +14,7 @@ from carillon_client.events import Events, EventTypes, Rules, Runs
 from carillon_client.locks import Locks
 from carillon_client.notifications import Batches, DeadLetters, Inbox, Notifications
 from carillon_client.schedules import Holidays, JobKinds, Schedules
+from carillon_client.teams import Teams
 from carillon_client.tokens import Tokens
 from carillon_client.topics import Subscriptions, Topics
 from carillon_client.watches import Watches
@@ -29,6 +30,7 @@ class Client:
         self.channels = Channels(self.connection)
         self.notifications = Notifications(self.connection)
         self.inbox = Inbox(self.connection)
+        self.teams = Teams(self.connection)
         self.tokens = Tokens(self.connection)
         self.events = Events(self.connection)
         self.event_types = EventTypes(self.connection)

@@ -1071,6 +1071,50 @@ class Total(TypedDict):
     dead: int
 
 
+class Team(TypedDict):
+    id: int
+    name: str
+    role: Literal["owner", "member", "viewer"]
+
+
+class TeamMember(TypedDict):
+    id: str
+    name: str
+    role: Literal["owner", "member", "viewer"]
+    call_place: int | None
+    call_from: str | None
+    call_until: str | None
+
+
+class CallShift(TypedDict):
+    begins_at: str
+    ends_at: str
+    member_id: str | None
+    name: str
+
+
+class Override(TypedDict):
+    id: str
+    member_id: str
+    begins_at: str
+    ends_at: str
+
+
+class TeamDetail(Team):
+    """`on_call` begins with who is on call now, then the next ones, for two weeks; empty without an order."""
+
+    time_zone: str
+    members: list[TeamMember]
+    on_call: list[CallShift]
+    overrides: list[Override]
+
+
+class OverrideFields(TypedDict, total=False):
+    member_id: str
+    begins_at: str
+    ends_at: str
+
+
 class EventTypeFields(TypedDict, total=False):
     """Fields that are not given stay as they are."""
 

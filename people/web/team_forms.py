@@ -1,19 +1,14 @@
-"""Forms of teams: a new one, an invitation, and who is on call."""
+"""Forms of teams: a new one, an invitation, and the order of who is on call."""
 
-from datetime import date, timedelta
-from typing import Any, cast
+from datetime import date
+from typing import Any
 
 from django import forms
-from django.utils import timezone
-from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from common.texts.written import check_line
 from people import mailboxes
-from people.models import CallOverride, Membership, OnCall, Role, User, validate_printable
-
-_FURTHEST = timedelta(days=730)
-_MOST_OVERRIDES = 50  # of a team
+from people.models import Membership, OnCall, Role, validate_printable
 
 
 class TeamForm(forms.Form):
@@ -99,47 +94,4 @@ class TurnForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if (cleaned.get("call_from") is None) != (cleaned.get("call_until") is None):
             self.add_error("call_until", _("Enter both times, or leave both empty."))
-        return cleaned
-
-
-class OverrideForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
-    class Meta:
-        model = CallOverride
-        fields = ["member", "begins_at", "ends_at"]
-        labels = {"member": _("Instead"), "begins_at": _("From"), "ends_at": _("Until")}
-        error_messages = {
-            "member": {"required": _("Choose a member.")},
-            "begins_at": {"required": _("Choose a date and a time.")},
-            "ends_at": {"required": _("Choose a date and a time.")},
-        }
-        widgets = {
-            edge: forms.DateTimeInput(format="%Y-%m-%dT%H:%M", attrs={"type": "datetime-local"})
-            for edge in ("begins_at", "ends_at")
-        }
-
-    def __init__(self, posted: Any, team: User) -> None:
-        super().__init__(posted)
-        self.team = team
-        field = cast(forms.ModelChoiceField, self.fields["member"])  # type: ignore[type-arg]  # as above
-        field.queryset = Membership.objects.select_related("person").filter(team=team)
-        field.empty_label = _("Choose a member")
-        field.label_from_instance = lambda one: one.person.get_full_name()  # type: ignore[assignment,method-assign]
-
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        begins, ends, now = cleaned.get("begins_at"), cleaned.get("ends_at"), timezone.now()
-        if begins and ends and begins >= ends:
-            self.add_error("ends_at", _("Choose a time after the beginning."))
-        elif ends and ends <= now:
-            self.add_error("ends_at", _("Choose a time in the future."))
-        for name, instant in (("begins_at", begins), ("ends_at", ends)):
-            if instant and abs(instant - now) > _FURTHEST:
-                self.add_error(name, _("Choose a time within two years."))
-        if CallOverride.objects.filter(member__team=self.team, ends_at__gt=now).count() >= _MOST_OVERRIDES:
-            self.add_error(
-                None,
-                format_lazy(
-                    _("There are {most} changes already, which is the limit. Remove one."), most=_MOST_OVERRIDES
-                ),
-            )
         return cleaned

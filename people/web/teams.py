@@ -23,11 +23,12 @@ from people import on_call as on_call_rows, teams
 from people.access import acting
 from people.access.requests import PersonRequest, person_action, person_form, posted, sensitive
 from people.account import deletion
+from people.account.override_form import OverrideForm
 from people.models import CallOverride, Invitation, Membership, OnCall, Role
 from people.rota import shifts
 from people.teams import TeamRefusal
 from people.user_lock import lock_user
-from people.web.team_forms import InvitationForm, OnCallForm, OverrideForm, TeamForm, TurnForm
+from people.web.team_forms import InvitationForm, OnCallForm, TeamForm, TurnForm
 
 
 @person_form

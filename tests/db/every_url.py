@@ -23,7 +23,7 @@ from events.models import InboundAddress, InboundRequest, RegisteredType, Rule, 
 from jobs.models import Batch, Job
 from notifications.deliveries import boards
 from people import teams, tokens
-from people.models import Invitation, Membership, User
+from people.models import CallOverride, Invitation, Membership, User
 from schedules.models import Holiday, Schedule
 from tests.make import (
     NOON,
@@ -138,6 +138,11 @@ def values_of(owner: User) -> dict[str, object]:
         "rule_id": make_rule(owner, channels=[inbox]).id,
         "queue_id": make_channel(owner, "queue").id,
         "board_id": board.id,
+        "override_id": CallOverride.objects.create(
+            member=Membership.objects.filter(team=team).earliest("id"),
+            begins_at=timezone.now(),
+            ends_at=timezone.now() + timedelta(days=1),
+        ).id,
         "channel_id": inbox.id,
         "connection_id": make_connection(owner).id,
         "source": "github",
@@ -241,6 +246,11 @@ def bodies_of(values: Mapping[str, object]) -> dict[str, Any]:
         "verify_channel": {"code": "1234-5678"},
         "add_to_counter": {"name": "builds"},
         "write_on_board": {"text": "Milk is out"},
+        "create_override": {
+            "member_id": str(values["member_id"]),
+            "begins_at": f"{timezone.now():%FT%TZ}",
+            "ends_at": f"{timezone.now() + timedelta(days=2):%FT%TZ}",
+        },
         "create_topic": {"name": "News", "slug": "news"},
         "change_topic": {"name": "Club"},
         "create_event_type": {"name": "order.returned", "data_schema": {}},

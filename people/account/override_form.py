@@ -1,0 +1,57 @@
+"""The form by which another member of a team is on call for a while, for the page and the API."""
+
+from datetime import timedelta
+from typing import Any, cast
+
+from django import forms
+from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from people.models import CallOverride, Membership, User
+
+_FURTHEST = timedelta(days=730)
+_MOST_OVERRIDES = 50  # of a team
+
+
+class OverrideForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
+    class Meta:
+        model = CallOverride
+        fields = ["member", "begins_at", "ends_at"]
+        labels = {"member": _("Instead"), "begins_at": _("From"), "ends_at": _("Until")}
+        error_messages = {
+            "member": {"required": _("Choose a member.")},
+            "begins_at": {"required": _("Choose a date and a time.")},
+            "ends_at": {"required": _("Choose a date and a time.")},
+        }
+        widgets = {
+            edge: forms.DateTimeInput(format="%Y-%m-%dT%H:%M", attrs={"type": "datetime-local"})
+            for edge in ("begins_at", "ends_at")
+        }
+
+    def __init__(self, posted: Any, team: User) -> None:
+        super().__init__(posted)
+        self.team = team
+        field = cast(forms.ModelChoiceField, self.fields["member"])  # type: ignore[type-arg]  # as above
+        field.queryset = Membership.objects.select_related("person").filter(team=team)
+        field.empty_label = _("Choose a member")
+        field.label_from_instance = lambda one: one.person.get_full_name()  # type: ignore[assignment,method-assign]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        begins, ends, now = cleaned.get("begins_at"), cleaned.get("ends_at"), timezone.now()
+        if begins and ends and begins >= ends:
+            self.add_error("ends_at", _("Choose a time after the beginning."))
+        elif ends and ends <= now:
+            self.add_error("ends_at", _("Choose a time in the future."))
+        for name, instant in (("begins_at", begins), ("ends_at", ends)):
+            if instant and abs(instant - now) > _FURTHEST:
+                self.add_error(name, _("Choose a time within two years."))
+        if CallOverride.objects.filter(member__team=self.team, ends_at__gt=now).count() >= _MOST_OVERRIDES:
+            self.add_error(
+                None,
+                format_lazy(
+                    _("There are {most} changes already, which is the limit. Remove one."), most=_MOST_OVERRIDES
+                ),
+            )
+        return cleaned
