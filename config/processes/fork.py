@@ -22,6 +22,7 @@ from typing import ClassVar
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _DIE_WITH_PARENT, _NAME = 1, 15  # PR_SET_PDEATHSIG and PR_SET_NAME of <sys/prctl.h>
 _PAGE_OUT = 21  # MADV_PAGEOUT of <sys/mman.h>
+_MOST_FILLED = 20_000  # of a size, where another allocator is in use
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
@@ -55,9 +56,10 @@ def fill_free_places() -> list[bytes]:
     """
     filling = []
     for size in range(48, 513, 16):  # the size classes of Python's allocator, whose pools have 16 KiB
-        filling.append(bytes(size - 33))
-        while id(filling[-1]) % 0x4000 != 48:  # not the first of a new pool
+        for _ in range(_MOST_FILLED):
             filling.append(bytes(size - 33))
+            if id(filling[-1]) % 0x4000 == 48:  # the first of a new pool
+                break
     return filling
 
 

@@ -135,7 +135,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
         """
         super().__init__(data, now=now, fired=schedule.fired_count if schedule else 0, parameters=parameters)
         if not self.is_typed:
-            self.initial = _first(user, now, filled) if schedule is None else _stored(schedule, now)
+            self.initial = _first(user, now, filled) if schedule is None else _stored(schedule, user, now)
         self.user = user
         self.is_new = schedule is None
         origin, order = (None, []) if schedule is None else (schedule.id, schedule.channel_order)
@@ -237,8 +237,8 @@ def _first(user: User, now: datetime, filled: Mapping[str, Any] | None) -> dict[
     return {"time_zone": zone, "public_holidays": country, "made_as": uuid7(), **values, **(filled or {})}
 
 
-def _stored(schedule: Schedule, now: datetime) -> dict[str, Any]:
-    country = {"public_holidays": schedule.user.public_holidays}
+def _stored(schedule: Schedule, user: User, now: datetime) -> dict[str, Any]:
+    country = {"public_holidays": user.public_holidays}
     return country | typed(schedule, now) | {name: getattr(schedule, name) for name in (*PLAIN, "version")}
 
 

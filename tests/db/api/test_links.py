@@ -19,6 +19,7 @@ from tests.make import make_channel, make_delivery
 pytestmark = pytest.mark.django_db
 
 NOT_FOLLOWED = {"check_schedule"}  # as `check_job`, and the schedule here has no job
+OF_BOARDS = {"list_board_messages", "write_on_board"}  # the channel that is added here is a queue
 
 
 def value(expression: Any, path: dict[str, Any], answer: Any) -> Any:
@@ -59,6 +60,8 @@ def test_each_link_leads_to_something(ada: User, api: Api, settings: Settings) -
             given = answer.json() if answer.content else None
             for link in responses[answer.status_code]["links"].values():
                 target = operations[link["operationId"]]
+                if name == "add_channel" and target.name in OF_BOARDS:
+                    continue
                 path = {one: value(expression, values, given) for one, expression in link["parameters"].items()}
                 body = value(link["requestBody"], values, given) if "requestBody" in link else bodies.get(target.name)
                 with undone():
