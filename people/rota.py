@@ -1,6 +1,6 @@
 """Who is on call for a team: an order of people with times, which moves on each week, and overrides. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from operator import attrgetter
@@ -65,16 +65,21 @@ def who(rota: Rota, at: datetime) -> list[int]:
 
 def shifts(rota: Rota, begins: datetime, ends: datetime) -> list[tuple[datetime, list[int]]]:
     """From when (UTC) which people are asked, between two aware instants."""
-    edges = {begins.astimezone(UTC)}
-    edges |= {edge for one in rota.overrides for edge in (one.begins_at, one.ends_at)}
-    clocks = {rota.handover, *(clock for one in rota.turns for clock in (one.begins, one.ends) if clock is not None)}
-    day = civil_time.local(rota.zone, begins).date()
-    while (midnight := civil_time.begin_of(day, rota.zone)) < ends:
-        edges |= {civil_time.first_instant(rota.zone, datetime.combine(day, clock)) for clock in clocks}
-        day = civil_time.local(rota.zone, midnight + timedelta(hours=36)).date()
     found: list[tuple[datetime, list[int]]] = []
-    for edge in sorted(one.astimezone(UTC) for one in edges if begins <= one < ends):
+    for edge in sorted(one.astimezone(UTC) for one in _edges(rota, begins, ends) if begins <= one < ends):
         people = who(rota, edge)
         if not found or found[-1][1] != people:
             found.append((edge, people))
     return found
+
+
+def _edges(rota: Rota, begins: datetime, ends: datetime) -> Iterator[datetime]:
+    """When others may be asked from, in no order, some of them outside."""
+    yield begins
+    for one in rota.overrides:
+        yield from (one.begins_at, one.ends_at)
+    clocks = {rota.handover, *(clock for one in rota.turns for clock in (one.begins, one.ends) if clock is not None)}
+    day = civil_time.local(rota.zone, begins).date()
+    while (midnight := civil_time.begin_of(day, rota.zone)) < ends:
+        yield from (civil_time.first_instant(rota.zone, datetime.combine(day, clock)) for clock in clocks)
+        day = civil_time.local(rota.zone, midnight + timedelta(hours=36)).date()

@@ -208,8 +208,7 @@ def list_notifications(
     given = {name: value for name, value in conditions.items() if value}
     found = among.exclude(origin__in=without).filter(**given)
     if state is not None or channel_id is not None:
-        mine = Channel.objects.filter(user=request.auth.user)  # removed or not
-        channels = list((mine.filter(id=channel_id) if channel_id else mine).values_list("id", flat=True))
+        channels = _channel_ids(request.auth.user, channel_id)
         states = [state] if state else Delivery.State.values
         if given:
             found = with_delivery(found, channels, states)
@@ -220,6 +219,12 @@ def list_notifications(
     if given.keys() & {"origin", "subject__icontains"}:
         return paging.answer_search(with_deliveries(found), request, page, document, among=among)
     return paging.answer_page(with_deliveries(found), request, page, document)
+
+
+def _channel_ids(user: User, channel_id: UUID | None) -> list[UUID]:
+    """Those of the person, removed or not; with `channel_id`, this one if it is theirs."""
+    mine = Channel.objects.filter(user=user)
+    return list((mine.filter(id=channel_id) if channel_id else mine).values_list("id", flat=True))
 
 
 @router.get("/{uuid:notification_id}", response=NotificationWithAttempts, summary="Read a notification")

@@ -1,7 +1,7 @@
 """`script/bench faults [--cell N] [--deliveries 10000] [--seed S] [--pool prefork] [--mutation NAME] [--json]
 [--postgres FOLDER] [--pgbouncer PROGRAM] [--broker rabbitmq|sentinels]`.
 
-What is lost and what arrives twice under faults, as shown in docs/reliability.md: twenty cells with real processes
+What is lost and what arrives twice under faults, as shown in docs/reliability.md: twenty-one cells with real processes
 and engines. A full run takes about half an hour. Exit status 1 if a cell is red. `--postgres`: with the server whose
 programs are in FOLDER. `--pgbouncer`: workers, beats and web through it, in transaction mode.
 """
@@ -61,7 +61,7 @@ def _run(wished: argparse.Namespace, running: ExitStack) -> int:
     from bench.faults.run import run  # not before Django is set up
 
     verdicts = []
-    for number in wished.cell or [*range(1, 19), 21, 22]:
+    for number in wished.cell or [*range(1, 19), 21, 22, 23]:
         verdict = run(
             number,
             wished.deliveries,

@@ -23,6 +23,7 @@ from bench.faults.job_workload import QUEUE, JobWorkload, kill_job_workers
 from bench.faults.person import PersonWorkload, misuse
 from bench.faults.ping_faults import PingWorkload, lose_pings
 from bench.faults.scene import Scene, resume, wait_for, wait_until_reached
+from bench.faults.team_workload import TeamWorkload
 from bench.faults.workload import WEBHOOK_DEADLINE, Workload
 from bench.servers import Postgres as Server
 from common.fault_points import Point
@@ -451,5 +452,12 @@ CELLS: dict[int, Cell] = {
         seconds=15.0,
         over_http=True,
         workload=PingWorkload,
+    ),
+    23: Cell(
+        "reminders of a team, to its members and a board: workers, beats and Redis killed",
+        kill_anything,
+        uncertain=True,
+        seconds=10.0,
+        workload=TeamWorkload,
     ),
 }

@@ -16,6 +16,7 @@ from bench.faults.flow_workload import PATH
 from bench.faults.job_workload import unfinished_jobs, wrong_jobs
 from bench.faults.models import Entry
 from bench.faults.tasks import REFUSED
+from bench.faults.team_workload import wrong_boards
 from bench.faults.workload import Asked
 from events.models import Digest, Event, Step
 from events.pure.envelope import Envelope
@@ -32,7 +33,7 @@ SELECT n.subject, c.label, d.id::text, d.state,
   JOIN notifications_notification n ON n.id = d.notification_id
   JOIN notifications_channel c ON c.id = d.channel_id
   LEFT JOIN notifications_attempt a ON a.delivery_id = d.id
- WHERE n.origin <> 'notice' AND c.provider <> 'inbox'
+ WHERE n.origin <> 'notice' AND c.provider NOT IN ('inbox', 'team', 'board')
  GROUP BY n.id, c.id, d.id
 """
 # Carillon's own words to owners, of channels that do not work: nobody has asked for them here.
@@ -41,7 +42,8 @@ SELECT d.id::text FROM notifications_delivery d JOIN notifications_notification 
  WHERE n.origin = 'notice'
 """
 _OPEN = """
-SELECT count(*) FILTER (WHERE d.state IN ('pending', 'sending')), count(*)
+SELECT count(*) FILTER (WHERE d.state IN ('pending', 'sending')),
+       count(*) FILTER (WHERE d.provider NOT IN ('team', 'board'))
   FROM notifications_delivery d JOIN notifications_notification n ON n.id = d.notification_id
  WHERE n.origin <> 'notice' AND d.provider <> 'inbox'
 """
@@ -131,7 +133,7 @@ def compare(asked: Iterable[Asked], events: Collection[Envelope], effects: int, 
     _judge_events(events, effects, sum_up)
     _judge_digests(sum_up)
     _judge_flows(events, of_steps, sum_up)
-    wrong = list(wrong_jobs())
+    wrong = [*wrong_jobs(), *wrong_boards()]
     sum_up.incoherent += len(wrong)
     sum_up.notes += wrong
     seconds = sorted([*took(), *(row.took for those in rows.values() for row in those if row.took is not None)])

@@ -108,13 +108,7 @@ def undo(notification_id: UUID) -> Undone | None:
     done = series.filter(acknowledged_at__isnull=False, snoozed_until=None)
     if (notification := done.filter(id=notification_id).first()) is None:
         return None
-    # Not what an earlier answer cancelled, which was undone then.
-    stopped = notification.deliveries.filter(
-        reason_code=DeliveryCode.ACKNOWLEDGED, settled_at__gte=notification.acknowledged_at
-    )
-    wanted = list(stopped.select_related("channel").order_by("id"))
-    late = [one for one in wanted if one.expires_at and one.expires_at <= timezone.now()]
-    again = [one for one in wanted if one not in late]
+    again, late = _stopped(notification)
     for rows in (_of_members(*series.values_list("id", flat=True)), done):
         rows.update(acknowledged_at=None, answered_from="", acknowledged_by="")
     every = F("nag_every") * timedelta(minutes=1)
@@ -132,6 +126,16 @@ def undo(notification_id: UUID) -> Undone | None:
     for tell in UNDO_LISTENERS:
         tell(notification)
     return Undone([one.channel.label for one in again], [one.channel.label for one in late])
+
+
+def _stopped(notification: Notification) -> tuple[list[Delivery], list[Delivery]]:
+    """What its answer cancelled, not an earlier one, which was undone then: what is in time, and what is too late."""
+    stopped = notification.deliveries.filter(
+        reason_code=DeliveryCode.ACKNOWLEDGED, settled_at__gte=notification.acknowledged_at
+    )
+    wanted = list(stopped.select_related("channel").order_by("id"))
+    late = [one for one in wanted if one.expires_at and one.expires_at <= timezone.now()]
+    return [one for one in wanted if one not in late], late
 
 
 def _answer(

@@ -64,7 +64,7 @@ def receive(request: HttpRequest, secret: str) -> HttpResponse:
         return response
     if board is None:
         return _refuse(404, "There is no such address (any more).")
-    if int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST or len(request.body) > LARGEST:
+    if _is_too_large(request):
         return _refuse(413, f"This is larger than {LARGEST // 1024} KiB, the limit.")
     try:
         form = MessageForm({"text": _text(request)})
@@ -75,6 +75,10 @@ def receive(request: HttpRequest, secret: str) -> HttpResponse:
     if (written := boards.post(board.id, form.cleaned_data["text"])) is None:
         return _refuse(404, "There is no such address (any more).")
     return JsonResponse({"id": written.id}, status=201)
+
+
+def _is_too_large(request: HttpRequest) -> bool:
+    return int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST or len(request.body) > LARGEST
 
 
 def _text(request: HttpRequest) -> Any:

@@ -115,10 +115,9 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         begins, ends = cleaned.get("quiet_from"), cleaned.get("quiet_until")
-        if begins is None and ends is not None and "quiet_from" not in self.errors:
-            self.add_error("quiet_from", _("Enter both times, or leave both empty."))
-        if ends is None and begins is not None and "quiet_until" not in self.errors:
-            self.add_error("quiet_until", _("Enter both times, or leave both empty."))
+        for name, time, other in (("quiet_from", begins, ends), ("quiet_until", ends, begins)):
+            if time is None and other is not None and name not in self.errors:
+                self.add_error(name, _("Enter both times, or leave both empty."))
         if begins is not None and begins == ends:
             self.add_error("quiet_until", _("Enter two different times, or leave both empty."))
         if begins is not None and cleaned.get("weekly_hours"):

@@ -1,8 +1,9 @@
 """Pages of teams: make, invite, join, change roles, remove, leave, delete; who is on call; for whom somebody acts."""
 
 import re
+from collections.abc import Sequence
 from contextlib import nullcontext
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from allauth.account.adapter import get_adapter
@@ -24,7 +25,7 @@ from people.access import acting
 from people.access.requests import PersonRequest, person_action, person_form, posted, sensitive
 from people.account import deletion
 from people.account.override_form import OverrideForm
-from people.models import CallOverride, Invitation, Membership, OnCall, Role
+from people.models import CallOverride, Invitation, Membership, OnCall, Role, User
 from people.rota import shifts
 from people.teams import TeamRefusal
 from people.user_lock import lock_user
@@ -147,36 +148,51 @@ def on_call(request: PersonRequest, team_id: int) -> HttpResponse:
         override = OverrideForm(request.POST if act == "override" else None, own.team)
         done = ""
         if act == "order":
-            if all([form.is_valid(), *(turn.is_valid() for turn in turns)]):
-                form.save()
-                for turn in turns:
-                    turn.save()
-                done = _("The order is saved.")
+            done = _save_order(form, turns)
         elif act == "override":
-            if override.is_valid():
-                CallOverride.objects.filter(member__team=own.team, ends_at__lte=now).delete()
-                override.save()
-                done = _("The change is saved.")
+            done = _save_override(override, own.team, now)
         elif request.method == "POST":
-            key = as_uuid(request.POST.get("override", "")) if act == "remove" else None
-            if key is None or not CallOverride.objects.filter(member__team=own.team, id=key).delete()[0]:
-                raise Http404
-            done = _("The change is removed. The order applies again.")
+            done = _remove_override(own.team, request.POST.get("override", "") if act == "remove" else "")
         if done:
             messages.success(request, done)
             return redirect("people:team-on-call", team_id)
-        names = {member.person_id: member.person.get_full_name() for member in teams.members(own.team)}
-        rota = on_call_rows.rota_of(own.team)
-        coming = [] if rota is None else shifts(rota, now, now + timedelta(days=14))
-        shown = {
-            "own": own,
-            "form": form,
-            "turns": turns,
-            "override": override,
-            "overrides": CallOverride.objects.filter(member__team=own.team, ends_at__gt=now),
-            "coming": [(begins, [names[key] for key in people if key in names]) for begins, people in coming],
-        }
+        shown = {"own": own, "form": form, "turns": turns, "override": override, **_coming(own.team, now)}
         return render(request, "people/on_call.html", shown)
+
+
+def _coming(team: User, now: datetime) -> dict[str, object]:
+    names = {member.person_id: member.person.get_full_name() for member in teams.members(team)}
+    rota = on_call_rows.rota_of(team)
+    coming = [] if rota is None else shifts(rota, now, now + timedelta(days=14))
+    return {
+        "overrides": CallOverride.objects.filter(member__team=team, ends_at__gt=now),
+        "coming": [(begins, [names[key] for key in people if key in names]) for begins, people in coming],
+    }
+
+
+def _save_order(form: OnCallForm, turns: Sequence[TurnForm]) -> str:
+    """What to say about it; "" for a form that is not valid."""
+    if not all([form.is_valid(), *(turn.is_valid() for turn in turns)]):
+        return ""
+    form.save()
+    for turn in turns:
+        turn.save()
+    return _("The order is saved.")
+
+
+def _save_override(form: OverrideForm, team: User, now: datetime) -> str:
+    if not form.is_valid():
+        return ""
+    CallOverride.objects.filter(member__team=team, ends_at__lte=now).delete()
+    form.save()
+    return _("The change is saved.")
+
+
+def _remove_override(team: User, written: str) -> str:
+    key = as_uuid(written)
+    if key is None or not CallOverride.objects.filter(member__team=team, id=key).delete()[0]:
+        raise Http404
+    return _("The change is removed. The order applies again.")
 
 
 @person_form

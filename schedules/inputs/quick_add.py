@@ -56,9 +56,8 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False, country
     try:
         understood = sentences.read(line, now, civil.zone(zone).key, get_language())
         values = fields(understood)
-        if country and values["kind"] in ("weekly", "cron") and _names_working_days(understood):
-            kind = "daily" if values["kind"] == "weekly" else "cron"
-            values |= {"kind": kind, "off_days": "skip", "public_holidays": country}
+        if country:
+            values |= _without_holidays(values["kind"], understood, country)
         if needs_title and "title" not in values:
             raise NotUnderstood("title", line)
     except (NotUnderstood, InvalidRule) as error:
@@ -68,6 +67,12 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False, country
         return Reading({}, error=" ".join(str(error) for errors in form.errors.values() for error in errors))
     next_slot = form.timetable.next_after(now, form.work)
     return Reading(values, form.timetable, next_slot, parts=understood.parts, described=form.described)
+
+
+def _without_holidays(kind: str, understood: Understood, country: str) -> dict[str, str]:
+    if kind not in ("weekly", "cron") or not _names_working_days(understood):
+        return {}
+    return {"kind": "daily" if kind == "weekly" else kind, "off_days": "skip", "public_holidays": country}
 
 
 def only_time(line: str, zone: str, now: datetime, language: str) -> dict[str, Any]:

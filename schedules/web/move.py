@@ -1,13 +1,13 @@
 """Move a reminder to another day or time: the form, which dragging in the calendar fills and sends."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
@@ -55,8 +55,7 @@ def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     schedule = get_object_or_404(own, id=schedule_id)
     now, zone = fire.read_clock().now, request.user.zone
     asked = request.POST or request.GET
-    view = asked.get("view", "") if asked.get("view", "") in VIEWS else "month"
-    on = typed.day(asked.get("on", "")) or civil.local(zone, now).date()
+    view, on = _page(asked, civil.local(zone, now).date())
     slot = typed.instant(asked.get("slot", "")) or schedule.next_fire_at
     shown = None if slot is None else civil.local(zone, slot)
     filled = {"date": typed.day(request.GET.get("date", "")) or shown, "time": request.GET.get("time") or shown}
@@ -66,10 +65,8 @@ def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         if form.is_valid() and slot is not None and shown is not None:
             moved = _move(request, schedule, slot, form.cleaned_data, now)
             to, (first, last) = form.cleaned_data["date"], bounds(view, on)
-            query: dict[str, object] = {"date": on if first <= to <= last else to, "moved": moved.id}
-            if schedule.kind == "once":
-                query |= {"from": shown.date(), "at": f"{shown:%H:%M}"}
-            return redirect(back + urlencode(query))
+            notice = {"from": shown.date(), "at": f"{shown:%H:%M}"} if schedule.kind == "once" else {}
+            return redirect(back + urlencode({"date": on if first <= to <= last else to, "moved": moved.id, **notice}))
     except moving.MoveRefused as refusal:
         form.add_error(None, str(refusal))
     except editing.ScheduleConflict:
@@ -89,6 +86,12 @@ def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
         "moves_all": moving.moves_all(schedule),
     }
     return render(request, "schedules/move.html", context)
+
+
+def _page(asked: QueryDict, today: date) -> tuple[str, date]:
+    """The view of the calendar from which it is moved, and the day that it shows."""
+    view = asked.get("view", "")
+    return view if view in VIEWS else "month", typed.day(asked.get("on", "")) or today
 
 
 def _move(request: PersonRequest, schedule: Schedule, slot: datetime, to: dict[str, Any], now: datetime) -> Schedule:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from people import teams, tokens
+from people.access.acting import NOT_FOR_VIEWERS
 from people.account import deletion
 from people.models import ApiToken, CalendarFeed, Invitation, Membership, Role, User
 from people.teams import TeamRefusal
@@ -22,7 +23,7 @@ from schedules.agenda import feed
 from schedules.models import Schedule, ScheduleEvent
 from tests.db.conftest import undone
 from tests.db.every_url import every_operation, every_url, values_of
-from tests.db.test_ownership import OPEN
+from tests.db.test_ownership import OF_SOMEBODY, OPEN
 from tests.make import make_channel, make_schedule, make_user, signed_in
 
 
@@ -197,6 +198,37 @@ def test_a_viewers_token_reads_only(ada: User, team: User, client: Client, setti
             wrong.append((one.name, answer.status_code))
     assert wrong == []
     assert client.get("/api/v1/schedules", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+
+
+def test_a_former_member_and_a_stranger_reach_nothing_of_a_team(ada: User, team: User, settings: Settings) -> None:
+    settings.API_REQUESTS_PER_MINUTE = 0
+    member, values, wrong = join(team), owned_by(team) | {"team_id": team.pk}, []
+    former = acting(member.person, team)
+    _, token = tokens.create(membership(member.person, team).team, "Script", tokens.GIVEN, None)
+    teams.remove(membership(ada, team), member.id)
+    assert former.get("/reminders/").status_code == 403  # says so once
+    for url in OF_SOMEBODY:
+        for name, browser in (("former", former), ("stranger", signed_in())):
+            with undone():
+                answers = {browser.get(url.path(values)).status_code, browser.post(url.path(values)).status_code}
+            if not {404} <= answers <= {404, 405}:
+                wrong.append((url.name, name, answers))
+    assert wrong == []
+    for one in every_operation():
+        path, headers = "/api/v1" + one.path(values), {"Authorization": f"Bearer {token}"}
+        answer = Client().generic(one.method, path, "{}", content_type="application/json", headers=headers)
+        assert answer.status_code == 401, one.name
+
+
+def test_a_viewer_sees_all_pages_but_secrets_and_forms(team: User) -> None:
+    values, browser, refused = owned_by(team), acting(join(team, Role.VIEWER).person, team), set()
+    for url in OF_SOMEBODY:
+        with undone():
+            status = browser.get(url.path(values)).status_code
+        assert status in {200, 302, 403, 404, 405}, (url.name, status)
+        if status == 403:
+            refused.add(url.name)
+    assert refused == NOT_FOR_VIEWERS & {url.name for url in OF_SOMEBODY}
 
 
 def test_only_owners_export_and_change_the_settings(ada: User, team: User) -> None:
