@@ -16,7 +16,7 @@ _SHOWN = 8
 PAGES: tuple[tuple[str, str | Promise], ...] = (
     ("schedules:list", _("Reminders")),
     ("schedules:new", _("New reminder")),
-    ("schedules:week", _("Agenda")),
+    ("schedules:week", _("Week")),
     ("schedules:month", _("Calendar")),
     ("notifications:done", _("What is done")),
     ("notifications:inbox", _("Inbox")),

@@ -40,7 +40,7 @@ def add(page: Page, title: str) -> None:
 @pytest.mark.parametrize("page", [1280], indirect=True, ids=["1280px"])
 def test_a_reminder_is_dragged_to_another_day_and_back(page: Page, site: Installation) -> None:
     sign_up(page, site, "dora@example.org")
-    page.get_by_role("navigation", name="Reminders").get_by_role("link", name="Calendar").click()
+    page.get_by_role("navigation", name="Reminders").get_by_role("link", name="Month").click()
     page.get_by_role("link", name="Next").click()
     expect(page.get_by_role("heading", level=2)).to_have_text(f"{NEXT:%B %Y}")
     accessible(page)
@@ -87,7 +87,7 @@ def test_a_reminder_is_moved_by_keyboard(page: Page, site: Installation) -> None
     keys.press(page, page.get_by_role("button", name="Move", exact=True))
     expect(page.get_by_role("status")).to_contain_text(re.compile(rf"is moved to \w+ 20 {NEXT:%B}, 09:00\."))
     expect(day(page, NEXT.replace(day=20))).to_contain_text("Dentist")
-    page.get_by_role("navigation", name="Reminders").get_by_role("link", name="Calendar").click()
+    page.get_by_role("navigation", name="Reminders").get_by_role("link", name="Month").click()
     page.goto(f"{site.url}/reminders/month/?date={NEXT}")
     expect(day(page, NEXT.replace(day=20))).to_contain_text("Dentist")
     expect(day(page, TENTH)).to_be_hidden()
