@@ -30,7 +30,7 @@ from demo.ports import free_port
 
 Found = TypeVar("Found")
 
-_READY_WITHIN = 180.0  # seconds
+_READY_WITHIN = 400.0  # seconds
 _STOPS_WITHIN = {"web": 3.0, "worker": 10.0, "beat": 3.0}
 
 

@@ -77,7 +77,7 @@ class Web:
         self.wait_until(self.child.is_ready)
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 180
+        deadline = time.monotonic() + 600  # on a machine that has much else to do
         while not condition():
             assert time.monotonic() < deadline and self.child.exit_status() is None, "\n".join(self.lines)
             time.sleep(0.05)
