@@ -85,6 +85,7 @@ _TAGS = {
     "holidays": "Days on which reminders may be skipped or moved",
     "jobs": "What a reminder can look up before it speaks",
     "channels": "Where messages go",
+    "boards": "Pages that an account shares, and what is written there",
     "connections": "Accounts and addresses that jobs read",
     "notifications": "Messages, and the deliveries of each",
     "inbox": "Messages that you read here",

@@ -64,7 +64,7 @@ def kill_pullers(scene: Scene) -> None:
     for order in list(times) * (20 if scene.full else 2):
         cluster.forget_taken("puller", "claimed")
         cluster.order("puller", "claimed", order)
-        if not wait_for(lambda: not cluster.is_ordered("puller", "claimed")):
+        if not wait_for(lambda: not cluster.is_ordered("puller", "claimed"), _PATIENCE):
             break  # nothing is left to pull
         [pid] = cluster.took("puller", "claimed")
         held = _pulls(log, pid, "pulled") - _pulls(log, pid, "acked") - _pulls(log, pid, "late")

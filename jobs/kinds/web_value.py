@@ -99,7 +99,7 @@ class WebValue(AddressKind):
     form = WebValueForm
     example: ClassVar = {"url": "https://example.org/offers", "expression": ".price"}
     placeholders: ClassVar = {
-        "name": "price",
+        "label": "price",
         "value": "89.90 €",
         "previous": "99.90 €",
         "change": "-10 (-10.01 %)",
@@ -196,7 +196,7 @@ def _decide_reachable(ask: Ask, watch: Watch, why: Any) -> Say | Nothing:
     if _held(ask) and not watch.always:
         return Nothing(Reason(WebValueCode.STILL_UNREACHABLE, host=host, why=why), memory)
     words = {
-        "name": _name(ask),
+        "label": _name(ask),
         "value": _("unreachable"),
         "previous": _("reachable"),
         "change": str(Reason(why["code"], **why["params"])),
@@ -270,7 +270,7 @@ def _reason(code: WebValueCode, ask: Ask, value: Mapping[str, Any], **more: Any)
 
 def _words(ask: Ask, value: Mapping[str, Any], base: Mapping[str, Any] | None) -> dict[str, str]:
     return {
-        "name": _name(ask),
+        "label": _name(ask),
         "value": _short(value["text"], _LONGEST_WORD),
         "previous": _("nothing yet") if base is None else _short(base["text"], _LONGEST_WORD),
         "change": _("nothing yet") if base is None else _change(value, base),

@@ -82,7 +82,7 @@ class WebValueForm(AddressForm):
         required=False,
         max_length=60,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text=gettext_lazy("Such as: price. It stands beside the path, and for {name} in the texts."),
+        help_text=gettext_lazy("Such as: price. It stands beside the path, and for {label} in the texts."),
         error_messages={"max_length": gettext_lazy("A name has at most %(limit_value)d characters.")},
     )
     mark = forms.ChoiceField(

@@ -17,9 +17,9 @@ from tests.make import make_channel, make_rule, make_schedule
 PAGES = {
     "/reminders/": 11,
     "/reminders/?q=plants&state=active": 11,
-    "/reminders/day/": 12,
-    "/reminders/week/": 12,
-    "/reminders/month/": 12,
+    "/reminders/day/": 13,
+    "/reminders/week/": 13,
+    "/reminders/month/": 13,
     "/reminders/new/": 8,
     "/reminders/{schedule}/": 17,
     "/reminders/{schedule}/explain/": 17,

@@ -79,7 +79,7 @@ def test_counting_over_a_long_holiday_costs_no_search_for_each_of_its_slots(ada:
     make_schedule(ada, kind="interval", rule=rule, max_count=10)
     later = Days(date(2036, 6, 2), date(2036, 6, 3), ada.zone)
     found = coming.coming(ada, later, NOON, 100)
-    assert (found.is_cut, [entry.count for entry in found.entries]) == (False, [10])
+    assert (found.left_out, [entry.count for entry in found.entries]) == ([], [10])
 
 
 def test_a_slot_that_has_an_occurrence_already_is_not_forecast(ada: User) -> None:

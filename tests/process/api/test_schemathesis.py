@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -19,8 +20,8 @@ from django.utils import timezone
 from counters.models import Shard
 from events.models import Event, InboundRequest, RegisteredType, Run, Subscription, Topic
 from jobs.models import Batch, Job
-from people import tokens
-from people.models import User
+from people import teams, tokens
+from people.models import CallOverride, Membership, User
 from schedules.firing import fire
 from schedules.models import Holiday
 from tests.db.events.test_inbound import make_address
@@ -96,6 +97,7 @@ def make_rows(person: User) -> dict[str, Any]:
     runs = [Run.objects.create(user=person, key=str(number), **flow, **chain) for number in range(10)]
     counter = Shard.objects.create(user=person, name="builds", number=0, value=1)
     queues = [make_channel(person, "queue") for _ in range(3)]
+    member = Membership.objects.get(team=teams.create(person, "Family"))
     for queue in queues * 5:
         make_delivery(queue)
     for one in sent[:5]:
@@ -122,6 +124,11 @@ def make_rows(person: User) -> dict[str, Any]:
         "notification_id": [one.notification for one in sent],
         "token_id": [tokens.create(person, "Old", ["read"], None)[0] for _ in range(5)],
         "queue_id": queues,
+        "team_id": [member.team],
+        "override_id": [
+            CallOverride.objects.create(member=member, begins_at=now, ends_at=now + timedelta(days=day))
+            for day in range(1, 11)
+        ],
         "board_id": [make_channel(person, "board") for _ in range(3)],
         "address_id": addresses,
         "inbound_request_id": [

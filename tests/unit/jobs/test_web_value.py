@@ -90,7 +90,7 @@ def test_its_words_and_its_evidence_show_the_value_as_it_was_read() -> None:
     assert isinstance(decision, Say)
     assert str(decision.reason) == "checked example.org: 89,90 € (read as 89.9), now below 100"
     assert decision.words == {
-        "name": "(?s).+",
+        "label": "(?s).+",
         "value": "89,90 €",
         "previous": "120 €",
         "change": "-30.1 (-25.08 %)",
@@ -219,7 +219,7 @@ def test_only_what_its_condition_needs_is_stored() -> None:
 def test_always_says_the_value_at_each_check_by_its_name() -> None:
     question = ask(watch("always", name="Milk"))
     first = KIND.decide(question, {"text": "2.00", "number": "2.00"})
-    assert isinstance(first, Say) and first.words["name"] == "Milk"
+    assert isinstance(first, Say) and first.words["label"] == "Milk"
     same = KIND.decide(ask(question.payload, first.memory), {"text": "2.00", "number": "2.00"})
     assert isinstance(same, Say) and (same.words["value"], same.words["previous"]) == ("2.00", "2.00")
 

@@ -202,7 +202,7 @@ def test_an_expired_lease_is_settled_by_the_rule_for_an_unknown_outcome(
     delivery = make_delivery(channel, tries=tries - 1)
     taken(delivery.id, "dies")
     assert not any(rescue.rescue().values())  # the lease still holds
-    Delivery.objects.filter(id=delivery.id).update(lease_until=timezone.now() - timedelta(seconds=1))
+    Delivery.objects.filter(id=delivery.id).update(lease_until=timezone.now() - timedelta(hours=1))
     rescue.rescue()
     delivery.refresh_from_db()
     assert (delivery.state, outcomes(delivery)) == (state, ["lost"])
