@@ -102,7 +102,7 @@ def test_a_reminder_is_moved_by_keyboard(page: Page, site: Installation) -> None
 
 @pytest.mark.parametrize("page", [1280], indirect=True, ids=["1280px"])
 def test_a_week_has_hours_to_click_and_to_drag_to(page: Page, site: Installation) -> None:
-    sign_up(page, site, "hours@example.org")
+    sign_up(page, site, "grid@example.org")
     week = f"{site.url}/reminders/week/?date={TENTH}"
     page.goto(week)
     accessible(page)
