@@ -31,7 +31,7 @@ _HEADS = ("cell", "delivered", "lost", "twice", "repeats", "unknown", "expired",
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="script/bench faults", description=__doc__)
-    parser.add_argument("--cell", type=int, action="append", choices=range(1, 23))
+    parser.add_argument("--cell", type=int, action="append", choices=range(1, 24))
     parser.add_argument("--deliveries", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=20261120)
     parser.add_argument("--mutation", default="", help="no-rescue, no-fence and others, see apps.py")
