@@ -56,7 +56,7 @@ generation.mode = "positive"
 include-operation-id = [
     "create_schedule", "replace_schedule", "change_schedule", "preview_schedule", "quick_add_schedule",
     "snooze_schedule", "check_job", "change_schedules", "create_holiday", "replace_holiday", "send_message",
-    "snooze_notification", "create_token", "change_settings",
+    "snooze_notification", "create_token", "change_settings", "create_override",
     "add_channel", "change_channel", "verify_channel", "add_connection", "change_connection",
     "create_status_webhook", "change_status_webhook", "verify_status_webhook", "list_changes",
     "create_rule", "replace_rule", "change_rule", "preview_rule", "publish", "create_inbound", "replace_inbound",
