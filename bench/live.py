@@ -188,7 +188,7 @@ async def _time(client: Client, sent: list[float], took: list[float]) -> None:
 
 
 async def _connections_at_rest() -> int:
-    """The process closes those that it opened for requests once none was needed for a minute or two."""
+    """Those of the pool: it closes one a minute while none is needed, and no socket holds any."""
     for _ in range(_REST):
         if not (count := await asyncio.to_thread(_connections)):
             return 0
