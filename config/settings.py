@@ -130,19 +130,8 @@ SENDS_AT_ONCE = env.sends_at_once("SENDS_AT_ONCE", 8)
 
 # --- Django ----------------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
-    *(
-        "common",
-        "people",
-        "work",
-        "notifications",
-        "jobs",
-        "schedules",
-        "events",
-        "locks",
-        "counters",
-        "watches",
-        "api",
-    ),
+    *("common", "people", "work", "notifications", "jobs", "schedules", "events"),
+    *("locks", "counters", "watches", "api"),
     "unfold",
     *(f"django.contrib.{name}" for name in ("admin", "auth", "contenttypes", "messages", "staticfiles")),
     # Social accounts always, since their rows go with their person.

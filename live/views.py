@@ -32,11 +32,9 @@ def socket(request: HttpRequest) -> HttpResponse:
     session = request.session.session_key
     if not request.user.is_authenticated or session is None:
         return _refusal(401, "Sign in first.")
-    board = None
-    if "board" in request.GET:
-        board = as_uuid(request.GET["board"])
-        if board is None or not boards.of_account(request.user).filter(id=board).exists():
-            return _refusal(404, "There is no such board.")
+    board = as_uuid(request.GET.get("board", ""))
+    if "board" in request.GET and (board is None or not boards.of_account(request.user).filter(id=board).exists()):
+        return _refusal(404, "There is no such board.")
     person = request.user.actor.pk
     if HUB.is_full(request.user.pk, person):
         return _refusal(429, "You have too many open pages. Close some.")

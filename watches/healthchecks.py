@@ -74,13 +74,14 @@ def fields_of(spec: Spec, is_new: bool) -> dict[str, Any]:
         "success_words": _split(spec.success_kw, ","),
         "failure_words": _split(spec.failure_kw, ","),
     }
-    default = {"grace": _HOUR} if is_new else {}
+    default: dict[str, Any] = {}
+    if is_new:
+        default = {"grace": _HOUR} if spec.schedule else {"grace": _HOUR, "period": _DAY}
+        fields |= {"name": spec.name or spec.slug or "Unnamed check", "time_zone": spec.tz or "UTC"}
     if spec.schedule:
         fields["timing"] = {"cron": {"expression": spec.schedule}}
     else:
-        fields["period"], default = spec.timeout, default | ({"period": _DAY} if is_new else {})
-    if is_new:
-        fields |= {"name": spec.name or spec.slug or "Unnamed check", "time_zone": spec.tz or "UTC"}
+        fields["period"] = spec.timeout
     return default | {name: value for name, value in fields.items() if value is not None}
 
 

@@ -55,7 +55,7 @@ def write_on_board(request: ApiRequest, board_id: UUID, body: BoardMessageBody) 
     board = get_object_or_404(boards.of_account(request.auth.user), id=board_id)
     if (written := boards.post(board.id, body.text, request.auth.label)) is None:
         raise Http404  # it was removed meanwhile
-    return answer(document(BoardMessage.objects.get(id=written.id)), 201)
+    return answer(document(written), 201)
 
 
 def document(message: BoardMessage) -> dict[str, Any]:

@@ -121,19 +121,20 @@ def _type_routes(type: TypeRoutes) -> dict[str, Any]:
 
 
 def _route(route: Route) -> dict[str, Any]:
+    rule, channel, backlog = route.rule, route.channel, route.backlog
     return fields_of(
         RouteDocument,
         route,
-        rule_id=getattr(route.rule, "id", None),
-        rule_name=getattr(route.rule, "name", None),
+        rule_id=rule and rule.id,
+        rule_name=rule and rule.name,
         flow=str(route.flow) or None,
-        channel_id=getattr(route.channel, "id", None),
-        channel_label=getattr(route.channel, "label", None),
-        kind=getattr(route.channel, "provider", None),
-        waiting=getattr(route.backlog, "waiting", 0),
-        oldest_at=getattr(route.backlog, "oldest", None),
-        dead=getattr(route.backlog, "dead", 0),
-        pulled_by=getattr(route.backlog, "pulled_by", None),
+        channel_id=channel and channel.id,
+        channel_label=channel and channel.label,
+        kind=channel and channel.provider,
+        waiting=backlog.waiting if backlog else 0,
+        oldest_at=backlog and backlog.oldest,
+        dead=backlog.dead if backlog else 0,
+        pulled_by=backlog and backlog.pulled_by,
     )
 
 

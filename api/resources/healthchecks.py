@@ -46,10 +46,10 @@ def _channels(spec: Spec, user: User, is_new: bool) -> list[str] | None:
         return [str(channel.id) for channel in mine if channel.is_usable]
     if not spec.channels:
         return [str(channel.id) for channel in mine.filter(provider="inbox")] if is_new else None
-    return [_called_so(name, mine) for name in spec.channels.split(",")]
+    return [_id_of(name, mine) for name in spec.channels.split(",")]
 
 
-def _called_so(name: str, channels: Iterable[Channel]) -> str:
+def _id_of(name: str, channels: Iterable[Channel]) -> str:
     """The id of the only channel with this id or label. Raises a 422 problem."""
     same = [str(channel.id) for channel in channels if name in (str(channel.id), channel.label)]
     if len(same) != 1:

@@ -181,7 +181,7 @@ def rabbitmq(value: str) -> tuple[str, dict[str, Any]]:
     secured = {name.removeprefix("ssl_"): option for name, option in tls.items()}
     if secured:
         checks_host = secured.pop("check_hostname", "true") == "true"
-        secured["cert_reqs"] = {"required": ssl.CERT_REQUIRED}.get(secured["cert_reqs"], ssl.CERT_NONE)
+        secured["cert_reqs"] = ssl.CERT_REQUIRED if secured["cert_reqs"] == "required" else ssl.CERT_NONE
         if secured["cert_reqs"]:
             secured.setdefault("ca_certs", ssl.get_default_verify_paths().cafile or certifi.where())
             secured["server_hostname"] = parts.hostname if checks_host else None

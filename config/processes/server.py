@@ -260,7 +260,7 @@ def _invite_first_admin() -> str:
     if admins.exists() if first is None else first.has_usable_password():
         return ""
     if first is None and accounts.filter(email=_FIRST_ADMIN).exists():
-        # Not made an admin: whoever has this account may be anybody.
+        # It is not made an admin: anybody may have signed up with this address.
         return f"There is no admin, and {_FIRST_ADMIN} is somebody's account. Make one by manage.py createsuperuser."
     first = first or accounts.create_superuser(email=_FIRST_ADMIN, password=None)
     return f"Choose the password of {_FIRST_ADMIN} within an hour: {settings.BASE_URL}{password_page(first)}"

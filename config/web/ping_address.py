@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 from urllib.parse import parse_qs
 from uuid import UUID
@@ -142,9 +141,9 @@ def _record(pings: Sequence[Any], is_again: bool = False) -> list[tuple[int, str
 
     try:
         fault_points.reach("recording")
-        answers = [*map(_ANSWERS.__getitem__, record(pings))]
+        outcomes = record(pings)
         fault_points.reach("recorded")
-        return answers
+        return [_ANSWERS[outcome] for outcome in outcomes]
     except Exception as error:
         connection.close()
         if isinstance(error, Error):
@@ -152,7 +151,7 @@ def _record(pings: Sequence[Any], is_again: bool = False) -> list[tuple[int, str
                 return _record(pings, is_again=True)
             is_away, is_held = blames_no_row(error), is_locked(error)
             if len(pings) > 1 and (is_held or not is_away):
-                return [*chain.from_iterable(_record([ping], is_again=True) for ping in pings)]
+                return [answer for ping in pings for answer in _record([ping], is_again=True)]
             if is_away or is_held:
                 return [AWAY] * len(pings)
         log.exception("%d pings cannot be recorded", len(pings))

@@ -110,7 +110,6 @@ def _store(
         return _written(address, headers, text, InboundAnswer(429, reason=reached.reason, wait=reached.wait), [])
 
 
-@transaction.atomic
 def _safe(address: InboundAddress, headers: Iterable[str]) -> list[str]:
     """The names of the headers that are kept: those that an expression of the address names, and usual ones."""
     named = " ".join(address.fields.values()).lower()
@@ -121,6 +120,7 @@ def _safe(address: InboundAddress, headers: Iterable[str]) -> list[str]:
     ]
 
 
+@transaction.atomic
 def _written(
     address: InboundAddress, headers: Mapping[str, str], text: str, answer: InboundAnswer, envelopes: Sequence[Envelope]
 ) -> InboundAnswer:

@@ -205,7 +205,7 @@ class RuleForm(EditForm, ChannelsForm):
         for name, needed, at, code, text in _NEEDS:
             if cleaned.get(name) and not any(cleaned.get(one) or one in self.errors for one in needed):
                 refuse(self, at, code, text)
-        if all(map(cleaned.get, ("digest_seconds", "digest_at"))):
+        if cleaned.get("digest_seconds") and cleaned.get("digest_at"):
             problem = _("Gather for a time, or until a time of day, not both. Leave one empty.")
             refuse(self, "digest_at", "digest_twice", problem)
         if cleaned.get("series"):

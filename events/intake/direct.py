@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from typing import NamedTuple
 from uuid import UUID, uuid5
 
@@ -38,7 +37,7 @@ def send(queue: Channel, envelopes: Sequence[Envelope]) -> list[Sent]:
     Raises QuotaReached where the person's bytes of the day are used up.
     """
     usage.check(queue.user_id, 0)
-    new = [*map(partial(_notification, queue), envelopes)]
+    new = [_notification(queue, one) for one in envelopes]
     due = outbox.record(new)
     publish_after_commit(due)
     fresh = {wake.id for wake in due}

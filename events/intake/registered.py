@@ -78,9 +78,10 @@ def _misfits(envelopes: Sequence[Envelope], refusing: Mapping[str, Registered]) 
     small = json_schema.small_budget(len(envelopes))
     misfits: dict[int, Misfit] = {}
     for number, one in enumerate(envelopes):
-        if (type := refusing.get(one.type)) and (schema := schemas.get(type.id)):
-            misfit = _misfit(type, schema, one.data, small if _is_costly(type) else budget)
-            misfits |= {number: misfit} if misfit else {}
+        if (type := refusing.get(one.type)) is None or (schema := schemas.get(type.id)) is None:
+            continue
+        if misfit := _misfit(type, schema, one.data, small if _is_costly(type) else budget):
+            misfits[number] = misfit
     return misfits
 
 

@@ -22,7 +22,7 @@ from people.models.owned import OwnedQuerySet
 
 
 class RuleQuerySet(OwnedQuerySet["Rule"]):
-    seen = {"deleted_at": None}
+    visible = {"deleted_at": None}
 
     def with_channels(self) -> RuleQuerySet:
         return self.prefetch_related(models.Prefetch("channels", Channel.objects.filter(removed_at=None)))

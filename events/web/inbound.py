@@ -2,7 +2,6 @@
 
 import json
 from functools import partial
-from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +17,7 @@ from common.database import encryption
 from common.parsing import strict_json
 from common.redis import request_limiter, request_slots
 from common.redis.request_slots import READ
+from common.web.problem import problem
 from events.inbound import addresses, mapping, receive
 from events.inbound.forms import InboundForm, SampleForm
 from events.inbound.mapping import InboundAnswer
@@ -117,16 +117,16 @@ def inbound_post(request: HttpRequest, secret: str) -> HttpResponse:
     """
     address = receive.find(secret)
     detail = "Too many requests of this address' owner are in work. Send it again."
-    refuse = partial(_problem, 429, detail, "too-many-at-once")
+    refuse = partial(problem, 429, detail, "too-many-at-once")
     if address is not None and (busy := request_slots.enter(request, READ, address.user_id, refuse)) is not None:
         return busy
     verdict = request_limiter.check(request_limiter.by_address(request) if address is None else f"inbound:{address.id}")
     if not verdict.allowed:
         return JsonResponse({"allowed": False, "reset": verdict.reset}, status=429, headers=verdict.headers)
     if address is None:
-        return _problem(404, "There is no such address (any more).", "not-found")
+        return problem(404, "There is no such address (any more).", "not-found")
     if len(request.body) > LARGEST:
-        return _problem(413, f"This is larger than {LARGEST // 1024} KiB, the limit.", "too-large")
+        return problem(413, f"This is larger than {LARGEST // 1024} KiB, the limit.", "too-large")
     return _respond(receive.receive(address, request.headers, request.body, timezone.now()))
 
 
@@ -137,15 +137,10 @@ def _respond(answer: InboundAnswer) -> JsonResponse:
         if reason.code == EventCode.TOO_MANY_ALERTS:
             body |= {"left_out": reason.params["left_out"], "detail": str(reason)}
         return JsonResponse(body, status=202)
-    response = _problem(answer.status, str(reason), reason.code)
+    response = problem(answer.status, str(reason), reason.code)
     if answer.wait:
         response["Retry-After"] = str(answer.wait)
     return response
-
-
-def _problem(status: int, detail: str, code: str) -> JsonResponse:
-    document = {"title": HTTPStatus(status).phrase, "status": status, "code": code, "detail": detail}
-    return JsonResponse(document, status=status, content_type="application/problem+json")
 
 
 def _text(stored: InboundRequest | None) -> str:

@@ -19,7 +19,7 @@ from work.reasons import Reason, sentence
 
 
 class ConnectionQuerySet(OwnedQuerySet["Connection"]):
-    seen = {"removed_at": None}
+    visible = {"removed_at": None}
 
     def note_success(self, **fields: Any) -> int:
         """Write that the source answers; enables a connection that the source had refused. `fields` are written too."""

@@ -58,7 +58,7 @@ def usable(path: str = "") -> Q:
 
 
 class ChannelQuerySet(OwnedQuerySet["Channel"]):
-    seen = {"removed_at": None}
+    visible = {"removed_at": None}
 
     def for_messages(self) -> ChannelQuerySet:
         """Without status webhooks, which take no messages."""

@@ -8,11 +8,7 @@ from notifications.providers.base import Limits, Provider
 from work.answers import Answer
 
 MOST_CHARACTERS = 4_000
-"""Of a message, whoever writes it."""
-
-
-class BoardForm(forms.Form):
-    """No fields: a board has its page."""
+"""Of the longest message."""
 
 
 class Board(Provider):
@@ -27,7 +23,7 @@ class Board(Provider):
     separate_answer_url = True
     disturbs = False
     limits = Limits(body=MOST_CHARACTERS, joined=True)
-    form = BoardForm
+    form = forms.Form  # without fields: a board has its page
 
     def summary(self, destination: Destination) -> str:
         return _("On its page")

@@ -1,6 +1,5 @@
 """Pages of boards: what stands on one, and a form to write on it."""
 
-from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +12,7 @@ from django.views.decorators.http import require_POST
 
 from common.parsing import strict_json
 from common.redis import request_limiter
+from common.web.problem import problem
 from notifications.deliveries import boards
 from notifications.deliveries.boards import BoardRefused, MessageForm
 from people.access.requests import PersonRequest, person_form, person_page, posted
@@ -58,22 +58,19 @@ def receive(request: HttpRequest, secret: str) -> HttpResponse:
     key = request_limiter.by_address(request) if board is None else f"board:{board.id}"
     verdict = request_limiter.check(key)
     if not verdict.allowed:
-        response = _refuse(429, "Too many messages within a minute. Try again later.")
-        for name, value in verdict.headers.items():
-            response[name] = value
-        return response
+        return problem(429, "Too many messages within a minute. Try again later.", "too-many", **verdict.headers)
     if board is None:
-        return _refuse(404, "There is no such address (any more).")
+        return problem(404, "There is no such address (any more).", "not-found")
     if _is_too_large(request):
-        return _refuse(413, f"This is larger than {LARGEST // 1024} KiB, the limit.")
+        return problem(413, f"This is larger than {LARGEST // 1024} KiB, the limit.", "too-large")
     try:
         form = MessageForm({"text": _text(request)})
     except strict_json.Bad as error:
-        return _refuse(400, str(error))
+        return problem(400, str(error), "not-read")
     if not form.is_valid():
-        return _refuse(422, " ".join(map(str, form.errors["text"])))
+        return problem(422, " ".join(map(str, form.errors["text"])), "invalid")
     if (written := boards.post(board.id, form.cleaned_data["text"])) is None:
-        return _refuse(404, "There is no such address (any more).")
+        return problem(404, "There is no such address (any more).", "not-found")
     return JsonResponse({"id": written.id}, status=201)
 
 
@@ -92,8 +89,3 @@ def _text(request: HttpRequest) -> Any:
         return request.body.decode()
     except UnicodeDecodeError:
         raise strict_json.Bad("Send the text as UTF-8.") from None
-
-
-def _refuse(status: int, detail: str) -> JsonResponse:
-    document = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
-    return JsonResponse(document, status=status, content_type="application/problem+json")

@@ -14,13 +14,13 @@ Row = TypeVar("Row", bound=models.Model, covariant=True)
 
 
 class OwnedQuerySet(models.QuerySet[Row]):
-    """`seen` are the conditions of rows that their owner still sees."""
+    """`visible` are the conditions of rows that their owner sees, such as that they are not deleted."""
 
-    seen: ClassVar[Mapping[str, Any]] = {}
+    visible: ClassVar[Mapping[str, Any]] = {}
 
     def for_user(self, user: User) -> Self:
         """The rows that `user` sees: their own, less those removed."""
-        return self.filter(user=user, **self.seen)
+        return self.filter(user=user, **self.visible)
 
     def own(self, user: User, **which: Any) -> Row:
         """The one row of `user` with these values. Raises Http404, also for a row of somebody else."""

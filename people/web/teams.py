@@ -150,7 +150,9 @@ def on_call(request: PersonRequest, team_id: int) -> HttpResponse:
         if act == "order":
             done = _save_order(form, turns)
         elif act == "override":
-            done = _save_override(override, own.team, now)
+            if override.is_valid():
+                override.save()
+                done = _("The change is saved.")
         elif request.method == "POST":
             done = _remove_override(own.team, request.POST.get("override", "") if act == "remove" else "")
         if done:
@@ -178,14 +180,6 @@ def _save_order(form: OnCallForm, turns: Sequence[TurnForm]) -> str:
     for turn in turns:
         turn.save()
     return _("The order is saved.")
-
-
-def _save_override(form: OverrideForm, team: User, now: datetime) -> str:
-    if not form.is_valid():
-        return ""
-    CallOverride.objects.filter(member__team=team, ends_at__lte=now).delete()
-    form.save()
-    return _("The change is saved.")
 
 
 def _remove_override(team: User, written: str) -> str:

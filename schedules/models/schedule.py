@@ -35,7 +35,7 @@ def speaks(job_kind: str) -> bool:
 
 
 class ScheduleQuerySet(OwnedQuerySet["Schedule"]):
-    seen = {"deleted_at": None}
+    visible = {"deleted_at": None}
 
     def written(self, schedule_id: str) -> Schedule | None:
         """The one with this id, as an address or a form has it; None also for what is not an id."""

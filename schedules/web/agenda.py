@@ -32,7 +32,7 @@ from schedules.web.reminders import is_snoozed
 # How many entries of a day each page shows; it links to the day for the others.
 _SHOWN = {"day": 200, "week": 10, "month": 3}
 VIEWS = tuple(_SHOWN)
-# Reminders that do not fit and are named all the same.
+# Of the reminders that do not fit, so many are named.
 _NAMED = 5
 _DAY = timedelta(days=1)
 _AWAITING = 5

@@ -25,7 +25,7 @@ from schedules import rules
 
 
 class WatchQuerySet(OwnedQuerySet["Watch"]):
-    seen = {"deleted_at": None}
+    visible = {"deleted_at": None}
 
     def with_channels(self) -> WatchQuerySet:
         return self.prefetch_related(models.Prefetch("channels", Channel.objects.filter(removed_at=None)))

@@ -259,7 +259,7 @@ def snooze_schedule(request: ApiRequest, schedule_id: UUID, body: Until) -> Http
 
 @router.post("/{uuid:schedule_id}/done", response=ScheduleDocument, summary="Say that a schedule is done")
 def schedule_done(request: ApiRequest, schedule_id: UUID) -> HttpResponse:
-    """Acknowledges its newest message, and with `after_done` sets the next run. 409 where nothing is to be done."""
+    """Acknowledges its newest message; with `after_done`, sets the next run. 409 if no message is open."""
     return _answered(request, schedule_id, partial(answers.done, source=Notification.AnsweredFrom.API))
 
 

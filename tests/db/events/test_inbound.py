@@ -7,9 +7,11 @@ import hmac
 import json
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 from uuid import uuid4
 
 import pytest
+from django.db import DatabaseError
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -75,6 +77,14 @@ def test_any_json_becomes_an_event_before_the_answer() -> None:
     assert (event.user, event.type, event.source, event.data) == (address.user, "shop.received", "Shop", ORDER)
     kept = address.requests.get()
     assert (kept.status, json.loads(kept.body), kept.event_keys) == (202, ORDER, [str(event.key)])
+
+
+def test_a_request_that_cannot_be_stored_makes_no_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_address()
+    monkeypatch.setattr(InboundRequest.objects, "create", Mock(side_effect=DatabaseError))
+    with pytest.raises(DatabaseError):
+        post(ORDER)
+    assert not Event.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -315,7 +315,7 @@ def test_whoever_was_removed_as_an_owner_removes_nobody(ada: User, team: User) -
 
 
 def post_at_once(posts: list[tuple[Client, str]], body: dict[str, str]) -> list[int]:
-    """The statuses; each over a connection of its own."""
+    """Return the status of each answer. The requests run at the same time, each with its own connection."""
     start, answers = threading.Barrier(len(posts)), []
 
     def post(client: Client, path: str) -> None:
