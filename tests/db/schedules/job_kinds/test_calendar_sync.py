@@ -229,8 +229,9 @@ HOSTILE: dict[str, tuple[str, Any]] = {
 def test_what_a_hostile_calendar_costs_is_bounded_and_said(
     name: str, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parsing, "SECONDS", 1)
     inner, expected = HOSTILE[name]
+    if isinstance(expected, list):
+        monkeypatch.setattr(parsing, "SECONDS", expected[1])  # the others stay within the product's own limit
     calendar.before, calendar.events = inner, {"honest": DENTIST}
     job = calendar.check()
     assert job.tries == 1
