@@ -46,8 +46,8 @@ for _alias, _database in DATABASES.items():
         # timeout: in a burst, hundreds of threads record results at once. reconnect_timeout: after an outage the pool
         # waits longer between its attempts; after 5 s it gives up, and the next request reconnects.
         _of_replica = {"max_size": 4, "timeout": 2} if _alias == "replica" else {}
-        # max_idle: a session of PostgreSQL has 6 MiB.
-        _every_pool = {"min_size": 0, "max_size": 16, "max_idle": 60, "timeout": 30, "reconnect_timeout": 5}
+        # max_idle: a session of PostgreSQL has 6 MiB; a pool closes one of its unused sessions each time.
+        _every_pool = {"min_size": 0, "max_size": 16, "max_idle": 10, "timeout": 30, "reconnect_timeout": 5}
         _database["OPTIONS"]["pool"] = _every_pool | _of_replica
     else:
         _database["CONN_MAX_AGE"] = None
