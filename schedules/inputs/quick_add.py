@@ -1,7 +1,6 @@
 """Quick add: the values of a reminder's form from one line."""
 
 import json
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,10 +12,6 @@ from schedules.inputs import repeat_form, sentences
 from schedules.inputs.sentences import NotUnderstood, Understood
 from schedules.inputs.timing_form import TimingForm
 from schedules.rules import InvalidRule, Timetable, civil
-from schedules.rules.repetition import Repetition
-
-# Not "weekday" and "Wochentag": these are Monday to Friday.
-_WORKING_DAY = re.compile(r"\b(work(ing)?|business) ?days?\b|\b(werk|arbeits)tag|\blaborables?\b|\bhábil(es)?\b", re.I)
 
 
 @dataclass(frozen=True)
@@ -56,8 +51,8 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False, country
     try:
         understood = sentences.read(line, now, civil.zone(zone).key, get_language())
         values = fields(understood)
-        if country:
-            values |= _without_holidays(values["kind"], understood, country)
+        if country and understood.names_working_days:
+            values |= _without_holidays(values, country)
         if needs_title and "title" not in values:
             raise NotUnderstood("title", line)
     except (NotUnderstood, InvalidRule) as error:
@@ -69,10 +64,12 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False, country
     return Reading(values, form.timetable, next_slot, parts=understood.parts, described=form.described)
 
 
-def _without_holidays(kind: str, understood: Understood, country: str) -> dict[str, str]:
-    if kind not in ("weekly", "cron") or not _names_working_days(understood):
-        return {}
-    return {"kind": "daily" if kind == "weekly" else kind, "off_days": "skip", "public_holidays": country}
+def _without_holidays(values: dict[str, Any], country: str) -> dict[str, str]:
+    off_days = {"off_days": "skip", "public_holidays": country}
+    if values["kind"] == "cron":
+        return off_days
+    is_each = (values.get("days"), values.get("step")) == (list("01234"), "")
+    return off_days | {"kind": "daily"} if is_each else {}
 
 
 def only_time(line: str, zone: str, now: datetime, language: str) -> dict[str, Any]:
@@ -121,13 +118,6 @@ def fields(understood: Understood) -> dict[str, Any]:
     if isinstance(timing, str):
         return values | {"kind": "cron", "expression": timing}
     return values | repeat_form.shown(timing) | {"anchor": starts if timing.interval > 1 else ""}
-
-
-def _names_working_days(understood: Understood) -> bool:
-    used = " ".join(text for text, is_used in understood.parts if is_used)
-    timing = understood.timing
-    is_each = not isinstance(timing, Repetition) or (timing.interval, timing.days) == (1, (0, 1, 2, 3, 4))
-    return is_each and _WORKING_DAY.search(used) is not None
 
 
 def _written(moment: datetime | None) -> str:

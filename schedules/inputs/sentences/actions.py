@@ -96,8 +96,9 @@ def _weekdays(pieces: list[Piece]) -> Day:
     return Day(weekdays=tuple(sorted(set(days))), repeats=any("plural" in piece.kinds for piece in pieces))
 
 
-def _from_to(first: int, last: int) -> Day:
-    return Day(weekdays=tuple(sorted({(first + one) % 7 for one in range((last - first) % 7 + 1)})), repeats=True)
+def _from_to(first: int, last: int, **fields: Any) -> Day:
+    days = {(first + one) % 7 for one in range((last - first) % 7 + 1)}
+    return Day(weekdays=tuple(sorted(days)), repeats=True, **fields)
 
 
 def _weekday_to(first: int, last: int) -> Day:

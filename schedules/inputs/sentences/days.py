@@ -87,7 +87,7 @@ class Day:
 
     `month` and `year` narrow it; `movable` is as in data/*.toml; `shift` counts from the day. `every` is a repetition
     that is part of it, as in "the 15th of every month". `part` is a part of the day, as in "tonight"; `until` is the
-    end of a span, and `named_weekday` is one beside a date.
+    end of a span, and `named_weekday` is one beside a date. `is_working`: a public holiday is no such day.
     """
 
     exact: date | None = None
@@ -105,6 +105,7 @@ class Day:
     is_of: bool = False
     until: Day | None = None
     named_weekday: int | None = None
+    is_working: bool = False
 
     @property
     def is_dated(self) -> bool:
@@ -207,3 +208,4 @@ class Understood:
     after_done: bool = False
     names_day: bool = False
     names_time: bool = False
+    names_working_days: bool = False

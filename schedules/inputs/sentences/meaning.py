@@ -43,6 +43,7 @@ def read(line: str, instant: datetime, zone: str, language: str = "en") -> Under
             body=sentence.body,
             parts=sentence.parts,
             after_done=sentence.after_done,
+            names_working_days=bool(sentence.day and sentence.day.is_working),
             names_day=bool(sentence.day or sentence.wait),
             names_time=bool(sentence.times or sentence.wait or sentence.every),
         )

@@ -21,7 +21,7 @@ _LONGEST = 6
 _FARTHEST = 14 * 60
 _YEARS = range(1900, 2200)
 # Kinds of words that mean a time in whatever language the rest is.
-_FOREIGN = {"weekday", "plural", "every", "adverb", "workdays"}
+_FOREIGN = {"weekday", "plural", "every", "adverb", "workdays", "monfris"}
 # From here on, a year of two digits may be of the last century.
 _NEXT_CENTURY = 40
 _FRACTIONS = {"1/2": 0.5, "1/4": 0.25, "3/4": 0.75}

@@ -93,6 +93,12 @@ def test_the_api_takes_and_returns_them_and_keeps_them_in_a_patch(api: Api, ada:
             "pills every working day at 8:00 and 20:00", "en",
             {"cron": {"expression": "0 8,20 * * mon,tue,wed,thu,fri"} | OFF},
         ),
+        (
+            "jede Stunde werktags von 9 bis 17 Uhr trinken", "de",
+            {"cron": {"expression": "0 9-17 * * mon,tue,wed,thu,fri"} | OFF},
+        ),
+        ("cada hora entre semana agua", "es", {"cron": {"expression": "0 * * * mon,tue,wed,thu,fri"}}),
+        ("run every hour except working days", "en", {"cron": {"expression": "0 * * * sat,sun"}}),
     ],
 )  # fmt: skip
 def test_quick_add_reads_working_days_of_who_has_chosen_a_country(
