@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext, gettext_noop as _, ngettext, pgettext, pgettext_lazy
 
 from common.texts.numbers import grouped
+from common.times import dates
 from work.reasons import FORMATS, Codes
 
 
@@ -126,7 +127,7 @@ class DeliveryCode(Codes):
     DISABLED = "disabled", _("The channel is disabled: {why}")
     UNVERIFIED = "unverified", _("The channel has not been verified.")
     # It waits, or nobody wants it any more.
-    QUIET_HOURS = "quiet-hours", _("Waits until {until}: your quiet hours.")
+    QUIET_HOURS = "quiet-hours", _("Waits until {until:civil}: your quiet hours.")
     HOLIDAY = "holiday", _("Your holiday keeps it silent.")
     LIMIT_SERVICE = "limit-service", _("{service:service} takes {amount:messages} {seconds:period}; {until:turn}.")
     LIMIT_CHANNEL = (
@@ -223,7 +224,9 @@ def _turn(until: Any) -> str:
     """None: it would be stale before its turn. Empty: the wait is too short for a time."""
     if until is None:
         return gettext("before its turn it will be stale")
-    return gettext("this one waits until %(time)s") % {"time": until} if until else gettext("this one waits")
+    if not until:
+        return gettext("this one waits")
+    return gettext("this one waits until %(time)s") % {"time": dates.civil(until)}
 
 
 FORMATS |= {

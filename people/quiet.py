@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
 from common import zones
-from common.times import civil_time, public_holidays
+from common.times import civil_time, dates, public_holidays
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 """The keys of `weekly_hours`."""
@@ -123,10 +123,14 @@ def weekly_days(weekly: Any) -> tuple[tuple[time, time] | None, ...] | None:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The end of the quiet hours, in UTC and as the person's clock shows it."""
+    """The end of the quiet hours, in UTC, and on the person's clock as `dates.civil` reads it."""
 
     until: datetime
-    shown: str
+    stored: str
+
+    @property
+    def shown(self) -> str:
+        return dates.civil(self.stored)
 
 
 def wait(instant: datetime, hours: Hours | None) -> Wait | None:

@@ -19,11 +19,13 @@ from django.utils.translation import gettext, gettext_noop as _
 
 from common.database.damaged import object_of
 from common.texts.numbers import grouped
+from common.times import dates
 
 _CODES: dict[str, Codes] = {}
 # How a parameter is shown, by what follows its name and a colon in a sentence. Apps add theirs.
 FORMATS: dict[str, Callable[[Any], str]] = {
     "number": lambda value: f"{round(value, 1 if abs(value) >= 1 else 3):g}",
+    "civil": dates.civil,
     "bytes": lambda size: gettext("%(size)s bytes") % {"size": grouped(size)},
     "service": lambda name: gettext(name) if name and isinstance(name, str) else str(name),
 }

@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime
 from functools import lru_cache
 
-from django.utils import formats
+from django.utils import formats, timezone
 from django.utils.translation import get_language, gettext as _, pgettext
 
 # The patterns are Django's: https://docs.djangoproject.com/en/stable/ref/templates/builtins/#date
@@ -58,6 +58,15 @@ def exact(when: datetime) -> str:
     """ "20 Nov 2026, 09:00:00"."""
     day = _written(when, pgettext("date pattern", "j M Y"))
     return f"{day}, {when:%H:%M:%S}"
+
+
+def civil(stored: str) -> str:
+    """A civil time as reasons hold it: "07:00" stays, "2026-12-07 08:00" becomes "Mon 7 Dec, 08:00"."""
+    try:
+        when = datetime.fromisoformat(stored)
+    except (TypeError, ValueError):  # a time alone, or what is damaged
+        return str(stored)
+    return short(when, when.year != timezone.localdate().year)
 
 
 def in_full(when: datetime) -> str:

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop as _
 
 from common import correlation
+from common.times import dates
 from jobs.checks import recording
 from jobs.checks.recording import NewJob, SendAs
 from jobs.kinds.base import Ask, Nothing, Say
@@ -26,7 +27,14 @@ from work.reasons import FORMATS, Codes, Reason
 MOST_STEPS = 20
 LONGEST = timedelta(days=365)
 
-FORMATS["at"] = lambda written: f"{datetime.fromisoformat(written):%Y-%m-%d %H:%M} UTC"
+
+def _at(written: str) -> str:
+    """On the clock of the reader, with its zone."""
+    at = timezone.localtime(datetime.fromisoformat(written))
+    return f"{dates.short(at)} {at:%Z}"
+
+
+FORMATS["at"] = _at
 
 
 class StepCode(Codes):

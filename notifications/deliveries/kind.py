@@ -245,7 +245,7 @@ def _until_quiet_hours_end(claim: DeliveryClaim, wait: float) -> Defer | None:
         return None
     if (pause := quiet.wait(claim.claimed_at + timedelta(seconds=wait), claim.quiet)) is None:
         return None
-    return Defer((pause.until - claim.claimed_at).total_seconds(), Reason(DeliveryCode.QUIET_HOURS, until=pause.shown))
+    return Defer((pause.until - claim.claimed_at).total_seconds(), Reason(DeliveryCode.QUIET_HOURS, until=pause.stored))
 
 
 def _until_readable(claim: DeliveryClaim, error: encryption.Unreadable) -> Defer | NotStarted:

@@ -15,13 +15,12 @@ from uuid import UUID
 
 from celery import signals
 from django.conf import settings
-from django.utils.translation import gettext as _
 
 from common import zones
 from common.database.postgres import lend_connection
 from common.redis import rate_limiter
 from common.redis.rate_limiter import Ended, Limit, Reservation, Slots, Window
-from common.times import civil_time, dates
+from common.times import civil_time
 from notifications import providers
 from notifications.deliveries import permits
 from notifications.messages.message import Destination, Message
@@ -192,6 +191,4 @@ def _until(wait: float, now: datetime, zone: str) -> str:
         return ""
     local = zones.read(zone)
     shown = civil_time.local(local, now + timedelta(seconds=wait))
-    if shown.date() == civil_time.local(local, now).date():
-        return f"{shown:%H:%M}"
-    return _("%(time)s on %(day)s") % {"time": f"{shown:%H:%M}", "day": dates.day(shown)}
+    return f"{shown:%H:%M}" if shown.date() == civil_time.local(local, now).date() else f"{shown:%Y-%m-%d %H:%M}"

@@ -132,7 +132,7 @@ def _wait(new: NewNotification, provider: str) -> tuple[datetime | None, datetim
         return new.available_at, new.expires_at, "", "{}"
     # When it was due, for a change of the quiet hours (see `quiet_changes`).
     due = {} if new.available_at is None else {"due": new.available_at.timestamp()}
-    reason = Reason(DeliveryCode.QUIET_HOURS, until=new.quiet_hours.shown, **due)
+    reason = Reason(DeliveryCode.QUIET_HOURS, until=new.quiet_hours.stored, **due)
     return new.quiet_hours.until, new.expires_at, str(reason.code), reason.json
 
 

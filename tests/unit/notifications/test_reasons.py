@@ -79,6 +79,14 @@ def test_seconds_are_said_as_people_say_them(seconds: float, shown: str) -> None
             "You may be sent 1 message a day; this one waits until 09:00 on 2 June.",
         ),
         (
+            Reason(DeliveryCode.LIMIT_PERSON, amount=1, seconds=86_400.0, until="2020-06-02 09:00"),
+            "You may be sent 1 message a day; this one waits until Tue 2 Jun 2020, 09:00.",
+        ),
+        (
+            Reason(DeliveryCode.QUIET_HOURS, until="2020-06-02 09:00"),
+            "Waits until Tue 2 Jun 2020, 09:00: your quiet hours.",
+        ),
+        (
             Reason(DeliveryCode.LIMIT_SERVICE, service="Telegram", amount=30, seconds=1.0, until=None),
             "Telegram takes 30 messages a second; before its turn it will be stale.",
         ),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.utils import translation
 from hypothesis import given, strategies as st
 
 from common.times.civil_time import local
@@ -219,4 +220,6 @@ def test_what_waits_may_come_when_the_hours_open_and_not_before(
 def test_a_wait_of_more_than_a_day_names_the_date() -> None:
     wait = quiet.wait(at("2026-12-04T18:00:00+01:00"), hours(None, None, "Europe/Berlin", {"mon": ["08:00", "18:00"]}))
     assert wait is not None
-    assert wait.shown == "2026-12-07 08:00"
+    assert wait.stored == "2026-12-07 08:00"
+    with translation.override("de"):
+        assert wait.shown.startswith("Mo, 7. Dez")
