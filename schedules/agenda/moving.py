@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
+from uuid import UUID
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from people.models import User
 from schedules import rules
 from schedules.changes import editing
-from schedules.models import Schedule
+from schedules.models import Schedule, ScheduleEvent
 from schedules.parts import slots
 from schedules.rules import InvalidRule, Rule, civil, fields
 
@@ -74,6 +76,26 @@ def move_one(
         raise MoveRefused(str(error)) from None
     _refuse_past(schedule, rule, now)
     return editing.replace_slot(schedule.id, slot, rule, version, now, by)
+
+
+@transaction.atomic
+def undo(schedule: Schedule, version: int, now: datetime, by: User) -> datetime | None:
+    """Take back the move that has made this version, of one of its times or of all. Returns the time that it has again.
+
+    Raises MoveRefused, and `editing.ScheduleConflict` if it has changed or rung since.
+    """
+    events = schedule.events.filter(version=version, what__in=(ScheduleEvent.What.CREATED, ScheduleEvent.What.EDITED))
+    made = None if schedule.next_fire_at is None or schedule.version != version else events.first()
+    if made is None or not made.detail.keys() & {"was", "replaces"}:
+        raise editing.ScheduleConflict(schedule)
+    if "replaces" in made.detail:
+        slot = datetime.fromisoformat(made.detail["slot"])
+        editing.unskip(UUID(made.detail["replaces"]), slot, now, by)
+        editing.delete(schedule.id, now, by)
+        return slot
+    schedule.rule = made.detail["was"]["rule"]
+    _refuse_past(schedule, schedule.timetable().rule, now)
+    return editing.reschedule(schedule, now, by=by).next_fire_at
 
 
 def _civil(

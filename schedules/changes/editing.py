@@ -193,7 +193,8 @@ def replace_slot(
     copy = Schedule(**editable(schedule), user=schedule.user)
     copy.kind, copy.rule, copy.starts_at, copy.ends_at, copy.excluded = rule.kind, rule.data(), None, None, []
     set_next_slot(copy, now)
-    write(copy, list(schedule.channels.all()), _event(copy, What.CREATED, now, by, copy_of=str(schedule_id)))
+    created = _event(copy, What.CREATED, now, by, replaces=str(schedule_id), slot=slot.isoformat())
+    write(copy, list(schedule.channels.all()), created)
     _skip(schedule, slot, now, by)
     return copy
 

@@ -15,7 +15,8 @@ class ScheduleEvent(models.Model):
 
     `version` is the schedule's afterwards. `detail["was"]` is the timing that an edit or Done replaced,
     `detail["before"]` the state and snooze before a pause or the archive. Of Done, `detail["message"]` is the id of
-    the message, and `detail["fired"]` how often the schedule had fired.
+    the message, and `detail["fired"]` how often the schedule had fired. A schedule that was made to move one time of
+    another has that one as `detail["replaces"]`, and the time as `detail["slot"]`.
     """
 
     class What(models.TextChoices):

@@ -116,7 +116,7 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
         "left_out": [(one, civil.local(user.zone, one.next_fire_at or now)) for one in ahead.left_out[:_NAMED]],
         "others": max(0, len(ahead.left_out) - _NAMED) + ahead.unread,
         **_awaiting(user),
-        **_moved(request, today),
+        **_moved(request),
         **quick.context(request),
     }
     return render(request, "schedules/agenda.html", context)
@@ -180,17 +180,15 @@ def _awaiting(user: User) -> dict[str, object]:
     return {"awaiting": found[:_AWAITING], "awaiting_more": len(found) > _AWAITING}
 
 
-def _moved(request: PersonRequest, today: date) -> dict[str, object]:
-    """The notice of `?moved=<id>&from=<date>&at=<time>`, with the place to which it can be moved back."""
+def _moved(request: PersonRequest) -> dict[str, object]:
+    """The notice of `?moved=<id>&undo=<version>`; the version can be undone while it is the last."""
     moved = Schedule.objects.for_user(request.user).written(request.GET.get("moved", ""))
     if moved is None or moved.next_fire_at is None:
         return {}
-    back_to = typed.day(request.GET.get("from", ""))
     return {
         "moved": moved,
         "moved_to": civil.local(request.user.zone, moved.next_fire_at),
-        "back_at": request.GET.get("at", ""),
-        "back_to": back_to if back_to is not None and back_to >= today else None,
+        "can_undo": request.GET.get("undo") == str(moved.version),
     }
 
 

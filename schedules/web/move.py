@@ -12,7 +12,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
-from people.access.requests import PersonRequest, person_form, posted
+from common.times import dates
+from people.access.requests import PersonRequest, person_action, person_form, posted
 from people.user_lock import with_user_lock
 from schedules.agenda import moving
 from schedules.changes import editing
@@ -64,9 +65,9 @@ def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     try:
         if form.is_valid() and slot is not None and shown is not None:
             moved = _move(request, schedule, slot, form.cleaned_data, now)
-            to, (first, last) = form.cleaned_data["date"], bounds(view, on)
-            notice = {"from": shown.date(), "at": f"{shown:%H:%M}"} if schedule.kind == "once" else {}
-            return redirect(back + urlencode({"date": on if first <= to <= last else to, "moved": moved.id, **notice}))
+            is_other = (moved.id, moved.version) != (schedule_id, form.cleaned_data["version"])
+            notice = {"moved": moved.id} | ({"undo": moved.version} if is_other else {})
+            return redirect(back + urlencode({"date": _day(view, on, form.cleaned_data["date"]), **notice}))
     except moving.MoveRefused as refusal:
         form.add_error(None, str(refusal))
     except editing.ScheduleConflict:
@@ -88,10 +89,37 @@ def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     return render(request, "schedules/move.html", context)
 
 
+@person_action
+@with_user_lock
+def undo(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
+    """Take a move back."""
+    schedule = Schedule.objects.own(request.user, id=schedule_id)
+    now, zone, version = fire.read_clock().now, request.user.zone, request.POST.get("version", "")
+    view, on = _page(request.POST, civil.local(zone, now).date())
+    try:
+        slot = moving.undo(schedule, int(version) if version == str(schedule.version) else 0, now, request.user)
+        back_at = civil.local(zone, slot or now)
+        on = _day(view, on, back_at.date())
+        text = _("“%(title)s” is back on %(time)s.")
+        messages.success(request, text % {"title": schedule.title, "time": dates.short(back_at)})
+    except moving.MoveRefused as refusal:
+        messages.error(request, str(refusal))
+    except editing.ScheduleConflict:
+        text = _("Nothing was undone: “%(title)s” has rung or changed since.")
+        messages.error(request, text % {"title": schedule.title})
+    return redirect(f"{reverse(f'schedules:{view}')}?{urlencode({'date': on})}")
+
+
 def _page(asked: QueryDict, today: date) -> tuple[str, date]:
     """The view of the calendar from which it is moved, and the day that it shows."""
     view = asked.get("view", "")
     return view if view in VIEWS else "month", typed.day(asked.get("on", "")) or today
+
+
+def _day(view: str, on: date, to: date) -> date:
+    """The day of the page to show: that from which it was moved, if its new one is on it."""
+    first, last = bounds(view, on)
+    return on if first <= to <= last else to
 
 
 def _move(request: PersonRequest, schedule: Schedule, slot: datetime, to: dict[str, Any], now: datetime) -> Schedule:

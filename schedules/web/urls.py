@@ -42,6 +42,7 @@ urlpatterns = [
     path("reminders/calendar-address/remove/", feed.remove, name="feed-remove"),
     path("calendar/<str:secret>.ics", feed.read, name="feed"),
     path("reminders/<uuid:schedule_id>/move/", move.move, name="move"),
+    path("reminders/<uuid:schedule_id>/move/undo/", move.undo, name="move-undo"),
     path("reminders/import/", imports.upload, name="import"),
     path("reminders/imported/<int:at>/", imports.imported, name="imported"),
     path("reminders/<uuid:schedule_id>/", reminders.detail, name="detail"),

@@ -144,6 +144,28 @@ def test_one_time_of_what_repeats_is_moved_alone(ada: User) -> None:
     assert schedule.next_fire_at == datetime.fromisoformat("2026-06-05T09:00+02:00")
 
 
+def test_a_move_that_has_rung_or_changed_since_is_not_undone(ada: User) -> None:
+    schedule = make_schedule(ada, kind="daily", rule={"time": "09:00"}, time_zone="Europe/Berlin")
+    slot = datetime.fromisoformat("2026-06-02T09:00+02:00")
+    copy = moving.move_one(schedule, date(2026, 6, 2), 1, NOON, ada, time(8), slot)
+    assert copy.next_fire_at is not None
+    with pytest.raises(editing.ScheduleConflict):
+        moving.undo(copy, 2, NOON, ada)
+    with pytest.raises(editing.ScheduleConflict):
+        moving.undo(copy, 1, slot, ada)  # the time that it had has passed
+    fire.fire_due(copy.next_fire_at)
+    copy.refresh_from_db()
+    with pytest.raises(editing.ScheduleConflict):
+        moving.undo(copy, 1, copy.last_fired_at, ada)
+    assert Schedule.objects.filter(deleted_at=None).count() == 2
+
+
+def test_what_was_not_moved_has_no_move_to_undo(ada: User) -> None:
+    schedule = make_schedule(ada)
+    with pytest.raises(editing.ScheduleConflict):
+        moving.undo(schedule, schedule.version, NOON, ada)
+
+
 def test_a_time_that_it_does_not_have_is_not_moved(ada: User) -> None:
     schedule = make_schedule(ada, kind="daily", rule={"time": "09:00"}, time_zone="Europe/Berlin")
     with pytest.raises(editing.ScheduleConflict):

@@ -209,11 +209,42 @@ def test_a_move_is_told_with_its_undo(noon: None, browser: Client, ada: User) ->
     assert "is moved to Friday 5 June, 10:00" in page
     assert seen(browser, "/reminders/week/") == ["05 10:00 Dentist"]
     notice = page.partition('class="message success"')[2].partition("</form>")[0]
-    undo = dict(re.findall(r'name="(\w+)" value="([^"]*)"', notice))
-    assert undo["version"] == "2"
-    page = browser.post(f"/reminders/{schedule.id}/move/", undo, follow=True).content.decode()
-    assert "is moved to Wednesday 3 June, 10:00" in page
+    assert undone(browser, schedule, notice) == "“Dentist” is back on Wed 3 Jun, 10:00."
     assert seen(browser, "/reminders/week/") == ["03 10:00 Dentist"]
+    assert undone(browser, schedule, notice) == "Nothing was undone: “Dentist” has rung or changed since."
+    assert seen(browser, "/reminders/week/") == ["03 10:00 Dentist"]
+
+
+def undone(browser: Client, schedule: Schedule, notice: str) -> str:
+    """What is said after Undo of a notice."""
+    fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', notice))
+    page = browser.post(f"/reminders/{schedule.id}/move/undo/", fields, follow=True).content.decode()
+    found = re.search(r'class="message (?:success|error)"[^>]*>\s*(?:<span>)?([^<]*)', page)
+    return "" if found is None else found[1].strip()
+
+
+@pytest.mark.parametrize("which", ["one", "all"])
+def test_a_move_of_what_repeats_is_undone(noon: None, browser: Client, ada: User, which: str) -> None:
+    schedule = make_schedule(ada, kind="weekly", rule={"time": "09:00", "days": [2, 3]}, time_zone="Europe/Berlin")
+    before = seen(browser, "/reminders/week/?date=2026-06-01")
+    typed = {"date": "2026-06-04", "time": "16:00", "slot": "2026-06-03T07:00:00Z", "version": 1, "view": "week"}
+    page = browser.post(f"/reminders/{schedule.id}/move/", typed | {which: ""}, follow=True).content.decode()
+    moved = Schedule.objects.exclude(id=schedule.id).get() if which == "one" else schedule
+    notice = page.partition('class="message success"')[2].partition("</form>")[0]
+    assert f"/reminders/{moved.id}/move/undo/" in notice
+    assert "is back on Wed 3 Jun, 09:00." in undone(browser, moved, notice)
+    assert seen(browser, "/reminders/week/?date=2026-06-01") == before
+    schedule.refresh_from_db()
+    assert schedule.rule == {"time": "09:00", "days": [2, 3]}
+
+
+def test_a_move_to_the_same_time_offers_no_undo_of_an_earlier_edit(noon: None, browser: Client, ada: User) -> None:
+    schedule = once(ada, "2026-06-03T10:00")
+    schedule.rule = {"at": "2026-06-04T10:00:00"}
+    editing.reschedule(schedule, NOON)
+    page = browser.post(f"/reminders/{schedule.id}/move/", {"date": "2026-06-04", "version": 2}, follow=True)
+    notice = page.content.decode().partition('class="message success"')[2].partition("</form>")[0]
+    assert "is moved to" in notice and "<button" not in notice
 
 
 def test_a_move_out_of_the_page_leads_to_its_day(noon: None, browser: Client, ada: User) -> None:
