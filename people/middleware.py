@@ -24,6 +24,7 @@ from common.texts import languages
 from people import teams
 from people.access import acting
 from people.models import User
+from people.models.owned import NotOwned
 from people.sign_in import second_factor
 
 _SHOWN_AT = ("mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn")
@@ -79,6 +80,15 @@ class ActingFor(MiddlewareMixin):
             raise PermissionDenied(_("You are no longer a member of this team. You act for yourself again."))
         request.acting = membership  # type: ignore[attr-defined]
         acting.apply(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Offer to act for the account whose page it is, if the person may; to others it does not exist."""
+        if not isinstance(error, NotOwned) or request.method != "GET" or not isinstance(request.user, User):
+            return None
+        account = error.other_account(request.user.actor)
+        if account is None or account.pk == request.user.pk:
+            return None
+        return render(request, "people/other_account.html", {"account": account}, status=404)
 
 
 class FewRequestsAtOnce:

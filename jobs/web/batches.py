@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from common.admin.base import as_uuid
@@ -71,8 +71,7 @@ def replay(request: PersonRequest, batch_id: UUID) -> HttpResponse:
 
 
 def _own(user: User, batch_id: UUID) -> Batch:
-    batch: Batch = get_object_or_404(Batch.objects.for_user(user).with_counts().select_related("user"), id=batch_id)
-    return batch
+    return Batch.objects.with_counts().select_related("user").own(user, id=batch_id)
 
 
 def _context(request: PersonRequest, batch_id: UUID) -> dict[str, Any]:

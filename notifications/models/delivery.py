@@ -27,8 +27,7 @@ WORDS = work.Words(working="sending", done="delivered", key="delivery")
 
 
 class DeliveryQuerySet(OwnedQuerySet["Delivery"]):
-    def for_user(self, user: User) -> DeliveryQuerySet:
-        return self.filter(notification__user=user)
+    owner = "notification__user"
 
     def inbox(self, user: User) -> DeliveryQuerySet:
         """The messages of a person's inbox: a delivered delivery on the inbox channel *is* the message. Archived ones

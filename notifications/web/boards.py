@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
@@ -15,6 +15,8 @@ from common.redis import request_limiter
 from common.web.problem import problem
 from notifications.deliveries import boards
 from notifications.deliveries.boards import BoardRefused, MessageForm
+from notifications.models import Channel
+from notifications.providers.board import Board
 from people.access.requests import PersonRequest, person_form, person_page, posted
 
 LARGEST = 64 * 1024
@@ -29,7 +31,7 @@ def board_list(request: PersonRequest) -> HttpResponse:
 @person_form
 def board(request: PersonRequest, board_id: UUID) -> HttpResponse:
     """The newest messages; a POST writes one, or with `replace` gives the board another inbound address."""
-    own = get_object_or_404(boards.of_account(request.user), id=board_id)
+    own = Channel.objects.filter(provider=Board.kind).own(request.user, id=board_id)
     if "replace" in request.POST:
         boards.replace_address(own)
         messages.success(request, _("The board has a new address. The old one takes nothing any more."))

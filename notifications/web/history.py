@@ -49,10 +49,8 @@ def _history(request: PersonRequest) -> HttpResponse:
 @person_page
 def notification(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     deliveries = Delivery.objects.select_related("channel").prefetch_related("history").order_by("channel_id")
-    own = get_object_or_404(
-        Notification.objects.for_user(request.user).prefetch_related(Prefetch("deliveries", deliveries)),
-        id=notification_id,
-    )
+    whole = Notification.objects.prefetch_related(Prefetch("deliveries", deliveries))
+    own = whole.own(request.user, id=notification_id)
     ordered = sort_channels(own.channel_order, Channel.objects.filter(user=request.user, id__in=own.channel_order))
     order = [channel.label for channel in ordered]
     members = members_told(own) if request.user.is_team else []

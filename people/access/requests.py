@@ -8,6 +8,7 @@ from allauth.account.decorators import reauthentication_required
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.middleware import HtmxDetails
 
@@ -27,6 +28,11 @@ class PersonRequest(HttpRequest):
 def posted(request: HttpRequest) -> QueryDict | None:
     """The data for a form; None while its page is only shown."""
     return request.POST if request.method == "POST" else None
+
+
+def own_path(written: str) -> str:
+    """The path of a page to which a form leads back; "" for the address of another site."""
+    return written if written.startswith("/") and url_has_allowed_host_and_scheme(written, allowed_hosts=None) else ""
 
 
 View = Callable[Concatenate[PersonRequest, P], HttpResponseBase]

@@ -22,7 +22,7 @@ from common.database.damaged import readable
 from common.redis.request_limiter import limit_page
 from people import on_call as on_call_rows, teams
 from people.access import acting
-from people.access.requests import PersonRequest, person_action, person_form, posted, sensitive
+from people.access.requests import PersonRequest, own_path, person_action, person_form, posted, sensitive
 from people.account import deletion
 from people.account.override_form import OverrideForm
 from people.models import CallOverride, Invitation, Membership, OnCall, Role, User
@@ -55,12 +55,12 @@ def team_list(request: PersonRequest) -> HttpResponse:
 
 @person_action
 def switch(request: PersonRequest) -> HttpResponse:
-    """Act for the posted team from now on; without one, for oneself."""
+    """Act for the posted team from now on; without one, for oneself. Then show the posted page `next`, or the list."""
     team_id = request.POST.get("team")
     if team_id is not None and not re.fullmatch("[0-9]{1,18}", team_id):
         raise Http404
     acting.switch(request, None if team_id is None else _membership(request, int(team_id)))
-    return redirect("schedules:list")
+    return redirect(own_path(request.POST.get("next", "")) or "schedules:list")
 
 
 @never_cache

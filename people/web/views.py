@@ -7,14 +7,13 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from common.redis.request_limiter import by_address, limit_page
 from people import mailboxes, tokens
-from people.access.requests import PersonRequest, person_form, person_page, posted
+from people.access.requests import PersonRequest, own_path, person_form, person_page, posted
 from people.account.settings_form import SettingsForm
 from people.models import Theme, User
 from people.sign_in import address_undo, second_factor
@@ -74,8 +73,7 @@ def choose_theme(request: HttpRequest) -> HttpResponse:
         raise BadRequest(_("Choose one of the themes: system, light or dark."))
     if isinstance(request.user, User):
         User.objects.filter(pk=request.user.pk).update(theme=theme)
-    is_own = back.startswith("/") and url_has_allowed_host_and_scheme(back, allowed_hosts=None)
-    response = redirect(back if is_own else "people:home")
+    response = redirect(own_path(back) or "people:home")
     themes.remember(response, theme)
     return response
 

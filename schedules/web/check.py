@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 
 from jobs.checks import check_now as checks
 from jobs.models import Job
@@ -40,8 +40,7 @@ def typed(request: PersonRequest) -> HttpResponse:
 
 @person_action
 def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    mine = Schedule.objects.for_user(request.user).select_related("connection")
-    schedule = get_object_or_404(mine, id=schedule_id)
+    schedule = Schedule.objects.select_related("connection").own(request.user, id=schedule_id)
     checked = check_now.check_now(request.user, schedule, schedule) if schedule.job_kind else None
     return detail_page(request, schedule, checked)
 

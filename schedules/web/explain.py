@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import Prefetch
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from common.database import replica
@@ -30,8 +30,7 @@ _UNSENT = {"open": "pending", "failed": "dead", "dropped": "cancelled"}
 @person_page
 def of_reminder(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     """A page of slots, newest first, up to `?before=<instant>`."""
-    own = Schedule.objects.for_user(request.user).select_related("user").prefetch_related("channels")
-    schedule = get_object_or_404(own, id=schedule_id)
+    schedule = Schedule.objects.select_related("user").prefetch_related("channels").own(request.user, id=schedule_id)
     now = fire.read_clock().now
     before = typed.instant(request.GET.get("before", ""))
 

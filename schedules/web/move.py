@@ -8,7 +8,7 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
@@ -52,8 +52,8 @@ class MoveForm(forms.Form):
 @with_user_lock
 def move(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
     """Ask where to; then show the page from which it was moved, or that of its new day."""
-    own = Schedule.objects.for_user(request.user).select_related("user", "connection").prefetch_related("channels")
-    schedule = get_object_or_404(own, id=schedule_id)
+    whole = Schedule.objects.select_related("user", "connection").prefetch_related("channels")
+    schedule = whole.own(request.user, id=schedule_id)
     now, zone = fire.read_clock().now, request.user.zone
     asked = request.POST or request.GET
     view, on = _page(asked, civil.local(zone, now).date())

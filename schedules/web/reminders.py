@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.utils import timezone
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -82,8 +82,8 @@ def reminder_list(request: PersonRequest) -> HttpResponse:
 
 @person_page
 def detail(request: PersonRequest, schedule_id: UUID) -> HttpResponse:
-    mine = Schedule.objects.for_user(request.user).select_related("connection", "user").prefetch_related("channels")
-    return detail_page(request, get_object_or_404(mine, id=schedule_id))
+    mine = Schedule.objects.select_related("connection", "user").prefetch_related("channels")
+    return detail_page(request, mine.own(request.user, id=schedule_id))
 
 
 def detail_page(request: PersonRequest, schedule: Schedule, checked: Checked | None = None) -> HttpResponse:

@@ -24,7 +24,7 @@ from schedules.models import Schedule, ScheduleEvent
 from tests.db.conftest import undone
 from tests.db.every_url import every_operation, every_url, values_of
 from tests.db.test_ownership import OF_SOMEBODY, OPEN
-from tests.make import make_channel, make_schedule, make_user, signed_in
+from tests.make import make_channel, make_delivery, make_schedule, make_user, signed_in
 
 
 def join(team: User, role: str = Role.MEMBER, **overrides: object) -> Membership:
@@ -218,6 +218,32 @@ def test_a_former_member_and_a_stranger_reach_nothing_of_a_team(ada: User, team:
         path, headers = "/api/v1" + one.path(values), {"Authorization": f"Bearer {token}"}
         answer = Client().generic(one.method, path, "{}", content_type="application/json", headers=headers)
         assert answer.status_code == 401, one.name
+
+
+def test_a_page_of_another_account_of_theirs_offers_to_act_for_it(ada: User, team: User) -> None:
+    pages = [f"/reminders/{make_schedule(team, channels=[]).id}/explain/", f"/boards/{make_channel(team, 'board').id}/"]
+    pages.append(f"/history/{make_delivery(make_channel(team, 'email')).notification_id}/")
+    browser, own = signed_in(ada), f"/reminders/{make_schedule(ada).id}/"
+    for path in pages:
+        page = browser.get(path)
+        assert page.status_code == 404
+        assert "Act for Family" in page.content.decode()
+        answer = browser.post("/teams/act/", {"team": team.pk, "next": path}, follow=True)
+        assert (answer.redirect_chain[-1][0], answer.status_code) == (path, 200)
+        assert "Act for yourself" in browser.get(own).content.decode()
+        assert browser.post("/teams/act/", {"next": own})["Location"] == own
+        assert browser.get(own).status_code == 200
+    member = join(team)
+    teams.remove(membership(ada, team), member.id)
+    for other in (signed_in(member.person), signed_in()):
+        for path in [*pages, own]:
+            page = other.get(path)
+            assert (page.status_code, "Act for" in page.content.decode()) == (404, False)
+
+
+@pytest.mark.parametrize("path", ["https://other.example/", "//other.example/", "x", ""])
+def test_after_the_switch_nobody_is_led_to_another_site(ada: User, team: User, path: str) -> None:
+    assert signed_in(ada).post("/teams/act/", {"team": team.pk, "next": path})["Location"] == "/reminders/"
 
 
 def test_a_viewer_sees_all_pages_but_secrets_and_forms(team: User) -> None:
