@@ -46,6 +46,7 @@ class Hub:
     """Everything happens in the event loop, but for the statements."""
 
     def __init__(self) -> None:
+        # By the account, and by the person who acts for it: their session may end.
         self._sockets: defaultdict[int, set[Socket]] = defaultdict(set)
         self._woken: set[int] = set()
         self._left: set[Seat] = set()  # since the last update of who is at which board
@@ -54,22 +55,25 @@ class Hub:
         self._tasks: list[asyncio.Task[None]] = []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="live")
 
-    def is_full(self, user: int, person: int) -> bool:
-        return sum(socket.person == person for socket in self._sockets.get(user, ())) >= MOST_OF_PERSON
+    def is_full(self, person: int) -> bool:
+        return len(self._sockets.get(person, ())) >= MOST_OF_PERSON
 
     def add(self, socket: Socket) -> None:
-        self._sockets[socket.user].add(socket)
+        for account in (socket.user, socket.person):
+            self._sockets[account].add(socket)
         self._wake([socket.user])
         if not self._tasks:
             self._tasks = [asyncio.create_task(one()) for one in (self._listen, self._tell, self._ping)]
 
     def remove(self, socket: Socket) -> None:
-        self._sockets[socket.user].discard(socket)
+        for account in (socket.user, socket.person):
+            self._sockets[account].discard(socket)
         if gone := _seats([socket]) - _seats(self._sockets[socket.user]):
             self._left |= gone
             self._is_woken.set()
-        if not self._sockets[socket.user]:
-            del self._sockets[socket.user]
+        for account in {socket.user, socket.person}:
+            if not self._sockets[account]:
+                del self._sockets[account]
 
     def _wake(self, users: Iterable[int]) -> None:
         self._woken.update(self._sockets.keys() & set(users))
@@ -77,7 +81,7 @@ class Hub:
             self._is_woken.set()
 
     def _of(self, users: Iterable[int]) -> list[Socket]:
-        return [socket for user in users for socket in self._sockets.get(user, ())]
+        return list({socket for user in users for socket in self._sockets.get(user, ())})
 
     async def _listen(self) -> None:
         while True:
@@ -129,9 +133,10 @@ class Hub:
                 self._wake(users)
                 continue
             for user, state in found.items():
-                own = {str(board): here[board] for _, board, _ in _seats(self._of([user])) if board in here}
+                sockets = [socket for socket in self._of([user]) if socket.user == user]
+                own = {str(board): here[board] for _, board, _ in _seats(sockets) if board in here}
                 text = json.dumps(state | {"live": self._hears, "here": own})
-                for socket in self._of([user]):
+                for socket in sockets:
                     socket.send(text)
             await asyncio.sleep(_PAUSE)
 
@@ -161,12 +166,12 @@ class Hub:
                 chunk = sockets[start : start + _CHUNK]
                 for socket in chunk:
                     socket.ping()
-                await self._update_presence(chunk)
-                if count % _CHECKS == 0:
-                    try:
+                try:
+                    await self._update_presence(chunk)
+                    if count % _CHECKS == 0:
                         await self._check(chunk)
-                    except Exception:
-                        log.exception("Sessions of open pages were not checked")
+                except Exception:
+                    log.exception("Sessions of open pages were not checked")
                 await asyncio.sleep(_PAUSE)
 
     async def _asked(self, question: Callable[[Any], T], value: Any) -> T:

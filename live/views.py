@@ -36,7 +36,7 @@ def socket(request: HttpRequest) -> HttpResponse:
     if "board" in request.GET and (board is None or not boards.of_account(request.user).filter(id=board).exists()):
         return _refusal(404, "There is no such board.")
     person = request.user.actor.pk
-    if HUB.is_full(request.user.pk, person):
+    if HUB.is_full(person):
         return _refusal(429, "You have too many open pages. Close some.")
     response = HttpResponse(status=101)
     response["Upgrade"], response["Connection"] = "websocket", "Upgrade"

@@ -152,9 +152,10 @@ def test_garbage_and_a_message_of_a_megabyte_end_their_socket_alone(web: Web, ad
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("acts", [False, True], ids=["alone", "for a team"])
 @pytest.mark.parametrize("how", ["signed out", "switched off", "another password"])
-def test_it_ends_with_its_session(web: Web, ada: User, how: str) -> None:
-    cookie = signed_in(ada)
+def test_it_ends_with_its_session(web: Web, ada: User, how: str, acts: bool) -> None:
+    cookie = acting(ada, teams.create(ada, "Household")) if acts else signed_in(ada)
 
     def end() -> None:
         if how == "signed out":
