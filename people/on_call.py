@@ -1,10 +1,10 @@
 """Who is on call for a team, from its rows; `rota` decides."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from itertools import groupby
 
-from people import quiet, rota
+from people import quiet, rota, teams
 from people.models import CallOverride, Membership, OnCall, User
 from people.rota import Override, Rota, Turn
 
@@ -19,15 +19,15 @@ class Shift:
     person_id: int | None = None
 
 
-def rota_of(team: User) -> Rota | None:
-    """None where the team has no order yet."""
-    if (settings := OnCall.objects.filter(team=team).first()) is None:
-        return None
-    turns = Membership.objects.filter(team=team, call_place__isnull=False, person__is_active=True)
-    overrides = CallOverride.objects.select_related("member").filter(member__team=team, member__person__is_active=True)
+def rota_of(team: User) -> Rota:
+    """Without viewers: the team's reminders do not reach them. Before an order is saved, there may be overrides."""
+    settings = OnCall.objects.filter(team=team).first() or OnCall(first=date.min)
+    members = teams.recipients(team.pk)
+    turns = members.filter(call_place__isnull=False).order_by("call_place", "id")
+    overrides = CallOverride.objects.select_related("member").filter(member__in=members).order_by("begins_at", "id")
     return Rota(
         zone=team.zone,
-        turns=[Turn(one.person_id, one.call_from, one.call_until) for one in turns.order_by("call_place", "id")],
+        turns=[Turn(one.person_id, one.call_from, one.call_until) for one in turns],
         first=settings.first,
         handover=settings.handover,
         weekly=settings.weekly,
@@ -37,8 +37,7 @@ def rota_of(team: User) -> Rota | None:
 
 def shifts(team: User, begins: datetime, ends: datetime) -> list[Shift]:
     """Who is asked first between two aware instants, in order. Four statements; [] where nobody is in the order."""
-    order = rota_of(team)
-    if order is None or not (order.turns or order.overrides):
+    if not ((order := rota_of(team)).turns or order.overrides):
         return []
     found = [next(group) for _, group in groupby(rota.shifts(order, begins, ends), key=lambda shift: shift[1][:1])]
     members = Membership.objects.select_related("person").filter(team=team)
@@ -52,9 +51,7 @@ def shifts(team: User, begins: datetime, ends: datetime) -> list[Shift]:
 
 def to_ask(team: User, at: datetime, urgent: bool) -> list[User]:
     """The people on call at the aware instant, in order; without those in quiet hours, unless it is urgent."""
-    if (order := rota_of(team)) is None:
-        return []
-    ids = rota.who(order, at)
+    ids = rota.who(rota_of(team), at)
     people = User.objects.in_bulk(ids)
     return [people[key] for key in ids if urgent or quiet.wait(at, quiet.of(people[key])) is None]
 

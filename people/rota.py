@@ -50,16 +50,15 @@ class Rota:
 
 def who(rota: Rota, at: datetime) -> list[int]:
     """The people to ask at the aware instant, in this order; empty where nobody is on call."""
-    # Where the clock is set back, a handover is not undone.
+    # Where the clock is set back, neither a handover nor the end of somebody's times is undone.
     shown = civil_time.high_water(rota.zone, at)
     day = shown.date() - timedelta(days=shown.time() < rota.handover)
     weeks = (day - rota.first).days // 7 if rota.weekly and rota.turns else 0
     start = weeks % max(1, len(rota.turns))
     standing = [*rota.turns[start:], *rota.turns[:start]]
     current = [one for one in rota.overrides if one.begins_at <= at < one.ends_at]
-    instead = sorted(current, key=attrgetter("begins_at"), reverse=True)
-    now = civil_time.local(rota.zone, at).time()
-    asked = [one.person_id for one in instead] + [turn.person_id for turn in standing if turn.contains(now)]
+    instead = sorted(current, key=attrgetter("begins_at"))[::-1]  # of two that begin together, the last of `overrides`
+    asked = [one.person_id for one in instead] + [turn.person_id for turn in standing if turn.contains(shown.time())]
     return list(dict.fromkeys(asked))
 
 

@@ -58,14 +58,24 @@ def members(team: User) -> QuerySet[Membership]:
     return Membership.objects.select_related("person").filter(team=team)
 
 
+def recipients(team_id: int | None) -> QuerySet[Membership]:
+    """Those whom the team's messages reach and who may answer them: its owners and members."""
+    return Membership.objects.filter(team=team_id, person__is_active=True).exclude(role=Role.VIEWER)
+
+
+def _refuse_another(person: User) -> None:
+    """Raises TeamRefusal where the person cannot own one more team."""
+    if of_person(person).filter(role=Role.OWNER).count() >= settings.MOST_TEAMS:
+        raise TeamRefusal(
+            _("“%(name)s” owns %(most)s teams, which is the limit. Delete one that is no longer needed.")
+            % {"name": person.get_short_name(), "most": settings.MOST_TEAMS}
+        )
+
+
 def create(person: User, name: str) -> User:
     """Create a team with the person as its owner. Raises TeamRefusal."""
     with lock_user(person):
-        if of_person(person).filter(role=Role.OWNER).count() >= settings.MOST_TEAMS:
-            raise TeamRefusal(
-                _("You own %(most)s teams, which is the limit. Delete one that you no longer need.")
-                % {"most": settings.MOST_TEAMS}
-            )
+        _refuse_another(person)
         # An address at which no mail arrives: nobody can reset a password with it.
         team = User(email=f"team-{uuid7().hex}@team.invalid", name=name, is_team=True)
         team.time_zone, team.language = person.time_zone, person.language
@@ -93,8 +103,13 @@ def change_role(owner: Membership, member_id: UUID, role: str) -> Membership | N
             return member
         if member.is_owner:
             _keep_an_owner(member)
+        elif role == Role.OWNER:
+            _refuse_another(member.person)
+        if role == Role.VIEWER:
+            member.call_place = None
+            member.overrides.all().delete()
         member.role = role
-        member.save(update_fields=["role"])
+        member.save(update_fields=["role", "call_place"])
     _record(SecurityEvent.Type.TEAM_ROLE, member, owner.team, by=owner.person_id)
     return member
 
@@ -121,8 +136,8 @@ def leave_all(person: User) -> None:
     """Before the account ends, in its transaction. Raises TeamRefusal where the person is the last owner."""
     for membership in of_person(person).order_by("team_id"):
         lock_in_transaction(membership.team)
-        membership.refresh_from_db(fields=["role"])
-        _end(membership)
+        if (current := Membership.objects.filter(id=membership.id).first()) is not None:
+            _end(current)
 
 
 def _end(member: Membership) -> None:
@@ -191,14 +206,13 @@ def find_invitation(person: User, secret: str) -> Invitation | None:
 
 def accept(person: User, invitation: Invitation) -> Membership:
     """Make the person a member, once. Raises TeamRefusal where somebody was faster, or the team is full."""
-    with lock_user(invitation.team):
-        existing = members(invitation.team).filter(person=person).first()
-        if not Invitation.objects.filter(id=invitation.id, expires_at__gt=timezone.now()).delete()[0]:
-            if existing is not None:
-                return existing
-            raise TeamRefusal(_("This invitation is no longer valid. Ask for another one."))
-        if existing is not None:
+    with lock_user(person), lock_user(invitation.team):
+        if (existing := members(invitation.team).filter(person=person).first()) is not None:
             return existing
+        if invitation.role == Role.OWNER:
+            _refuse_another(person)
+        if not Invitation.objects.filter(id=invitation.id, expires_at__gt=timezone.now()).delete()[0]:
+            raise TeamRefusal(_("This invitation is no longer valid. Ask for another one."))
         if members(invitation.team).count() >= settings.MOST_MEMBERS:
             raise TeamRefusal(_("The team has %(most)s members, which is the limit.") % {"most": settings.MOST_MEMBERS})
         member = Membership.objects.create(team=invitation.team, person=person, role=invitation.role)

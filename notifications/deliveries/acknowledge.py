@@ -21,6 +21,7 @@ from common.redis import live_wakes
 from notifications.deliveries import outbox, shown
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import DeliveryCode
+from people import teams
 from people.models import User
 from work.broker.wakes import publish_after_commit
 from work.engine.manual import cancel
@@ -184,10 +185,16 @@ def _lock_series(notification_id: UUID) -> list[UUID]:
 
 
 def _whole(notification_id: UUID) -> tuple[UUID, User | None]:
-    """The id of the team's notification and the member, for what a member of a team got; else the id itself."""
+    """The id of the team's notification and the member, for what a member of a team got; else the id itself.
+
+    Who is no longer an owner or a member of the team answers for themself alone.
+    """
     found = Notification.objects.select_related("user").filter(id=notification_id, origin=Notification.Origin.TEAM)
-    own = found.first()
-    return (notification_id, None) if own is None else (own.batch_id, own.user)
+    if (own := found.first()) is None:
+        return notification_id, None
+    team_id = Notification.objects.filter(id=own.batch_id).values_list("user_id", flat=True).first()
+    is_member = teams.recipients(team_id).filter(person=own.user).exists()
+    return (own.batch_id, own.user) if is_member else (notification_id, None)
 
 
 def _of_members(*notification_ids: UUID) -> QuerySet[Notification]:

@@ -10,13 +10,13 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.dispatch import receiver
 
-from notifications.deliveries import outbox, withdrawal
+from notifications.deliveries import outbox, quiet_changes, withdrawal
 from notifications.deliveries.outbox import NewNotification
 from notifications.messages.message import Delivered, Rejected
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import DeliveryCode
 from people import on_call, quiet, teams
-from people.models import Membership, Role, User
+from people.models import User
 from work.answers import Answer, Defer
 from work.broker.wakes import publish_after_commit
 from work.reasons import Reason
@@ -32,8 +32,8 @@ def tell(delivery_id: UUID, now: datetime) -> None:
     delivery, whole = _lock(delivery_id)
     if whole.acknowledged_at is not None:
         return
-    members = Membership.objects.select_related("person").filter(team=whole.user_id, person__is_active=True)
-    told = [member.person for member in members.exclude(role=Role.VIEWER).order_by("person_id")]
+    members = teams.recipients(whole.user_id).select_related("person")
+    told = [member.person for member in members.order_by("person_id")]
     channels = _channels(told)
     new = [_new(delivery, whole, one, channels[one.pk], now) for one in told if one.pk in channels]
     publish_after_commit(outbox.record(new))
@@ -49,7 +49,8 @@ def ask(delivery_id: UUID, now: datetime) -> Answer | Defer:
     asked = list(members_told(whole))
     patience = timedelta(minutes=on_call.minutes(whole.user))
     if asked and (left := asked[-1].created_at + patience - now) > timedelta(0):
-        return _wait(left, asked[-1].user)
+        if teams.recipients(whole.user_id).filter(person=asked[-1].user).exists():
+            return _wait(left, asked[-1].user)
     people = on_call.to_ask(whole.user, now, whole.urgent)
     channels = _channels(people)
     before = {one.user_id for one in asked}
@@ -109,7 +110,8 @@ def members_told(whole: Notification) -> QuerySet[Notification]:
 
 @receiver(teams.left)
 def withdraw(person: User, team: User, **_: object) -> None:
-    """Cancel what has not gone out to somebody who is no longer a member."""
+    """Cancel what has not gone out to somebody who is no longer a member. If they were asked, the next one is."""
     waiting = Notification.objects.filter(user=person, origin=TEAM, outcome=Notification.Outcome.OPEN)
     of_team = Notification.objects.filter(user=team).values("id")
     withdrawal.cancel(waiting.filter(batch_id__in=of_team), DeliveryCode.NO_MEMBER)
+    quiet_changes.release(team.pk, DeliveryCode.ASKED)

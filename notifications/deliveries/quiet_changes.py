@@ -45,7 +45,7 @@ def _release(instance: User, created: bool, update_fields: frozenset[str] | None
         release(instance.pk)
 
 
-def release(user_id: int) -> None:
-    """Release what the person's quiet hours hold."""
-    rows = query(_RELEASE, {**wakes.parameters(), "user": user_id, "code": str(DeliveryCode.QUIET_HOURS)})
+def release(user_id: int, code: DeliveryCode = DeliveryCode.QUIET_HOURS) -> None:
+    """Have what waits for the reason `code`, such as the person's quiet hours, decided again."""
+    rows = query(_RELEASE, {**wakes.parameters(), "user": user_id, "code": str(code)})
     publish_after_commit(Wake(DELIVER, row.id, row.wait, user_id, row.is_bulk) for row in rows)

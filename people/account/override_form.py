@@ -8,7 +8,8 @@ from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from people.models import CallOverride, Membership, User
+from people import teams
+from people.models import CallOverride, User
 
 _FURTHEST = timedelta(days=730)
 _MOST_OVERRIDES = 50  # of a team
@@ -33,7 +34,7 @@ class OverrideForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscripta
         super().__init__(posted)
         self.team = team
         field = cast(forms.ModelChoiceField, self.fields["member"])  # type: ignore[type-arg]  # as above
-        field.queryset = Membership.objects.select_related("person").filter(team=team)
+        field.queryset = teams.recipients(team.pk).select_related("person")
         field.empty_label = _("Choose a member")
         field.label_from_instance = lambda one: one.person.get_full_name()  # type: ignore[assignment,method-assign]
 

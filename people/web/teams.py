@@ -143,7 +143,7 @@ def on_call(request: PersonRequest, team_id: int) -> HttpResponse:
         form = OnCallForm(request.POST if act == "order" else None, instance=stored)
         turns = [
             TurnForm(request.POST if act == "order" else None, instance=member, prefix=str(member.id))
-            for member in teams.members(own.team).order_by("call_place", "id")
+            for member in teams.recipients(own.team_id).select_related("person").order_by("call_place", "id")
         ]
         override = OverrideForm(request.POST if act == "override" else None, own.team)
         done = ""
@@ -165,7 +165,7 @@ def on_call(request: PersonRequest, team_id: int) -> HttpResponse:
 def _coming(team: User, now: datetime) -> dict[str, object]:
     names = {member.person_id: member.person.get_full_name() for member in teams.members(team)}
     rota = on_call_rows.rota_of(team)
-    coming = [] if rota is None else shifts(rota, now, now + timedelta(days=14))
+    coming = shifts(rota, now, now + timedelta(days=14)) if rota.turns or rota.overrides else []
     return {
         "overrides": CallOverride.objects.filter(member__team=team, ends_at__gt=now),
         "coming": [(begins, [names[key] for key in people if key in names]) for begins, people in coming],
@@ -234,6 +234,9 @@ def join(request: PersonRequest, key: str) -> HttpResponse:
     def answer() -> HttpResponse:
         if (invitation := teams.find_invitation(request.user, key)) is None:
             return render(request, "people/invitation_unknown.html", status=404)
+        if teams.find_membership(request.user, invitation.team_id) is not None:
+            messages.info(request, _("You are a member already. The invitation stays valid for somebody else."))
+            return redirect("people:team", invitation.team_id)
         if request.method == "POST":
             return _accept(request, invitation)
         return render(request, "people/invitation.html", {"invitation": invitation})

@@ -22,6 +22,7 @@ PAGES: tuple[tuple[str, str | Promise], ...] = (
     ("notifications:inbox", _("Inbox")),
     ("notifications:channels", _("Channels")),
     ("notifications:channel-new", _("Add a channel")),
+    ("notifications:boards", _("Boards")),
     ("notifications:history", _("History")),
     ("events:rules", _("Rules")),
     ("events:rule-new", _("New rule")),

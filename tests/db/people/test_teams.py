@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -19,6 +22,7 @@ from people.access.acting import NOT_FOR_VIEWERS
 from people.account import deletion
 from people.models import ApiToken, CalendarFeed, Invitation, Membership, Role, User
 from people.teams import TeamRefusal
+from people.user_lock import Busy
 from schedules.agenda import feed
 from schedules.models import Schedule, ScheduleEvent
 from tests.db.conftest import undone
@@ -340,22 +344,33 @@ def test_whoever_was_removed_as_an_owner_removes_nobody(ada: User, team: User) -
     assert Membership.objects.get().person == ada
 
 
-def post_at_once(posts: list[tuple[Client, str]], body: dict[str, str]) -> list[int]:
-    """Return the status of each answer. The requests run at the same time, each with its own connection."""
-    start, answers = threading.Barrier(len(posts)), []
+def at_once(*calls: Callable[[], object]) -> None:
+    """Each in its own connection. A refusal is fine, or a lock for which a call waited too long."""
+    start = threading.Barrier(len(calls))
 
-    def post(client: Client, path: str) -> None:
+    def run(call: Callable[[], object]) -> None:
         try:
             start.wait(30)
-            answers.append(client.post(path, body, follow=True).status_code)
+            with suppress(TeamRefusal, Busy):
+                call()
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=post, args=one) for one in posts]
+    threads = [threading.Thread(target=run, args=(one,)) for one in calls]
     for one in threads:
         one.start()
     for one in threads:
         one.join()
+
+
+def post_at_once(posts: list[tuple[Client, str]], body: dict[str, str]) -> list[int]:
+    """Return the status of each answer. The requests run at the same time, each with its own connection."""
+    answers: list[int] = []
+
+    def post(client: Client, path: str) -> None:
+        answers.append(client.post(path, body, follow=True).status_code)
+
+    at_once(*(partial(post, *one) for one in posts))
     return answers
 
 
@@ -369,10 +384,59 @@ def test_of_two_owners_who_remove_each_other_at_the_same_time_one_stays(ada: Use
         paths = [f"/teams/{team.pk}/members/{one.id}/" for one in reversed(owners)]
         clients = [acting(one.person, team) for one in owners]
         answers = post_at_once(list(zip(clients, paths, strict=True)), body)
-        assert set(answers) <= {200, 403, 404} and len(answers) == 2  # in words, not 500
+        assert set(answers) <= {200, 403, 404, 409} and len(answers) == 2  # in words, not 500
         assert Membership.objects.filter(team=team, role=Role.OWNER).count() == 1
         member.refresh_from_db()
         assert member.role == Role.MEMBER
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_owners_who_leave_at_the_same_time_one_stays(ada: User) -> None:
+    for _ in range(5):
+        team = teams.create(ada, "Family")
+        clients = [acting(one.person, team) for one in (membership(ada, team), join(team, Role.OWNER))]
+        answers = post_at_once([(one, f"/teams/{team.pk}/leave/") for one in clients], {})
+        assert set(answers) <= {200, 409} and len(answers) == 2
+        assert Membership.objects.filter(team=team, role=Role.OWNER).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_owners_whose_accounts_end_at_the_same_time_one_stays() -> None:
+    for _ in range(5):
+        owners = [make_user(), make_user()]
+        team = teams.create(owners[0], "Family")
+        Membership.objects.create(team=team, person=owners[1], role=Role.OWNER)
+        at_once(*(partial(deletion.request, one) for one in owners))
+        [left] = Membership.objects.filter(team=team)
+        assert left.person.is_active
+        assert sorted(User.objects.filter(pk__in=[one.pk for one in owners]).values_list("is_active", flat=True)) == [
+            False,
+            True,
+        ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_use_one_link_at_the_same_time_one_joins(ada: User) -> None:
+    for _ in range(5):
+        team = teams.create(ada, "Family")
+        path = f"/teams/join/{teams.invite(membership(ada, team), Role.MEMBER)[1]}/"
+        answers = post_at_once([(signed_in(make_user()), path) for _ in range(3)], {})
+        assert set(answers) <= {200, 404, 409} and len(answers) == 3
+        assert Membership.objects.filter(team=team).count() == 2
+
+
+def test_an_account_ends_also_where_its_person_is_removed_meanwhile(
+    team: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bob = join(team).person
+
+    def removed_while_this_waits(_: User) -> None:
+        Membership.objects.filter(person=bob).delete()
+
+    monkeypatch.setattr(teams, "lock_in_transaction", removed_while_this_waits)
+    deletion.request(bob)
+    bob.refresh_from_db()
+    assert not bob.is_active
 
 
 def test_what_a_member_made_stays_with_the_team(ada: User, team: User) -> None:
@@ -401,6 +465,30 @@ def test_how_many_teams_and_members_there_may_be(ada: User, team: User, settings
     with pytest.raises(TeamRefusal):
         teams.accept(make_user(), row)
     assert Membership.objects.count() == 1
+
+
+def test_nobody_becomes_the_owner_of_more_teams_by_an_invitation_or_a_role(
+    ada: User, team: User, settings: Settings
+) -> None:
+    settings.MOST_TEAMS = 1
+    bob, own = make_user(name="Bob"), membership(ada, team)
+    teams.create(bob, "His")
+    row, _ = teams.invite(own, Role.OWNER)
+    with pytest.raises(TeamRefusal, match="“Bob” owns 1 teams"):
+        teams.accept(bob, row)
+    member = Membership.objects.create(team=team, person=bob, role=Role.MEMBER)
+    with pytest.raises(TeamRefusal, match="“Bob” owns 1 teams"):
+        teams.change_role(own, member.id, Role.OWNER)
+    member.refresh_from_db()
+    assert (member.role, Invitation.objects.count()) == (Role.MEMBER, 1)
+
+
+def test_a_member_uses_up_no_invitation(ada: User, team: User, browser: Client) -> None:
+    row, secret = teams.invite(membership(ada, team), Role.VIEWER)
+    for answer in (browser.get(f"/teams/join/{secret}/"), browser.post(f"/teams/join/{secret}/")):
+        assert (answer.status_code, answer["Location"]) == (302, f"/teams/{team.pk}/")
+    assert teams.accept(ada, row).role == Role.OWNER
+    assert Invitation.objects.filter(id=row.id).exists()
 
 
 def test_members_see_no_controls_of_owners(team: User) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from people.rota import Override, Rota, Turn, who
+from people.rota import Override, Rota, Turn, shifts, who
 
 BERLIN, AUCKLAND = ZoneInfo("Europe/Berlin"), ZoneInfo("Pacific/Auckland")
 ADA, BOB, EVE = 1, 2, 3
@@ -30,6 +30,8 @@ BY_TIME = replace(STEADY, turns=DAYS)
 SPRING = Rota(BERLIN, ALL, date(2026, 3, 22), time(2, 30))
 AUTUMN = Rota(BERLIN, ALL, date(2026, 10, 18), time(2, 30))
 AWAY = replace(WEEKLY, overrides=(HOLIDAY,))
+OUT = replace(BY_TIME, turns=(Turn(ADA, time(8), time(2, 30)), Turn(BOB, time(2, 30), time(8))))
+TOGETHER = replace(WEEKLY, overrides=(HOLIDAY, replace(HOLIDAY, person_id=BOB)))
 FIRST, SECOND, LAST = [ADA, BOB, EVE], [BOB, EVE, ADA], [EVE, ADA, BOB]
 CASES = {
     "before the first handover, the last of the order is first": (WEEKLY, at("2026-03-02T08:59"), LAST),
@@ -55,6 +57,11 @@ CASES = {
     ),
     "it ends at its end": (AWAY, at("2026-03-04T13:00"), FIRST),
     "of two overrides, the later one": (replace(WEEKLY, overrides=(HOLIDAY, LATER)), at("2026-03-03T19:30"), SECOND),
+    "of two that begin together, the one that was added later": (TOGETHER, at("2026-03-03T13:00"), SECOND),
+    "before the end of somebody's times in the hour that comes twice": (OUT, at("2026-10-25T02:29"), [ADA]),
+    "from then on, the next one": (OUT, at("2026-10-25T02:30"), [BOB]),
+    "their times do not begin again when the clock is set back": (OUT, at("2026-10-25T02:10", fold=1), [BOB]),
+    "times that end in a gap end at the gap": (OUT, at("2026-03-29T03:00"), [BOB]),
     "nobody": (replace(WEEKLY, turns=()), at("2026-03-03T19:30"), []),
     "nobody at this time": (replace(WEEKLY, turns=(DAYS[0],)), at("2026-03-03T21:00"), []),
 }
@@ -64,3 +71,13 @@ CASES = {
 def test_who_is_on_call(case: str) -> None:
     rota, instant, people = CASES[case]
     assert who(rota, instant) == people
+
+
+@pytest.mark.parametrize("night", ["2026-03-28T22:00", "2026-10-24T22:00"], ids=["spring", "autumn"])
+@pytest.mark.parametrize("rota", [SPRING, AUTUMN, OUT], ids=["handover in spring", "in autumn", "by times"])
+def test_the_plan_says_of_each_moment_of_a_clock_change_who_is_asked(night: str, rota: Rota) -> None:
+    begins = at(night).astimezone(UTC)
+    planned = shifts(rota, begins, begins + timedelta(hours=8))
+    for minutes in range(0, 8 * 60, 5):
+        moment = begins + timedelta(minutes=minutes)
+        assert [people for edge, people in planned if edge <= moment][-1] == who(rota, moment)

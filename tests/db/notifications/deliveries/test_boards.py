@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -111,3 +112,32 @@ def test_ids_grow_in_the_order_of_commits(board: Channel) -> None:
     seen += [one.id for one in reversed(boards.messages(board, seen[-1] if seen else 0))]
     assert seen == sorted(BoardMessage.objects.values_list("id", flat=True))
     assert len(seen) == 40
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_full_board_that_many_write_on_stays_full_and_a_removed_one_empty(board: Channel) -> None:
+    """Four write beyond the bound at the same time; then the board is removed meanwhile."""
+    for _ in range(boards.STORED - 1):
+        boards.post(board.id, "old")
+    sent: list[BoardMessage | None] = []
+
+    def write() -> None:
+        try:
+            for _ in range(30):
+                sent.append(boards.post(board.id, "new"))
+        finally:
+            connection.close()
+
+    def run(meanwhile: Callable[[], object]) -> None:
+        threads = [threading.Thread(target=write) for _ in range(4)]
+        for one in threads:
+            one.start()
+        meanwhile()
+        for one in threads:
+            one.join()
+
+    run(lambda: None)
+    newest = sorted(one.id for one in sent if one is not None)[-boards.STORED :]
+    assert [one.id for one in reversed(boards.messages(board))] == newest
+    run(lambda: changes.remove(board))
+    assert len(sent) == 240 and not BoardMessage.objects.filter(board=board).exists()

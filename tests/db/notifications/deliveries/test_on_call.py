@@ -85,16 +85,73 @@ def test_whoever_is_in_quiet_hours_is_asked_only_where_it_is_urgent(ada: User, t
     assert ask(ring(team, urgent=True)) == [asleep]
 
 
-def test_one_who_left_is_not_asked(ada: User, team: User) -> None:
+def test_when_the_one_who_was_asked_leaves_the_next_one_is_asked_at_once(ada: User, team: User) -> None:
     bob = join(team, 0)
     delivery = ring(team)
     assert ask(delivery) == [bob]
     own = teams.find_membership(bob, team.pk)
     assert own is not None
     teams.leave(own)
-    assert ask(delivery, timedelta(minutes=6)) == [bob, ada]
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.reason_code) == ("pending", "")
+    assert delivery.available_at <= timezone.now()
+    assert ask(delivery) == [bob, ada]
     later = ring(team)
     assert ask(later) == [ada]
+
+
+def test_when_another_one_leaves_the_answer_is_still_waited_for(ada: User, team: User) -> None:
+    bob = join(team, 2)
+    delivery = ring(team)
+    assert ask(delivery) == [ada]
+    own = teams.find_membership(bob, team.pk)
+    assert own is not None
+    teams.leave(own)
+    assert ask(delivery) == [ada]
+    assert (delivery.state, delivery.reason_code) == ("pending", "asked")
+
+
+def test_one_who_left_answers_for_nobody_else(ada: User, team: User) -> None:
+    """Their message stays in their inbox, and its link in their mail."""
+    bob = join(team, 0)
+    delivery = ring(team)
+    ask(delivery)
+    own, told = teams.find_membership(bob, team.pk), Notification.objects.get(user=bob, origin=TEAM)
+    assert own is not None
+    teams.leave(own)
+    assert acknowledge.acknowledge(told.id)
+    assert ask(delivery) == [bob, ada]
+    assert Notification.objects.filter(acknowledged_at=None).count() == 2  # the team's, and that of Ada
+    assert acknowledge.undo(told.id) is not None
+
+
+def test_viewers_are_never_asked(ada: User, team: User, browser: Client) -> None:
+    viewer = join(team, 0)
+    own, now = Membership.objects.get(person=viewer), timezone.now()
+    CallOverride.objects.create(member=own, begins_at=now - timedelta(hours=1), ends_at=now + timedelta(hours=1))
+    Membership.objects.filter(id=own.id).update(role="viewer")
+    assert ask(ring(team)) == [ada]
+    page = browser.get(f"/teams/{team.pk}/on-call/")
+    assert [one.instance.person for one in page.context["turns"]] == [ada]
+    assert [one.person for one in page.context["override"].fields["member"].queryset] == [ada]
+
+
+def test_who_becomes_a_viewer_loses_the_place_in_the_order(ada: User, team: User) -> None:
+    bob, owner = join(team, 2), teams.find_membership(ada, team.pk)
+    own, now = Membership.objects.get(person=bob), timezone.now()
+    CallOverride.objects.create(member=own, begins_at=now, ends_at=now + timedelta(hours=1))
+    assert owner is not None
+    teams.change_role(owner, own.id, "viewer")
+    own.refresh_from_db()
+    assert (own.call_place, own.overrides.exists()) == (None, False)
+
+
+def test_an_override_counts_before_there_is_an_order(ada: User, team: User) -> None:
+    OnCall.objects.all().delete()
+    Membership.objects.update(call_place=None)
+    now, own = timezone.now(), Membership.objects.get()
+    CallOverride.objects.create(member=own, begins_at=now - timedelta(hours=1), ends_at=now + timedelta(hours=1))
+    assert ask(ring(team)) == [ada]
 
 
 def test_nobody_on_call_is_a_failure_that_says_so(team: User) -> None:
