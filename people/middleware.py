@@ -76,7 +76,10 @@ class ActingFor(MiddlewareMixin):
         if not request.user.is_authenticated or (team_id := request.session.get(acting.TEAM)) is None:
             return
         if (membership := teams.find_membership(request.user, team_id)) is None:
-            acting.switch(request, None)
+            if not acting.is_of_open_page(request):  # each open page says it, and one that is opened next
+                acting.switch(request, None)
+            if request.path == reverse("people:home"):
+                return
             raise PermissionDenied(_("You are no longer a member of this team. You act for yourself again."))
         request.acting = membership  # type: ignore[attr-defined]
         acting.apply(request)

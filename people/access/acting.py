@@ -3,7 +3,7 @@
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.middleware.csrf import rotate_token
-from django.urls import resolve
+from django.urls import resolve, reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -66,6 +66,12 @@ def as_person(request: HttpRequest) -> None:
     """Undo `apply`, for a check of who is signed in."""
     if isinstance(request.user, User):
         request.user = request.user.actor
+
+
+def is_of_open_page(request: HttpRequest) -> bool:
+    """Whether an open page asks by itself: nobody may be there."""
+    asks = request.path in (reverse("notifications:state"), reverse("live:socket")) or "HX-Request" in request.headers
+    return request.method == "GET" and asks
 
 
 def switch(request: HttpRequest, membership: Membership | None) -> None:

@@ -17,13 +17,12 @@ from django.db import transaction
 from django.db.models.signals import post_delete, post_save
 from django.dispatch import receiver
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
 
 from common.database.postgres import delete_in_chunks
 from common.redis import live_wakes
-from people.access.acting import TEAM
+from people.access.acting import TEAM, is_of_open_page
 from people.models import MOST_OF_AGENT, Membership, Session, User
 
 IDLE, ABSOLUTE = timedelta(days=14), timedelta(days=90)
@@ -75,14 +74,7 @@ class SessionLimits(MiddlewareMixin):
             if request.user.is_staff and is_over_for_staff(row, now):
                 request.session.flush()
                 request.user = AnonymousUser()
-            # An open page asks by itself: nobody may be there.
-            elif now - row.seen_at > _USE_WRITTEN and not (
-                request.method == "GET"
-                and (
-                    request.path in (reverse("notifications:state"), reverse("live:socket"))
-                    or "HX-Request" in request.headers
-                )
-            ):
+            elif now - row.seen_at > _USE_WRITTEN and not is_of_open_page(request):
                 request.session.modified = True
 
 

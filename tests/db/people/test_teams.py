@@ -103,10 +103,21 @@ def test_a_removed_member_is_refused_at_the_next_request(ada: User, team: User) 
     browser = acting(member.person, team)
     assert browser.get("/reminders/").context["request"].user == team
     teams.remove(membership(ada, team), member.id)
+    for _ in range(2):  # two open pages that ask by themselves
+        assert "no longer a member" in browser.get("/inbox/state/").content.decode()
     refused = browser.get("/reminders/")
     assert refused.status_code == 403
     assert "no longer a member" in refused.content.decode()
     assert browser.get("/reminders/").context["request"].user == member.person
+
+
+def test_the_home_page_takes_a_removed_member_to_their_own_reminders(ada: User, team: User) -> None:
+    """The page that says that they were removed leads there."""
+    member = join(team)
+    browser = acting(member.person, team)
+    teams.remove(membership(ada, team), member.id)
+    assert browser.get("/inbox/state/").status_code == 403
+    assert browser.get("/", follow=True).context["request"].user == member.person
 
 
 def test_tokens_and_the_calendar_address_end_with_the_membership(ada: User, team: User, client: Client) -> None:
@@ -283,6 +294,13 @@ def test_an_invitation_by_a_link_works_once(ada: User, team: User, browser: Clie
     assert Membership.objects.get(person=bob).role == Role.VIEWER
     assert signed_in(eve).post(path).status_code == 404
     assert not Membership.objects.filter(person=eve).exists()
+
+
+def test_strangers_hear_that_they_sign_in_for_an_invitation(team: User, client: Client) -> None:
+    _, secret = teams.invite(Membership.objects.get(), Role.MEMBER)
+    page = client.get(f"/teams/join/{secret}/", follow=True).content.decode()
+    assert "to accept the invitation" in page
+    assert f"next=%2Fteams%2Fjoin%2F{secret}%2F" in page  # also of those who sign up
 
 
 def test_an_invitation_promises_reminders_to_all_but_viewers(ada: User, team: User) -> None:
@@ -501,6 +519,21 @@ def test_members_see_no_controls_of_owners(team: User) -> None:
         assert browser.post(f"/teams/{team.pk}/{path}", {"remove": "", "name": "Family"}).status_code == 404
     assert browser.post(f"/teams/{team.pk}/", {"role": "owner"}).status_code == 403
     assert not Invitation.objects.exists()
+
+
+def test_viewers_change_nothing_on_the_pages_of_their_team(ada: User, team: User) -> None:
+    viewer, other = join(team, Role.VIEWER), join(team)
+    row, _ = teams.invite(membership(ada, team), Role.MEMBER)
+    paths = {"": 403, "on-call/": 403, "delete/": 404, f"members/{other.id}/": 404, f"invitations/{row.id}/": 404}
+    paths[f"members/{viewer.id}/"] = 404
+    body = {"act": "override", "member": str(viewer.id), "name": "Family", "remove": "", "role": "owner"}
+    for path, status in paths.items():
+        for browser in (signed_in(viewer.person), acting(viewer.person, team)):
+            assert browser.post(f"/teams/{team.pk}/{path}", body).status_code == status, path
+    team.refresh_from_db()
+    viewer.refresh_from_db()
+    assert (team.is_active, viewer.role, viewer.overrides.exists()) == (True, Role.VIEWER, False)
+    assert (Invitation.objects.count(), Membership.objects.count()) == (1, 3)
 
 
 @pytest.mark.parametrize("posted", ["", "x", "-1", "9" * 30, "\u0663"])
