@@ -11,9 +11,10 @@ from pydantic import BaseModel, Field
 from api.protocol import paging
 from api.protocol.access import ApiRequest, Bearer
 from api.protocol.answers import answer, fields_of
-from api.protocol.fields import Body, Instant, valid
-from common.texts.written import check_text
+from api.protocol.fields import Body, Instant
+from api.protocol.problems import require_valid
 from notifications.deliveries import boards
+from notifications.deliveries.boards import MessageForm
 from notifications.models import BoardMessage
 from notifications.providers.board import MOST_CHARACTERS
 
@@ -21,8 +22,8 @@ router = Router(tags=["boards"], auth=Bearer("notifications"))
 
 
 class BoardMessageBody(Body):
-    text: Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS), valid(check_text)] = Field(
-        description="Plain text, in several lines if you want."
+    text: Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)] = Field(
+        description="Plain text, in several lines if you want.", json_schema_extra={"pattern": r"\S"}
     )
 
 
@@ -53,7 +54,9 @@ def list_board_messages(
 def write_on_board(request: ApiRequest, board_id: UUID, body: BoardMessageBody) -> HttpResponse:
     """Its author is the label of the token. What is older than the newest 50 messages is deleted."""
     board = get_object_or_404(boards.of_account(request.auth.user), id=board_id)
-    if (written := boards.post(board.id, body.text, request.auth.label)) is None:
+    form = MessageForm({"text": body.text})
+    require_valid(form)
+    if (written := boards.post(board.id, form.cleaned_data["text"], request.auth.label)) is None:
         raise Http404  # it was removed meanwhile
     return answer(document(written), 201)
 

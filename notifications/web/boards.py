@@ -85,8 +85,8 @@ def _text(request: HttpRequest) -> Any:
     if request.body.lstrip().startswith(b"{"):
         sent = strict_json.read(request.body)
         return sent.get("text") if isinstance(sent.get("text"), str) else None
-    if "text" in request.POST:
-        return request.POST["text"]
+    if "text" in request.POST or request.content_type == "multipart/form-data":
+        return request.POST.get("text")
     try:
         return request.body.decode()
     except UnicodeDecodeError:

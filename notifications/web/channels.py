@@ -21,6 +21,7 @@ from notifications.models import Channel, Delivery, Notification
 from notifications.net import address_checks
 from notifications.providers import web_push
 from notifications.providers.base import Provider
+from notifications.providers.board import Board
 from notifications.web import channel_check, signing_secret
 from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 
@@ -82,6 +83,8 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
             return signing_secret.to_page(request, channel)
         if channel.verified_at is None:
             return redirect("notifications:channel-verify", channel.id)
+        if kind == Board.kind:
+            return redirect("notifications:board", channel.id)
         messages.success(
             request, _("“%(label)s” is ready. Send a test to check that it arrives.") % {"label": channel.label}
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -57,7 +58,7 @@ def test_a_program_reads_who_has_done_what_a_reminder_brought(api: Api, ada: Use
     assert one["acknowledged_at"]
 
 
-@pytest.mark.parametrize("text", ["", "x" * 4_001, "a\x1b"], ids=["empty", "long", "control"])
+@pytest.mark.parametrize("text", ["", " \n ", "x" * 4_001, "a\x1b"], ids=["empty", "blank", "long", "control"])
 def test_what_cannot_be_written_is_refused_by_its_field(api: Api, board: Channel, text: str) -> None:
     assert wrong_fields(api.post(f"/boards/{board.id}/messages", {"text": text})) == ["text"]
     assert texts(board) == []
@@ -107,6 +108,13 @@ def test_what_cannot_be_written_is_refused_in_words(board: Channel, body: bytes,
     answer = Client().post(path_of(board), body, content_type="text/plain")
     assert (answer.status_code, texts(board)) == (status, [])
     assert words in answer.json()["detail"]
+
+
+def test_a_form_with_a_file_is_no_text(board: Channel) -> None:
+    answer = Client().post(path_of(board), {"text": BytesIO(b"a file")})
+    assert (answer.status_code, texts(board)) == (422, [])
+    assert Client().post(path_of(board), {"text": "Milk is out"}).status_code == 201
+    assert texts(board) == ["Milk is out"]
 
 
 def test_a_replaced_address_and_that_of_a_removed_board_take_nothing(browser: Client, board: Channel) -> None:

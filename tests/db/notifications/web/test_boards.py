@@ -93,3 +93,8 @@ def test_the_list_names_the_boards_of_the_account(ada: User, board: Channel) -> 
     make_channel(make_user(), "board", label="Theirs")
     seen = member(board, ada).get("/boards/").content.decode()
     assert "Kitchen" in seen and "Theirs" not in seen
+
+
+def test_a_new_board_is_shown_at_once(ada: User, board: Channel) -> None:
+    answer = member(board, ada).post("/channels/new/board/", {"label": "Hall"})
+    assert answer["Location"] == page(board.user.channels.get(label="Hall"))
