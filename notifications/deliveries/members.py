@@ -1,6 +1,6 @@
 """Tell the members of a team what arrives on its channels `team` and `on_call`, each on their own channels."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
@@ -13,6 +13,7 @@ from django.dispatch import receiver
 from notifications.deliveries import outbox, quiet_changes, withdrawal
 from notifications.deliveries.outbox import NewNotification
 from notifications.messages.message import Delivered, Rejected
+from notifications.messages.text import literal
 from notifications.models import Channel, Delivery, Notification
 from notifications.reasons import DeliveryCode
 from people import on_call, quiet, teams
@@ -48,9 +49,9 @@ def ask(delivery_id: UUID, now: datetime) -> Answer | Defer:
     delivery, whole = _lock(delivery_id)
     asked = list(members_told(whole))
     patience = timedelta(minutes=on_call.minutes(whole.user))
-    if asked and (left := asked[-1].created_at + patience - now) > timedelta(0):
-        if teams.recipients(whole.user_id).filter(person=asked[-1].user).exists():
-            return _wait(left, asked[-1].user)
+    is_waiting = asked and teams.recipients(whole.user_id).filter(person=asked[-1].user).exists()
+    if is_waiting and (left := asked[-1].created_at + patience - now) > timedelta(0):
+        return _wait(left, asked[-1].user)
     people = on_call.to_ask(whole.user, now, whole.urgent)
     channels = _channels(people)
     before = {one.user_id for one in asked}
@@ -78,7 +79,7 @@ def _new(
         user_id=person.pk,
         channels=channels,
         subject=whole.subject,
-        body=whole.body,
+        body=whole.body if whole.origin in Notification.MARKED else literal(whole.body),
         origin=TEAM,
         batch_id=whole.id,
         correlation_id=whole.chain,
@@ -106,6 +107,14 @@ def members_told(whole: Notification) -> QuerySet[Notification]:
     return (
         Notification.objects.select_related("user").filter(batch_id=whole.id, origin=TEAM).order_by("created_at", "id")
     )
+
+
+def name_teams(notifications: Iterable[Notification]) -> None:
+    """Set the `team` of what members of teams got, by one statement; by none where nothing is a team's."""
+    wholes = {one.batch_id: one for one in notifications if one.origin == TEAM}
+    of_teams = Notification.objects.filter(id__in=wholes).values_list("id", "user__name") if wholes else ()
+    for whole_id, name in of_teams:
+        wholes[whole_id].team = name
 
 
 @receiver(teams.left)

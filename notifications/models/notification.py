@@ -72,7 +72,7 @@ class Notification(models.Model):
     OF_CHANNELS = (Origin.TEST, Origin.CODE)
 
     # Their body is a person's own, in which marks are read; values of others are made literal as they are filled in.
-    MARKED = (Origin.SCHEDULE, Origin.EVENT, Origin.TOPIC, Origin.ANNOUNCEMENT)
+    MARKED = (Origin.SCHEDULE, Origin.EVENT, Origin.TOPIC, Origin.ANNOUNCEMENT, Origin.TEAM)
 
     # What its person can be done with, or have again later.
     ANSWERABLE = (Origin.SCHEDULE, Origin.EVENT, Origin.TEAM)
@@ -134,6 +134,9 @@ class Notification(models.Model):
     withdrawn = models.CharField(max_length=32, db_default="", editable=False)
     outcome = models.CharField(max_length=7, choices=Outcome.choices, db_default=Outcome.OPEN, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    team: str = ""
+    """Of what a member of a team got, the team's name; see `members.name_teams`."""
 
     storage: ClassVar[Mapping[str, int]] = BUSY
     objects: ClassVar[models.Manager[Notification]] = OwnedQuerySet.as_manager()

@@ -14,7 +14,7 @@ from common.web import paging
 from notifications.deliveries import dead_letters, withdrawal
 from notifications.deliveries.dead_letters import What
 from notifications.deliveries.history import candidates, with_delivery
-from notifications.deliveries.members import members_told
+from notifications.deliveries.members import members_told, name_teams
 from notifications.models import Channel, Delivery, Notification, sort_channels
 from notifications.web.chart import chart
 from notifications.web.history_form import TESTS, HistoryForm
@@ -54,6 +54,7 @@ def notification(request: PersonRequest, notification_id: UUID) -> HttpResponse:
     ordered = sort_channels(own.channel_order, Channel.objects.filter(user=request.user, id__in=own.channel_order))
     order = [channel.label for channel in ordered]
     members = members_told(own) if request.user.is_team else []
+    name_teams([own])
     return render(request, "notifications/notification.html", {"notification": own, "order": order, "members": members})
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _, ngettext
 from common.admin.base import as_uuid
 from common.redis import live_wakes
 from common.web import paging
+from notifications.deliveries.members import name_teams
 from notifications.messages.links import LEAVE
 from notifications.models import Delivery, Notification
 from people.access.requests import PersonRequest, person_action, person_page
@@ -23,9 +24,11 @@ def inbox(request: PersonRequest) -> HttpResponse:
     among = Delivery.objects.listed(request.user, archived=is_archive, unread=unread_only or None)
     rows = among.filter(notification__subject__icontains=search) if search else among
     done_id, mine = as_uuid(request.GET.get("done", "")), Notification.objects.for_user(request.user)
+    # by arrival, because a snoozed message arrives later than it was recorded
+    page = paging.page(rows, request.GET, by="settled_at", among=among if search else None)
+    name_teams(one.notification for one in page.rows)
     context = {
-        # by arrival, because a snoozed message arrives later than it was recorded
-        "page": paging.page(rows, request.GET, by="settled_at", among=among if search else None),
+        "page": page,
         "search": search,
         "unread_only": unread_only,
         "is_archive": is_archive,
@@ -48,6 +51,7 @@ def message(request: PersonRequest, delivery_id: UUID) -> HttpResponse:
     subscription_id = (
         delivery.notification.origin_id if delivery.notification.origin == Notification.Origin.TOPIC else None
     )
+    name_teams([delivery.notification])
     leave = LEAVE.token(subscription_id) if subscription_id else ""
     return render(request, "notifications/message.html", {"delivery": delivery, "leave": leave})
 

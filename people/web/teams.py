@@ -227,9 +227,15 @@ def _delete(request: PersonRequest, team_id: int) -> HttpResponseBase:
 
 
 @never_cache
+def join(request: PersonRequest, key: str) -> HttpResponseBase:
+    """Show the invitation of a link, and accept it by POST; strangers sign in or up first."""
+    if not request.user.is_authenticated:
+        messages.info(request, _("Sign in, or sign up, to accept the invitation."))
+    return _join(request, key)
+
+
 @person_form
-def join(request: PersonRequest, key: str) -> HttpResponse:
-    """Show the invitation of a link, and accept it by POST."""
+def _join(request: PersonRequest, key: str) -> HttpResponse:
 
     def answer() -> HttpResponse:
         if (invitation := teams.find_invitation(request.user, key)) is None:

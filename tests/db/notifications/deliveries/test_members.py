@@ -57,6 +57,24 @@ def test_each_member_gets_it_on_their_own_channels(ada: User, team: User) -> Non
     }
 
 
+def test_members_read_what_is_bold_and_for_which_team_it_is(ada: User, team: User, browser: Client) -> None:
+    ring(team, subject="Bins", body="The **blue** one")
+    [own] = Delivery.objects.filter(notification__user=ada, provider="inbox")
+    send_now(own.id)
+    page = browser.get(f"/inbox/{own.id}/").content.decode()
+    assert "<strong>blue</strong>" in page and "Family ·" in page
+    assert "Family</p>" in browser.get("/inbox/").content.decode()
+    assert "team Family" in browser.get(f"/history/{own.notification_id}/").content.decode()
+
+
+def test_what_a_program_sends_to_a_team_stays_as_it_is(ada: User, team: User, browser: Client) -> None:
+    delivery = make_delivery(team.channels.get(provider="team"), origin="api", body="The **blue** one")
+    send_now(delivery.id)
+    [own] = Delivery.objects.filter(notification__user=ada, provider="inbox")
+    send_now(own.id)
+    assert "<strong>" not in browser.get(f"/inbox/{own.id}/").content.decode().partition('class="said"')[2]
+
+
 def test_viewers_former_members_and_who_is_switched_off_get_nothing(ada: User, team: User) -> None:
     join(team, Role.VIEWER)
     join(team, is_active=False)
