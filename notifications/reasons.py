@@ -148,6 +148,7 @@ class DeliveryCode(Codes):
     DELETED = "deleted", _("The reminder was deleted.")
     ARCHIVED = "archived", _("The reminder was archived.")
     NEWER = "newer-slot", _("A newer message about it replaced this one.")
+    OTHER_TIME = "other-time", _("The reminder does not come at that time any more.")
     NOT_REPEATED = "not-repeated", _("Its last message was not sent.")
     RULE_OFF = "rule-switched-off", _("The rule was switched off.")
     RULE_DELETED = "rule-withdrawn", _("The rule was deleted.")

@@ -1,4 +1,5 @@
-"""Tasks: two fire schedules under the stock scheduler, with nothing left by our own beat; two prune; the canary."""
+"""Tasks: two fire schedules under the stock scheduler, with nothing left by our own beat; early rings; two prune; the
+canary."""
 
 from uuid import UUID
 
@@ -6,7 +7,7 @@ from celery import shared_task, signals
 
 from schedules.beat import canary, periodic_runs
 from schedules.changes import retention
-from schedules.firing import fire
+from schedules.firing import early_messages, fire
 from schedules.parts import mirror
 from work import periodic
 
@@ -28,6 +29,14 @@ def sweep() -> None:
 
 
 periodic.NEEDED["schedules.sweep"] = lambda: "SELECT WHERE false"  # our own beat has fired it
+
+
+@shared_task(name="schedules.ring_early", ignore_result=True)
+def ring_early() -> None:
+    early_messages.send_due(fire.read_clock().now)
+
+
+periodic.NEEDED["schedules.ring_early"] = lambda: early_messages.WAITING
 
 
 @shared_task(name="schedules.prune_slots", ignore_result=True)

@@ -49,6 +49,16 @@ def texts(field: str) -> Q:
     )
 
 
+def minutes(field: str, most: int, longest: int) -> Q:
+    """An array of up to `most` numbers from 1 to `longest`."""
+    return (
+        Q(sql(field, f"cardinality(%(expressions)s) <= {most}"))
+        & Q(sql(field, "coalesce(1 <= ALL(%(expressions)s), false)"))
+        & Q(sql(field, f"coalesce({longest} >= ALL(%(expressions)s), false)"))
+        & Q(sql(field, "coalesce(array_ndims(%(expressions)s), 1) = 1"))
+    )
+
+
 def json(field: str, depth: int) -> Q:
     """Less than `depth` levels, and no number of hundreds of digits: Python's parser gives up on these."""
     return Q(sql(field, f"NOT jsonb_path_exists(%(expressions)s, '$.**{{{depth}}}')")) & Q(

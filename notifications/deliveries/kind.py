@@ -107,7 +107,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
     rescues = f"{fallback.WAITING} UNION ALL {nag.WAITING}"
     claim = DeliveryClaim
     columns = f"""
-       n.subject, n.body, n.slot, n.category, n.data, n.hops,
+       n.subject, n.body, n.slot, n.early, n.category, n.data, n.hops,
        CASE WHEN n.origin = 'schedule' THEN n.origin_id END AS schedule_id,
        CASE WHEN n.origin = 'code' THEN (SELECT nonce FROM people_code WHERE subject = c.id) END AS nonce,
        CASE WHEN n.origin = 'topic' THEN n.origin_id END AS subscription_id,
@@ -136,6 +136,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
                 body=_body(row),
                 recipient=display_name(row.name, row.email),
                 slot=row.slot,
+                early=row.early,
                 unsubscribe_url=_unsubscribe_url(row),
                 answer_url=ANSWER.address(row.notification_id) if row.origin in Notification.ANSWERABLE else "",
                 open_url=_open_url(row),

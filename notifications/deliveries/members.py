@@ -86,6 +86,7 @@ def _new(
         origin_id=whole.id,
         hops=whole.hops,
         slot=whole.slot,
+        early=whole.early,
         expires_at=delivery.expires_at,
         quiet_hours=None if whole.urgent else quiet.wait(now, quiet.of(person)),
         urgent=whole.urgent,

@@ -58,7 +58,8 @@ WAITING = "SELECT FROM notifications_notification WHERE nag_at <= now()"
 _TAKE = """
 SELECT n.id, p.language, now() AS now,
        EXISTS (SELECT FROM notifications_notification later
-                WHERE later.origin_id = n.origin_id AND later.id > n.id AND later.slot > n.slot) AS is_over,
+                WHERE later.origin_id = n.origin_id AND later.id > n.id AND later.slot > n.slot
+                  AND later.early IS NULL) AS is_over,
        CASE WHEN n.channel_order = '{}' THEN ARRAY(
             SELECT d.channel_id FROM notifications_delivery d WHERE d.notification_id = n.id ORDER BY d.id
        ) ELSE n.channel_order END AS sent_to,

@@ -66,7 +66,8 @@ class NewNotification(SendOptions):
 
     Deliveries that would disturb the person wait for the end of `quiet_hours`.
     `correlation_id`: that of its chain of causes, None where the batch is the chain. `id`: by default derived from the
-    batch and the person, so that a restored copy of the database makes the same one again. `nagged`, `nag_of`: the
+    batch and the person, so that a restored copy of the database makes the same one again. `early`: minutes before its
+    slot. `nagged`, `nag_of`: the
     number of a repeat, and the id of what it repeats.
     """
 
@@ -79,6 +80,7 @@ class NewNotification(SendOptions):
     correlation_id: str | None = None
     origin_id: UUID | None = None
     slot: datetime | None = None
+    early: int | None = None
     available_at: datetime | None = None
     expires_at: datetime | None = None
     quiet_hours: quiet.Wait | None = None
@@ -203,6 +205,7 @@ def again(before: Notification, channels: Sequence[tuple[UUID, str]], **changed:
         origin_id=before.origin_id,
         hops=before.hops,
         slot=before.slot,
+        early=before.early,
         category=before.category,
         data=None if before.data is None else json.dumps(before.data),
         **as_before | changed,

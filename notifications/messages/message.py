@@ -18,11 +18,12 @@ class Message:
     """The content of one delivery.
 
     `key` is the delivery's id and the idempotency key: the same at every try and replay. `slot` is the UTC instant at
-    which the message was due; None if nothing scheduled it. `unsubscribe_url` opens a page that stops messages like it
-    and, with https, takes a POST (RFC 8058). `answer_url` opens the page on which the reader acknowledges or snoozes;
-    empty if the message needs no answer. `open_url` shows the notification to its person, who must be signed in.
-    `correlation_id` is the same for all that one cause sent, `hops` the steps since that; `schedule_id`,
-    `category` and `data` are those of its schedule, if it has one. `code` is that of a verification, also in `body`.
+    which the message was due; None if nothing scheduled it. `early`: it says so many minutes before that what comes.
+    `unsubscribe_url` opens a page that stops messages like it and, with https, takes a POST (RFC 8058). `answer_url`
+    opens the page on which the reader acknowledges or snoozes; empty if the message needs no answer. `open_url` shows
+    the notification to its person, who must be signed in. `correlation_id` is the same for all that one cause sent,
+    `hops` the steps since that; `schedule_id`, `category` and `data` are those of its schedule, if it has one. `code`
+    is that of a verification, also in `body`.
     `left`: seconds until it is stale, None for never. `may_have_marks`: `markup` reads bold, links and the like in the
     body.
     """
@@ -32,6 +33,7 @@ class Message:
     body: str
     recipient: str
     slot: datetime | None = None
+    early: int | None = None
     unsubscribe_url: str = field(default="", repr=False)
     answer_url: str = field(default="", repr=False)
     open_url: str = ""

@@ -105,6 +105,8 @@ class Notification(models.Model):
     origin = models.CharField(_("origin"), max_length=12, choices=Origin.choices)
     origin_id = models.UUIDField(null=True, blank=True, editable=False)
     slot = models.DateTimeField(null=True, blank=True)
+    # Minutes before its slot, of one that only says what comes.
+    early = models.IntegerField(null=True, editable=False)
     urgent = models.BooleanField(
         _("urgent"), db_default=False, help_text=_("Does not wait for the end of its person's quiet hours.")
     )

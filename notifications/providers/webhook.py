@@ -183,7 +183,7 @@ class Webhook(Provider):
 def document(message: Message, now: datetime) -> dict[str, Any]:
     """Return a message as JSON, for a webhook's body or a queue's; `now` is aware."""
     slot = None if message.slot is None else rfc3339(message.slot)
-    data = {
+    data: dict[str, Any] = {
         "id": str(message.key),
         "subject": message.subject,
         "body": message.body,
@@ -198,6 +198,9 @@ def document(message: Message, now: datetime) -> dict[str, Any]:
     }
     if message.code:
         data["code"] = message.code
+    if message.early:
+        data["early"] = message.early
+        slot = None  # which is still ahead
     return {"type": "notification", "timestamp": slot or rfc3339(now), "data": data}
 
 

@@ -29,6 +29,7 @@ SELECT span.day, entry.*, one.id, one.subject
              FROM (SELECT ctid, origin_id, outcome, coalesce(slot, created_at) AS at
                      FROM notifications_notification
                     WHERE user_id = %(user)s AND id >= span.since AND id < span.until AND origin = 'schedule'
+                      AND early IS NULL
                     ORDER BY id LIMIT %(most)s) read
             GROUP BY origin_id, outcome
             ORDER BY count(*) > 1, date_part('epoch', min(at)) * span.way LIMIT %(shown)s

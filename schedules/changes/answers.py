@@ -36,13 +36,13 @@ def undo_done(schedule: Schedule, now: datetime, by: User) -> bool:
 
 
 def _newest(schedule: Schedule) -> Notification | None:
-    own = Notification.objects.filter(origin=Notification.Origin.SCHEDULE, origin_id=schedule.id, nag_of=None)
-    return own.order_by("-id").first()
+    own = Notification.objects.filter(origin=Notification.Origin.SCHEDULE, origin_id=schedule.id)
+    return own.filter(nag_of=None, early=None).order_by("-id").first()
 
 
 def lock_cause(notification_id: UUID) -> None:
     """Lock it before its message, as all changes of it do."""
-    own = Notification.objects.filter(id=notification_id, origin=Notification.Origin.SCHEDULE)
+    own = Notification.objects.filter(id=notification_id, origin=Notification.Origin.SCHEDULE, early=None)
     counting = Schedule.objects.filter(id__in=own.values("origin_id"), after_done=True)
     list(counting.select_for_update(no_key=True).values_list("id"))
 
@@ -58,7 +58,8 @@ def message_undone(notification: Notification) -> None:
 
 
 def _counting(notification: Notification) -> UUID | None:
-    """The id of its reminder, if that counts from Done."""
-    if notification.origin != Notification.Origin.SCHEDULE or notification.origin_id is None:
+    """The id of its reminder, if that counts from Done. An early ring is not what is to be done."""
+    is_of_slot = notification.origin == Notification.Origin.SCHEDULE and notification.early is None
+    if not is_of_slot or notification.origin_id is None:
         return None
     return Schedule.objects.filter(id=notification.origin_id, after_done=True).values_list("id", flat=True).first()

@@ -21,7 +21,7 @@ from people.models import User
 from schedules.changes import state as state_changes
 from schedules.changes.state import set_next_slot, set_next_slot_or_break
 from schedules.changes.storage import write
-from schedules.firing import fire, quarantine
+from schedules.firing import early_messages, fire, quarantine
 from schedules.models import Occurrence, Schedule, ScheduleEvent
 from schedules.parts import slots, words
 from schedules.rules import InvalidRule, Rule, from_done
@@ -306,6 +306,8 @@ def _save(
     schedule.version += 1
     schedule.updated_at = now
     write(schedule, channels, _event(schedule, what, now, by, **detail))
+    if schedule.early:
+        early_messages.withdraw_outdated(schedule, now)
     return schedule
 
 

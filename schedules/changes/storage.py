@@ -57,6 +57,7 @@ def write(schedule: Schedule, channels: Sequence[Channel] | None, event: Schedul
 
     Raises IntegrityError if the id of a new schedule exists already.
     """
+    schedule.set_next_early(event.at)
     timing = mirror.timing_of(schedule)
     shared, values = mirror.shared(timing)
     task = mirror.fields(schedule)

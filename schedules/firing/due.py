@@ -56,6 +56,8 @@ class Due(NamedTuple):
     nag_every: int | None
     nag_times: int | None
     nag_channel_ids: list[UUID]
+    early: list[int]
+    next_early_at: datetime | None
     category: str
     data: str | None
     job_kind: str
@@ -127,6 +129,18 @@ def take(now: datetime, only: Collection[UUID] | None, limit: int, even_on_hold:
         unless_on_hold="" if even_on_hold else f"AND {OFF}",
     )
     return query(statement, {"now": now, "only": column(only or ()), "limit": limit}, Due)
+
+
+_TAKE_EARLY = f"""{_READ} s.next_early_at <= %(now)s AND s.next_fire_at > %(now)s {{only}} AND {OFF}
+ ORDER BY s.next_early_at LIMIT %(limit)s
+   FOR NO KEY UPDATE OF s SKIP LOCKED
+"""
+
+
+def take_early(now: datetime, only: UUID | None, limit: int) -> list[Due]:
+    """As `take`, those that ring early and whose slot is still ahead."""
+    statement = _TAKE_EARLY.format(only="" if only is None else "AND s.id = %(only)s")
+    return query(statement, {"now": now, "only": only, "limit": limit}, Due)
 
 
 def ids(now: datetime, only: Collection[UUID] | None, limit: int) -> list[UUID]:

@@ -28,7 +28,7 @@ from schedules.firing.holidays import Holidays
 from schedules.firing.misfire import MOST_SENT, Decision, decide
 from schedules.models import Occurrence, Schedule, speaks
 from schedules.parts import mirror, slots
-from schedules.rules import civil
+from schedules.rules import civil, early
 from work.broker.wakes import Wake, publish_after_commit
 from work.models.hold import OFF
 
@@ -71,6 +71,12 @@ class Plan:
     @property
     def fired(self) -> int:
         return sum(decision.fire for decision in self.decisions)
+
+    @property
+    def next_early_at(self) -> datetime | None:
+        """After the last slot that was due: the next one never rings before or with it."""
+        last = self.decisions[-1].slot if self.decisions else self.schedule.next_fire_at
+        return early.next_at(self.next_fire_at, self.schedule.early, self.schedule.time_zone, last)
 
     @property
     def state(self) -> Schedule.State:
@@ -302,13 +308,14 @@ _NEXT = Rows(
     "next",
     id=(UUID, attrgetter("schedule.id")),
     next_fire_at=(datetime, attrgetter("next_fire_at")),
+    next_early_at=(datetime, attrgetter("next_early_at")),
     state=(str, attrgetter("state")),
     error=(str, attrgetter("error")),
     fired=(int, attrgetter("fired")),
 )
 _ADVANCE = f"""
 UPDATE schedules_schedule s
-   SET next_fire_at = next.next_fire_at, state = next.state, error = next.error,
+   SET next_fire_at = next.next_fire_at, next_early_at = next.next_early_at, state = next.state, error = next.error,
        fired_count = least(2147483647, s.fired_count::bigint + next.fired),
        last_fired_at = CASE WHEN next.fired > 0 THEN now() ELSE s.last_fired_at END
   FROM {_NEXT.sql}

@@ -37,7 +37,7 @@ WITH found AS (
     SELECT id, next_fire_at, version FROM schedules_schedule
      WHERE id = %(id)s AND next_fire_at <= %(now)s FOR NO KEY UPDATE SKIP LOCKED
 ), broken AS (
-    UPDATE schedules_schedule s SET state = 'broken', next_fire_at = NULL, error = %(error)s
+    UPDATE schedules_schedule s SET state = 'broken', next_fire_at = NULL, next_early_at = NULL, error = %(error)s
       FROM found WHERE s.id = found.id
  RETURNING s.periodic_task_id
 ), recorded AS (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
@@ -26,7 +27,8 @@ from notifications.messages import markup
 from notifications.models import Channel, change, sort_channels
 from people.models.owned import OwnedQuerySet
 from schedules import rules
-from schedules.rules import from_done
+from schedules.rules import early, from_done
+from schedules.rules.civil import TICK
 
 
 def speaks(job_kind: str) -> bool:
@@ -73,7 +75,7 @@ class Schedule(models.Model):
     # How it is sent, beside its channels.
     SENT_BY = (
         *("urgent", "channel_order", "escalate_after", "nag_every", "nag_times", "nag_channel_ids"),
-        *("stale_after", "category", "data", "tags"),
+        *("early", "stale_after", "category", "data", "tags"),
     )
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -106,6 +108,9 @@ class Schedule(models.Model):
         null=True, blank=True, help_text=gettext_lazy("How often it is sent again at most.")
     )
     nag_channel_ids = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
+    # Minutes before each slot at which it rings, too; `next_early_at` is the next such time. See `rules.early`.
+    early = ArrayField(models.IntegerField(), default=list, db_default=[], blank=True)
+    next_early_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     # What it checks before it speaks; empty: it says its text. `job_payload` is the question, of that kind.
     job_kind = models.CharField(max_length=40, blank=True, default="", db_default="")
@@ -182,6 +187,8 @@ class Schedule(models.Model):
         indexes = [
             # fire_due: what is due, oldest first
             models.Index(fields=["next_fire_at"], condition=Q(next_fire_at__isnull=False), name="schedule_due"),
+            # early rings that are due, oldest first
+            models.Index(fields=["next_early_at"], condition=Q(next_early_at__isnull=False), name="schedule_early"),
             # a person's list, in the order in which it is shown
             models.Index(fields=["user", "next_fire_at", "-id"], name="schedule_of_person_next"),
             # the tags of a person; a schedule without tags pays nothing for it
@@ -221,6 +228,11 @@ class Schedule(models.Model):
             models.CheckConstraint(condition=checks.days("excluded"), name="schedule_readable_excluded"),
             models.CheckConstraint(condition=checks.texts("tags"), name="schedule_readable_tags"),
             models.CheckConstraint(
+                condition=checks.minutes("early", early.MOST, early.LONGEST)
+                & checks.instants(nullable=("next_early_at",)),
+                name="schedule_readable_early",
+            ),
+            models.CheckConstraint(
                 condition=Q(starts_at=None) | Q(ends_at=None) | Q(ends_at__gte=models.F("starts_at")),
                 name="schedule_ends_after_start",
             ),
@@ -246,6 +258,13 @@ class Schedule(models.Model):
     def ordered_channels(self) -> list[Channel]:
         """The channels that are not removed, in their order if there is one."""
         return sort_channels(self.channel_order, (one for one in self.channels.all() if one.removed_at is None))
+
+    def set_next_early(self, now: datetime) -> None:
+        """Set `next_early_at` by the next slot: after `now`, or what is due already and not sent yet."""
+        since = now if self.next_early_at is None else min(now, self.next_early_at - TICK)
+        if self.snoozed_until is not None:
+            since = max(since, self.snoozed_until - TICK)
+        self.next_early_at = early.next_at(self.next_fire_at, self.early, self.time_zone, since)
 
     @property
     def checks(self) -> str:
@@ -285,7 +304,8 @@ class Schedule(models.Model):
             rule = self.timetable().rule
         except rules.InvalidRule as error:
             return _("Cannot be read: %(error)s") % {"error": error}
-        return from_done.describe(rule) if self.after_done else rule.describe(self.local_time)
+        text = from_done.describe(rule) if self.after_done else rule.describe(self.local_time)
+        return early.describe(text, self.early)
 
     def brief(self, zone: str) -> str:
         """`when` beside the next time, for who lives in `zone`: without that zone, a start or the only date."""
@@ -293,6 +313,7 @@ class Schedule(models.Model):
             return self.when
         try:
             rule = self.timetable().rule
-            return "" if self.kind == "once" else from_done.brief(rule) if self.after_done else rule.brief()
+            text = "" if self.kind == "once" else from_done.brief(rule) if self.after_done else rule.brief()
+            return early.describe(text, self.early)
         except rules.InvalidRule:
             return self.when

@@ -1,0 +1,144 @@
+"""Tell people ahead of a slot that it comes, where their reminder asks for that.
+
+Of several early rings that are due only the newest is sent, while the slot is still ahead. Their ids follow from slot
+and minutes. They have no occurrence, and Done of one answers only its message: the reminder rings at its slot.
+"""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from operator import itemgetter
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from common import fault_points, zones
+from common.database.postgres import blames_no_row, change
+from common.database.rows import Rows
+from common.texts import languages
+from common.times import dates
+from common.times.civil_time import local
+from common.uuid7 import child, first_of, of_slot
+from notifications.deliveries import outbox, withdrawal
+from notifications.deliveries.outbox import NewNotification
+from notifications.messages import text
+from notifications.models import Notification, sort_channels
+from notifications.reasons import DeliveryCode
+from schedules.firing import due, holidays
+from schedules.firing.due import Due
+from schedules.firing.holidays import NONE, Holidays
+from schedules.models import Schedule
+from schedules.rules import early
+from schedules.rules.early import Ring
+from work.broker.wakes import publish_after_commit
+from work.models.hold import OFF
+
+log = logging.getLogger(__name__)
+
+BATCH = 500
+# So late, it still says how long before the slot it was to ring.
+_LATE = timedelta(minutes=1)
+
+WAITING = f"SELECT FROM schedules_schedule WHERE next_early_at <= now() AND next_fire_at > now() AND {OFF}"
+
+
+class _Next(NamedTuple):
+    id: UUID
+    next_early_at: datetime | None
+
+
+_NEXT = Rows("next", _Next)
+_ADVANCE = f"""
+UPDATE schedules_schedule s SET next_early_at = next.next_early_at FROM {_NEXT.sql} WHERE s.id = next.id
+"""  # noqa: S608 - constants only
+
+
+def send_due(now: datetime, limit: int = BATCH) -> int:
+    """Send the early rings that are due at `now`, of up to `limit` schedules; returns how many.
+
+    Any number of processes may call it at once. One that the database refuses is left out alone.
+    """
+    try:
+        return _send(now, None, limit)
+    except Exception as error:
+        if blames_no_row(error):
+            raise
+        log.warning("A batch of early rings failed (%s): sending them one by one", type(error).__name__)
+    waiting = Schedule.objects.filter(next_early_at__lte=now, next_fire_at__gt=now).order_by("next_early_at")
+    return sum(_send_alone(now, schedule_id) for schedule_id in waiting.values_list("id", flat=True)[:limit])
+
+
+def _send_alone(now: datetime, schedule_id: UUID) -> int:
+    try:
+        return _send(now, schedule_id, 1)
+    except Exception as error:
+        if blames_no_row(error):
+            raise
+        log.error("Schedule %s cannot ring early: %s", schedule_id, type(error).__name__)
+        Schedule.objects.filter(id=schedule_id).update(next_early_at=None)
+        return 0
+
+
+@transaction.atomic
+def _send(now: datetime, only: UUID | None, limit: int) -> int:
+    if not (taken := due.take_early(now, only, limit)):
+        return 0
+    channels = due.channels_of(taken)
+    people = {(schedule.user_id, schedule.persons_zone) for schedule in taken}
+    silent = holidays.of_people(people, now, max(schedule.next_fire_at for schedule in taken))
+    new, following = [], []
+    for schedule in taken:
+        rings = early.rings(schedule.next_fire_at, schedule.early, zones.read(schedule.time_zone))
+        ahead = next((ring.at for ring in rings if ring.at > now), None)
+        following.append(_Next(schedule.id, ahead))
+        is_due = [ring for ring in rings if schedule.next_early_at and schedule.next_early_at <= ring.at <= now]
+        if is_due and channels[schedule.id] and not _is_silent(schedule, now, silent.get(schedule.user_id, NONE)):
+            new.append(_notification(schedule, is_due[-1], now, channels[schedule.id]))
+    change(_ADVANCE, _NEXT.values(following))
+    wakes = outbox.record(new)
+    fault_points.reach("recorded")
+    publish_after_commit(wakes)
+    return len(new)
+
+
+def _is_silent(schedule: Due, now: datetime, of_person: Holidays) -> bool:
+    return any(of_person.at(instant, schedule.tags, schedule.urgent) for instant in (now, schedule.next_fire_at))
+
+
+def _notification(schedule: Due, ring: Ring, now: datetime, channels: Sequence[tuple[UUID, str]]) -> NewNotification:
+    slot, wait = schedule.next_fire_at, schedule.quiet_hours(now)
+    arrives = now if wait is None or wait.until >= slot else wait.until
+    is_late = arrives - ring.at >= _LATE
+    minutes = max(1, round((slot - arrives) / timedelta(minutes=1))) if is_late else ring.minutes
+    with languages.override(schedule.language):
+        composed = text.compose(
+            schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone
+        )
+        subject = _("In %(time)s: %(title)s") % {"time": early.said(minutes), "title": composed.subject}
+        when = dates.short(local(zones.read(schedule.persons_zone or schedule.time_zone), slot))
+    return NewNotification(
+        user_id=schedule.user_id,
+        channels=sort_channels(schedule.channel_order, channels, itemgetter(0)),
+        subject=text.fit(subject, text.MAX_SUBJECT).text,
+        body=text.fit(f"{when}\n\n{composed.body}".strip(), text.MAX_BODY).text,
+        origin=Notification.Origin.SCHEDULE,
+        batch_id=child(of_slot(ring.at, schedule.id), f"{slot.isoformat()}/{ring.minutes}"),
+        origin_id=schedule.id,
+        slot=slot,
+        early=ring.minutes,
+        expires_at=slot,
+        quiet_hours=wait,
+        urgent=schedule.urgent,
+        category=schedule.category,
+        data=schedule.data,
+        in_order=bool(schedule.channel_order),
+    )
+
+
+def withdraw_outdated(schedule: Schedule, now: datetime) -> None:
+    """Cancel early rings that are not sent yet, of a slot that is not the next one any more."""
+    recent = first_of(now - timedelta(minutes=early.LONGEST + early.DAY))
+    own = Notification.objects.filter(origin_id=schedule.id, id__gte=recent, early__isnull=False)
+    withdrawal.cancel(own.exclude(slot=schedule.next_fire_at), DeliveryCode.OTHER_TIME)
