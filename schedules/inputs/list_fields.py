@@ -1,4 +1,4 @@
-"""Form fields that hold lists: dates, and tags."""
+"""Form fields that hold lists: dates, tags, and minutes."""
 
 import re
 from collections.abc import Iterable
@@ -7,10 +7,11 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _
 
+from schedules.inputs import sentences
 from schedules.parts import tags
-from schedules.rules import civil
+from schedules.rules import civil, early
 from schedules.rules.refusals import REACH
 
 MOST_DATES = 366
@@ -104,3 +105,26 @@ class OneTagField(TagsField):
         if len(tags := super().to_python(value)) > 1:
             raise ValidationError(_("Give one tag, without a comma."), "one_tag")
         return tags[0] if tags else ""
+
+
+class EarlyField(forms.CharField):
+    """Lengths of time such as "1 day, 10 minutes", or a list of minutes, cleaned to a list from the longest to the
+    shortest."""
+
+    def to_python(self, value: Any) -> list[int]:  # type: ignore[override]  # as Django's own fields do
+        typed = value if isinstance(value, list) else _lengths(str(super().to_python(value) or ""))
+        if any(not 0 < minutes <= early.LONGEST for minutes in typed):
+            raise ValidationError(_("Enter times from 1 minute to 4 weeks before it."), "out_of_range")
+        if len(cleaned := sorted(set(typed), reverse=True)) > early.MOST:
+            numbers = {"count": len(cleaned), "most": early.MOST}
+            raise ValidationError(_("These are %(count)d times; at most %(most)d fit.") % numbers, "too_many")
+        return cleaned
+
+    def prepare_value(self, value: Any) -> Any:
+        return early.written(value) if isinstance(value, list) else value
+
+
+def _lengths(text: str) -> list[int]:
+    if (minutes := sentences.early(text, get_language()) if text.strip() else []) is None:
+        raise ValidationError(_("Enter lengths of time, such as “1 day, 10 minutes”."), "not_understood")
+    return minutes

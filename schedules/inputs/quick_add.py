@@ -11,7 +11,7 @@ from django.utils.translation import get_language, gettext_lazy as _
 from schedules.inputs import repeat_form, sentences
 from schedules.inputs.sentences import NotUnderstood, Understood
 from schedules.inputs.timing_form import TimingForm
-from schedules.rules import InvalidRule, Timetable, civil
+from schedules.rules import InvalidRule, Timetable, civil, early
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Reading:
     choices: tuple[tuple[str, str], ...] = ()
     parts: tuple[tuple[str, bool], ...] = ()
     described: str = ""
+    early: tuple[int, ...] = ()
 
     @property
     def json(self) -> str:
@@ -61,7 +62,8 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False, country
     if not form.is_valid() or form.timetable is None:
         return Reading({}, error=" ".join(str(error) for errors in form.errors.values() for error in errors))
     next_slot = form.timetable.next_after(now, form.work)
-    return Reading(values, form.timetable, next_slot, parts=understood.parts, described=form.described)
+    described = early.describe(form.described, understood.early)
+    return Reading(values, form.timetable, next_slot, "", (), understood.parts, described, understood.early)
 
 
 def _without_holidays(values: dict[str, Any], country: str) -> dict[str, str]:
@@ -107,6 +109,7 @@ def fields(understood: Understood) -> dict[str, Any]:
     """As they are typed into the form of a reminder. Without a title, that field is left as it is."""
     values: dict[str, Any] = {"time_zone": understood.zone} | ({"title": understood.title} if understood.title else {})
     values |= {"body": understood.body} if understood.body else {}
+    values |= {"early": early.written(understood.early)} if understood.early else {}
     timing = understood.timing
     if isinstance(timing, datetime):
         return values | {"kind": "once", "at": timing.isoformat()}

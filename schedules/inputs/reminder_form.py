@@ -1,7 +1,8 @@
 """The form of a reminder: text, what it checks, timing, channels, and what happens if it is late."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import islice, pairwise
 from typing import Any, cast
 from uuid import UUID
 
@@ -23,14 +24,18 @@ from schedules.changes import editing
 from schedules.inputs.audience_form import AudienceForm
 from schedules.inputs.differences import differences
 from schedules.inputs.job_form import JobForm
-from schedules.inputs.list_fields import TagsField
+from schedules.inputs.list_fields import EarlyField, TagsField
 from schedules.inputs.nag_form import NagForm
 from schedules.inputs.timing_form import first_values, typed
 from schedules.models import Schedule
 from schedules.parts import tags, words
+from schedules.parts.slots import Slots
+from schedules.rules import InvalidRule, early
 
 LONGEST_GRACE = 7 * 24 * 3600  # seconds
 LONGEST_SPREAD = 24 * 3600  # seconds
+# Times of a rule in which a gap is looked for that is long enough to ring early within.
+_LOOKED_AT = 8
 LONGEST_STALE = 30 * 24 * 3600  # seconds
 
 
@@ -89,7 +94,7 @@ class LateForm(forms.Form):
 
 _FOLDED = (
     *("body", "time_zone", "starts_at", "ends_at", "excluded", "off_days", "max_count", "after_done"),
-    *("nag_every", "nag_times", "misfire", "grace", "spread", "stale_after", "tags", "category"),
+    *("early", "nag_every", "nag_times", "misfire", "grace", "spread", "stale_after", "tags", "category"),
 )
 """Fields that the page folds, beside those of checks and audiences."""
 
@@ -106,6 +111,12 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
         label=gettext_lazy("Tags"),
         required=False,
         help_text=gettext_lazy("Words to find it by, separated by commas, such as home, health."),
+    )
+    early = EarlyField(
+        label=gettext_lazy("Also before"),
+        required=False,
+        initial=[],
+        help_text=gettext_lazy("Such as 1 day, 10 minutes. A whole day before is the same time of day."),
     )
     category = forms.SlugField(
         label=gettext_lazy("Category"),
@@ -170,6 +181,11 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
         return bool(self.errors.keys() & folded or is_told or (self.is_bound and self.question))
 
     @property
+    def described(self) -> str:
+        rule = super().described
+        return early.describe(rule, self.cleaned_data.get("early", ())) if rule else ""
+
+    @property
     def own_tags(self) -> list[str]:
         return tags.own(self.user)
 
@@ -184,13 +200,35 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
                     del self.errors[name]
             self.clear_order()
             self.clear_nag()
-            cleaned["after_done"] = False
+            cleaned |= {"after_done": False, "early": []}
             if not self.errors and not self.is_confirmed():
                 self.retype("confirmed", str(self.data["audience"]))
         elif cleaned.get("after_done") and self.job is not None:
             text = _("What checks first may send nothing that you could press “Done” for. Untick this.")
             refuse(self, "after_done", "checks_first", text)
+        if cleaned.get("early"):
+            self._check_early(cleaned["early"])
         return cleaned
+
+    def _check_early(self, minutes: Sequence[int]) -> None:
+        """Refuse what would never ring."""
+        if self.job is not None:
+            text = _("What checks first knows only at its time whether it has something to say. Leave this empty.")
+            refuse(self, "early", "checks_first", text)
+        elif self.timetable is not None:
+            try:
+                slots = list(islice(Slots(self.timetable).after(self.now, self.work), _LOOKED_AT))
+            except InvalidRule as error:
+                self.refuse(error)
+                return
+            zone = self.timetable.rule.zone
+            firsts = [self.now] if self.is_new else []
+            gaps = [*zip(firsts, slots, strict=False), *pairwise(slots)]
+            never = [one for one in minutes if gaps and not any(early.before(b, one, zone) > a for a, b in gaps)]
+            if never:
+                text = _("It comes again sooner than “%(time)s”. Enter less.")
+                text = text if len(slots) > 1 else _("“%(time)s” before it has passed. Leave it out.")
+                refuse(self, "early", "never", text % {"time": early.said(never[0])})
 
     def ordered(self) -> list[Channel]:
         return [] if self.is_for_audience else super().ordered()

@@ -85,6 +85,7 @@ def _is_of(made: Schedule, reading: Reading) -> bool:
     wanted |= {"title": fields["title"], "body": fields.get("body", "")}
     wanted |= {"starts_at": reading.timetable.starts, "ends_at": reading.timetable.ends}
     wanted["after_done"] = bool(fields.get("after_done"))
+    wanted["early"] = [*reading.early]
     wanted["max_count"] = int(fields.get("max_count") or 0) or None
     return all(getattr(made, name) == value for name, value in wanted.items())
 

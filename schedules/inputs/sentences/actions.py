@@ -14,6 +14,7 @@ from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.rules import words
 
 _SMALLER = {"hours": ("minutes", 60), "minutes": ("seconds", 60), "days": ("hours", 24), "years": ("months", 12)}
+_MINUTES = {"minutes": 1, "hours": 60, "days": 24 * 60, "weeks": 7 * 24 * 60}
 _MONTHS = {"months": 1, "quarters": 3, "years": 12}
 
 
@@ -40,6 +41,21 @@ def _step(number: float, unit: str, scale: float = 1, plus: float = 0) -> Step |
     number = number * scale + plus
     smaller, factor = (unit, 1) if number == int(number) else _SMALLER.get(unit, ("", 0))
     return (int(number * factor), smaller) if smaller else None
+
+
+def _minutes_before(pieces: list[Piece]) -> list[int] | None:
+    """ "1 day and 1 hour 30 minutes" are two: 1440 and 90."""
+    found: list[int] = []
+    follows = False
+    for piece in pieces:
+        if is_step := "step" in piece.kinds:
+            number, unit = piece.kinds["step"]
+            if unit not in _MINUTES:
+                return None
+            minutes = number * _MINUTES[unit]
+            found = [*found[:-1], found[-1] + minutes] if follows else [*found, minutes]
+        follows = is_step
+    return found
 
 
 def _day(of: Day | None = None, **fields: Any) -> Day:

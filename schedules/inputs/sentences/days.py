@@ -206,6 +206,7 @@ class Understood:
     body: str = ""
     parts: tuple[tuple[str, bool], ...] = ()
     after_done: bool = False
+    early: tuple[int, ...] = ()
     names_day: bool = False
     names_time: bool = False
     names_working_days: bool = False

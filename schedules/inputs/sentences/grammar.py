@@ -11,7 +11,7 @@ from schedules.inputs.sentences.days import Piece
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.pieces import definitions, lexicon, value
 
-_ASIDE = ("zone", "fromdone")
+_ASIDE = ("zone", "fromdone", "early")
 _NAMED = re.compile(r"(?:([a-z]):)?([a-z]+(?:/[a-z]+)*)")
 
 

@@ -1,12 +1,14 @@
 """The meaning of a line: a time, an interval, a repetition or a cron expression, within a window."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 from django.utils.translation import gettext as _
 
 from schedules.inputs.sentences.days import LAST_MINUTE, PARTS, Clock, Day, Step, Times, Timing, Understood, later
+from schedules.inputs.sentences.grammar import grammar
 from schedules.inputs.sentences.hints import NotUnderstood
+from schedules.inputs.sentences.pieces import pieces
 from schedules.inputs.sentences.sentence import ELAPSED, Sentence
 from schedules.rules import InvalidRule, civil, words
 from schedules.rules.repetition import Repetition
@@ -44,6 +46,7 @@ def read(line: str, instant: datetime, zone: str, language: str = "en") -> Under
             parts=sentence.parts,
             after_done=sentence.after_done,
             names_working_days=bool(sentence.day and sentence.day.is_working),
+            early=sentence.early,
             names_day=bool(sentence.day or sentence.wait),
             names_time=bool(sentence.times or sentence.wait or sentence.every),
         )
@@ -51,6 +54,18 @@ def read(line: str, instant: datetime, zone: str, language: str = "en") -> Under
         raise
     except (OverflowError, ValueError):  # beyond the years of datetime
         raise NotUnderstood("date", line) from None
+
+
+def early(text: str, language: str) -> list[int] | None:
+    """The minutes of "1 day, 10 minutes"; None if it is not understood. In English or this language."""
+    line = f"{' '.join(text.split())} beforehand"
+    if len(line) > LONGEST:
+        return None
+    try:
+        rest, aside = grammar(language).reduced(pieces(line, language), line, date.min)
+    except NotUnderstood:
+        return None
+    return aside[0].kinds["early"] if not rest and [*aside[0].kinds] == ["early"] else None
 
 
 class _Meaning:

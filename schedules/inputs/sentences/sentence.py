@@ -54,6 +54,7 @@ class Sentence:
     shorthand = ""
     body = ""
     after_done = False
+    early: tuple[int, ...] = ()
 
     def __init__(self, line: str, now: datetime, language: str) -> None:
         self.line, self.now, words = line, now, lexicon(language)
@@ -61,6 +62,8 @@ class Sentence:
         self.pieces, self._aside = grammar(language).reduced(pieces(line, language), line, now.date())
         self._take_zones()
         self.after_done = any("fromdone" in piece.kinds for piece in self._aside)
+        before = {minutes for piece in self._aside for minutes in piece.kinds.get("early", ())}
+        self.early = tuple(sorted(before, reverse=True))
         for piece in self.pieces:
             if kind := next((kind for kind in piece.kinds if kind in _ONCE), ""):
                 self._take(kind, piece)
