@@ -20,6 +20,7 @@ SHARED = {
     "delivery_id": "The id of the delivery.",
     "disabled_at": "When it was disabled; null while it is not.",
     "disabled_reason": "Why it is disabled; empty while it is not.",
+    "early": "Minutes before each run at which you are told, too, longest first; whole days keep the time of day.",
     "enabled": "Whether it is switched on. One that is switched off does nothing.",
     "ends_at": "A civil time in `time_zone`, such as `2026-12-24T18:00`: nothing fires after it.",
     "escalate_after": "With `in_order`: minutes without an acknowledgement until the next channel is tried.",

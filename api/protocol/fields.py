@@ -177,6 +177,7 @@ def one_of(values: Iterable[str]) -> Shown:
 
 Texts = Annotated[list[str], FailFast()]
 """Only the first wrong item is named: a body has room for 100,000."""
+Minutes = Annotated[list[int], FailFast()]
 
 _EVERY = "Minutes after which it is sent again until it is acknowledged."
 _TIMES = "With `nag_every`: how often it is sent again at most; 5 if null."

@@ -93,6 +93,7 @@ class NotificationBase(BaseModel):
     )
     schedule_id: UUID | None = Field(description="Of your own schedule; null for announcements.")
     slot_at: Instant | None = Field(description="The instant for which the schedule was due; null without one.")
+    early: int | None = Field(description="Minutes before `slot_at`, of a message that says what comes; else null.")
     title: str = Field(description="The subject, as it was sent.")
     body: str = Field(description="The text, as it was sent.")
     urgent: bool

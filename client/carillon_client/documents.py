@@ -53,6 +53,7 @@ class NotificationBase(TypedDict):
     origin: Literal["schedule", "test", "code", "notice", "api", "event", "topic", "announcement", "team", "status"]
     schedule_id: str | None
     slot_at: str | None
+    early: int | None
     title: str
     body: str
     urgent: bool
@@ -82,6 +83,7 @@ class ScheduleFields(TypedDict, total=False):
     nag_every: int | None
     nag_times: int | None
     nag_channel_ids: Sequence[str]
+    early: Sequence[int]
     urgent: bool
     starts_at: str | None
     ends_at: str | None
@@ -143,6 +145,7 @@ class Schedule(TypedDict):
     nag_every: int | None
     nag_times: int | None
     nag_channel_ids: list[str]
+    early: list[int]
     urgent: bool
     starts_at: str | None
     ends_at: str | None
@@ -172,6 +175,7 @@ class QuickDraft(TypedDict):
     ends_at: str | None
     max_count: int | None
     after_done: bool
+    early: list[int]
     description: str
     next_run_at: str | None
 

@@ -13,6 +13,7 @@ from api.protocol.fields import (
     Body,
     Data,
     Instant,
+    Minutes,
     NagChannels,
     NagEvery,
     NagTimes,
@@ -80,6 +81,7 @@ class ScheduleDocument(BaseModel):
     nag_every: int | None
     nag_times: int | None
     nag_channel_ids: list[UUID]
+    early: list[int]
     urgent: bool
     starts_at: str | None
     ends_at: str | None
@@ -178,6 +180,7 @@ class ScheduleBody(Body):
     nag_every: NagEvery = None
     nag_times: NagTimes = None
     nag_channel_ids: NagChannels = []
+    early: Minutes = []
     urgent: bool = False
     starts_at: str | None = None
     ends_at: str | None = None

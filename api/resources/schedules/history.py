@@ -263,6 +263,7 @@ class QuickDraft(BaseModel):
     ends_at: str | None
     max_count: int | None
     after_done: bool
+    early: list[int]
     description: str = Field(description="The timing in words, for people to check.")
     next_run_at: Instant | None = Field(description="When it would fire first; null: never.")
 
@@ -290,6 +291,7 @@ def quick_add_schedule(request: ApiRequest, body: Line) -> HttpResponse:
             "ends_at": result.get("ends_at") or None,
             "max_count": int(result.get("max_count") or 0) or None,
             "after_done": "after_done" in result,
+            "early": reading.early,
             "description": reading.described,
             "next_run_at": reading.next,
         }

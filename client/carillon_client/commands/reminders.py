@@ -84,6 +84,7 @@ def _read_line(there: Client, options: argparse.Namespace) -> ScheduleFields:
         "ends_at": result["ends_at"],
         "max_count": result["max_count"],
         "after_done": result["after_done"],
+        "early": result["early"],
     }
 
 

@@ -127,6 +127,8 @@ TAKEN: list[dict[str, Any]] = [
     {"nag_every": 1, "nag_times": 50},
     {"nag_every": 1_440, "nag_channel_ids": ["hook"]},
     {"nag_times": 3},
+    {"early": [10, 600, 10]},
+    {"early": [1, 2, 3, 4, 1_380]},
 ]
 
 REFUSED: list[tuple[str, dict[str, Any]]] = [
@@ -249,6 +251,7 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     *[("nag_every", {"nag_every": minutes}) for minutes in (0, -1, 1_441)],
     *[("nag_times", {"nag_every": 5, "nag_times": times}) for times in (0, -1, 51)],
     ("nag_channel_ids", {"nag_every": 5, "nag_channel_ids": ["removed"]}),
+    *[("early", {"early": minutes}) for minutes in ([0], [1, 2, 3, 4, 5, 6], [1_440])],
 ]
 
 # The friendly timings, and what a person types for the same.

@@ -46,6 +46,7 @@ _COMPARED = (
     "nag_every",
     "nag_times",
     "nag_channel_ids",
+    "early",
     "channel_order",
     "category",
     "state",
@@ -83,6 +84,7 @@ def typed(body: dict[str, Any]) -> dict[str, Any]:
     [(kind, parameters)] = body["timing"].items()
     fields |= {"kind": kind} | parameters
     fields["excluded"] = ", ".join(body.get("excluded", []))
+    fields["early"] = ", ".join(f"{minutes} minutes" for minutes in body.get("early", []))
     if body.get("urgent"):
         fields["urgent"] = "on"
     if body.get("in_order"):

@@ -73,7 +73,7 @@ def fill(user: User) -> None:
     make_schedule(user, [inbox], title="Daily", tags=["home"], category="plants", data={"room": "kitchen"}, urgent=True)
     make_schedule(
         user, [ntfy, hook, inbox], title="In order", in_order=True, escalate_after=15, kind="weekly",
-        nag_every=10, nag_times=3, nag_channel_ids=[hook.id],
+        nag_every=10, nag_times=3, nag_channel_ids=[hook.id], early=[1440, 10],
         rule={"time": "18:00", "days": [2, 6]}, time_zone="Europe/Berlin", stale_after=3600, spread=60, grace=90,
         misfire=Schedule.Misfire.SKIP, excluded=[date(2090, 12, 25)], max_count=7,
     )  # fmt: skip

@@ -28,6 +28,7 @@ _VALID = {
     "nag_every": None,
     "nag_times": None,
     "nag_channel_ids": [],
+    "early": [],
     "stale_after": None,
     "snooze_ends_at": "2090-03-15T09:00:00Z",
     "send_at": None,
