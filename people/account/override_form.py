@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any, cast
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
@@ -15,10 +16,21 @@ _FURTHEST = timedelta(days=730)
 _MOST_OVERRIDES = 50  # of a team
 
 
+class _WallClock(forms.DateTimeField):
+    def to_python(self, value: Any) -> Any:
+        try:
+            return super().to_python(value)
+        except ValidationError as error:
+            if error.code != "ambiguous_timezone":
+                raise
+            raise ValidationError(_("The clock is changed at this time. Choose another one."), error.code) from None
+
+
 class OverrideForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
     class Meta:
         model = CallOverride
         fields = ["member", "begins_at", "ends_at"]
+        field_classes = dict.fromkeys(("begins_at", "ends_at"), _WallClock)
         labels = {"member": _("Instead"), "begins_at": _("From"), "ends_at": _("Until")}
         error_messages = {
             "member": {"required": _("Choose a member.")},

@@ -88,7 +88,7 @@ def page(request: PersonRequest, view: str) -> HttpResponse:
     for entry in sorted([*was_sent, *skipped(user, days, now), *ahead.entries], key=_order):
         by_day[entry.day].append(entry)
     shown = {day: _most_wanted(by_day[day], _SHOWN[view], day == today) for day in days}
-    asked = _on_call(user, days)
+    asked = _on_call(user, days, today)
     rows = _rows([entry for entries in shown.values() for entry in entries], user, now)
     context = {
         "view": view,
@@ -192,7 +192,8 @@ def _moved(request: PersonRequest) -> dict[str, object]:
     }
 
 
-def _on_call(user: User, days: Days) -> dict[date, list[tuple[str, str]]]:
+def _on_call(user: User, days: Days, today: date) -> dict[date, list[tuple[str, str]]]:
+    """From today on: nobody knows how the order was before."""
     shifts = on_call.shifts(user, days.begin, days.end) if user.is_team else []
     spans = zip(days, pairwise(days.edges()), strict=True) if shifts else ()
     return {
@@ -202,6 +203,7 @@ def _on_call(user: User, days: Days) -> dict[date, list[tuple[str, str]]]:
             if one.begins < end and one.ends > begin
         ]
         for day, (begin, end) in spans
+        if day >= today
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
 from django.db.models import F
@@ -205,6 +205,19 @@ def test_overrides_are_bounded_and_those_that_have_ended_go(team: User, browser:
     )
     assert add(timedelta(0), timedelta(days=1)) == 200
     assert CallOverride.objects.count() == 50
+
+
+def test_a_time_at_which_the_clock_is_changed_is_refused_in_words(team: User, browser: Client) -> None:
+    own, zone = Membership.objects.get(), team.zone
+    night = next(  # of the next change in spring
+        day
+        for day in (timezone.localdate() + timedelta(days=ahead) for ahead in range(1, 400))
+        if datetime.combine(day, time(2, 30), zone).astimezone(UTC).astimezone(zone).time() != time(2, 30)
+    )
+    typed = {"member": str(own.id), "begins_at": f"{night}T02:30", "ends_at": f"{night}T08:00"}
+    page = browser.post(f"/teams/{team.pk}/on-call/", {"act": "override", **typed}).content.decode()
+    assert "The clock is changed at this time." in page
+    assert not CallOverride.objects.exists()
 
 
 def test_a_viewer_sees_who_is_on_call_and_changes_nothing(team: User) -> None:
