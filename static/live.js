@@ -49,6 +49,8 @@ function follow(now) {
   if (last && now.at < last.at) return; // an older one, by the other way
   account ??= now.account;
   if (account && now.account && now.account !== account) return leave(); // another tab acts for another account
+  const { board } = document.querySelector("[data-board]")?.dataset ?? {};
+  if (board && !(board in now.boards)) return leave(); // it was removed
   followBoard(now);
   showUnread(now.unread);
   if (last && now.newest > last.newest) ring(now.newest);
@@ -66,7 +68,6 @@ function followBoard({ boards }) {
   const shown = document.querySelector("[data-board]"), present = document.querySelector("[data-here]");
   if (!shown) return;
   const { board, mark } = shown.dataset;
-  if (!(board in boards)) return leave(); // it was removed
   if (boards[board] !== mark) htmx.trigger(document.body, "board");
   present.hidden = !here[board];
   present.textContent = present.dataset.here.replace("#", here[board]);

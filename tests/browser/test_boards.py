@@ -87,3 +87,18 @@ def test_two_people_write_and_one_is_removed_while_both_look(page: Page, other: 
     write(page, "Gone")
     expect(page.locator("#messages li")).to_have_count(4)
     tab.close()
+
+
+def test_a_board_that_is_removed_while_somebody_looks_ends_without_an_error(other: Page, site: Installation) -> None:
+    errors: list[str] = []
+    other.on("pageerror", lambda error: errors.append(str(error)))
+    sign_up(other, site, "remover@example.org")
+    other.goto(f"{site.url}/channels/new/board/")
+    other.get_by_role("button", name="Add channel").click()
+    expect(other.get_by_text("1 here")).to_be_visible()
+    tab = other.context.new_page()
+    tab.goto(other.url.replace("/boards/", "/channels/") + "remove/")
+    tab.locator("main form button").first.click()
+    expect(tab).to_have_url(f"{site.url}/channels/")
+    expect(other.get_by_role("heading", name="Not found")).to_be_visible()
+    assert errors == []
