@@ -3,48 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
+# Long lists of values fill their lines.
+# fmt: off
+
 Timing = Mapping[str, Any]
 """Exactly one timing, such as `{"daily": {"time": "09:00"}}`; `timing.every` reads one from text."""
 
 
-ChangePattern = Literal[
-    "channel.*",
-    "channel.added",
-    "channel.disabled",
-    "channel.enabled",
-    "channel.removed",
-    "channel.verified",
-    "delivery.*",
-    "delivery.cancelled",
-    "delivery.dead",
-    "delivery.delivered",
-    "delivery.expired",
-    "delivery.unknown",
-    "notification.*",
-    "notification.dropped",
-    "notification.failed",
-    "notification.full",
-    "notification.open",
-    "notification.partial",
-    "schedule.*",
-    "schedule.archived",
-    "schedule.broken",
-    "schedule.created",
-    "schedule.deleted",
-    "schedule.done",
-    "schedule.edited",
-    "schedule.finished",
-    "schedule.fired",
-    "schedule.paused",
-    "schedule.reclocked",
-    "schedule.restored",
-    "schedule.resumed",
-    "schedule.skipped",
-    "schedule.snoozed",
-    "schedule.unarchived",
-    "schedule.undone",
-    "schedule.unskipped",
-]
+ChangePattern = Literal["channel.*", "channel.added", "channel.disabled", "channel.enabled", "channel.removed",
+    "channel.verified", "delivery.*", "delivery.cancelled", "delivery.dead", "delivery.delivered", "delivery.expired",
+    "delivery.unknown", "notification.*", "notification.dropped", "notification.failed", "notification.full",
+    "notification.open", "notification.partial", "schedule.*", "schedule.archived", "schedule.broken",
+    "schedule.created", "schedule.deleted", "schedule.done", "schedule.edited", "schedule.finished", "schedule.fired",
+    "schedule.paused", "schedule.reclocked", "schedule.restored", "schedule.resumed", "schedule.skipped",
+    "schedule.snoozed", "schedule.unarchived", "schedule.undone", "schedule.unskipped"]
 
 
 class NotificationBase(TypedDict):
@@ -223,23 +195,8 @@ class Occurrence(TypedDict):
 
 
 class Cause(TypedDict):
-    code: Literal[
-        "paused",
-        "snoozed",
-        "deleted",
-        "excluded",
-        "no-beat",
-        "catching-up",
-        "unknown",
-        "archived",
-        "late",
-        "misfire",
-        "no-channel",
-        "broken",
-        "holiday",
-        "asked",
-        "manual",
-    ]
+    code: Literal["paused", "snoozed", "deleted", "excluded", "no-beat", "catching-up", "unknown", "archived", "late",
+        "misfire", "no-channel", "broken", "holiday", "asked", "manual"]
     text: str
     started_at: str | None
     ended_at: str | None
@@ -315,22 +272,8 @@ class Token(TypedDict):
     id: str
     label: str
     prefix: str
-    scopes: list[
-        Literal[
-            "read",
-            "schedules",
-            "channels",
-            "connections",
-            "notifications",
-            "queues",
-            "locks",
-            "counters",
-            "events",
-            "settings",
-            "tokens",
-            "make-tokens",
-        ]
-    ]
+    scopes: list[Literal["read", "schedules", "channels", "connections", "notifications", "queues", "locks", "counters",
+        "events", "settings", "tokens", "make-tokens"]]
     made_by_id: str | None
     created_at: str
     expires_at: str | None
@@ -477,8 +420,8 @@ class SentMessage(TypedDict):
 class Batch(TypedDict):
     """Counts deliveries; of an audience's jobs, the jobs.
 
-    The fields from `title` on are of batches for an audience, null for others. People who are not told yet are
-    `pending`. Of a topic whose owner is not staff, people are counted instead of deliveries."""
+The fields from `title` on are of batches for an audience, null for others. People who are not told yet are
+`pending`. Of a topic whose owner is not staff, people are counted instead of deliveries."""
 
     id: str
     pending: int
@@ -543,9 +486,8 @@ class TraceTry(TypedDict):
     seconds: float
     ended: float | None
     worker: str
-    outcome: Literal[
-        "", "handled", "retryable", "rejected", "ambiguous", "lost", "released", "decided", "told", "done", "delivered"
-    ]
+    outcome: Literal["", "handled", "retryable", "rejected", "ambiguous", "lost", "released", "decided", "told", "done",
+        "delivered"]
     reason: Reason
 
 
@@ -561,27 +503,8 @@ class TraceRow(TypedDict):
     source: str
     consumers: list[str]
     key: str
-    state: Literal[
-        "open",
-        "waiting",
-        "finished",
-        "stopped",
-        "pending",
-        "handling",
-        "handled",
-        "dead",
-        "unknown",
-        "cancelled",
-        "expired",
-        "looking",
-        "decided",
-        "telling",
-        "told",
-        "working",
-        "done",
-        "sending",
-        "delivered",
-    ]
+    state: Literal["open", "waiting", "finished", "stopped", "pending", "handling", "handled", "dead", "unknown",
+        "cancelled", "expired", "looking", "decided", "telling", "told", "working", "done", "sending", "delivered"]
     reason: Reason
     tries: list[TraceTry]
     notification_id: str | None
@@ -760,40 +683,13 @@ class Change(TypedDict):
     """`data` holds ids and codes: read what they name for the rest. Two changes may have the same time."""
 
     id: str
-    type: Literal[
-        "delivery.delivered",
-        "delivery.dead",
-        "delivery.unknown",
-        "delivery.cancelled",
-        "delivery.expired",
-        "notification.open",
-        "notification.full",
-        "notification.partial",
-        "notification.failed",
-        "notification.dropped",
-        "schedule.created",
-        "schedule.edited",
-        "schedule.paused",
-        "schedule.resumed",
-        "schedule.snoozed",
-        "schedule.unskipped",
-        "schedule.deleted",
-        "schedule.restored",
-        "schedule.reclocked",
-        "schedule.archived",
-        "schedule.unarchived",
-        "schedule.done",
-        "schedule.undone",
-        "schedule.fired",
-        "schedule.skipped",
-        "schedule.finished",
-        "schedule.broken",
-        "channel.added",
-        "channel.verified",
-        "channel.disabled",
-        "channel.enabled",
-        "channel.removed",
-    ]
+    type: Literal["delivery.delivered", "delivery.dead", "delivery.unknown", "delivery.cancelled", "delivery.expired",
+        "notification.open", "notification.full", "notification.partial", "notification.failed", "notification.dropped",
+        "schedule.created", "schedule.edited", "schedule.paused", "schedule.resumed", "schedule.snoozed",
+        "schedule.unskipped", "schedule.deleted", "schedule.restored", "schedule.reclocked", "schedule.archived",
+        "schedule.unarchived", "schedule.done", "schedule.undone", "schedule.fired", "schedule.skipped",
+        "schedule.finished", "schedule.broken", "channel.added", "channel.verified", "channel.disabled",
+        "channel.enabled", "channel.removed"]
     occurred_at: str
     data: dict[str, Any]
 
