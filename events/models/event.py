@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.conf import settings
@@ -21,8 +21,7 @@ from events.models.topic import Topic
 from events.pure.envelope import LONGEST_ID, LONGEST_SOURCE
 from jobs.models import Batch
 from people.models.owned import OwnedQuerySet
-from work.models import DEAD_LETTERS, Attempt, Words, Work
-from work.reasons import sentence
+from work.models import DEAD_LETTERS, Attempt, Reasoned, Words, Work
 
 WORDS = Words(working="handling", done="handled", key="event")
 
@@ -36,7 +35,22 @@ class EventQuerySet(OwnedQuerySet["Event"]):
         return self.filter(pk=given).first() or self.filter(key=str(given)).first()
 
 
-class Event(Work):
+class Chained(models.Model):
+    """A row of a chain of causes. `chain` is the correlation id; see `common.correlation`."""
+
+    correlation_id: Any
+    # What is not a UUID.
+    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def chain(self) -> str:
+        return self.correlation or str(self.correlation_id)
+
+
+class Event(Chained, Work):
     """Something that happened, as an envelope: the ledger of what was taken, and the queue of its handling.
 
     `key` is the producer's id: the same key twice is one event of its person. `occurred_at` is when it happened, by the
@@ -55,8 +69,6 @@ class Event(Work):
     source = models.CharField(_("source"), max_length=LONGEST_SOURCE, blank=True)
     occurred_at = models.DateTimeField()
     correlation_id = models.UUIDField(db_index=True, editable=False)
-    # What is not a UUID, see `common.correlation`.
-    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
     hops = models.PositiveSmallIntegerField(default=0)
     data = models.JSONField(default=dict)
     topic = models.ForeignKey(
@@ -94,11 +106,6 @@ class Event(Work):
     def __str__(self) -> str:
         return self.type
 
-    @property
-    def chain(self) -> str:
-        """Its correlation id."""
-        return self.correlation or str(self.correlation_id)
-
 
 class DeadLetter(Event):
     """An event that is a dead letter, with its own list and permissions in the admin."""
@@ -120,7 +127,7 @@ class EventAttempt(Attempt):
         triggers = WORDS.attempt_triggers()
 
 
-class Effect(models.Model):
+class Effect(Reasoned):
     """The effect of a rule on an event, or why there was none. Written in the transaction that settles the event."""
 
     class Outcome(models.TextChoices):
@@ -132,8 +139,6 @@ class Effect(models.Model):
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="effects", db_index=False)
     rule = models.ForeignKey(Rule, on_delete=models.CASCADE, related_name="effects", db_index=False)
     outcome = models.CharField(max_length=8, choices=Outcome.choices)
-    reason_code = models.CharField(max_length=32, db_default="", blank=True)
-    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
     # Its own, or none: what a digest tells has that one's. Without a constraint: it may be pruned before the event is.
     notification_id = models.UUIDField(null=True, editable=False)
     digest = models.ForeignKey(Digest, on_delete=models.CASCADE, null=True, related_name="entries", db_index=False)
@@ -170,10 +175,6 @@ class Effect(models.Model):
     def notified_in(self) -> UUID | None:
         """The notification that tells of the event, its own or that of its digest, if it was sent."""
         return self.digest.notification_id if self.digest else self.notification_id
-
-    @property
-    def reason(self) -> str:
-        return sentence(self.reason_code, self.reason_params)
 
 
 class Usage(models.Model):

@@ -10,20 +10,18 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from common import correlation
 from common.database import checks
 from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
-from events.models.event import Event
+from events.models.event import Chained, Event
 from people.models.owned import OwnedQuerySet
-from work.models import DEAD_LETTERS, Attempt, Words, Work
-from work.reasons import sentence
+from work.models import DEAD_LETTERS, Attempt, Reasoned, Words, Work
 
 WORDS = Words(working="working", done="done", key="step")
 LONGEST_KEY = 200
 
 
-class Run(models.Model):
+class Run(Chained, Reasoned):
     """One entity for which a flow decides: of a person, by a key. At most one of each is not finished.
 
     `version` is that of the flow that wrote `state`. It waits for an event of the type `waits_for`, until `wait_until`;
@@ -49,11 +47,7 @@ class Run(models.Model):
     waits = models.PositiveIntegerField(default=0)
     applied = models.PositiveIntegerField(_("events"), default=0)
     begun = models.PositiveIntegerField(_("steps"), default=0)
-    reason_code = models.CharField(max_length=32, db_default="", blank=True)
-    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
     correlation_id = models.UUIDField(editable=False)
-    # What is not a UUID, see `common.correlation`.
-    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     changed_at = models.DateTimeField(db_default=Now(), editable=False)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -87,17 +81,8 @@ class Run(models.Model):
     def __str__(self) -> str:
         return f"{self.flow} {self.key}"
 
-    @property
-    def chain(self) -> str:
-        """Its correlation id."""
-        return self.correlation or str(self.correlation_id)
 
-    @property
-    def reason(self) -> str:
-        return sentence(self.reason_code, self.reason_params)
-
-
-class Step(Work):
+class Step(Chained, Work):
     """A durable step of a run: code that may fetch. Its result is given to the run as an event, once.
 
     `handler` is the flow and the name of the step. `key` is unique in the run for each name. One without a `wake_at` is
@@ -113,8 +98,6 @@ class Step(Work):
     input = models.JSONField(default=dict)
     result = models.JSONField(null=True, blank=True)
     correlation_id = models.UUIDField(editable=False)
-    # What is not a UUID, see `common.correlation`.
-    correlation = models.CharField(max_length=correlation.LONGEST, blank=True, db_default="", editable=False)
     hops = models.PositiveSmallIntegerField(default=0)
     failures_noted = models.PositiveSmallIntegerField(db_default=0, editable=False)
 
@@ -141,11 +124,6 @@ class Step(Work):
 
     def __str__(self) -> str:
         return self.handler
-
-    @property
-    def chain(self) -> str:
-        """Its correlation id."""
-        return self.correlation or str(self.correlation_id)
 
     @property
     def name(self) -> str:
@@ -176,7 +154,7 @@ class StepAttempt(Attempt):
         triggers = WORDS.attempt_triggers()
 
 
-class FlowEffect(models.Model):
+class FlowEffect(Reasoned):
     """A flow's effect of an event, or why it had none. Written in the transaction that settles the event."""
 
     class Outcome(models.TextChoices):
@@ -189,8 +167,6 @@ class FlowEffect(models.Model):
     flow = models.CharField(_("flow"), max_length=40)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="effects", db_index=False)
     outcome = models.CharField(max_length=8, choices=Outcome.choices)
-    reason_code = models.CharField(max_length=32, db_default="", blank=True)
-    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
     at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -202,10 +178,6 @@ class FlowEffect(models.Model):
 
     def __str__(self) -> str:
         return self.outcome
-
-    @property
-    def reason(self) -> str:
-        return sentence(self.reason_code, self.reason_params)
 
 
 class FlowSettings(models.Model):

@@ -14,7 +14,7 @@ from common.database.triggers import refuse_unreadable
 from common.uuid7 import uuid7
 from events.pure import schemes
 from people.models.owned import OwnedQuerySet
-from work.reasons import sentence
+from work.models import Reasoned
 
 
 class InboundAddress(models.Model):
@@ -66,7 +66,7 @@ class InboundAddress(models.Model):
         return encryption.unseal_secrets(self.sealed_secrets, self.id)
 
 
-class InboundRequest(models.Model):
+class InboundRequest(Reasoned):
     """One of the last requests to an address, as it came, without the headers that hold secrets.
 
     `event_keys` are the keys of the events that it became; `reason_code` why it was refused or not fully understood.
@@ -79,8 +79,6 @@ class InboundRequest(models.Model):
     headers = models.JSONField(default=dict)
     body = models.TextField(_("body"), blank=True)
     event_keys = models.JSONField(default=list)
-    reason_code = models.CharField(max_length=32, db_default="", blank=True)
-    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
 
     class Meta:
         verbose_name = _("inbound request")
@@ -91,7 +89,3 @@ class InboundRequest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.status} at {self.at}"
-
-    @property
-    def reason(self) -> str:
-        return sentence(self.reason_code, self.reason_params)

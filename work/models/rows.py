@@ -185,7 +185,21 @@ class Words:
 WORDS = Words()
 
 
-class Work(models.Model):
+class Reasoned(models.Model):
+    """A row that has a reason, or none: see `work.reasons`."""
+
+    reason_code = models.CharField(max_length=32, db_default="", blank=True)
+    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def reason(self) -> str:
+        return sentence(self.reason_code, self.reason_params)
+
+
+class Work(Reasoned):
     """A piece of work. Its row is the queue, and its id the idempotency key.
 
     It is not claimed before `available_at`. If nobody has claimed it by `wake_at`, rescue publishes it again; `wakes`
@@ -213,8 +227,6 @@ class Work(models.Model):
     replays = models.PositiveSmallIntegerField(_("replays"), default=0)
     lease_token = models.UUIDField(null=True, blank=True, editable=False)
     lease_until = models.DateTimeField(null=True, blank=True, editable=False)
-    reason_code = models.CharField(max_length=32, db_default="", blank=True)
-    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
     cause = models.CharField(_("cause"), max_length=64, db_default="", blank=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     settled_at = models.DateTimeField(null=True, blank=True)
@@ -229,12 +241,8 @@ class Work(models.Model):
     def __str__(self) -> str:
         return str(self.id)
 
-    @property
-    def reason(self) -> str:
-        return sentence(self.reason_code, self.reason_params)
 
-
-class Attempt(models.Model):
+class Attempt(Reasoned):
     """One try: opened when claimed, closed once, then immutable.
 
     A kind adds the foreign key to its work. `token` is the lease's; `worker` the process that claimed it (host and
@@ -251,8 +259,6 @@ class Attempt(models.Model):
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
     outcome = models.CharField(_("outcome"), max_length=10, choices=WORDS.outcomes, blank=True)
-    reason_code = models.CharField(max_length=32, db_default="", blank=True)
-    reason_params = models.JSONField(default=dict, db_default={}, blank=True)
 
     class Meta:
         abstract = True
@@ -262,7 +268,3 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"try {self.number}"
-
-    @property
-    def reason(self) -> str:
-        return sentence(self.reason_code, self.reason_params)
