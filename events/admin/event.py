@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from common.admin import columns
@@ -13,6 +12,7 @@ from events.kinds.digest import DIGEST
 from events.kinds.event import EVENT
 from events.models import DeadDigest, DeadLetter, Digest, Effect, Event
 from jobs.admin.owned import OwnedWorkAdmin, to_notification
+from notifications.admin import cells
 from work.admin.dead_letter import DeadLetterAdmin
 
 
@@ -26,9 +26,7 @@ class EffectInline(ReadOnlyInline):
     why = columns.column(_("reason"), "reason")
     notification = columns.column(_("notification"), "notified_in", to_notification)
 
-    @admin.display(description=_("rule"))
-    def by_rule(self, effect: Effect) -> SafeString:
-        return columns.to_row("events.rule", effect.rule_id, effect.rule.name)
+    by_rule = columns.column(_("rule"), "", lambda row: columns.to_row("events.rule", row.rule_id, row.rule.name))
 
 
 class EventRecord(OwnedWorkAdmin):
@@ -43,9 +41,7 @@ class EventRecord(OwnedWorkAdmin):
     def get_inlines(self, request: HttpRequest, obj: Any) -> list[Any]:
         return [*super().get_inlines(request, obj), EffectInline]
 
-    @admin.display(description=_("trace"))
-    def trace(self, event: Event) -> SafeString:
-        return columns.to_page("events:trace", event.chain, correlation_id=event.chain)
+    trace = columns.column(_("trace"), "", cells.trace)
 
     occurred = columns.instant_column(_("occurred"), "occurred_at")
 

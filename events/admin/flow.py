@@ -17,6 +17,7 @@ from events.kinds.step import STEP
 from events.models import FailedStep, FlowEffect, Run, Step
 from events.runs import changes
 from jobs.admin.owned import OwnedWorkAdmin
+from notifications.admin import cells
 from people.admin.user import OwnedAdmin, to_person
 from people.models import User
 from work.admin.dead_letter import DeadLetterAdmin
@@ -33,9 +34,7 @@ class StepInline(ReadOnlyInline):
     step_key = columns.column(gettext_lazy("key"), "key", columns.short)
     why = columns.column(gettext_lazy("reason"), "reason", columns.short)
 
-    @admin.display(description=gettext_lazy("step"))
-    def name(self, step: Step) -> SafeString:
-        return columns.to_row("events.step", step.pk, step.name)
+    name = columns.column(gettext_lazy("step"), "", lambda row: columns.to_row("events.step", row.pk, row.name))
 
 
 class RunEffectInline(ReadOnlyInline):
@@ -89,9 +88,7 @@ class RunAdmin(OwnedAdmin):
     def state_label(self, run: Run) -> tuple[str, str]:
         return labelled(run.status)
 
-    @admin.display(description=gettext_lazy("trace"))
-    def trace(self, run: Run) -> SafeString:
-        return columns.to_page("events:trace", run.chain, correlation_id=run.chain)
+    trace = columns.column(gettext_lazy("trace"), "", cells.trace)
 
 
 class StepRecord(OwnedWorkAdmin):
@@ -106,13 +103,9 @@ class StepRecord(OwnedWorkAdmin):
 
     step_key = columns.column(gettext_lazy("key"), "key", columns.short)
 
-    @admin.display(description=gettext_lazy("run"))
-    def of_run(self, step: Step) -> SafeString:
-        return columns.to_row("events.run", step.run_id, str(step.run))
+    of_run = columns.column(gettext_lazy("run"), "", lambda row: columns.to_row("events.run", row.run_id, str(row.run)))
 
-    @admin.display(description=gettext_lazy("trace"))
-    def trace(self, step: Step) -> SafeString:
-        return columns.to_page("events:trace", step.chain, correlation_id=step.chain)
+    trace = columns.column(gettext_lazy("trace"), "", cells.trace)
 
 
 @admin.register(Step)

@@ -45,6 +45,6 @@ def origin(notification: Notification) -> SafeString:
     )
 
 
-def trace(notification: Notification) -> SafeString:
+def trace(row: Any) -> SafeString:
     """A link to the whole chain that it belongs to."""
-    return columns.to_page("events:trace", notification.chain, correlation_id=notification.chain)
+    return columns.to_page("events:trace", row.chain, correlation_id=row.chain)
