@@ -1,7 +1,5 @@
 """What stands on a board: a channel that is a page of its account, on which people write, too."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now

@@ -1,7 +1,5 @@
 """How many deliveries of a person ended on a day, of those that are not kept any more."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 

@@ -1,7 +1,5 @@
 """Tokens, codes and sessions; changes of addresses, and events that matter for security."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Who is a member of a team, and who is invited to one."""
 
-from __future__ import annotations
-
 from datetime import time, timedelta
 
 import pgtrigger

@@ -3,8 +3,6 @@
 It runs in a child process: no Django, one budget for a file. docs/decisions.md says what of it is left to libraries.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

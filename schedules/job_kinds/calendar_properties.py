@@ -1,7 +1,5 @@
 """Properties of a VEVENT, VTODO or VALARM, as programs write them. Pure."""
 
-from __future__ import annotations
-
 import binascii
 import html
 import re

@@ -1,7 +1,5 @@
 """The ping key of a person: with a watch's slug, an address that can be written before the watch's id is known."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 

@@ -1,7 +1,5 @@
 """The good backups, so that operators hear when the newest one is old."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models.functions import Now
 

@@ -1,7 +1,5 @@
 """Whether Carillon does anything by itself."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models.functions import Now
 

@@ -1,7 +1,5 @@
 """How many tries there were of each kind of work. The counts outlive the rows that were counted."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
