@@ -107,9 +107,7 @@ class OperatorAlerts(threading.Thread):
                         _send(Alert(operator, problem.key, problem.words()))
 
 
-_ALL = {
-    *("beat", "broker", "database", "dead", "disk", "late", "periodic", "provider", "queue", "redis", "schedule"),
-}
+_ALL = {*("beat", "broker", "database", "dead", "disk", "late", "periodic", "provider", "queue", "redis", "schedule")}
 
 
 def _is_away(broker: list[Problem]) -> bool:

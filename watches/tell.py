@@ -186,12 +186,7 @@ def _events(sign: Sign, message: text.Text) -> Iterator[Happened]:
 
     def happened(type: str, data: Mapping[str, Any], key: UUID) -> Happened:
         envelope = Envelope(
-            type=type,
-            data=dict(data),
-            source=types.SOURCE,
-            key=str(key),
-            occurred_at=sign.at,
-            correlation_id=chain,
+            type=type, data=dict(data), source=types.SOURCE, key=str(key), occurred_at=sign.at, correlation_id=chain
         )
         return Happened(watch.user_id, envelope)
 

@@ -35,10 +35,7 @@ _PROBLEM = {
                 "type": "object",
                 "required": ["field", "detail"],
                 "properties": {
-                    "field": {
-                        "type": "string",
-                        "description": "Its path: `timing.daily.time`, `query.limit`.",
-                    },
+                    "field": {"type": "string", "description": "Its path: `timing.daily.time`, `query.limit`."},
                     "detail": {"type": "string", "description": "What is wrong with it, and what to do."},
                     "code": {"type": "string", "description": "The violated rule, where it has a name."},
                 },

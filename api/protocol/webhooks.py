@@ -62,18 +62,11 @@ _POSTS: dict[str, tuple[str, str, dict[str, type[BaseModel]]]] = {
         "To a webhook, for each message on it; to a status webhook, for its code and its tests.",
         {"application/json": WebhookPost, "application/cloudevents+json": CloudEventPost},
     ),
-    "change": (
-        "Get a change",
-        "To a status webhook, for each change of its types.",
-        {"application/json": ChangePost},
-    ),
+    "change": ("Get a change", "To a status webhook, for each change of its types.", {"application/json": ChangePost}),
 }
 _HEADERS = {
     "id": ("The same at every try and replay: drop what you know.", {"type": "string", "format": "uuid"}),
-    "timestamp": (
-        "When this try was signed, in seconds since 1970.",
-        {"type": "string", "pattern": "^[0-9]+$"},
-    ),
+    "timestamp": ("When this try was signed, in seconds since 1970.", {"type": "string", "pattern": "^[0-9]+$"}),
     "signature": (
         "`v1,` and HMAC-SHA256 in base64 of id, timestamp and body with dots between them. While a secret is being "
         "replaced, several with spaces between them: one right one is enough.",

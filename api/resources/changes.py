@@ -51,8 +51,7 @@ def list_changes(
     cursor: Annotated[str | None, Query(description="`next` of the last answer; the oldest change without it.")] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     types: Annotated[
-        str | None,
-        Query(description="Types with commas between them: `delivery.*,schedule.fired`.", max_length=1_000),
+        str | None, Query(description="Types with commas between them: `delivery.*,schedule.fired`.", max_length=1_000)
     ] = None,
 ) -> HttpResponse:
     """The oldest first, as committed. Recorded while you have a token or a status webhook, and kept for 7 days."""

@@ -32,9 +32,7 @@ class NewConnection(Body):
     model_config = limited(LabelForm)
 
     kind: str = Field(
-        max_length=40,
-        description=_KIND,
-        json_schema_extra={"enum": [kind.name for kind in connections.all()]},
+        max_length=40, description=_KIND, json_schema_extra={"enum": [kind.name for kind in connections.all()]}
     )
     label: str = Field("", description="Without one, the name of the kind.")
     fields: Annotated[dict[str, str], FewNames] = Field({}, description="The fields of its kind, secrets among them.")

@@ -66,10 +66,7 @@ class Replayed(BaseModel):
 
 class Discard(Body):
     reason: str = Field(
-        "its owner does not need it any more.",
-        min_length=1,
-        max_length=300,
-        description="Why, for people. It is kept.",
+        "its owner does not need it any more.", min_length=1, max_length=300, description="Why, for people. It is kept."
     )
 
 

@@ -10,15 +10,7 @@ from api.protocol.fields import CHOICES, Body, Instant
 from api.resources.schedules.documents import AudienceBody
 from common import correlation
 from events.pure import matching, types
-from events.pure.envelope import (
-    ID,
-    LARGEST_DATA,
-    LONGEST_DELAY,
-    LONGEST_ID,
-    LONGEST_SOURCE,
-    MOST_AT_ONCE,
-    Envelope,
-)
+from events.pure.envelope import ID, LARGEST_DATA, LONGEST_DELAY, LONGEST_ID, LONGEST_SOURCE, MOST_AT_ONCE, Envelope
 
 
 def _known_shape(name: str) -> str:

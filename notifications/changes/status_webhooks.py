@@ -49,12 +49,5 @@ def _notification(row: Any) -> outbox.NewNotification:
         batch_id=row.id,
         correlation_id=str(data["correlation_id"]) if data.get("correlation_id") else None,
         hops=row.hops,
-        data=json.dumps(
-            {
-                "id": str(row.id),
-                "type": row.type,
-                "time": rfc3339(row.at),
-                "data": data,
-            }
-        ),
+        data=json.dumps({"id": str(row.id), "type": row.type, "time": rfc3339(row.at), "data": data}),
     )

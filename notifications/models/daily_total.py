@@ -14,9 +14,7 @@ class DailyTotal(models.Model):
     count = models.PositiveBigIntegerField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["user", "day", "provider", "state"], name="dailytotal_once"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["user", "day", "provider", "state"], name="dailytotal_once")]
 
     def __str__(self) -> str:
         return f"{self.day} {self.provider} {self.state}: {self.count}"

@@ -138,8 +138,7 @@ def _compose(message: Message, address: str) -> Mail:
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     composed = Mail(subject, body, address, headers)
     composed.attach_alternative(
-        render_to_string("notifications/mail.html", {"subject": subject, "message": message, "body": html}),
-        "text/html",
+        render_to_string("notifications/mail.html", {"subject": subject, "message": message, "body": html}), "text/html"
     )
     return composed
 

@@ -37,8 +37,7 @@ class Holiday(models.Model):
                 name="holiday_in_order",
             ),
             models.CheckConstraint(
-                condition=checks.instants("created_at", nullable=("ended_at",)),
-                name="holiday_readable_instants",
+                condition=checks.instants("created_at", nullable=("ended_at",)), name="holiday_readable_instants"
             ),
         ]
 

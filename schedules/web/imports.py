@@ -77,9 +77,7 @@ class ImportForm(ChannelsForm, CalendarForm):
         first = {name: CalendarForm.base_fields[name].clean(self.initial_of(name)) for name in _TIMES}
         values = first | (self.cleaned_data if self.is_bound else {})
         return ReminderTimes(
-            before=timedelta(minutes=values["minutes"]),
-            uses_alarms=values["alarms"],
-            all_day_at=values["all_day_at"],
+            before=timedelta(minutes=values["minutes"]), uses_alarms=values["alarms"], all_day_at=values["all_day_at"]
         )
 
     def initial_of(self, name: str) -> Any:

@@ -135,10 +135,7 @@ def _tables(kind: Kind[Any]) -> list[tuple[str, dict[str, Any]]]:
         for row in health.minutes(kind)
     ]
     return [
-        (
-            _("Processed in the past hour"),
-            {"headers": [handler, _("Source"), _("Tries"), done], "rows": processed},
-        ),
+        (_("Processed in the past hour"), {"headers": [handler, _("Source"), _("Tries"), done], "rows": processed}),
         (
             _("Dead letters of the past 24 hours"),
             {"headers": [_("Queue"), handler, _("Cause"), _("Count"), _("Last")], "rows": died},

@@ -22,10 +22,7 @@ def text(user: User, now: datetime) -> str:
     """
     head = {"format": FORMAT, "version": VERSION, "exported": written(now), "settings": settings_of(user)}
     members = [f"{to_json(name)}: {to_json(value)}" for name, value in head.items()]
-    left_out = {
-        "reminders": ~Q(made_by=None),
-        "holidays": Q(last__lt=timezone.localdate(now, user.zone)),
-    }
+    left_out = {"reminders": ~Q(made_by=None), "holidays": Q(last__lt=timezone.localdate(now, user.zone))}
     for name, section in SECTIONS.items():
         entries = section.entries(section.rows(user).exclude(left_out.get(name, Q())))
         members.append(f"{to_json(name)}: [" + ",".join("\n" + to_json(one) for one in entries) + "\n]")
