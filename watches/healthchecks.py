@@ -145,16 +145,19 @@ def _plan(user: User, check: Any, watches: Sequence[Watch], sent: Mapping[str, A
     except ValidationError as error:
         one.troubles += [(str(each["loc"][0]), _("This value cannot be read.")) for each in error.errors()]
         return one
-    timing = fields.pop("timing", {"since": None})
-    [(fields["kind"], parameters)] = timing.items()
-    form = WatchForm({**fields, **sent}, user=user, now=now, parameters=parameters)
+    [(fields["kind"], parameters)] = fields.pop("timing", {"since": None}).items()
+    _fill_in(one, WatchForm({**fields, **sent}, user=user, now=now, parameters=parameters))
+    return one
+
+
+def _fill_in(one: ImportedCheck, form: WatchForm) -> None:
+    """The form and its watch, or what is wrong with the check; channels are chosen later."""
     if wrong := form.errors.keys() - ChannelsForm.base_fields.keys():
         for name in sorted(wrong):
             own = NAMES.get(name, name if name in _TAKEN else "schedule")
             one.troubles.append((own, str(form.errors[name][0])))
     else:
         one.watch, one.form = form.as_watch(), form
-    return one
 
 
 def _understood(check: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:

@@ -1,7 +1,7 @@
 """What a status page shows to strangers: states and uptime by the names of watches, and incidents in public words."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -138,14 +138,7 @@ def feed(page: StatusPage, now: datetime) -> str:
     atom = Atom1Feed(
         clean(page.title), page.url, clean(page.intro), feed_url=f"{page.url}feed", feed_guid=f"urn:uuid:{page.id}"
     )
-    watches = {watch.id: watch.name for watch in watches_of(page)}
-    mine = Event.objects.filter(user=page.user_id).order_by("-id")
-    news = [mine.filter(type=one)[:_LOOKED_AT] for one in _NEWS]  # each by its index
-    entries = []
-    for event in news[0].union(*news[1:], all=True):
-        if event.source == SOURCE and event.correlation_id in watches:
-            text = _("%(name)s works again") if event.type == tell.RECOVERED else _("%(name)s is down")
-            entries.append((event.occurred_at, event.id, text % {"name": watches[event.correlation_id]}, ""))
+    entries = [*_changes_of_watches(page)]
     for one in incidents_of(page, now):
         title = _("Over: %(title)s") % {"title": one.title} if one.ended_at else one.title
         entries.append((one.updated_at, one.id, title, one.text))
@@ -153,3 +146,14 @@ def feed(page: StatusPage, now: datetime) -> str:
         summary = linebreaks(clean(text), autoescape=True) if text else ""
         atom.add_item(clean(title), page.url, summary, unique_id=f"urn:uuid:{key}", updateddate=at, pubdate=at)
     return atom.writeString("utf-8")
+
+
+def _changes_of_watches(page: StatusPage) -> Iterator[tuple[datetime, UUID, str, str]]:
+    """For each, when, its id, its title and no text."""
+    watches = {watch.id: watch.name for watch in watches_of(page)}
+    mine = Event.objects.filter(user=page.user_id).order_by("-id")
+    news = [mine.filter(type=one)[:_LOOKED_AT] for one in _NEWS]  # each by its index
+    for event in news[0].union(*news[1:], all=True):
+        if event.source == SOURCE and event.correlation_id in watches:
+            text = _("%(name)s works again") if event.type == tell.RECOVERED else _("%(name)s is down")
+            yield event.occurred_at, event.id, text % {"name": watches[event.correlation_id]}, ""

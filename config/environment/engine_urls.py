@@ -6,6 +6,7 @@ An option that is unknown, or that one of the libraries would read differently, 
 import os
 import re
 import ssl
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode
@@ -175,17 +176,21 @@ def rabbitmq(value: str) -> tuple[str, dict[str, Any]]:
         problem = "does not start with amqp:// or amqps:// and a host (without it, Redis is the broker)"
         raise Misconfigured("BROKER_URL", problem, _RABBITMQ)
     given = _options("BROKER_URL", parts, _RABBITMQ)
-    tls: dict[str, Any] = _tls(given, "BROKER_URL", _RABBITMQ) if parts.scheme == "amqps" else {}
+    tls = _tls(given, "BROKER_URL", _RABBITMQ) if parts.scheme == "amqps" else {}
     if given:
         raise Misconfigured("BROKER_URL", f"has the option {min(given)}, which is not supported here", _RABBITMQ)
+    return parts._replace(query="").geturl(), _for_amqp(tls, parts.hostname) if tls else {}
+
+
+def _for_amqp(tls: Mapping[str, Any], host: str) -> dict[str, Any]:
+    """The options of `_tls` as py-amqp takes them."""
     secured = {name.removeprefix("ssl_"): option for name, option in tls.items()}
-    if secured:
-        checks_host = secured.pop("check_hostname", "true") == "true"
-        secured["cert_reqs"] = ssl.CERT_REQUIRED if secured["cert_reqs"] == "required" else ssl.CERT_NONE
-        if secured["cert_reqs"]:
-            secured.setdefault("ca_certs", ssl.get_default_verify_paths().cafile or certifi.where())
-            secured["server_hostname"] = parts.hostname if checks_host else None
-    return parts._replace(query="").geturl(), secured
+    checks_host = secured.pop("check_hostname", "true") == "true"
+    secured["cert_reqs"] = ssl.CERT_REQUIRED if secured["cert_reqs"] == "required" else ssl.CERT_NONE
+    if secured["cert_reqs"]:
+        secured.setdefault("ca_certs", ssl.get_default_verify_paths().cafile or certifi.where())
+        secured["server_hostname"] = host if checks_host else None
+    return secured
 
 
 def broker(redis_url: str) -> str:

@@ -19,8 +19,11 @@ class Backlog:
     waiting: int
     oldest: datetime | None
     dead: int
-    pulled_by: str
+    pulled_by: str | None
 
+
+NOTHING = Backlog(UUID(int=0), 0, None, 0, None)
+"""Of no channel."""
 
 # The parts read the first entries of `delivery_open`, `delivery_dead_of_channel`, `delivery_pulled` and
 # `delivery_history`.

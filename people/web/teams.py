@@ -136,23 +136,20 @@ def on_call(request: PersonRequest, team_id: int) -> HttpResponse:
     """The order of who is on call, its overrides, and who is on call in the next two weeks."""
     own, now = _membership(request, team_id), timezone.now()
     act = request.POST.get("act", "")
+    posted = {act: request.POST}
     if request.method == "POST":
         acting.require_change(own)
     with timezone.override(own.team.zone), lock_user(own.team) if act else nullcontext():
         stored = OnCall.objects.filter(team=own.team).first() or OnCall(team=own.team, first=timezone.localdate())
-        form = OnCallForm(request.POST if act == "order" else None, instance=stored)
-        turns = [
-            TurnForm(request.POST if act == "order" else None, instance=member, prefix=str(member.id))
-            for member in teams.recipients(own.team_id).select_related("person").order_by("call_place", "id")
-        ]
-        override = OverrideForm(request.POST if act == "override" else None, own.team)
+        form = OnCallForm(posted.get("order"), instance=stored)
+        members = teams.recipients(own.team_id).select_related("person").order_by("call_place", "id")
+        turns = [TurnForm(posted.get("order"), instance=member, prefix=str(member.id)) for member in members]
+        override = OverrideForm(posted.get("override"), own.team)
         done = ""
         if act == "order":
             done = _save_order(form, turns)
         elif act == "override":
-            if override.is_valid():
-                override.save()
-                done = _("The change is saved.")
+            done = _save_override(override)
         elif request.method == "POST":
             done = _remove_override(own.team, request.POST.get("override", "") if act == "remove" else "")
         if done:
@@ -180,6 +177,13 @@ def _save_order(form: OnCallForm, turns: Sequence[TurnForm]) -> str:
     for turn in turns:
         turn.save()
     return _("The order is saved.")
+
+
+def _save_override(form: OverrideForm) -> str:
+    if not form.is_valid():
+        return ""
+    form.save()
+    return _("The change is saved.")
 
 
 def _remove_override(team: User, written: str) -> str:
