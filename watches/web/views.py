@@ -20,7 +20,8 @@ from people.user_lock import with_user_lock
 from schedules.firing.fire import read_clock
 from watches import changes, inputs, timing
 from watches.inputs import WatchForm
-from watches.models import Badge, Ping, Watch, ping_key
+from watches.models import Badge, Ping, Watch
+from watches.models.badge import renew_ping_key
 from watches.pings import LARGEST_OUTPUT
 
 _PAGE, _TIMELINE = 25, 20
@@ -101,7 +102,7 @@ def edit(request: PersonRequest, watch_id: UUID) -> HttpResponse:
 
 @person_action
 def renew_key(request: PersonRequest) -> HttpResponse:
-    ping_key.renew(request.user)
+    renew_ping_key(request.user)
     messages.success(request, _("Your ping key is new. Addresses with the old one have ended."))
     return redirect("watches:list")
 
