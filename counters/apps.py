@@ -5,4 +5,3 @@ from django.utils.translation import gettext_lazy as _
 class CountersConfig(AppConfig):
     name = "counters"
     verbose_name = _("Counters")
-    default_auto_field = "django.db.models.BigAutoField"

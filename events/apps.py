@@ -8,7 +8,6 @@ from django.utils.translation import gettext_lazy as _
 class EventsConfig(AppConfig):
     name = "events"
     verbose_name = _("Events")
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from events import job_kinds

@@ -5,7 +5,6 @@ from django.utils.translation import gettext_lazy as _
 class JobsConfig(AppConfig):
     name = "jobs"
     verbose_name = _("Jobs")
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         """Register the kinds of work, and the queues of the kinds of job."""

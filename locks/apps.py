@@ -5,4 +5,3 @@ from django.utils.translation import gettext_lazy as _
 class LocksConfig(AppConfig):
     name = "locks"
     verbose_name = _("Locks")
-    default_auto_field = "django.db.models.BigAutoField"

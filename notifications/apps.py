@@ -19,7 +19,6 @@ def _check_retry_waits() -> None:
 class NotificationsConfig(AppConfig):
     name = "notifications"
     verbose_name = _("Notifications")
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         """Connect receivers. Raises ImproperlyConfigured for the waits of an unknown provider."""

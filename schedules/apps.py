@@ -6,7 +6,6 @@ from django.utils.translation import gettext_lazy as _
 class SchedulesConfig(AppConfig):
     name = "schedules"
     verbose_name = _("Schedules")
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from allauth.account.signals import user_signed_up

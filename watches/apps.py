@@ -5,7 +5,6 @@ from django.utils.translation import gettext_lazy as _
 class WatchesConfig(AppConfig):
     name = "watches"
     verbose_name = _("Watches")
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from schedules.beat import scheduler
