@@ -20,7 +20,6 @@ class PingInline(ReadOnlyInline):
     verbose_name_plural = _("last pings")
     fields = ("when", "kind", "exit_code", "size", "took")
     readonly_fields = ("when", "took")
-    ordering = ("-number",)
     per_page = 20
     deferred = ("output",)
 

@@ -28,7 +28,6 @@ class StepInline(ReadOnlyInline):
     model = Step
     fields = ("name", "step_key", "state", "why", "tries")
     readonly_fields = ("name", "step_key", "why")
-    ordering = ("-id",)
     per_page = 20
 
     step_key = columns.column(gettext_lazy("key"), "key", columns.short)

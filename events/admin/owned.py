@@ -83,7 +83,6 @@ class InboundRequestAdmin(ReadOnlyAdmin):
     list_display = ("when", "status", "to_address", "why")
     list_select_related = ("address",)
     list_filter = (Period,)
-    ordering = ("-id",)
     link_lookups = ("address__id__exact",)
     fields = (("when", "status"), "to_address", "reason", "events", "headers", "body", "id")
     search_fields = ("id",)

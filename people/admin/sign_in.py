@@ -88,7 +88,6 @@ class AuthenticatorAdmin(_ByPerson, ReadOnlyAdmin):
 @admin.register(ApiToken)
 class ApiTokenAdmin(_ByPerson, ReadOnlyAdmin):
     list_display = ("label", "prefix", "person", "calls", "made", "used", "ends")
-    ordering = ("-id",)
     fields = (("label", "prefix"), "person", "scopes", "calls", ("made", "used"), ("ends", "revoked"))
     search_fields = ("user",)
     empty_text = _("No API tokens yet. People make them on their settings page.")

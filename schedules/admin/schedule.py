@@ -53,7 +53,6 @@ class ScheduleAdmin(ReadOnlyAdmin):
     related = ("user",)
     list_filter = (ScheduleState,)
     list_disable_select_all = True  # each is paused in its own transaction
-    ordering = ("-id",)
     link_lookups = ("user__id__exact", "channels__id__exact")
     fieldsets = (
         (None, {"fields": ("title", "body", ("person", "state_label"), "tag_list", "error", "rows")}),
