@@ -1,5 +1,6 @@
-"""Channels: list, add, settings, change, enable, remove."""
+"""Channels: list, add, settings, change, enable, remove; their signing secrets: show one once, replace it."""
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -10,8 +11,10 @@ from django.forms import Form
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from common.database import encryption
 from notifications import providers
 from notifications.channels import changes, verification
 from notifications.channels.forms import ChannelForm, LabelForm, RenameForm, change_form
@@ -22,12 +25,14 @@ from notifications.net import address_checks
 from notifications.providers import web_push
 from notifications.providers.base import Provider
 from notifications.providers.board import Board
-from notifications.web import channel_check, signing_secret
+from notifications.web import channel_check
 from people.access.requests import PersonRequest, person_action, person_form, person_page, posted
 
 _USES = 20
 # Waiting messages of a queue are counted up to here.
 _COUNTED = 1_000
+# Session key: the id of the channel whose secret the next page shows. The session never holds the secret.
+_TO_REVEAL = "channel_to_reveal"
 
 
 @person_page
@@ -80,7 +85,7 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
         if channel.verified_at is None:
             channel_check.send_code(request, channel)
         if provider.revealed:
-            return signing_secret.to_page(request, channel)
+            return _to_secret(request, channel)
         if channel.verified_at is None:
             return redirect("notifications:channel-verify", channel.id)
         if kind == Board.kind:
@@ -155,10 +160,53 @@ def _after_change(request: PersonRequest, before: Channel, after: Channel, new_s
     else:
         messages.success(request, _("“%(label)s” is changed.") % {"label": after.label})
     if new_secret:
-        return signing_secret.to_page(request, after)
+        return _to_secret(request, after)
     if to_verify:
         return redirect("notifications:channel-verify", after.id)
     return redirect(f"{reverse('notifications:channels')}#channel-{after.id}")
+
+
+def _to_secret(request: PersonRequest, channel: Channel) -> HttpResponse:
+    """Redirect to the page that shows the channel's newest secret once."""
+    request.session[_TO_REVEAL] = str(channel.id)
+    return redirect("notifications:channel-secret", channel.id)
+
+
+@person_page
+def secret(request: PersonRequest, channel_id: UUID) -> HttpResponse:
+    """Show the new secret once; afterwards the page says that it cannot be shown again."""
+    channel = Channel.objects.own(request.user, id=channel_id)
+    provider = providers.get(channel.provider)
+    fresh = request.session.get(_TO_REVEAL) == str(channel.id)
+    if fresh:
+        del request.session[_TO_REVEAL]
+    context = {"channel": channel, "revealed": provider.revealed}
+    if provider.revealed and not channel.unreadable:
+        destination = channel.destination()
+        context["secret"] = destination.secrets[provider.revealed] if fresh else ""
+        context["overlaps"] = provider.overlap_ends(destination, timezone.now())
+    return render(request, "notifications/channel_secret.html", context)
+
+
+@person_form
+def replace_secret(request: PersonRequest, channel_id: UUID) -> HttpResponse:
+    """Confirm first; a form that is sent twice replaces the secret once."""
+    channel = Channel.objects.own(request.user, id=channel_id)
+    provider = providers.get(channel.provider)
+    if not provider.revealed:
+        return redirect("notifications:channel", channel.id)
+    if request.method == "POST":
+        try:
+            if changes.replace_secret(channel.id, request.POST.get("replaces", ""), request.user, timezone.now()):
+                return _to_secret(request, channel)
+            messages.info(request, _("The secret was already replaced. Nothing changed this time."))
+            return redirect("notifications:channel-secret", channel.id)
+        except (changes.ChannelRefused, encryption.Unreadable) as refusal:
+            messages.error(request, str(refusal))
+            return redirect("notifications:channel", channel.id)
+    hours = provider.overlap // timedelta(hours=1)
+    context = {"channel": channel, "replaces": changes.secret_fingerprint(channel), "hours": hours}
+    return render(request, "notifications/channel_secret_new.html", context)
 
 
 @person_action

@@ -1,17 +1,7 @@
 from django.urls import path
 
 from notifications.deliveries.dead_letters import What
-from notifications.web import (
-    answer_page,
-    boards,
-    channel_check,
-    channels,
-    history,
-    inbox,
-    live,
-    signing_secret,
-    unsubscribe,
-)
+from notifications.web import answer_page, boards, channel_check, channels, history, inbox, live, unsubscribe
 
 app_name = "notifications"
 urlpatterns = [
@@ -20,8 +10,8 @@ urlpatterns = [
     path("channels/new/<slug:kind>/", channels.add, name="channel-add"),
     path("channels/<uuid:channel_id>/", channels.change_settings, name="channel"),
     path("channels/<uuid:channel_id>/change/", channels.change, name="channel-change"),
-    path("channels/<uuid:channel_id>/secret/", signing_secret.show, name="channel-secret"),
-    path("channels/<uuid:channel_id>/secret/new/", signing_secret.replace, name="channel-secret-new"),
+    path("channels/<uuid:channel_id>/secret/", channels.secret, name="channel-secret"),
+    path("channels/<uuid:channel_id>/secret/new/", channels.replace_secret, name="channel-secret-new"),
     path("channels/<uuid:channel_id>/enable/", channels.enable, name="channel-enable"),
     path("channels/<uuid:channel_id>/remove/", channels.remove, name="channel-remove"),
     path("channels/<uuid:channel_id>/verify/", channel_check.verify, name="channel-verify"),
