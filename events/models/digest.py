@@ -65,10 +65,6 @@ class DeadDigest(Digest):
 
 
 class DigestAttempt(Attempt):
-    """One try at sending a digest."""
-
-    words = WORDS
-
     digest = models.ForeignKey(Digest, on_delete=models.CASCADE, related_name="history", db_index=False)
 
     class Meta(Attempt.Meta):

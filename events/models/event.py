@@ -116,10 +116,6 @@ class DeadLetter(Event):
 
 
 class EventAttempt(Attempt):
-    """One try at handling an event."""
-
-    words = WORDS
-
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="history", db_index=False)
 
     class Meta(Attempt.Meta):

@@ -143,10 +143,6 @@ class FailedStep(Step):
 
 
 class StepAttempt(Attempt):
-    """One try of a step."""
-
-    words = WORDS
-
     step = models.ForeignKey(Step, on_delete=models.CASCADE, related_name="history", db_index=False)
 
     class Meta(Attempt.Meta):

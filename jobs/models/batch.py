@@ -94,10 +94,6 @@ class DeadBatch(Batch):
 
 
 class BatchAttempt(Attempt):
-    """One try at telling an audience."""
-
-    words = WORDS
-
     batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="history", db_index=False)
 
     class Meta(Attempt.Meta):

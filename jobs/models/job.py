@@ -94,10 +94,6 @@ class DeadLetter(Job):
 
 
 class JobAttempt(Attempt):
-    """One try of a check."""
-
-    words = WORDS
-
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="history", db_index=False)
 
     class Meta(Attempt.Meta):

@@ -88,10 +88,6 @@ class DeadLetter(StatusMail):
 
 
 class StatusMailAttempt(Attempt):
-    """One try at sending a status mail."""
-
-    words = WORDS
-
     mail = models.ForeignKey(StatusMail, on_delete=models.CASCADE, related_name="history", db_index=False)
 
     class Meta(Attempt.Meta):
