@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
+from common.web.versioned_form import Conflict, save_next_version
 from jobs.batches.withdrawal import withdraw
 from notifications.models import Channel
 from notifications.reasons import DeliveryCode
@@ -15,15 +16,6 @@ from people.models import User
 from schedules.firing.fire import read_clock
 from watches import pings, timing
 from watches.models import PingKey, Watch
-
-
-class WatchConflict(Exception):
-    """The watch has changed since its editor read it. `current` is the stored one; nothing was written."""
-
-    def __init__(self, current: Watch) -> None:
-        super().__init__(f"The watch is at version {current.version}")
-        self.current = current
-
 
 TYPED = (
     *("name", "description", "tags", "kind", "period", "rule", "time_zone", "starts_at", "ends_at", "excluded"),
@@ -64,12 +56,12 @@ def create_all(watches: Sequence[tuple[Watch, Sequence[Channel]]]) -> None:
 def change(wanted: Watch, channels: Sequence[Channel]) -> Watch:
     """Give the stored watch the fields of `wanted`, and these channels; its next ping is expected as they say.
 
-    If that changes nothing, it stays at its version. Raises WatchConflict if its version is not that of `wanted`, or it
+    If that changes nothing, it stays at its version. Raises Conflict if its version is not that of `wanted`, or it
     is deleted.
     """
     watch = _lock(wanted.id)
     if (watch.version, watch.deleted_at) != (wanted.version, None):
-        raise WatchConflict(watch)
+        raise Conflict(watch)
     changed = {name for name in TYPED if getattr(watch, name) != getattr(wanted, name)}
     if not changed and set(watch.ordered_channels()) == set(channels):
         return watch
@@ -79,7 +71,7 @@ def change(wanted: Watch, channels: Sequence[Channel]) -> Watch:
     _make_key(watch)
     if changed & _TIMING:
         _expect(watch, watch.counted_from or watch.last_ping_at or watch.state_since)
-    return _save(watch)
+    return save_next_version(watch)
 
 
 @transaction.atomic
@@ -92,7 +84,7 @@ def pause(watch_id: UUID, stays_paused: bool) -> Watch:
     _set_state(watch, Watch.State.PAUSED)
     watch.stays_paused = stays_paused
     withdraw([watch.id], DeliveryCode.WATCH_PAUSED)
-    return _save(watch)
+    return save_next_version(watch)
 
 
 @transaction.atomic
@@ -103,7 +95,7 @@ def resume(watch_id: UUID) -> Watch:
         watch.stays_paused = False
         _set_state(watch, Watch.State.UP if watch.last_ping_at else Watch.State.NEW)
         _expect(watch, read_clock().now)
-        watch = _save(watch)
+        watch = save_next_version(watch)
     return watch
 
 
@@ -117,7 +109,7 @@ def delete(watch_id: UUID) -> Watch:
     pings.release_locks(watch)
     watch.deleted_at, watch.deadline = Now(), None
     withdraw([watch.id], DeliveryCode.WATCH_DELETED)
-    return _save(watch)
+    return save_next_version(watch)
 
 
 @transaction.atomic
@@ -128,7 +120,7 @@ def restore(watch_id: UUID) -> Watch:
     if slug_is_taken(watch):
         watch.slug = ""
     _expect(watch, read_clock().now)
-    return _save(watch)
+    return save_next_version(watch)
 
 
 def slug_is_taken(watch: Watch) -> bool:
@@ -155,11 +147,3 @@ def _set_state(watch: Watch, state: Watch.State) -> None:
 
 def _lock(watch_id: UUID) -> Watch:
     return Watch.objects.select_for_update(no_key=True).get(id=watch_id)
-
-
-def _save(watch: Watch) -> Watch:
-    watch.version += 1
-    watch.updated_at = Now()
-    watch.save()
-    watch.refresh_from_db()
-    return watch

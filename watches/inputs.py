@@ -14,6 +14,7 @@ from common.texts.types import StrOrPromise
 from common.texts.written import check_line, check_text
 from common.uuid7 import uuid7
 from common.web.edit_form import EditForm, SharedFields, refuse
+from common.web.versioned_form import Conflict
 from events.flows.incident import Incident
 from events.inputs.seconds_field import SecondsField
 from events.models import FlowSettings
@@ -204,7 +205,7 @@ class WatchForm(EditForm, ChannelsForm, NagForm, TimingForm):
         wanted = self.as_watch()
         try:
             changes.change(wanted, self.ordered())
-        except changes.WatchConflict as conflict:
+        except Conflict as conflict:
             self.retype("version", str(conflict.current.version))
             both = zip(_rows(conflict.current), _rows(wanted), strict=True)
             rows = [(label, before, after) for (label, before), (_label, after) in both]

@@ -1,8 +1,11 @@
-"""Forms of models with a `version`, which names the state that was edited."""
+"""Models with a `version`, which names the state that was edited, and their forms."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import transaction
+from django.db.models.functions import Now
+
+Row = TypeVar("Row")
 
 
 class Conflict(Exception):
@@ -11,6 +14,16 @@ class Conflict(Exception):
     def __init__(self, current: Any) -> None:
         super().__init__(f"It is at version {current.version}")
         self.current = current
+
+
+def save_next_version(row: Row) -> Row:
+    """Save a row that the caller has locked."""
+    saved: Any = row
+    saved.version += 1
+    saved.updated_at = Now()
+    saved.save()
+    saved.refresh_from_db()
+    return row
 
 
 @transaction.atomic

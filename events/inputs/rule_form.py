@@ -18,6 +18,7 @@ from common.texts.numbers import grouped_lazy
 from common.texts.types import StrOrPromise
 from common.uuid7 import uuid7
 from common.web.edit_form import EditForm, SharedFields, WholeNumberField, refuse
+from common.web.versioned_form import Conflict
 from events.inputs.conditions_field import MOST_CONDITIONS, ConditionsField, check_field
 from events.inputs.differences import differences
 from events.inputs.seconds_field import SecondsField
@@ -237,7 +238,7 @@ class RuleForm(EditForm, ChannelsForm):
         wanted = self.as_rule()
         try:
             changes.change(wanted, self.ordered())
-        except changes.RuleConflict as conflict:
+        except Conflict as conflict:
             self.retype("version", str(conflict.current.version))
             return differences(conflict.current, wanted, self.ordered())
         return None

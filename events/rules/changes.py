@@ -10,20 +10,12 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
+from common.web.versioned_form import Conflict, save_next_version
 from events.models import Rule
 from jobs.batches.withdrawal import withdraw
 from notifications.models import Channel
 from notifications.reasons import DeliveryCode
 from people.models import User
-
-
-class RuleConflict(Exception):
-    """The rule has changed since its editor read it. `current` is the stored one; nothing was written."""
-
-    def __init__(self, current: Rule) -> None:
-        super().__init__(f"The rule is at version {current.version}")
-        self.current = current
-
 
 _NOT_TYPED = {"id", "user", "channel_order", "enabled", "version"}
 PLAIN = tuple(field.name for field in Rule._meta.concrete_fields if field.editable and field.name not in _NOT_TYPED)
@@ -47,11 +39,11 @@ def create(rule: Rule, channels: Sequence[Channel]) -> Rule:
 def change(wanted: Rule, channels: Sequence[Channel]) -> Rule:
     """Give the stored rule the fields of `wanted`, and these channels.
 
-    Raises `RuleConflict` if its version is not that of `wanted`, or it is deleted.
+    Raises `Conflict` if its version is not that of `wanted`, or it is deleted.
     """
     rule = _lock(wanted.id)
     if rule.version != wanted.version or rule.deleted_at is not None:
-        raise RuleConflict(rule)
+        raise Conflict(rule)
     new = {name: getattr(wanted, name) for name in (*PLAIN, "channel_order")}
     old = {name: getattr(rule, name) for name in new}
     if old == new and {one.id for one in rule.ordered_channels()} == {one.id for one in channels}:
@@ -59,7 +51,7 @@ def change(wanted: Rule, channels: Sequence[Channel]) -> Rule:
     for name, value in new.items():
         setattr(rule, name, value)
     rule.channels.set(channels)
-    return _save(rule)
+    return save_next_version(rule)
 
 
 @transaction.atomic
@@ -71,7 +63,7 @@ def switch(rule_id: UUID, enabled: bool) -> Rule:
     rule.enabled = enabled
     if not enabled:
         withdraw([rule.id], DeliveryCode.RULE_OFF)
-    return _save(rule)
+    return save_next_version(rule)
 
 
 @transaction.atomic
@@ -80,7 +72,7 @@ def delete(rule_id: UUID) -> Rule:
     rule = _lock(rule_id)
     rule.deleted_at = Now()
     withdraw([rule.id], DeliveryCode.RULE_DELETED)
-    return _save(rule)
+    return save_next_version(rule)
 
 
 @transaction.atomic
@@ -88,16 +80,8 @@ def restore(rule_id: UUID) -> Rule:
     """Undo `delete`. What happened in between does not ring."""
     rule = _lock(rule_id)
     rule.deleted_at = None
-    return _save(rule)
+    return save_next_version(rule)
 
 
 def _lock(rule_id: UUID) -> Rule:
     return Rule.objects.select_for_update(no_key=True).get(id=rule_id)
-
-
-def _save(rule: Rule) -> Rule:
-    rule.version += 1
-    rule.updated_at = Now()
-    rule.save()
-    rule.refresh_from_db()
-    return rule

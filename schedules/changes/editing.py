@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import transaction
 
 from common.uuid7 import uuid7
+from common.web.versioned_form import Conflict
 from jobs.changes import reminders
 from notifications.models import Channel
 from people.models import User
@@ -34,13 +35,10 @@ _AUDIENCE = ("audience", "audience_key", "local_time")
 EDITABLE = ("title", "body", *Schedule.TIMING, *Schedule.LATE, *Schedule.SENT_BY, *Schedule.JOB, *_AUDIENCE)
 
 
-class ScheduleConflict(Exception):
-    """The schedule has changed since its editor read it, or is deleted. `current` is the stored one; nothing was
-    written."""
+class ScheduleConflict(Conflict):
+    """Also of a schedule that is deleted, or whose state does not allow the change."""
 
-    def __init__(self, current: Schedule) -> None:
-        super().__init__(f"The schedule is at version {current.version}")
-        self.current = current
+    current: Schedule
 
 
 def editable(schedule: Schedule) -> dict[str, Any]:
