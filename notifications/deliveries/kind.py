@@ -104,7 +104,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
     # of its schedule, where one has caused it
     caused_by = "coalesce(CASE WHEN n.origin = 'schedule' THEN n.origin_id::text END, '')"
     chain = correlation.sql("n", "n.batch_id")
-    rescues = f"{fallback.WAITING} UNION ALL {nag.WAITING}"
+    rescues = f"{fallback.WAITING} UNION ALL {nag.WAITING} UNION ALL {quiet_changes.WAITING}"
     claim = DeliveryClaim
     columns = f"""
        n.subject, n.body, n.slot, n.early, n.category, n.data, n.hops,
@@ -226,7 +226,7 @@ class DeliveryKind(Kind[DeliveryClaim]):
         wake_pullers_after_commit({channel_id for _, channel_id, _ in rows})
 
     def rescue(self) -> int:
-        return fallback.advance() + nag.advance()
+        return fallback.advance() + nag.advance() + quiet_changes.go_on()
 
 
 DELIVERY = DeliveryKind()

@@ -124,4 +124,4 @@ def withdraw(person: User, team: User, **_: object) -> None:
     waiting = Notification.objects.filter(user=person, origin=TEAM, outcome=Notification.Outcome.OPEN)
     of_team = Notification.objects.filter(user=team).values("id")
     withdrawal.cancel(waiting.filter(batch_id__in=of_team), DeliveryCode.NO_MEMBER)
-    quiet_changes.release(team.pk, DeliveryCode.ASKED)
+    quiet_changes.release_all(team.pk, DeliveryCode.ASKED)

@@ -155,6 +155,8 @@ class Channel(Sealed):
     unsubscribed_at = models.DateTimeField(null=True, blank=True)
     removed_at = models.DateTimeField(null=True, blank=True)
     link_id = models.UUIDField(null=True, unique=True, editable=False)  # empty: its own id
+    # what quiet hours hold of later notifications is still to be decided anew; see `deliveries.quiet_changes`
+    held_after = models.UUIDField(null=True, editable=False)
 
     objects: ClassVar[models.Manager[Channel]] = ChannelQuerySet.as_manager()
 
@@ -166,6 +168,8 @@ class Channel(Sealed):
             models.Index(fields=["user", "id"], condition=Q(removed_at=None), name="channel_of_person"),
             # the notices to owners of what was disabled since yesterday, every 5 minutes
             models.Index(fields=["disabled_at"], condition=Q(disabled_at__isnull=False), name="channel_disabled"),
+            # those of which rescue releases what quiet hours hold
+            models.Index(fields=["held_after"], condition=Q(held_after__isnull=False), name="channel_held"),
             # whose changes a status webhook follows: asked for each change
             models.Index(fields=["user"], condition=_STATUS, name="channel_status"),
             models.Index(
