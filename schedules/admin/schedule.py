@@ -29,6 +29,8 @@ from schedules.firing import fire
 from schedules.models import Schedule, ScheduleEvent
 from schedules.parts import words
 
+_ACTIVE, _AWAITING = Schedule.State.ACTIVE, Schedule.State.AWAITING
+
 ScheduleState = newest_filter("state", lambda: Schedule.State.choices, (Schedule.State.ACTIVE,))
 
 
@@ -103,15 +105,15 @@ class ScheduleAdmin(ReadOnlyAdmin):
 
     @admin.action(description=gettext_lazy("Pause"), permissions=["act"])
     def pause(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        changed = self._switch(request, queryset, editing.pause, {Schedule.State.ACTIVE}, Schedule.State.PAUSED)
+        changed = self._switch(request, queryset, editing.pause, {_ACTIVE, _AWAITING}, {Schedule.State.PAUSED})
         skipped = _("%(count)s skipped: already paused, finished, deleted, or with an invalid rule.")
         self.tell_changed(request, *changed, _("%(count)s paused."), skipped)
 
     @admin.action(description=gettext_lazy("Resume"), permissions=["act"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Also broken ones, whose rule is read again."""
-        leaving = set(Schedule.State) - {Schedule.State.ACTIVE, Schedule.State.ARCHIVED}
-        changed = self._switch(request, queryset, editing.resume, leaving, Schedule.State.ACTIVE)
+        leaving = set(Schedule.State) - {_ACTIVE, _AWAITING, Schedule.State.ARCHIVED}
+        changed = self._switch(request, queryset, editing.resume, leaving, {_ACTIVE, _AWAITING})
         skipped = _("%(count)s skipped: already resumed, finished, deleted, or with an invalid rule.")
         self.tell_changed(request, *changed, _("%(count)s resumed."), skipped)
 
@@ -121,15 +123,15 @@ class ScheduleAdmin(ReadOnlyAdmin):
         queryset: QuerySet[Any],
         act: Callable[[UUID, datetime, User], Schedule],
         leaving: set[Schedule.State],
-        entering: Schedule.State,
+        entering: set[Schedule.State],
     ) -> tuple[int, int]:
-        """How many were chosen, and how many of them are in the state `entering` now."""
+        """How many were chosen, and how many of them are in a state of `entering` now."""
         chosen, changed = list(queryset.values_list("pk", flat=True)), 0
         able = Schedule.objects.filter(id__in=chosen, state__in=leaving, deleted_at=None)
         for key in able.values_list("id", flat=True):
             with suppress(editing.ScheduleConflict), transaction.atomic():
                 schedule = act(key, fire.read_clock().now, cast(User, request.user))
-                if schedule.state == entering:
+                if schedule.state in entering:
                     self.log_many(request, [schedule], "Paused." if act is editing.pause else "Resumed.")
                     changed += 1
         return len(chosen), changed

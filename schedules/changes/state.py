@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import Error
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from common.database.postgres import change
 from jobs.batches.withdrawal import withdraw
@@ -65,18 +65,27 @@ def _stop(
 
 
 def resume(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:
-    """Continue with the next slots after `now`, and end a snooze. Slots in between never fire."""
+    """Continue with the next slots after `now`, and end a snooze. Slots in between never fire.
+
+    One that waited for Done when it was paused waits again, unless its timing was edited since.
+    """
+    timed = Q(what=What.PAUSED) | Q(what=What.EDITED, detail__has_key="was")
+    counting = [one for one in schedules if one.after_done and one.state == _State.PAUSED]
+    waited = {key for key, before in _latest(timed, counting).items() if before.get("state") == _State.AWAITING}
+    running = []
     for schedule in schedules:
         schedule.snoozed_until = None
-    _set_next_slots(schedules, now)
+        if schedule.id in waited:
+            schedule.state = _State.AWAITING
+        elif schedule.state != _State.AWAITING:
+            running.append(schedule)
+    _set_next_slots(running, now)
     _save(schedules, What.RESUMED, now, by)
 
 
 def put_back(schedules: Sequence[Schedule], now: datetime, by: User | None, what: What = What.UNARCHIVED) -> None:
     """Undo `pause` or `archive`: each has the state and the snooze from before. Slots in between never fire."""
-    stops = ScheduleEvent.objects.filter(schedule__in=schedules, what__in=[What.PAUSED, What.ARCHIVED])
-    latest = stops.order_by("schedule_id", "-id").distinct("schedule_id").values_list("schedule_id", "detail")
-    before = {schedule_id: detail.get("before", {}) for schedule_id, detail in latest}
+    before = _latest(Q(what__in=[What.PAUSED, What.ARCHIVED]), schedules)
     running = []
     for schedule in schedules:
         was = before.get(schedule.id, {})
@@ -87,6 +96,15 @@ def put_back(schedules: Sequence[Schedule], now: datetime, by: User | None, what
             running.append(schedule)
     _set_next_slots(running, now)
     _save(schedules, what, now, by)
+
+
+def _latest(events: Q, schedules: Sequence[Schedule]) -> dict[UUID, dict[str, Any]]:
+    """The state from before the latest of these events, by schedule; empty where it has none."""
+    if not schedules:
+        return {}
+    chosen = ScheduleEvent.objects.filter(events, schedule__in=schedules).order_by("schedule_id", "-id")
+    latest = chosen.distinct("schedule_id").values_list("schedule_id", "detail")
+    return {schedule_id: detail.get("before", {}) for schedule_id, detail in latest}
 
 
 def delete(schedules: Sequence[Schedule], now: datetime, by: User | None) -> None:

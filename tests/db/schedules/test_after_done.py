@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import connection, connections
+from django.test.utils import CaptureQueriesContext
 
 from notifications.deliveries import acknowledge
 from notifications.models import Notification
@@ -164,7 +165,7 @@ def test_a_skipped_slot_is_followed_by_the_next_one() -> None:
     assert editing.skip_next(schedule.id, NINE, NOON).next_fire_at == NINE + timedelta(days=3)
 
 
-def test_a_pause_keeps_it_waiting_where_it_is_undone(clock: list[datetime]) -> None:
+def test_it_waits_again_after_a_pause_that_is_undone(clock: list[datetime]) -> None:
     schedule = fired()
     user = schedule.user
     own = Schedule.objects.filter(id=schedule.id)
@@ -172,8 +173,45 @@ def test_a_pause_keeps_it_waiting_where_it_is_undone(clock: list[datetime]) -> N
     assert not done.left_out
     assert bulk.undo(user, Action.PAUSE, done.at, clock[-1]) == 1
     assert now_of(schedule).state == _State.AWAITING
+
+
+def test_it_waits_again_once_it_is_resumed(clock: list[datetime]) -> None:
+    schedule = fired()
     editing.pause(schedule.id, clock[-1])
-    assert editing.resume(schedule.id, clock[-1]).next_fire_at == NINE + timedelta(days=3)
+    edited = now_of(schedule)
+    edited.title = "Flowers"
+    editing.reschedule(edited, clock[-1])
+    editing.archive(schedule.id, clock[-1])
+    editing.unarchive(schedule.id, clock[-1])
+    for _ in range(2):  # also where it waits already
+        resumed = editing.resume(schedule.id, clock[-1])
+        assert (resumed.state, resumed.next_fire_at) == (_State.AWAITING, None)
+    assert answer()
+    assert now_of(schedule).next_fire_at == NINE + timedelta(days=4)
+    editing.pause(schedule.id, clock[-1])
+    assert editing.resume(schedule.id, clock[-1]).next_fire_at == NINE + timedelta(days=4)
+
+
+@pytest.mark.parametrize("change", [{"kind": "daily", "rule": {"time": "09:00"}}, {"after_done": False}])
+def test_a_new_timing_during_a_pause_goes_on_with_the_rule(clock: list[datetime], change: dict[str, Any]) -> None:
+    schedule = fired()
+    editing.pause(schedule.id, clock[-1])
+    edit_schedule(now_of(schedule), clock[-1], **change)
+    assert editing.resume(schedule.id, clock[-1]).state == _State.ACTIVE
+
+
+def test_many_are_resumed_with_one_statement_more(clock: list[datetime]) -> None:
+    user = make_user()
+    channels = [make_channel(user)]
+    waiting = [make(user, channels=channels), make(user, channels=channels)]
+    assert fire.fire_due(NINE) == 2
+    other = make(user, channels=channels, rule=THREE_DAYS | {"anchor": (NINE + timedelta(days=2)).isoformat()})
+    own = Schedule.objects.filter(user=user)
+    bulk.apply(own, Action.PAUSE, clock[-1], user)
+    with CaptureQueriesContext(connection) as asked:
+        bulk.apply(own, Action.RESUME, clock[-1], user)
+    assert sum(one["sql"].startswith("SELECT DISTINCT ON") for one in asked) == 1
+    assert [now_of(one).state for one in (*waiting, other)] == [_State.AWAITING, _State.AWAITING, _State.ACTIVE]
 
 
 def test_done_of_the_reminder_is_done_of_its_message(clock: list[datetime]) -> None:
