@@ -98,7 +98,7 @@ SELECT '$name' AS kind, (SELECT count(*) FROM (
 """
 _PEOPLE = """
 SELECT '$name' AS kind, person, count(*) AS count FROM (
-       SELECT $person AS person FROM $work d $joins WHERE d.id >= %(day)s ORDER BY d.id DESC LIMIT %(most)s
+       SELECT $person AS person FROM $work d WHERE d.id >= %(day)s ORDER BY d.id DESC LIMIT %(most)s
 ) newest WHERE person IS NOT NULL GROUP BY person ORDER BY 3 DESC, person LIMIT %(lines)s
 """
 _DEAD_NOW = """

@@ -1,14 +1,15 @@
 """Columns of admin lists: links by name (no app imports one above it), instants, coloured badges."""
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import cache, lru_cache, wraps
 from operator import attrgetter
 from typing import Any, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 from uuid import UUID
 
 from django.contrib import admin
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -23,17 +24,30 @@ NONE = "–"
 Column = TypeVar("Column", bound=Callable[..., Any])
 
 
+# To resolve the name of a page takes longer than all else of a link, and a list has a hundred.
+_KEY = "KEY"
+
+
+@cache
+def _page_of_row(model: str) -> str:
+    return reverse(f"admin:{model.replace('.', '_')}_change", args=[_KEY])
+
+
+@cache
+def _page_of_list(model: str) -> str:
+    return reverse(f"admin:{model.replace('.', '_')}_changelist")
+
+
 def to_row(model: str, pk: Any, text: object) -> SafeString:
     """A link to the row `pk` of `model` ("notifications.channel"); a dash if `pk` is None."""
     if pk is None:
         return SafeString(NONE)
-    return _link(reverse(f"admin:{model.replace('.', '_')}_change", args=[pk]), text)
+    return _link(_page_of_row(model).replace(_KEY, quote(str(pk), safe="")), text)
 
 
 def to_list(model: str, text: object, **lookups: Any) -> SafeString:
     """A link to the list of `model`, filtered by lookups that its admin allows (see `BaseAdmin.link_lookups`)."""
-    page = reverse(f"admin:{model.replace('.', '_')}_changelist")
-    return _link(f"{page}?{urlencode(lookups)}", text)
+    return _link(f"{_page_of_list(model)}?{urlencode(lookups)}", text)
 
 
 def to_page(name: str, text: object, **named: Any) -> SafeString:
@@ -88,13 +102,22 @@ def instant_column(description: StrOrPromise, path: str) -> Callable[[Any, Any],
     return column(description, path, instant)
 
 
-def badge(description: StrOrPromise, colours: Mapping[str, str]) -> Callable[[Column], Column]:
-    """Mark a column as coloured; `colours` maps a value to info, success, warning or danger. django-unfold draws it."""
+def badge(description: StrOrPromise, colours: Mapping[str, str]) -> Callable[[Column], Callable[[Any, Any], Any]]:
+    """Mark a column, of (value, text), as coloured; `colours` maps a value to info, success, warning or danger."""
 
-    def mark(column: Column) -> Column:
-        column.short_description = description  # type: ignore[attr-defined]
-        # Of a state without a colour, django-unfold would show the code.
-        column.label = defaultdict(str, colours)  # type: ignore[attr-defined]
-        return column
+    def mark(column: Column) -> Callable[[Any, Any], Any]:
+        @admin.display(description=description)
+        @wraps(column)
+        def value(self: Any, row: Any) -> SafeString:
+            code, text = column(self, row)
+            return _badge(str(text), colours.get(code, ""))
+
+        return value
 
     return mark
+
+
+@lru_cache(1_000)
+def _badge(text: str, colour: str) -> SafeString:
+    """As django-unfold draws a label, which takes a millisecond."""
+    return render_to_string("unfold/helpers/display_label.html", {"label": text, "label_type": colour})

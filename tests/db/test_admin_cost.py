@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 import pytest
 from django.db import connection
 from django.test import Client
@@ -14,6 +17,7 @@ from tests.db.conftest import Story
 from tests.db.test_admin_pages import ROWS
 from tests.make import NOON, make_channel, make_delivery
 
+_DEAD = "/admin/notifications/deadletter/"
 LISTS = [*ROWS, "django_celery_beat.periodictask", "account.emailaddress", "events.event", "events.inboundrequest"]
 
 # 2,000 of each kind of row, every one with a person, a schedule and a channel of its own; without triggers and checks
@@ -88,6 +92,18 @@ def test_every_list_takes_as_many_statements_with_2000_rows_as_with_a_few(
     shown = operator.get("/admin/schedules/schedule/").context["cl"]
     assert len(shown.result_list) == 25
     assert "more than 1,000" in operator.get("/admin/notifications/delivery/").content.decode()
+
+
+def test_a_row_renders_no_template_whose_result_is_the_same_for_all(operator: Client, story: Story) -> None:
+    def rendered() -> Counter[str | None]:
+        return Counter(template.name for template in operator.get(_DEAD).templates)
+
+    rendered()  # what is rendered once
+    few = rendered()
+    made = {str(make_delivery(story.inbox, state="dead").id) for _ in range(9)}
+    assert set(rendered() - few) <= {"unfold/helpers/actions_row.html"}
+    boxes = re.findall(r'name="_selected_action" value="([^"]*)"', operator.get(_DEAD).content.decode())
+    assert set(boxes) == {*made, str(story.dead.id)}
 
 
 def test_counting_stops_at_the_limit(operator: Client, story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
