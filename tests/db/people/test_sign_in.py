@@ -218,9 +218,9 @@ def test_sign_up_takes_as_long_for_an_address_that_has_an_account(settings: Sett
 
     seconds("first@example.org")  # imports and compiles
     known = [make_user(email=f"known{number}@example.org").email for number in range(5)]
-    with_account = median(seconds(email) for email in known)
-    without = median(seconds(f"new{number}@example.org") for number in range(5))
-    assert with_account == pytest.approx(without, rel=0.3)
+    # In turn, so that what else the machine does takes part in both.
+    pairs = [(seconds(email), seconds(f"new{number}@example.org")) for number, email in enumerate(known)]
+    assert median(first for first, _ in pairs) == pytest.approx(median(second for _, second in pairs), rel=0.3)
 
 
 def test_whoever_has_the_machine_signs_in_although_their_address_gets_no_mail(settings: Settings) -> None:
