@@ -1,4 +1,4 @@
-"""Secret addresses: of badges, pictures of a state that anybody may embed who knows it, and of pings by slugs."""
+"""Badges: pictures of a state that anybody may embed who knows their address."""
 
 from __future__ import annotations
 
@@ -54,22 +54,3 @@ class Badge(models.Model):
     def watches(self) -> WatchQuerySet:
         mine = Watch.objects.for_user(self.user)
         return mine.filter(id=self.watch_id) if self.watch_id else mine.filter(tags__contains=[self.tag])
-
-
-class PingKey(models.Model):
-    """One a person, made with the first slug: an address that can be written before a watch's id is known.
-
-    A new `key` ends all addresses by the old one.
-    """
-
-    user = models.OneToOneField(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="ping_key"
-    )
-    key = models.CharField(max_length=32, unique=True, default=new_token, editable=False)
-
-    def __str__(self) -> str:
-        return str(self.user_id)
-
-
-def renew_ping_key(user: User) -> None:
-    PingKey.objects.filter(user=user).update(key=new_token())

@@ -20,8 +20,7 @@ from people.user_lock import with_user_lock
 from schedules.firing.fire import read_clock
 from watches import changes, inputs, timing
 from watches.inputs import WatchForm
-from watches.models import Badge, Ping, Watch
-from watches.models.badge import renew_ping_key
+from watches.models import Badge, Ping, Watch, ping_key
 from watches.pings import LARGEST_OUTPUT
 
 _PAGE, _TIMELINE = 25, 20
@@ -102,7 +101,7 @@ def edit(request: PersonRequest, watch_id: UUID) -> HttpResponse:
 
 @person_action
 def renew_key(request: PersonRequest) -> HttpResponse:
-    renew_ping_key(request.user)
+    ping_key.renew(request.user)
     messages.success(request, _("Your ping key is new. Addresses with the old one have ended."))
     return redirect("watches:list")
 

@@ -1,0 +1,99 @@
+"""Dead letters: deliveries that failed for good, to replay, send as new, discard, or mark as fixed."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _, gettext_lazy
+
+from common.admin import columns, confirm
+from common.admin.filters import newest_filter
+from notifications import providers
+from notifications.admin import cells
+from notifications.admin.delivery import DeliveryRecord
+from notifications.deliveries import dead_letters
+from notifications.models import Delivery
+from work.admin import dead_letter
+
+
+class DeadLetter(Delivery):
+    """A delivery that is a dead letter, with its own list and permissions."""
+
+    class Meta:
+        proxy = True
+        verbose_name = gettext_lazy("dead letter")
+        verbose_name_plural = gettext_lazy("dead letters")
+
+
+_MEND = {
+    "removed": gettext_lazy(
+        "The channel {channel} was removed. A replay fails again: discard these, or mark them as fixed."
+    ),
+    "disabled": gettext_lazy("The channel {channel} is disabled: {why} Enable it first, or a replay fails again."),
+    "unverified": gettext_lazy(
+        "The channel {channel} is not confirmed. Its owner must confirm it first, or a replay fails again."
+    ),
+}
+_PROVIDERS = {provider.kind: provider.label for provider in providers.all()}
+DeadProvider = newest_filter("provider", _PROVIDERS.items, tuple(_PROVIDERS))
+
+
+@admin.register(DeadLetter)
+class DeadLetterAdmin(dead_letter.DeadLetterAdmin, DeliveryRecord):
+    list_display = (
+        "subject",
+        "state_label",
+        "why",
+        "provider_name",
+        "to_channel",
+        "person",
+        "settled",
+        "tries",
+        "replays",
+    )
+    newest = ("subject", "person", "to_channel", "settled")
+    list_filter = (DeadProvider, dead_letter.DiedWithin)
+    link_lookups = ("channel__id__exact", "cause")
+    actions = ("replay", "send_as_new", "discard", "mark_fixed")
+    actions_detail = ("replay_one", "send_as_new_one", "discard_one", "mark_fixed_one")
+    questions: ClassVar[Mapping[str, dead_letter.Question]] = {
+        **dead_letter.DeadLetterAdmin.questions,
+        "send_as_new": dead_letter.Question(
+            gettext_lazy("Send dead letters as new"),
+            gettext_lazy(
+                "%(letters)s sent as new, with another idempotency key, and the old delivery is cancelled. What "
+                "already arrived arrives twice."
+            ),
+            gettext_lazy("Send %(count)s as new"),
+        ),
+    }
+
+    subject = columns.column(gettext_lazy("subject"), "notification.subject", columns.short)
+
+    def describe(self, dead_letter: Any) -> str:
+        return _("“%(subject)s” to “%(label)s” of %(email)s") % {
+            "subject": dead_letter.notification.subject,
+            "label": dead_letter.channel.label,
+            "email": dead_letter.notification.user.email,
+        }
+
+    @admin.display(description=gettext_lazy("mend this first"))
+    def mend(self, dead_letter: Any) -> SafeString:
+        channel, link = dead_letter.channel, cells.channel(dead_letter.channel)
+        return format_html(str(_MEND.get(channel.state, "")), channel=link, why=channel.disabled_reason)
+
+    @admin.action(description=gettext_lazy("Send as new: under another key…"), permissions=["act"])
+    def send_as_new(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Tests, and those whose channel cannot be used, are left alone."""
+        if not confirm.is_confirmed(request):
+            return self.ask_all(request, queryset, "send_as_new")
+        act = partial(dead_letters.send_as_new, queryset)
+        self.act(request, queryset, act, "Sent as new.", _("%(count)s sent as new."))
+        return None
+
+    send_as_new_one = dead_letter.action_button("send_as_new", gettext_lazy("Send as new…"), "as-new", "outgoing_mail")
