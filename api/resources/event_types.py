@@ -25,7 +25,7 @@ from events.inputs import type_form
 from events.inputs.type_form import TypeForm
 from events.models import RegisteredType
 from events.rules.topology import Route, TypeRoutes, topology
-from notifications.deliveries.backlog import COUNTED, NOTHING
+from notifications.deliveries.backlog import COUNTED
 from people.models import User
 
 router = Router(tags=["types"], auth=Bearer("events"))
@@ -121,7 +121,7 @@ def _type_routes(type: TypeRoutes) -> dict[str, Any]:
 
 
 def _route(route: Route) -> dict[str, Any]:
-    rule, channel, backlog = route.rule, route.channel, route.backlog or NOTHING
+    rule, channel, backlog = route.rule, route.channel, route.backlog
     return fields_of(
         RouteDocument,
         route,
@@ -131,10 +131,10 @@ def _route(route: Route) -> dict[str, Any]:
         channel_id=channel and channel.id,
         channel_label=channel and channel.label,
         kind=channel and channel.provider,
-        waiting=backlog.waiting,
-        oldest_at=backlog.oldest,
-        dead=backlog.dead,
-        pulled_by=backlog.pulled_by,
+        waiting=backlog.waiting if backlog else 0,
+        oldest_at=backlog and backlog.oldest,
+        dead=backlog.dead if backlog else 0,
+        pulled_by=backlog and backlog.pulled_by,
     )
 
 

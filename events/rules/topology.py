@@ -102,7 +102,7 @@ def _backlogs(user: User, channel_ids: set[UUID]) -> dict[UUID, Backlog]:
     """With the names of the tokens that pull."""
     tokens = {f"token {one.prefix}": str(one) for one in ApiToken.objects.filter(user=user)}
     result = backlog.of_channels(channel_ids).items()
-    return {key: replace(one, pulled_by=tokens.get(one.pulled_by or "", one.pulled_by)) for key, one in result}
+    return {key: replace(one, pulled_by=tokens.get(one.pulled_by, one.pulled_by)) for key, one in result}
 
 
 def _routes(rule: Rule, backlogs: dict[UUID, Backlog]) -> list[Route]:

@@ -19,11 +19,8 @@ class Backlog:
     waiting: int
     oldest: datetime | None
     dead: int
-    pulled_by: str | None
+    pulled_by: str
 
-
-NOTHING = Backlog(UUID(int=0), 0, None, 0, None)
-"""Of no channel."""
 
 # The parts read the first entries of `delivery_open`, `delivery_dead_of_channel`, `delivery_pulled` and
 # `delivery_history`.

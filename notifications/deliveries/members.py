@@ -112,10 +112,11 @@ def members_told(whole: Notification) -> QuerySet[Notification]:
 
 def name_teams(notifications: Iterable[Notification]) -> None:
     """Set the `team` of what members of teams got, by one statement; by none where nothing is a team's."""
-    wholes = {one.batch_id: one for one in notifications if one.origin == TEAM}
-    of_teams = Notification.objects.filter(id__in=wholes).values_list("id", "user__name") if wholes else ()
-    for whole_id, name in of_teams:
-        wholes[whole_id].team = name
+    of_teams = [one for one in notifications if one.origin == TEAM]
+    wholes = Notification.objects.filter(id__in={one.batch_id for one in of_teams})
+    names = dict(wholes.values_list("id", "user__name")) if of_teams else {}
+    for one in of_teams:
+        one.team = names.get(one.batch_id, "")
 
 
 @receiver(teams.left)

@@ -67,8 +67,7 @@ class NewNotification(SendOptions):
     Deliveries that would disturb the person wait for the end of `quiet_hours`.
     `correlation_id`: that of its chain of causes, None where the batch is the chain. `id`: by default derived from the
     batch and the person, so that a restored copy of the database makes the same one again. `early`: minutes before its
-    slot. `nagged`, `nag_of`: the
-    number of a repeat, and the id of what it repeats.
+    slot. `nagged`, `nag_of`: the number of a repeat, and the id of what it repeats.
     """
 
     user_id: int

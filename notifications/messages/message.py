@@ -18,7 +18,7 @@ class Message:
     """The content of one delivery.
 
     `key` is the delivery's id and the idempotency key: the same at every try and replay. `slot` is the UTC instant at
-    which the message was due; None if nothing scheduled it. `early`: it says so many minutes before that what comes.
+    which the message was due; None if nothing scheduled it. `early`: the minutes by which it is sent before that.
     `unsubscribe_url` opens a page that stops messages like it and, with https, takes a POST (RFC 8058). `answer_url`
     opens the page on which the reader acknowledges or snoozes; empty if the message needs no answer. `open_url` shows
     the notification to its person, who must be signed in. `correlation_id` is the same for all that one cause sent,

@@ -31,7 +31,7 @@ def board_list(request: PersonRequest) -> HttpResponse:
 @person_form
 def board(request: PersonRequest, board_id: UUID) -> HttpResponse:
     """The newest messages; a POST writes one, or with `replace` gives the board another inbound address."""
-    own = Channel.objects.filter(provider=Board.kind).own(request.user, id=board_id)
+    own = Channel.objects.own(request.user, id=board_id, provider=Board.kind)
     if "replace" in request.POST:
         boards.replace_address(own)
         messages.success(request, _("The board has a new address. The old one takes nothing any more."))

@@ -136,15 +136,15 @@ def on_call(request: PersonRequest, team_id: int) -> HttpResponse:
     """The order of who is on call, its overrides, and who is on call in the next two weeks."""
     own, now = _membership(request, team_id), timezone.now()
     act = request.POST.get("act", "")
-    posted = {act: request.POST}
+    order = request.POST if act == "order" else None
     if request.method == "POST":
         acting.require_change(own)
     with timezone.override(own.team.zone), lock_user(own.team) if act else nullcontext():
         stored = OnCall.objects.filter(team=own.team).first() or OnCall(team=own.team, first=timezone.localdate())
-        form = OnCallForm(posted.get("order"), instance=stored)
+        form = OnCallForm(order, instance=stored)
         members = teams.recipients(own.team_id).select_related("person").order_by("call_place", "id")
-        turns = [TurnForm(posted.get("order"), instance=member, prefix=str(member.id)) for member in members]
-        override = OverrideForm(posted.get("override"), own.team)
+        turns = [TurnForm(order, instance=member, prefix=str(member.id)) for member in members]
+        override = OverrideForm(request.POST if act == "override" else None, own.team)
         done = ""
         if act == "order":
             done = _save_order(form, turns)

@@ -38,7 +38,7 @@ from work.models.hold import OFF
 log = logging.getLogger(__name__)
 
 BATCH = 500
-# So late, it still says how long before the slot it was to ring.
+# A ring that is no later than this still names its own length of time; a later one, what is left.
 _LATE = timedelta(minutes=1)
 
 WAITING = f"SELECT FROM schedules_schedule WHERE next_early_at <= now() AND next_fire_at > now() AND {OFF}"
@@ -116,7 +116,7 @@ def _notification(schedule: Due, ring: Ring, now: datetime, channels: Sequence[t
         composed = text.compose(
             schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone
         )
-        subject = _("In %(time)s: %(title)s") % {"time": early.said(minutes), "title": composed.subject}
+        subject = _("In %(time)s: %(title)s") % {"time": early.length(minutes), "title": composed.subject}
         when = dates.short(local(zones.read(schedule.persons_zone or schedule.time_zone), slot))
     return NewNotification(
         user_id=schedule.user_id,

@@ -63,7 +63,9 @@ def read(line: str, zone: str, now: datetime, needs_title: bool = False, country
         return Reading({}, error=" ".join(str(error) for errors in form.errors.values() for error in errors))
     next_slot = form.timetable.next_after(now, form.work)
     described = early.describe(form.described, understood.early)
-    return Reading(values, form.timetable, next_slot, "", (), understood.parts, described, understood.early)
+    return Reading(
+        values, form.timetable, next_slot, parts=understood.parts, described=described, early=understood.early
+    )
 
 
 def _without_holidays(values: dict[str, Any], country: str) -> dict[str, str]:

@@ -34,8 +34,8 @@ from schedules.rules import InvalidRule, early
 
 LONGEST_GRACE = 7 * 24 * 3600  # seconds
 LONGEST_SPREAD = 24 * 3600  # seconds
-# Times of a rule in which a gap is looked for that is long enough to ring early within.
-_LOOKED_AT = 8
+# An early ring needs a gap before one of the next times of a rule that is longer than it. So many times are checked.
+_TIMES_CHECKED = 8
 LONGEST_STALE = 30 * 24 * 3600  # seconds
 
 
@@ -217,7 +217,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
             refuse(self, "early", "checks_first", text)
         elif self.timetable is not None:
             try:
-                slots = list(islice(Slots(self.timetable).after(self.now, self.work), _LOOKED_AT))
+                slots = list(islice(Slots(self.timetable).after(self.now, self.work), _TIMES_CHECKED))
             except InvalidRule as error:
                 self.refuse(error)
                 return
@@ -228,7 +228,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
             if never:
                 text = _("It comes again sooner than “%(time)s”. Enter less.")
                 text = text if len(slots) > 1 else _("“%(time)s” before it has passed. Leave it out.")
-                refuse(self, "early", "never", text % {"time": early.said(never[0])})
+                refuse(self, "early", "never", text % {"time": early.length(never[0])})
 
     def ordered(self) -> list[Channel]:
         return [] if self.is_for_audience else super().ordered()

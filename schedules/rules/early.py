@@ -28,11 +28,12 @@ class Ring(NamedTuple):
 
 
 def rings(slot: datetime, early: Iterable[int], zone: ZoneInfo) -> list[Ring]:
-    """Those so many minutes before a slot, in order. Instants are aware."""
+    """The early rings of a slot, the first one first. Instants are aware."""
     return sorted(Ring(before(slot, minutes, zone), minutes) for minutes in early)
 
 
 def before(slot: datetime, minutes: int, zone: ZoneInfo) -> datetime:
+    """The instant so many minutes before a slot."""
     if minutes % DAY:
         return slot - timedelta(minutes=minutes)
     return civil.first_instant(zone, civil.local(zone, slot) - timedelta(minutes=minutes))
@@ -45,8 +46,8 @@ def next_at(slot: datetime | None, early: Collection[int], time_zone: str, since
     return next((ring.at for ring in rings(slot, early, zones.read(time_zone)) if ring.at > since), None)
 
 
-def said(minutes: int) -> str:
-    """ "1 day 10 minutes"."""
+def length(minutes: int) -> str:
+    """ "1 day 10 minutes": whole and in full words, for the form reads it again."""
     days, rest = divmod(minutes, DAY)
     parts = zip(("day", "hour", "minute"), (days, *divmod(rest, 60)), strict=True)
     texts = [str(TIME_STRINGS[unit] % {"num": count}) for unit, count in parts if count]
@@ -55,12 +56,12 @@ def said(minutes: int) -> str:
 
 def written(early: Iterable[int]) -> str:
     """As they are typed into a form: "1 day, 10 minutes"."""
-    return ", ".join(map(said, early))
+    return ", ".join(map(length, early))
 
 
 def describe(rule: str, early: Iterable[int]) -> str:
     """ "Every day at 09:00, also 1 day and 10 minutes before"; without a rule, the second half alone."""
-    if not (times := [said(minutes) for minutes in sorted(early, reverse=True)]):
+    if not (times := [length(minutes) for minutes in sorted(early, reverse=True)]):
         return rule
     also = _("also %(times)s before") % {"times": words.listed(times)}
     return f"{rule}, {also}" if rule else also

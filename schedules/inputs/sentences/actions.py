@@ -45,17 +45,16 @@ def _step(number: float, unit: str, scale: float = 1, plus: float = 0) -> Step |
 
 def _minutes_before(pieces: list[Piece]) -> list[int] | None:
     """ "1 day and 1 hour 30 minutes" are two: 1440 and 90."""
-    found: list[int] = []
+    lengths: list[int] = []
     follows = False
     for piece in pieces:
         if is_step := "step" in piece.kinds:
             number, unit = piece.kinds["step"]
             if unit not in _MINUTES:
                 return None
-            minutes = number * _MINUTES[unit]
-            found = [*found[:-1], found[-1] + minutes] if follows else [*found, minutes]
+            lengths.append(number * _MINUTES[unit] + (lengths.pop() if follows else 0))
         follows = is_step
-    return found
+    return lengths
 
 
 def _day(of: Day | None = None, **fields: Any) -> Day:
