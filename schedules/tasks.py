@@ -1,5 +1,5 @@
-"""Tasks: two fire schedules under the stock scheduler, with nothing left by our own beat; one rings early; two prune;
-one runs the canary."""
+"""Tasks: two fire schedules under the stock scheduler, with nothing left by our own beat; early messages; two prune;
+the canary."""
 
 from uuid import UUID
 
@@ -31,14 +31,14 @@ def sweep() -> None:
 periodic.NEEDED["schedules.sweep"] = lambda: "SELECT WHERE false"  # our own beat has fired it
 
 
-@shared_task(name="schedules.ring_early", ignore_result=True)
-def ring_early() -> None:
+@shared_task(name="schedules.send_early", ignore_result=True)
+def send_early() -> None:
     now = fire.read_clock().now
     while early_messages.send_due(now):
         pass
 
 
-periodic.NEEDED["schedules.ring_early"] = lambda: early_messages.WAITING
+periodic.NEEDED["schedules.send_early"] = lambda: early_messages.WAITING
 
 
 @shared_task(name="schedules.prune_slots", ignore_result=True)

@@ -58,7 +58,7 @@ def message_undone(notification: Notification) -> None:
 
 
 def _counting(notification: Notification) -> UUID | None:
-    """The id of its reminder, if that counts from Done. Done of an early ring answers its message only."""
+    """The id of its reminder, if that counts from Done. Done of an early message answers that alone."""
     is_of_slot = notification.origin == Notification.Origin.SCHEDULE and notification.early is None
     if not is_of_slot or notification.origin_id is None:
         return None

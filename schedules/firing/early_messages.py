@@ -1,7 +1,7 @@
 """Tell people ahead of a slot that it comes, where their reminder asks for that.
 
-Of several early rings that are due only the newest is sent, while the slot is still ahead. Their ids follow from slot
-and minutes. They have no occurrence, and Done of one answers only its message: the reminder rings at its slot.
+Only the newest of those that are due is sent, while the slot is still ahead. Their ids follow from slot and minutes.
+They have no occurrence. Done of one answers that message only: the reminder still fires at its slot.
 """
 
 import logging
@@ -31,14 +31,14 @@ from schedules.firing.due import Due
 from schedules.firing.holidays import NONE, Holidays
 from schedules.models import Schedule
 from schedules.rules import early
-from schedules.rules.early import Ring
+from schedules.rules.early import EarlyTime
 from work.broker.wakes import publish_after_commit
 from work.models.hold import OFF
 
 log = logging.getLogger(__name__)
 
 BATCH = 500
-# A ring that is no later than this still names its own length of time; a later one, what is left.
+# A message that is no later than this still names its own length of time; a later one, what is left.
 _LATE = timedelta(minutes=1)
 
 WAITING = f"SELECT FROM schedules_schedule WHERE next_early_at <= now() AND next_fire_at > now() AND {OFF}"
@@ -56,7 +56,7 @@ UPDATE schedules_schedule s SET next_early_at = next.next_early_at FROM {_NEXT.s
 
 
 def send_due(now: datetime, limit: int = BATCH) -> int:
-    """Send the early rings that are due at `now`, of up to `limit` schedules; returns how many.
+    """Send the early messages that are due at `now`, of up to `limit` schedules; returns how many.
 
     Any number of processes may call it at once. One that the database refuses is left out alone.
     """
@@ -65,7 +65,7 @@ def send_due(now: datetime, limit: int = BATCH) -> int:
     except Exception as error:
         if blames_no_row(error):
             raise
-        log.warning("A batch of early rings failed (%s): sending them one by one", type(error).__name__)
+        log.warning("A batch of early messages failed (%s): sending them one by one", type(error).__name__)
     waiting = Schedule.objects.filter(next_early_at__lte=now, next_fire_at__gt=now).order_by("next_early_at")
     return sum(_send_alone(now, schedule_id) for schedule_id in waiting.values_list("id", flat=True)[:limit])
 
@@ -76,7 +76,7 @@ def _send_alone(now: datetime, schedule_id: UUID) -> int:
     except Exception as error:
         if blames_no_row(error):
             raise
-        log.error("Schedule %s cannot ring early: %s", schedule_id, type(error).__name__)
+        log.error("Schedule %s cannot send an early message: %s", schedule_id, type(error).__name__)
         Schedule.objects.filter(id=schedule_id).update(next_early_at=None)
         return 0
 
@@ -90,10 +90,10 @@ def _send(now: datetime, only: UUID | None, limit: int) -> int:
     silent = holidays.of_people(people, now, max(schedule.next_fire_at for schedule in taken))
     new, following = [], []
     for schedule in taken:
-        rings = early.rings(schedule.next_fire_at, schedule.early, zones.read(schedule.time_zone))
-        ahead = next((ring.at for ring in rings if ring.at > now), None)
+        times = early.times(schedule.next_fire_at, schedule.early, zones.read(schedule.time_zone))
+        ahead = next((one.at for one in times if one.at > now), None)
         following.append(_Next(schedule.id, ahead))
-        is_due = [ring for ring in rings if schedule.next_early_at and schedule.next_early_at <= ring.at <= now]
+        is_due = [one for one in times if schedule.next_early_at and schedule.next_early_at <= one.at <= now]
         if is_due and channels[schedule.id] and not _is_silent(schedule, now, silent.get(schedule.user_id, NONE)):
             new.append(_notification(schedule, is_due[-1], now, channels[schedule.id]))
     change(_ADVANCE, _NEXT.values(following))
@@ -107,11 +107,13 @@ def _is_silent(schedule: Due, now: datetime, of_person: Holidays) -> bool:
     return any(of_person.at(instant, schedule.tags, schedule.urgent) for instant in (now, schedule.next_fire_at))
 
 
-def _notification(schedule: Due, ring: Ring, now: datetime, channels: Sequence[tuple[UUID, str]]) -> NewNotification:
+def _notification(
+    schedule: Due, early_time: EarlyTime, now: datetime, channels: Sequence[tuple[UUID, str]]
+) -> NewNotification:
     slot, wait = schedule.next_fire_at, schedule.quiet_hours(now)
     arrives = now if wait is None or wait.until >= slot else wait.until
-    is_late = arrives - ring.at >= _LATE
-    minutes = max(1, round((slot - arrives) / timedelta(minutes=1))) if is_late else ring.minutes
+    is_late = arrives - early_time.at >= _LATE
+    minutes = max(1, round((slot - arrives) / timedelta(minutes=1))) if is_late else early_time.minutes
     with languages.override(schedule.language):
         composed = text.compose(
             schedule.title, schedule.body, name=schedule.name, slot=slot, time_zone=schedule.time_zone
@@ -124,10 +126,10 @@ def _notification(schedule: Due, ring: Ring, now: datetime, channels: Sequence[t
         subject=text.fit(subject, text.MAX_SUBJECT).text,
         body=text.fit(f"{when}\n\n{composed.body}".strip(), text.MAX_BODY).text,
         origin=Notification.Origin.SCHEDULE,
-        batch_id=child(of_slot(ring.at, schedule.id), f"{slot.isoformat()}/{ring.minutes}"),
+        batch_id=child(of_slot(early_time.at, schedule.id), f"{slot.isoformat()}/{early_time.minutes}"),
         origin_id=schedule.id,
         slot=slot,
-        early=ring.minutes,
+        early=early_time.minutes,
         expires_at=slot,
         quiet_hours=wait,
         urgent=schedule.urgent,
@@ -138,7 +140,7 @@ def _notification(schedule: Due, ring: Ring, now: datetime, channels: Sequence[t
 
 
 def withdraw_outdated(schedule: Schedule, now: datetime) -> None:
-    """Cancel early rings that are not sent yet, of a slot that is not the next one any more."""
+    """Cancel early messages that are not sent yet, of a slot that is not the next one any more."""
     recent = first_of(now - timedelta(minutes=early.LONGEST + early.DAY))
     own = Notification.objects.filter(origin_id=schedule.id, id__gte=recent, early__isnull=False)
     withdrawal.cancel(own.exclude(slot=schedule.next_fire_at), DeliveryCode.OTHER_TIME)

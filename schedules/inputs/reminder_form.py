@@ -34,7 +34,7 @@ from schedules.rules import InvalidRule, early
 
 LONGEST_GRACE = 7 * 24 * 3600  # seconds
 LONGEST_SPREAD = 24 * 3600  # seconds
-# An early ring needs a gap before one of the next times of a rule that is longer than it. So many times are checked.
+# An early message needs a gap before one of the next times of a rule that is longer than it. So many times are checked.
 _TIMES_CHECKED = 8
 LONGEST_STALE = 30 * 24 * 3600  # seconds
 

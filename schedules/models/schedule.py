@@ -108,7 +108,7 @@ class Schedule(models.Model):
         null=True, blank=True, help_text=gettext_lazy("How often it is sent again at most.")
     )
     nag_channel_ids = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
-    # Minutes before each slot at which it rings, too; `next_early_at` is the next such time. See `rules.early`.
+    # Minutes before each slot at which it sends a message, too; `next_early_at` is the next of these times.
     early = ArrayField(models.IntegerField(), default=list, db_default=[], blank=True)
     next_early_at = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -187,7 +187,7 @@ class Schedule(models.Model):
         indexes = [
             # fire_due: what is due, oldest first
             models.Index(fields=["next_fire_at"], condition=Q(next_fire_at__isnull=False), name="schedule_due"),
-            # early rings that are due, oldest first
+            # early messages that are due, oldest first
             models.Index(fields=["next_early_at"], condition=Q(next_early_at__isnull=False), name="schedule_early"),
             # a person's list, in the order in which it is shown
             models.Index(fields=["user", "next_fire_at", "-id"], name="schedule_of_person_next"),

@@ -1,4 +1,4 @@
-"""When a reminder also rings before a slot. Pure.
+"""When a reminder also sends a message before a slot. Pure.
 
 Whole days are counted on the wall clock of its zone, so that "1 day before 09:00" is 09:00 also when the clock changes
 in between; everything else is elapsed time.
@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from django.utils.text import capfirst
 from django.utils.timesince import TIME_STRINGS
 from django.utils.translation import gettext as _
 
@@ -17,19 +18,19 @@ from schedules.rules import civil, words
 
 DAY = 24 * 60
 MOST = 5
-"""Early rings of a slot."""
+"""Early messages of a slot."""
 LONGEST = 28 * DAY
 """Minutes before a slot."""
 
 
-class Ring(NamedTuple):
+class EarlyTime(NamedTuple):
     at: datetime
     minutes: int
 
 
-def rings(slot: datetime, early: Iterable[int], zone: ZoneInfo) -> list[Ring]:
-    """The early rings of a slot, the first one first. Instants are aware."""
-    return sorted(Ring(before(slot, minutes, zone), minutes) for minutes in early)
+def times(slot: datetime, early: Iterable[int], zone: ZoneInfo) -> list[EarlyTime]:
+    """The times of early messages of a slot, in order. Instants are aware."""
+    return sorted(EarlyTime(before(slot, minutes, zone), minutes) for minutes in early)
 
 
 def before(slot: datetime, minutes: int, zone: ZoneInfo) -> datetime:
@@ -40,10 +41,10 @@ def before(slot: datetime, minutes: int, zone: ZoneInfo) -> datetime:
 
 
 def next_at(slot: datetime | None, early: Collection[int], time_zone: str, since: datetime) -> datetime | None:
-    """The first time after `since` at which it rings before this slot."""
+    """The first time after `since` at which it sends a message before this slot."""
     if slot is None or not early:
         return None
-    return next((ring.at for ring in rings(slot, early, zones.read(time_zone)) if ring.at > since), None)
+    return next((one.at for one in times(slot, early, zones.read(time_zone)) if one.at > since), None)
 
 
 def length(minutes: int) -> str:
@@ -61,7 +62,7 @@ def written(early: Iterable[int]) -> str:
 
 def describe(rule: str, early: Iterable[int]) -> str:
     """ "Every day at 09:00, also 1 day and 10 minutes before"; without a rule, the second half alone."""
-    if not (times := [length(minutes) for minutes in sorted(early, reverse=True)]):
+    if not (lengths := [length(minutes) for minutes in sorted(early, reverse=True)]):
         return rule
-    also = _("also %(times)s before") % {"times": words.listed(times)}
-    return f"{rule}, {also}" if rule else also
+    also = _("also %(times)s before") % {"times": words.listed(lengths)}
+    return f"{rule}, {also}" if rule else capfirst(also)

@@ -87,7 +87,7 @@ def test_without_work_nothing_is_needed_and_each_task_has_found_nothing(channel:
         (failed_job, "work.rescue"),
         (subscription, "work.rescue"),
         (open_batch, "jobs.count"),
-        (early_ring, "schedules.ring_early"),
+        (early_ring, "schedules.send_early"),
     ],
 )
 def test_work_makes_its_task_needed(make: Callable[[Channel], object], task: str, channel: Channel) -> None:

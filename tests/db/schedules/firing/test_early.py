@@ -1,4 +1,4 @@
-"""Early rings: the newest that is due, once, while its slot is still ahead and will ring."""
+"""Early messages: the newest that is due, once, while its slot is still ahead and will ring."""
 
 from __future__ import annotations
 

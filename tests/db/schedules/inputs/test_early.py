@@ -1,4 +1,4 @@
-"""The field for early rings: what is understood, what is refused, and how it is shown again."""
+"""The field for early messages: what is understood, what is refused, and how it is shown again."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from django.utils import translation
 
 from schedules.models import Schedule
 from schedules.rules import early
-from schedules.rules.early import DAY, Ring
+from schedules.rules.early import DAY, EarlyTime
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -18,14 +18,14 @@ def berlin(*parts: int) -> datetime:
 
 
 def at(slot: datetime, *minutes: int) -> list[datetime]:
-    return [ring.at for ring in early.rings(slot, minutes, BERLIN)]
+    return [one.at for one in early.times(slot, minutes, BERLIN)]
 
 
 def test_they_come_in_the_order_of_their_times() -> None:
     slot = berlin(2026, 12, 1, 9)
-    assert early.rings(slot, [10, DAY], BERLIN) == [
-        Ring(berlin(2026, 11, 30, 9), DAY),
-        Ring(berlin(2026, 12, 1, 8, 50), 10),
+    assert early.times(slot, [10, DAY], BERLIN) == [
+        EarlyTime(berlin(2026, 11, 30, 9), DAY),
+        EarlyTime(berlin(2026, 12, 1, 8, 50), 10),
     ]
 
 
@@ -79,9 +79,9 @@ def test_what_is_due_and_not_sent_yet_stays_after_an_edit() -> None:
 )
 def test_they_are_said_in_words(language: str, minutes: int, words: str) -> None:
     with translation.override(language):
-        assert early.said(minutes) == words
+        assert early.length(minutes) == words
 
 
 def test_the_rule_says_them_from_the_farthest_to_the_nearest() -> None:
     assert early.describe("Every day", [10, DAY]) == "Every day, also 1 day and 10 minutes before"
-    assert (early.describe("", [10]), early.describe("Every day", [])) == ("also 10 minutes before", "Every day")
+    assert (early.describe("", [10]), early.describe("Every day", [])) == ("Also 10 minutes before", "Every day")
