@@ -30,7 +30,7 @@ def test_it_is_typed_shown_changed_and_rings(page: Page, site: Installation, sch
     page.get_by_label("Quick add").get_by_role("textbox").fill("dentist in 2 days 09:00, also 1 day and 1 hour before")
     expect(page.locator("#understood")).to_contain_text("also 1 day and 1 hour before")
     page.keyboard.press("Enter")
-    expect(page.locator("main .row").first).to_contain_text("also 1 day and 1 hour before")
+    expect(page.locator("main .row").first).to_contain_text("Also 1 day and 1 hour before")
     accessible(page)
     fits(page)
     page.get_by_role("link", name="dentist").first.click()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(condition: Callable[[], object], within: float = 180.0) -> None:
+def wait_until(condition: Callable[[], object], within: float = 400.0) -> None:
     """Fail after `within` seconds; a process alone takes many to start on a busy machine."""
     deadline = time.monotonic() + within
     while not condition():
