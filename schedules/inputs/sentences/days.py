@@ -16,6 +16,7 @@ from schedules.rules.repetition import Repetition
 Step = tuple[int, str]
 Timing = Step | Repetition | str
 FREQUENCIES = {"days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY", "years": "YEARLY"}
+ELAPSED = ("seconds", "minutes", "hours")
 LAST_MINUTE = time(23, 59)
 # The hour of a reminder in each part of the day, the hours that belong to it (from 24 on, of the next day), and the
 # last hour that it gets by itself.

@@ -5,11 +5,22 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from django.utils.translation import gettext as _
 
-from schedules.inputs.sentences.days import LAST_MINUTE, PARTS, Clock, Day, Step, Times, Timing, Understood, later
+from schedules.inputs.sentences.days import (
+    ELAPSED,
+    LAST_MINUTE,
+    PARTS,
+    Clock,
+    Day,
+    Step,
+    Times,
+    Timing,
+    Understood,
+    later,
+)
 from schedules.inputs.sentences.grammar import grammar
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.pieces import pieces
-from schedules.inputs.sentences.sentence import ELAPSED, Sentence
+from schedules.inputs.sentences.sentence import Sentence
 from schedules.rules import InvalidRule, civil, words
 from schedules.rules.repetition import Repetition
 from schedules.rules.words import DAYS

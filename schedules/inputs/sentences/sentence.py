@@ -8,12 +8,11 @@ from itertools import groupby
 from operator import itemgetter
 
 from schedules.inputs.sentences import unused_words
-from schedules.inputs.sentences.days import Clock, Day, Piece, Step, Times
+from schedules.inputs.sentences.days import ELAPSED, Clock, Day, Piece, Step, Times
 from schedules.inputs.sentences.grammar import grammar
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.pieces import lexicon, pieces
 
-ELAPSED = ("seconds", "minutes", "hours")
 # What a line may have once: the field of a kind, and the hint for a second value.
 _ONCE = {
     "shorthand": ("shorthand", "two-repeats"),

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from schedules.inputs.sentences.days import Clock, Piece, Times
+from schedules.inputs.sentences.days import ELAPSED, Clock, Piece, Times
 from schedules.inputs.sentences.hints import NotUnderstood
 from schedules.inputs.sentences.pieces import Lexicon, definitions, fold
 from schedules.rules import words
@@ -97,6 +97,9 @@ _BESIDE: Mapping[str, Callable[[Piece, Sentence], object]] = {
     "share": lambda piece, sentence: sentence.every and piece.text.replace(" ", "") in _SHARES,
     "fit": lambda piece, sentence: "part" in piece.kinds and _are_in(sentence.times, piece.kinds["part"]),
     "untimed": lambda piece, sentence: "loose" in piece.kinds and not (sentence.times or sentence.every),
+    "settled": lambda piece, sentence: (
+        (sentence.times and (sentence.day or sentence.every)) or any(unit in ELAPSED for _, unit in sentence.wait)
+    ),
     "movedspan": lambda piece, sentence: "moved" in piece.kinds and sentence.body[:1].isalpha(),
     "exact": lambda piece, sentence: sentence.day and sentence.day.exact and piece.kinds.keys() & _SHORT,
 }
