@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
-from common.times import durations
+from common.times import dates, durations
 from notifications import providers
 from notifications.models import Channel
 from schedules.models import Occurrence, ScheduleEvent
@@ -195,7 +195,7 @@ def clock_change(change: ClockChange | None) -> str:
     if change is None:
         return ""
     first, count = change.times[0], len(change.times)
-    place = {"time": clock(first), "day": first.date(), "city": city(change.timezone)}
+    place = {"time": clock(first), "day": dates.full_day(first), "city": city(change.timezone)}
     if change.code == "once":
         return _("%(time)s happens twice on %(day)s in %(city)s: rings once, the first time") % place
     if change.code == "both":
@@ -207,7 +207,7 @@ def clock_change(change: ClockChange | None) -> str:
         named = _("%(first)s, %(second)s … %(last)s (%(count)s times)") % few
     at = clock(change.fires_at)
     if change.fires_at.date() != first.date():
-        at = _("%(time)s on %(day)s") % {"time": at, "day": change.fires_at.date()}
+        at = _("%(time)s on %(day)s") % {"time": at, "day": dates.full_day(change.fires_at)}
     if change.code == "merged":
         text = ngettext(
             "%(times)s does not exist on %(day)s in %(city)s: merged with %(fires_at)s",

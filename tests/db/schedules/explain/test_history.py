@@ -172,7 +172,7 @@ def test_what_is_to_come_shows_skipped_and_snoozed_and_clock_changes() -> None:
     schedule.refresh_from_db()
     stories = history.coming(schedule, before, 3)
     assert [story.outcome for story in stories] == ["skipped", "coming", "coming"]
-    assert stories[1].note == "02:30 does not exist on 2026-03-29 in Berlin: rings at 03:00"
+    assert stories[1].note == "02:30 does not exist on 29 March 2026 in Berlin: rings at 03:00"
     editing.snooze(schedule.id, before + 5 * DAY, before)
     schedule.refresh_from_db()
     assert history.coming(schedule, before, 3)[1].slot > before + 5 * DAY

@@ -30,7 +30,7 @@ def test_a_maximum_cuts_the_list_short(browser: Client) -> None:
 
 def test_a_firing_that_a_clock_change_moves_has_a_note(browser: Client) -> None:
     shown = preview(browser, kind="once", at="2027-03-28T02:30")
-    assert "02:30 does not exist on 2027-03-28 in Berlin: rings at 03:00" in shown
+    assert "02:30 does not exist on 28 March 2027 in Berlin: rings at 03:00" in shown
 
 
 def test_an_error_stands_at_its_field(browser: Client) -> None:

@@ -9,8 +9,8 @@ import pytest
 from schedules.parts.words import clock_note
 from schedules.rules import Timetable, parse
 
-GAP = "02:30 does not exist on 2026-03-29 in Berlin: rings at 03:00"
-TWICE = "{} happens twice on 2026-10-25 in Berlin: rings once, the first time"
+GAP = "02:30 does not exist on 29 March 2026 in Berlin: rings at 03:00"
+TWICE = "{} happens twice on 25 October 2026 in Berlin: rings once, the first time"
 SILENT = "ilent while the clock shows the hour again: the next is at"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.utils.translation import override
 
 from schedules.parts.words import clock_change
 from schedules.rules import Rule, civil, parse
@@ -70,7 +71,7 @@ def test_every_kind_on_civil_time_treats_a_gap_alike(kind: str, data: dict[str, 
     assert make_slots(kind, data, "Europe/Berlin", "2026-03-28T12:00", 1) == ["2026-03-29T03:00+02:00"]
     slot = datetime(2026, 3, 29, 1, tzinfo=UTC)
     assert explain(parse(kind, data, "Europe/Berlin"), slot) == (
-        "02:30 does not exist on 2026-03-29 in Berlin: rings at 03:00"
+        "02:30 does not exist on 29 March 2026 in Berlin: rings at 03:00"
     )
 
 
@@ -81,7 +82,7 @@ def test_several_times_in_a_gap_merge_into_one_slot_at_its_end() -> None:
     ]
     rule = parse("cron", {"expression": "0,20,40 2 * * *"}, "Europe/Berlin")
     assert explain(rule, datetime(2026, 3, 29, 1, tzinfo=UTC)) == (
-        "02:00, 02:20 and 02:40 do not exist on 2026-03-29 in Berlin: rings once for them, at 03:00"
+        "02:00, 02:20 and 02:40 do not exist on 29 March 2026 in Berlin: rings once for them, at 03:00"
     )
 
 
@@ -90,8 +91,22 @@ def test_times_in_a_gap_merge_with_a_slot_that_is_due_at_its_end_anyway() -> Non
     end_of_gap = datetime(2011, 12, 30, 10, tzinfo=UTC)
     assert upcoming(rule, end_of_gap - timedelta(minutes=1), 2) == [end_of_gap, end_of_gap + timedelta(minutes=15)]
     assert explain(rule, end_of_gap) == (
-        "00:00, 00:15 … 23:45 (96 times) do not exist on 2011-12-30 in Apia: merged with 00:00 on 2011-12-31"
+        "00:00, 00:15 … 23:45 (96 times) do not exist on 30 December 2011 in Apia: "
+        "merged with 00:00 on 31 December 2011"
     )
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("de", "gibt es am 30. Dezember 2011 in Apia nicht: meldet sich stattdessen um 00:00 am 31. Dezember 2011"),
+        ("es", "no existe el 30 de diciembre de 2011 en Apia: suena a las 00:00 del 31 de diciembre de 2011"),
+    ],
+)
+def test_the_days_are_written_as_readers_write_them(language: str, text: str) -> None:
+    with override(language):
+        note = explain(parse("daily", {"time": "09:00"}, "Pacific/Apia"), datetime(2011, 12, 30, 10, tzinfo=UTC))
+    assert note.endswith(f"09:00 {text}")
 
 
 @pytest.mark.parametrize("expression", ["0,30 0-23 * * *", "0-59/30 2,3 * * *"])
@@ -116,7 +131,7 @@ def test_a_cron_with_a_star_in_its_minute_or_hour_also_fires_in_a_repeated_hour(
     rule = parse("cron", {"expression": expression}, "Europe/Berlin")
     for hour in (0, 1):
         assert explain(rule, datetime(2026, 10, 25, hour, tzinfo=UTC)) == (
-            "02:00 happens twice on 2026-10-25 in Berlin: rings both times"
+            "02:00 happens twice on 25 October 2026 in Berlin: rings both times"
         )
 
 
