@@ -238,6 +238,7 @@ def test_a_former_member_and_a_stranger_reach_nothing_of_a_team(ada: User, team:
 def test_a_page_of_another_account_of_theirs_offers_to_act_for_it(ada: User, team: User) -> None:
     pages = [f"/reminders/{make_schedule(team, channels=[]).id}/explain/", f"/boards/{make_channel(team, 'board').id}/"]
     pages.append(f"/history/{make_delivery(make_channel(team, 'email')).notification_id}/")
+    pages.append(f"/inbox/{make_delivery(team.channels.get(provider='inbox'), state='delivered').id}/")
     browser, own = signed_in(ada), f"/reminders/{make_schedule(ada).id}/"
     for path in pages:
         page = browser.get(path)
