@@ -160,7 +160,7 @@ class DeliveryCode(Codes):
     STOPPED = "stopped-announcements", _("You stopped these announcements.")
     CANCELLED = "cancelled", _("Its owner cancelled it.")
     SENT_AS_NEW = "sent-as-new", _("Sent as new, under another key.")
-    ASKED = "asked", _("{name} is asked.")
+    ASKED = "asked", _("{name} has been told. Waiting for an answer.")
     NOBODY_ON_CALL = "nobody-on-call", _("Nobody is on call.")
     NO_MEMBER = "no-member", _("You are no longer a member of the team.")
     SWITCHED_OFF = "switched-off", _("The account was switched off.")

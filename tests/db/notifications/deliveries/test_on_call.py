@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from notifications.channels import changes
-from notifications.deliveries import acknowledge
+from notifications.deliveries import acknowledge, members
 from notifications.models import Delivery, Notification
 from people import teams
 from people.models import CallOverride, Membership, OnCall, User
@@ -59,6 +59,16 @@ def test_the_next_one_is_asked_when_nobody_answers(ada: User, team: User) -> Non
     assert ask(delivery, timedelta(minutes=2)) == [ada, bob]
     assert ask(delivery, timedelta(minutes=6)) == [ada, bob]
     assert delivery.state == "delivered"
+
+
+def test_of_one_whom_the_other_channel_told_nothing_untrue_is_said(ada: User, team: User) -> None:
+    """Carol is not on call; the channel of all members has told her."""
+    carol = join(team, 2, name="Carol")
+    Membership.objects.filter(person=carol).update(call_place=None)
+    delivery = ring(team)
+    members.tell(delivery.id, timezone.now())  # as for the channel of all members
+    assert set(ask(delivery)) == {ada, carol}
+    assert (delivery.state, delivery.reason.partition(" ")[2]) == ("pending", "has been told. Waiting for an answer.")
 
 
 def test_an_answer_ends_it(ada: User, team: User) -> None:
