@@ -25,7 +25,7 @@ class Message:
     `hops` the steps since that; `schedule_id`, `category` and `data` are those of its schedule, if it has one. `code`
     is that of a verification, also in `body`.
     `left`: seconds until it is stale, None for never. `may_have_marks`: `markup` reads bold, links and the like in the
-    body.
+    body. `team` is the name of the team it is from, "" for none.
     """
 
     key: UUID
@@ -45,6 +45,7 @@ class Message:
     data: Mapping[str, Any] | None = field(default=None, repr=False)
     left: float | None = None
     may_have_marks: bool = False
+    team: str = ""
 
     @property
     def has_marks(self) -> bool:

@@ -130,9 +130,12 @@ def _compose(message: Message, address: str) -> Mail:
     links = {_("Done or snooze"): message.answer_url, pgettext("button", "Open"): message.open_url}
     if lines := "".join(f"{label}: {url}\n" for label, url in links.items() if url):
         body = f"{body}\n\n{lines}"
-    if url := message.unsubscribe_url:
-        if url not in body:
-            body = f"{body}\n\n-- \n{_('Stop these messages')}: {url}\n"
+    url = message.unsubscribe_url
+    footer = [_("From the team “%(team)s”") % {"team": message.team}] if message.team else []
+    footer += [f"{_('Stop these messages')}: {url}"] if url and url not in body else []
+    if footer:
+        body = "\n".join([f"{body}\n\n-- ", *footer, ""])
+    if url:
         headers |= {"List-Unsubscribe": f"<{url}>", "List-Id": _list_id(url)}
         if url.startswith("https://"):  # RFC 8058, 3.1 requires https
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"

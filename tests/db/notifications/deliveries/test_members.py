@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import time
 
 import pytest
+from django.core import mail
 from django.test import Client
 
 from notifications.channels import changes
@@ -65,6 +66,16 @@ def test_members_read_what_is_bold_and_for_which_team_it_is(ada: User, team: Use
     assert "<strong>blue</strong>" in page and "Family ·" in page
     assert "Family</p>" in browser.get("/inbox/").content.decode()
     assert "team Family" in browser.get(f"/history/{own.notification_id}/").content.decode()
+
+
+def test_mails_say_from_which_team_they_are(ada: User, team: User) -> None:
+    """To a member, and to the address of the team; not those of the member's own reminders."""
+    channel = make_channel(ada, "email", use_for_new=True)
+    whole = ring(team)
+    send_now(Delivery.objects.get(notification__batch_id=whole.id, channel=channel).id)
+    send_now(make_delivery(make_channel(team, "email", address={"address": "family@example.org"})).id)
+    send_now(make_delivery(channel).id)
+    assert ["From the team “Family”" in str(sent.body) for sent in mail.outbox] == [True, True, False]
 
 
 def test_what_a_program_sends_to_a_team_stays_as_it_is(ada: User, team: User, browser: Client) -> None:

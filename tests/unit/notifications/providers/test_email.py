@@ -368,6 +368,14 @@ def test_an_email_has_text_first_and_html_with_the_same_content() -> None:
     assert mail["List-Unsubscribe"] is None
 
 
+@pytest.mark.parametrize("url", ["", URL])
+def test_an_email_says_from_which_team_it_is(url: str) -> None:
+    mail = sent(team="<b>Family", unsubscribe_url=url)
+    assert "\n-- \nFrom the team “<b>Family”\n" in text_of(mail, "plain")
+    assert "From the team “&lt;b&gt;Family”" in text_of(mail, "html")
+    assert mail["Subject"] == "Water the plants"
+
+
 def test_an_email_can_be_unsubscribed_from_by_a_click_or_a_link() -> None:
     mail = sent(unsubscribe_url=URL)
     assert mail["List-Unsubscribe"] == f"<{URL}>"
