@@ -79,7 +79,7 @@ WITH w AS MATERIALIZED (
      ORDER BY w.id FOR NO KEY UPDATE OF w
 ), decided AS MATERIALIZED (
     SELECT w.*, w.kind <> 'log' AND NOT (w.state = 'paused' AND w.stays_paused) AS acts,
-           w.kind = 'success' AND w.state = 'up' AND w.deadline < w.at AS is_late,
+           w.kind = 'success' AND w.deadline < w.at AS is_late,
            CASE WHEN w.minute_count >= %(most)s THEN '{TOO_MANY}'
                 WHEN w.period IS NULL AND w.expected_at IS NULL AND NOT w.is_over THEN '{_NO_SLOTS}'
                 ELSE '{TAKEN}' END AS outcome
