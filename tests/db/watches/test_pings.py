@@ -15,7 +15,7 @@ from locks.models import Lock
 from people.models import User
 from schedules.firing.fire import read_clock
 from tests.make import make_user, make_watch
-from watches import changes, pings, tell
+from watches import changes, pings, tell, timing
 from watches.models import Ping, PingKey, Watch, ping_key
 from watches.pings import LOCKED, TAKEN, TOO_MANY, UNKNOWN, NewPing
 
@@ -73,11 +73,54 @@ def test_by_a_rule_the_next_slot_after_the_ping_is_expected(ada: User) -> None:
     assert watch.slots[-1] > newest.at
 
 
+def test_a_ping_that_came_before_a_slot_and_is_recorded_after_it_counts_as_before(ada: User) -> None:
+    slot = read_clock().now - timedelta(seconds=10)
+    rule = {"every": 1, "unit": "hours", "anchor": slot.isoformat()}
+    watch = make_watch(ada, kind="interval", period=None, rule=rule)
+    for stored in ([slot, slot + HOUR], []):  # also where its slots must be computed first
+        Watch.objects.filter(id=watch.id).update(slots=stored)
+        ping(watch, waited=50.0)
+        assert watch.deadline == slot + GRACE
+
+
+def test_slots_that_are_computed_while_the_rule_is_edited_are_not_stored(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = make_watch(ada, kind="daily", period=None, rule={"time": "09:00"})
+    compute = timing.set_slots
+
+    def edited_meanwhile(one: Watch, after: datetime) -> None:
+        compute(one, after)
+        Watch.objects.filter(id=watch.id).update(version=one.version + 1)
+
+    monkeypatch.setattr(timing, "set_slots", edited_meanwhile)
+    pings.compute_slots([watch.token])
+    watch.refresh_from_db()
+    assert watch.slots == []
+
+
 def test_a_rule_that_has_ended_expects_nothing(ada: User) -> None:
     rule = {"expression": "0 * * * *"}
     watch = make_watch(ada, kind="cron", period=None, rule=rule, ends_at=datetime(2026, 1, 1, tzinfo=UTC))
     ping(watch)
     assert (watch.state, watch.deadline, watch.is_over) == ("up", None, True)
+
+
+@pytest.mark.parametrize("state", ["new", "paused"])
+def test_the_first_start_expects_its_success_within_a_period(ada: User, state: str) -> None:
+    watch = make_watch(ada, state=state)
+    start = ping(watch, "start")
+    assert (watch.state, watch.counted_from) == ("up", start.at)
+    assert watch.deadline == start.at + HOUR + GRACE
+
+
+def test_its_state_lasts_since_it_changed_and_not_since_the_last_ping(ada: User) -> None:
+    watch = make_watch(ada)
+    ping(watch)
+    set_back(watch, timedelta(minutes=30))
+    since = watch.state_since
+    ping(watch)
+    assert watch.state_since == since
 
 
 def test_a_failure_sets_it_down_until_it_succeeds(ada: User) -> None:
@@ -107,11 +150,14 @@ def test_runs_overlap_with_their_own_ids(ada: User) -> None:
 
 
 def test_a_log_changes_nothing_but_is_stored(ada: User) -> None:
-    watch = make_watch(ada)
+    watch = make_watch(ada, ignore_words=["skipped"])
     ping(watch)
-    deadline = watch.deadline
+    set_back(watch, timedelta(minutes=30))
+    before = (watch.deadline, watch.last_ping_at, watch.counted_from)
     assert ping(watch, "log", output="half", size=4).output == "half"
-    assert (watch.deadline, watch.ping_count) == (deadline, 2)
+    assert ping(watch, output="skipped").kind == "log"
+    assert (watch.deadline, watch.last_ping_at, watch.counted_from) == before
+    assert watch.ping_count == 3
 
 
 @pytest.mark.parametrize(("stays", "state"), [(True, "paused"), (False, "up")])
@@ -218,6 +264,12 @@ def test_a_run_holds_the_lock_until_it_ends(ada: User) -> None:
     assert outcome(watch, "fail") == TAKEN
     assert outcome(other, "start") == TAKEN
     assert outcome(make_watch(make_user(), lock="db", longest_run=600), "start") == TAKEN
+
+
+def test_a_run_without_a_longest_time_holds_the_lock_for_an_hour(ada: User) -> None:
+    watch = make_watch(ada, lock="db")
+    start = ping(watch, "start")
+    assert Lock.objects.get(name="db").expires_at == start.at + HOUR
 
 
 def test_of_two_runs_that_start_at_once_one_gets_the_lock(ada: User) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import time, timedelta
 
 import pytest
 
@@ -62,6 +62,8 @@ def test_a_miss_that_nobody_has_told_before_the_next_ping_is_told_with_its_recov
     assert (newest.tells, newest.missed_at is not None) == ("recovered", True)
     assert tell.tell_due() == 2
     assert told(ada) == ["watch.missed", "watch.recovered"]
+    missed = Notification.objects.get(subject="Backup did not report")
+    assert "Last ping" not in missed.body  # the newest one came afterwards
 
 
 def test_a_failure_is_repeated_until_the_watch_works_again_is_paused_or_somebody_answers(
@@ -134,6 +136,34 @@ def test_with_incidents_an_alert_is_raised_and_resolved_instead_of_a_message(ada
     assert not Notification.objects.exists()
 
 
+def test_with_incidents_a_run_that_takes_too_long_is_a_message_and_no_alert(ada: User) -> None:
+    watch = make_watch(ada, opens_incident=True, longest_run=600)
+    ping(watch, "start")
+    set_back(watch, timedelta(minutes=20))
+    assert tell.tell_due() == 1
+    assert told(ada) == ["watch.slow"]
+    assert Notification.objects.get().subject == "Backup takes too long"
+
+
+def test_an_urgent_watch_does_not_wait_for_the_end_of_quiet_hours(ada: User) -> None:
+    User.objects.filter(id=ada.id).update(quiet_from=time(0), quiet_until=time(23, 59, 59), time_zone="UTC")
+    mail = make_channel(ada, "email")
+    for urgent in (False, True):
+        ping(make_watch(ada, [mail], urgent=urgent), "fail")
+    assert tell.tell_due() == 2
+    waits = {one.notification.urgent: one.reason_code for one in Delivery.objects.all()}
+    assert waits == {False: "quiet-hours", True: ""}
+
+
+def test_its_own_words_are_no_marks_of_a_reminder(ada: User) -> None:
+    watch = make_watch(ada, description="Not **bold**, and see [x](https://example.org).")
+    ping(watch, "fail")
+    tell.tell_due()
+    body = Notification.objects.get().body
+    assert "**bold**" not in body and "[x](" not in body
+    assert "bold" in body
+
+
 def test_a_slot_that_new_zone_data_has_moved_is_expected_later(ada: User) -> None:
     watch = make_watch(ada, kind="daily", period=None, rule={"time": "09:00"})
     ping(watch)
@@ -156,6 +186,22 @@ def test_nothing_is_told_on_hold_and_nothing_to_who_is_gone(ada: User) -> None:
     assert not Event.objects.exists()
     watch.refresh_from_db()
     assert watch.state == "down"  # it is not looked at again and again
+
+
+def test_what_a_deleted_watch_had_to_tell_is_not_told(ada: User) -> None:
+    watch = make_watch(ada)
+    ping(watch, "fail")
+    changes.delete(watch.id)
+    assert tell.tell_due() == 0
+    assert not Event.objects.exists()
+    assert not Ping.objects.exclude(tells="").exists()  # it is not looked at again and again
+
+
+def test_one_that_never_had_a_ping_is_new_again_after_a_pause(ada: User) -> None:
+    watch = make_watch(ada)
+    changes.pause(watch.id, stays_paused=True)
+    resumed = changes.resume(watch.id)
+    assert (resumed.state, resumed.deadline) == ("new", None)
 
 
 def test_one_that_cannot_be_told_holds_up_no_other(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import time
+from datetime import time, timedelta
 
 import pytest
 from django.core import mail
 from django.test import Client
+from django.utils import timezone
 
 from notifications.channels import changes
 from notifications.deliveries import acknowledge
+from notifications.deliveries.kind import DELIVERY
+from notifications.messages.message import Delivered
 from notifications.models import Channel, Delivery, Notification
 from people import teams
 from people.models import Membership, Role, User
-from tests.make import make_channel, make_delivery, make_user, send_now, signed_in
+from tests.make import finish, make_channel, make_delivery, make_user, send_now, signed_in, taken
 
 TEAM = Notification.Origin.TEAM
 
@@ -126,6 +129,23 @@ def test_what_was_answered_before_it_was_told_reaches_nobody(team: User) -> None
     assert not Notification.objects.filter(origin=TEAM).exists()
 
 
+def test_what_is_answered_while_a_worker_has_it_reaches_nobody(team: User) -> None:
+    claim = taken(make_delivery(team.channels.get(provider="team"), origin="schedule").id)
+    answer = DELIVERY.prepare(claim)
+    assert isinstance(answer, Delivered)
+    assert acknowledge.acknowledge(Delivery.objects.get(id=claim.id).notification_id)
+    finish(claim, answer)
+    assert Delivery.objects.get(id=claim.id).state == "delivered"
+    assert not Notification.objects.filter(origin=TEAM).exists()
+
+
+def test_what_members_get_becomes_stale_with_the_teams_and_has_its_category(ada: User, team: User) -> None:
+    until = timezone.now() + timedelta(hours=1)
+    ring(team, category="household", expires_at=until)
+    [own] = Delivery.objects.filter(notification__user=ada, provider="inbox")
+    assert (own.expires_at, own.notification.category) == (until, "household")
+
+
 def test_each_member_has_quiet_hours_of_their_own(team: User) -> None:
     always = {"quiet_from": time(0, 0), "quiet_until": time(23, 59, 59), "time_zone": "UTC"}
     asleep = join(team, **always)
@@ -148,6 +168,18 @@ def test_what_waits_for_a_member_ends_when_they_are_removed(ada: User, team: Use
         ("cancelled", "no-member")
     }
     assert Delivery.objects.filter(notification__user=ada, state="pending").exists()
+
+
+def test_what_another_team_says_still_reaches_who_was_removed_from_this_one(ada: User, team: User) -> None:
+    bob, club = join(team), teams.create(ada, "Club")
+    Membership.objects.create(team=club, person=bob, role=Role.MEMBER)
+    owner, own = teams.find_membership(ada, team.pk), teams.find_membership(bob, team.pk)
+    assert owner is not None and own is not None
+    for one in (team, club):
+        ring(one, subject=one.name)
+    teams.remove(owner, own.id)
+    states = Delivery.objects.filter(notification__user=bob).values_list("notification__subject", "state")
+    assert set(states) == {("Family", "cancelled"), ("Club", "pending")}
 
 
 def test_only_a_team_has_members_as_a_channel(ada: User, team: User) -> None:

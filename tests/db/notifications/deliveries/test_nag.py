@@ -162,17 +162,40 @@ def test_a_newer_slot_ends_it() -> None:
     assert repeats()[0].slot == NINE + timedelta(days=1)
 
 
+def test_the_end_of_the_repeats_cancels_nothing_that_has_not_gone_out_yet() -> None:
+    user = make_user()
+    make_schedule(user, [make_channel(user, "email")], nag_every=10, nag_times=2)
+    fire.fire_due(NINE)
+    fire.fire_due(NINE + timedelta(days=1))
+    Notification.objects.filter(slot__gt=NINE).update(nag_at=None)
+    assert repeat() == 0
+    first = Notification.objects.get(slot=NINE)
+    assert (first.nag_at, first.withdrawn) == (None, "")
+    send_now(first.deliveries.get().id)
+    assert tried(first) == [("Email", "delivered")]
+
+
+def test_what_has_arrived_on_one_channel_is_repeated_though_another_one_waits() -> None:
+    user = make_user()
+    make_schedule(user, [make_channel(user), make_channel(user, "email")], nag_every=10, nag_times=2)
+    fire.fire_due(NINE)
+    arrive()
+    assert series().outcome == "open"
+    assert repeat() == 1
+
+
 def test_one_that_its_person_cancels_is_not_repeated() -> None:
     fired()
     withdrawal.cancel(Notification.objects.all())
     assert repeat() == 0
 
 
-def test_what_has_not_gone_out_is_waited_for() -> None:
+def test_what_has_not_gone_out_on_any_channel_is_waited_for() -> None:
     user = make_user()
-    make_schedule(user, [make_channel(user, "email")], nag_every=10, nag_times=2)
+    make_schedule(user, [make_channel(user, "email"), make_channel(user, "webhook")], nag_every=10, nag_times=2)
     fire.fire_due(NINE)
-    Delivery.objects.update(available_at=timezone.now() + timedelta(hours=3))
+    for provider, hours in (("email", 3), ("webhook", 1)):
+        Delivery.objects.filter(provider=provider).update(available_at=timezone.now() + timedelta(hours=hours))
     assert repeat() == 0
     [first] = Notification.objects.all()
     assert first.nag_at is not None and first.nag_at > timezone.now() + timedelta(hours=3)

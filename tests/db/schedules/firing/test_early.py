@@ -112,6 +112,13 @@ def test_quiet_hours_hold_it_until_they_end_and_it_says_what_is_left_then() -> N
     assert sent() == [(120, "In 1 hour: Water the plants")]
 
 
+def test_in_quiet_hours_that_end_with_the_slot_it_says_how_long_it_is_now() -> None:
+    user = make_user(time_zone="UTC", quiet_from=time(22), quiet_until=time(9))
+    make_schedule(user, early=[120])
+    assert send_due(before(120)) == 1
+    assert sent() == [(120, "In 2 hours: Water the plants")]
+
+
 def test_an_urgent_one_rings_in_quiet_hours() -> None:
     user = make_user(time_zone="UTC", quiet_from=time(22), quiet_until=time(8))
     make_schedule(user, [make_channel(user, "email")], early=[120], urgent=True)
@@ -208,6 +215,16 @@ def test_new_zone_data_moves_it_with_its_slot(monkeypatch: pytest.MonkeyPatch) -
     Schedule.objects.update(next_fire_at=NINE + timedelta(hours=1), next_early_at=NINE)
     assert [one.new for batch in zone_updates.recompute() for one in batch] == [NINE]
     assert next_early(schedule) == before(120)
+
+
+def test_a_slot_that_now_comes_later_rings_at_its_new_times_and_says_nothing_twice() -> None:
+    schedule = make(early=[DAY // 2, 120])
+    assert send_due(before(DAY // 2)) == 1
+    Schedule.objects.update(next_fire_at=NINE + timedelta(hours=1))  # new zone data; its early times come afterwards
+    assert send_due(before(120)) == 0
+    assert next_early(schedule) == before(60)
+    assert send_due(before(60)) == 1
+    assert [early for early, _ in sent()] == [DAY // 2, 120]
 
 
 def test_done_of_an_early_ring_is_not_done_of_its_slot(monkeypatch: pytest.MonkeyPatch) -> None:
