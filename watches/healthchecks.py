@@ -164,12 +164,19 @@ def _understood(check: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[st
     """The fields that a watch takes, and the others that would change something."""
     taken = {name: value for name, value in check.items() if name in _TAKEN}
     absent = [name for name in check.keys() - _TAKEN - _REPORTED if check[name] or name not in _ONLY_DEFAULT]
+    absent += _without_effect(check, taken)
+    text = _("Watches do not have this. It is left out.")
+    return taken, [(name[:80], text) for name in sorted(absent)[:20]]
+
+
+def _without_effect(check: Mapping[str, Any], taken: dict[str, Any]) -> list[str]:
+    """Remove the keywords that have no effect on the output of a ping there. Returns the names that cannot be kept."""
     is_filtered, fails = check.get("filter_http_body"), check.get("filter_default_fail", True)
+    absent = []
     for name, applies in (("success_kw", is_filtered and fails), ("failure_kw", is_filtered)):
         if taken.get(name) and not applies:
-            del taken[name]  # there, it has no effect on the output of a ping
+            del taken[name]
             absent.append(name)
     if is_filtered and check.get("filter_default_fail") and not taken.get("success_kw"):
         absent.append("filter_default_fail")
-    text = _("Watches do not have this. It is left out.")
-    return taken, [(name[:80], text) for name in sorted(absent)[:20]]
+    return absent

@@ -143,15 +143,7 @@ def _give_up(statement: str, key: UUID, error: Exception) -> None:
 def _record(statement: str, rows: Sequence[Any]) -> int:
     if not rows:
         return 0
-    moved: set[UUID] = set()
-    signs: list[Sign] = []
-    for row in rows:
-        watch = instance(Watch, row)
-        if statement == _MISSED and (deadline := timing.moved_deadline(watch)) != watch.deadline:
-            change(_SET_DEADLINE, {"id": watch.id, "deadline": deadline})
-            moved.add(watch.id)
-        elif row.is_active and watch.deleted_at is None:
-            signs += _signs(statement, watch, row)
+    signs, moved = _read(statement, rows)
     events: list[Happened] = []
     messages: list[NewNotification] = []
     for sign in signs:
@@ -164,6 +156,20 @@ def _record(statement: str, rows: Sequence[Any]) -> int:
     publish_after_commit(outbox.record(messages))
     _settle(statement, [key for row in rows if (key := _key(row)) not in moved])
     return len(signs)
+
+
+def _read(statement: str, rows: Sequence[Any]) -> tuple[list[Sign], set[UUID]]:
+    """The signs of the rows, and the watches that miss nothing, for new zone data has moved their deadline."""
+    moved: set[UUID] = set()
+    signs: list[Sign] = []
+    for row in rows:
+        watch = instance(Watch, row)
+        if statement == _MISSED and (deadline := timing.moved_deadline(watch)) != watch.deadline:
+            change(_SET_DEADLINE, {"id": watch.id, "deadline": deadline})
+            moved.add(watch.id)
+        elif row.is_active and watch.deleted_at is None:
+            signs += _signs(statement, watch, row)
+    return signs, moved
 
 
 def _signs(statement: str, watch: Watch, row: Any) -> Iterator[Sign]:

@@ -87,10 +87,7 @@ def advance(event: EventClaim, flow: Flow, run: Run, chosen: Any, seconds: float
     run = copy(run)
     state = stored_json("state", turn.state.model_dump(mode="json"), LARGEST_STATE)
     events = [_event(event, flow, number, emitted) for number, emitted in enumerate(turn.events)]
-    ended_timer = None
-    if run.waits_for and (turn.waiting or turn.is_finished or event.type in (run.waits_for, types.WAIT_OVER)):
-        ended_timer = None if run.wait_until is None else _timer_key(run)
-        run.waits_for, run.wait_until = "", None
+    ended_timer = _end_wait(event, run, turn)
     if turn.waiting and not turn.is_finished:
         run.waits_for, run.waits = turn.waiting.type[:100], run.waits + 1
         if turn.waiting.seconds is not None:
@@ -101,6 +98,15 @@ def advance(event: EventClaim, flow: Flow, run: Run, chosen: Any, seconds: float
     run.status, run.version, run.state = status, flow.version, json.loads(state)
     run.applied, run.begun = run.applied + 1, run.begun + len(turn.steps)
     return Advanced(event, flow, run, turn, state, events, ended_timer)
+
+
+def _end_wait(event: EventClaim, run: Run, turn: Turn) -> str | None:
+    """Of a run that no longer waits for what it waited for. Returns the key of the timer that this ends."""
+    if not run.waits_for or not (turn.waiting or turn.is_finished or event.type in (run.waits_for, types.WAIT_OVER)):
+        return None
+    timer = None if run.wait_until is None else _timer_key(run)
+    run.waits_for, run.wait_until = "", None
+    return timer
 
 
 def _handle(event: EventClaim, flow: Flow, run: Run, chosen: Any, seconds: float) -> Turn:

@@ -89,11 +89,7 @@ def write(advanced: Sequence[Advanced]) -> None:
     events, stored = Counter[int](), Counter[int]()
     for one in advanced:
         event, run, turn = one.event, one.run, one.turn
-        if one.ended_timer:
-            timer = Event.objects.filter(user=event.user_id, key=one.ended_timer, state="pending")
-            timer.update(**cancelled(Reason(EventCode.FLOW_WAIT_ENDED)))
-        if turn.withdraws:
-            withdrawal.cancel(Notification.objects.filter(user=event.user_id, origin_id=run.id))
+        _withdraw(one)
         new = _messages(event, run, turn.messages)
         messages += new
         due += steps.begin(event, run, one.flow, turn.steps)
@@ -107,6 +103,16 @@ def write(advanced: Sequence[Advanced]) -> None:
     record_effects(NewEffect(one.event.id, one.run.flow, one.run.id, FlowEffect.Outcome.APPLIED) for one in advanced)
     usage.count_all((person, events[person], stored[person]) for person in stored)
     fault_points.reach("recorded")
+
+
+def _withdraw(advanced: Advanced) -> None:
+    """The timer of a wait that has ended, and the messages that the handler takes back."""
+    own = {"user": advanced.event.user_id}
+    if advanced.ended_timer:
+        timer = Event.objects.filter(**own, key=advanced.ended_timer, state="pending")
+        timer.update(**cancelled(Reason(EventCode.FLOW_WAIT_ENDED)))
+    if advanced.turn.withdraws:
+        withdrawal.cancel(Notification.objects.filter(**own, origin_id=advanced.run.id))
 
 
 def _messages(event: EventClaim, run: Run, given: Sequence[NewMessage]) -> list[NewNotification]:

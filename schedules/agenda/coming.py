@@ -92,12 +92,9 @@ def coming(user: User, days: Days, now: datetime, shown: int, budget: int = BUDG
         schedule = schedules[number]
         schedule.user = user
         state = "skipped" if first in skipped.get(schedule.id, ()) else ""
-        span = several or (first, 1, False)
-        entries.append(
-            Entry(
-                schedule.name, first, span[0], clocks[schedule.local_time].zone, *span[1:], state, schedule, schedule.id
-            )
-        )
+        last, count, has_more = several or (first, 1, False)
+        zone = clocks[schedule.local_time].zone
+        entries.append(Entry(schedule.name, first, last, zone, count, has_more, state, schedule, schedule.id))
     more = {day: len(of_day) - shown for day, of_day in zip(days, by_day, strict=True) if len(of_day) > shown}
     return Coming(entries, more, left_out, unread)
 

@@ -194,12 +194,7 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
         if self.is_new and self._schedules >= settings.MOST_SCHEDULES:
             refuse(self, None, "limit_reached", words.limit_reached())
         if self.is_for_audience:
-            # An audience is told on the channels that each of its people uses, so the page hides this section.
-            for name in list(self.errors):
-                if name in ChannelsForm.base_fields or name.startswith("position_"):
-                    del self.errors[name]
-            self.clear_order()
-            self.clear_nag()
+            self._clear_channels()
             cleaned |= {"after_done": False, "early": []}
             if not self.errors and not self.is_confirmed():
                 self.retype("confirmed", str(self.data["audience"]))
@@ -209,6 +204,14 @@ class ReminderForm(JobForm, ChannelsForm, LateForm, NagForm, AudienceForm):
         if cleaned.get("early"):
             self._check_early(cleaned["early"])
         return cleaned
+
+    def _clear_channels(self) -> None:
+        """An audience is told on the channels that each of its people uses, so the page hides this section."""
+        for name in list(self.errors):
+            if name in ChannelsForm.base_fields or name.startswith("position_"):
+                del self.errors[name]
+        self.clear_order()
+        self.clear_nag()
 
     def _check_early(self, minutes: Sequence[int]) -> None:
         """Refuse what would never ring."""

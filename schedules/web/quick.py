@@ -14,6 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from common.redis.request_limiter import limit_page
 from common.uuid7 import uuid7
 from people.access.requests import PersonRequest, person_action, person_page
+from people.models import User
 from people.user_lock import with_user_lock
 from schedules.changes import editing
 from schedules.firing import fire
@@ -55,11 +56,9 @@ def add(request: PersonRequest) -> HttpResponse:
             return render(request, "schedules/_understood.html", {"reading": reading})
         return redirect(_form(line))
     made = Schedule.objects.written(request.POST.get("made_as", ""))
-    if made and made.user_id == request.user.pk and not made.deleted_at:
-        # Sent twice. “In 5 minutes” may have meant the minute before.
-        before = read(now=now - timedelta(minutes=1))
-        if _is_of(made, reading) or _is_of(made, before):
-            return _lead(request, _back(request, made))
+    # Sent twice. “In 5 minutes” may have meant the minute before.
+    if made and any(_is_of(made, one, request.user) for one in (reading, read(now=now - timedelta(minutes=1)))):
+        return _lead(request, _back(request, made))
     made_as = uuid7() if made else request.POST.get("made_as", "")
     empty = ReminderForm(user=request.user, now=now, filled=reading.fields | {"made_as": made_as})
     form = ReminderForm({one.html_name: one.value() for one in empty}, user=request.user, now=now)
@@ -76,9 +75,9 @@ def context(request: PersonRequest) -> dict[str, Any]:
     return {"made_as": uuid7(), "added": added}
 
 
-def _is_of(made: Schedule, reading: Reading) -> bool:
-    """Whether the line that was read has made this reminder."""
-    if reading.timetable is None:
+def _is_of(made: Schedule, reading: Reading, user: User) -> bool:
+    """Whether the line that was read has made this reminder of the person, which is still there."""
+    if reading.timetable is None or made.user_id != user.pk or made.deleted_at:
         return False
     rule, fields = reading.timetable.rule, reading.fields
     wanted: dict[str, Any] = {"kind": rule.kind, "rule": rule.data(), "time_zone": rule.timezone}
