@@ -35,10 +35,10 @@ def filled(site: Installation) -> Installation:
     ):
         ada.add_webhook("Pager", f"{pager.url}/page")
         ready = "SELECT id FROM notifications_channel WHERE label = 'Pager' AND verified_at IS NOT NULL"
-        wait_until(lambda: site.rows(ready), "the code", within=60)
+        wait_until(lambda: site.rows(ready), "the code", within=180)
         ada.remind("Water the plants", datetime.now(UTC) + timedelta(seconds=2))
         wait_until(
-            lambda: site.rows("SELECT id FROM notifications_delivery WHERE state = 'dead'"), "the end", within=60
+            lambda: site.rows("SELECT id FROM notifications_delivery WHERE state = 'dead'"), "the end", within=180
         )
     return site
 
@@ -70,7 +70,7 @@ def test_the_admin_works_under_its_policy(page: Page, filled: Installation) -> N
         page.get_by_role("link", name="Refresh").click()
         return bool(re.search(r"Failed\s*[1-9]\d* in the last hour", page.locator(".board-figures").inner_text()))
 
-    wait_until(has_failed, "the failure on the board", within=60)
+    wait_until(has_failed, "the failure on the board", within=180)
     expect(page.get_by_role("row", name=re.compile("^Beat")).locator(".up")).to_be_visible()
     page.locator(".board-causes").get_by_role("link", name=re.compile("410")).click()
     expect(page.locator(".mend")).to_contain_text("disabled")

@@ -69,7 +69,7 @@ def test_a_channel_of_each_kind(page: Page, site: Installation, others: list[Ser
         page.get_by_role("main").get_by_role("button", name="Add").click()
         expect(page.get_by_role("status")).to_contain_text("A code is on its way")
         receiver = service.receiver
-        page.get_by_label("Code").fill(wait_until(lambda there=receiver: codes.in_posts(there), "the code", within=60))
+        page.get_by_label("Code").fill(wait_until(lambda there=receiver: codes.in_posts(there), "the code", within=180))
         fits(page)
         page.get_by_role("button", name="Verify").click()
         expect(page.get_by_role("status")).to_contain_text("is ready")

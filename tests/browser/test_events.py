@@ -35,7 +35,7 @@ def publish(site: Installation, token: str, *events: dict[str, Any]) -> None:
     wait_until(
         lambda: len(site.rows(ended, [one["id"] for one in answer.json()["items"]])) == len(events),
         "their end",
-        within=60,
+        within=180,
     )
 
 

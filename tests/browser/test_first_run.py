@@ -59,7 +59,7 @@ def started(executable: str) -> Iterator[Started]:
     # Only a reminder to this machine needs a setting.
     began, server = time.monotonic(), Server(var, ALLOWED_NETWORKS="127.0.0.0/8,::1/128")
     try:
-        wait_until(lambda: server.said("Choose the password of"), "the last line", within=180)
+        wait_until(lambda: server.said("Choose the password of"), "the last line", within=400)
         yield Started(began, server.lines, f"http://127.0.0.1:{server.port}", var)
     finally:
         server.process.terminate()
@@ -111,7 +111,7 @@ def test_a_stranger_hears_a_first_reminder_after_five_steps(page: Page, started:
     # 5: hear it.
     expect(page.get_by_role("link", name=re.compile("^Inbox"))).to_contain_text("1 unread")
     expect_heard(page)
-    assert time.monotonic() - started.at < 300  # a minute or less on a quiet machine
+    assert time.monotonic() - started.at < 900  # a minute or less on a quiet machine
     fits(page)
 
 

@@ -44,7 +44,7 @@ def test_done_is_pressed_in_a_mail_which_ends_with_the_link_that_stops_them(
             one for one in post.mails if one.recipients == [address] and one.message["Subject"] == "Call the dentist"
         ]
 
-    wait_until(received, "the mail", within=60)
+    wait_until(received, "the mail", within=180)
     [mail] = received()
     text = part(mail, "plain")
     places = [text.index(words) for words in ("Ask for March.", "Done or snooze: ", "Open: ", "Stop these messages: ")]

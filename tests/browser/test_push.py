@@ -100,23 +100,23 @@ def test_this_browser_rings_with_done_and_snooze_and_is_cleared_when_it_is_done(
 
     remind(page, site, "Water the plants")
     page.get_by_role("button", name="Run now").click()
-    wait_until(lambda: push_service.requests, "the push", within=60)
+    wait_until(lambda: push_service.requests, "the push", within=180)
     document = web_push.read(push_service.requests[0])
 
     devtools = context.new_cdp_session(page)
     registrations: list[dict[str, Any]] = []
     devtools.on("ServiceWorker.workerRegistrationUpdated", lambda event: registrations.extend(event["registrations"]))
     devtools.send("ServiceWorker.enable")
-    wait_until(lambda: devtools.send("Page.getAppManifest")["data"], "the page's manifest", within=60)
+    wait_until(lambda: devtools.send("Page.getAppManifest")["data"], "the page's manifest", within=180)
     manifest = devtools.send("Page.getAppManifest")
     assert (json.loads(manifest["data"])["name"], manifest["errors"]) == ("Carillon", [])
     errors = devtools.send("Page.getInstallabilityErrors")["installabilityErrors"]
     assert {error["errorId"] for error in errors} <= {"in-incognito"}, "a test's browser is one"
     page.wait_for_function("navigator.serviceWorker.ready.then(() => true)")
-    wait_until(lambda: page.evaluate("1") and registrations, "the worker", within=60)
+    wait_until(lambda: page.evaluate("1") and registrations, "the worker", within=180)
     registration = registrations[-1]["registrationId"]
     deliver(devtools, site, registration, document)
-    wait_until(lambda: page.evaluate(SHOWN), "the notification", within=60)
+    wait_until(lambda: page.evaluate(SHOWN), "the notification", within=180)
     assert page.evaluate(SHOWN) == [["Water the plants", ["Done", "Snooze 10 minutes"]]]
 
     [worker] = context.service_workers
@@ -127,13 +127,13 @@ def test_this_browser_rings_with_done_and_snooze_and_is_cleared_when_it_is_done(
     assert site.rows(answered, document["open"].split("/")[2])[0]["acknowledged_at"]
 
     deliver(devtools, site, registration, document)  # as another device still shows it
-    wait_until(lambda: page.evaluate(SHOWN), "the notification", within=60)
-    wait_until(lambda: len(push_service.requests) > 1, "the message that closes it", within=60)
+    wait_until(lambda: page.evaluate(SHOWN), "the notification", within=180)
+    wait_until(lambda: len(push_service.requests) > 1, "the message that closes it", within=180)
     deliver(devtools, site, registration, web_push.read(push_service.requests[1]))
-    wait_until(lambda: page.evaluate(SHOWN) == [], "nothing shown", within=60)
+    wait_until(lambda: page.evaluate(SHOWN) == [], "nothing shown", within=180)
 
     deliver(devtools, site, registration, {**document, "answer": "/nowhere/"})
-    wait_until(lambda: page.evaluate(SHOWN), "the notification", within=60)
+    wait_until(lambda: page.evaluate(SHOWN), "the notification", within=180)
     worker.evaluate(pressed, "done")
     assert page.evaluate(SHOWN) == [["Not saved", []]]
     # A worker may open a page after a person's own click only, so this is what a click opens.
@@ -164,7 +164,7 @@ def test_an_open_page_follows_without_reloading(page: Page, site: Installation) 
     )
     page.evaluate(RUN_NOW, reminder)
     look = "() => { document.dispatchEvent(new Event('visibilitychange')); return document.title; }"
-    wait_until(lambda: page.evaluate(look).startswith("(1) Inbox"), "the title", within=60)
+    wait_until(lambda: page.evaluate(look).startswith("(1) Inbox"), "the title", within=180)
     expect(page.locator("#inbox").get_by_role("link", name="Feed the cat")).to_be_visible()
     expect(page.locator("[data-unread]")).to_contain_text("1 unread")
     expect(page.get_by_role("button", name="Mark all as read")).to_be_visible()
@@ -181,6 +181,6 @@ def test_an_open_page_follows_without_reloading(page: Page, site: Installation) 
     expect(firings).to_have_count(1)
     page.evaluate("self.here = true")
     page.evaluate(RUN_NOW, reminder)
-    wait_until(lambda: page.evaluate(look) and firings.count() == 2, "the second firing", within=60)
+    wait_until(lambda: page.evaluate(look) and firings.count() == 2, "the second firing", within=180)
     expect(firings.first).to_contain_text("delivered")
     assert page.evaluate("self.here")

@@ -53,7 +53,7 @@ def test_quiet_hours_are_said_in_preview_list_page_and_explanation(page: Page, s
         "UPDATE schedules_schedule SET next_fire_at = now() WHERE title = 'Back up the disk' RETURNING id"
     )
     waits = "SELECT 1 FROM notifications_delivery d JOIN notifications_notification n ON n.id = d.notification_id"
-    wait_until(lambda: site.rows(f"{waits} WHERE n.origin_id = %s", due["id"]), "the firing", within=60)
+    wait_until(lambda: site.rows(f"{waits} WHERE n.origin_id = %s", due["id"]), "the firing", within=180)
     page.reload()
     expect(why).to_contain_text(re.compile(r"It was due .* Email:\s+Waits until .*: your quiet hours\.", re.DOTALL))
     accessible(page)

@@ -64,7 +64,7 @@ def test_a_rule_is_previewed_made_and_rings(page: Page, site: Installation) -> N
     )
     assert answer.status_code == 202
     done = "SELECT 1 FROM events_effect e JOIN events_event v ON v.id = e.event_id WHERE v.key = %s"
-    wait_until(lambda: site.rows(done, answer.json()["items"][0]["id"]), "the effect", within=60)
+    wait_until(lambda: site.rows(done, answer.json()["items"][0]["id"]), "the effect", within=180)
 
     page.goto(f"{site.url}/rules/")
     page.get_by_role("link", name="Big orders", exact=True).click()

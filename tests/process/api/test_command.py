@@ -365,6 +365,6 @@ def test_a_command_ends_when_its_lock_is_lost(web: Web, token: str, tmp_path: Pa
         wait_until(lambda: Lock.objects.filter(name="backup").exists())
         Lock.objects.update(hashed="somebody else's")
         began = time.monotonic()
-        done = running.result(50)
-    assert time.monotonic() - began < 40
+        done = running.result(120)
+    assert time.monotonic() - began < 55  # `sleep` would take 60
     assert (done.returncode, "could not be renewed" in done.stderr) == (1, True), done

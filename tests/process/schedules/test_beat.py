@@ -110,7 +110,7 @@ def test_a_beat_whose_first_statements_wait_stops_when_told_to(tmp_path: Path) -
         with running_beat(database, broker, tmp_path / "log") as beat:
             wait_until(lambda: cursor.execute(waiting).fetchone() is not None)
             beat.send_signal(signal.SIGTERM)
-            assert beat.wait(timeout=30) is not None
+            assert beat.wait(timeout=120) is not None
 
 
 def test_each_slot_has_one_occurrence_whatever_is_killed_edited_or_set_back() -> None:
