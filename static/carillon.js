@@ -83,13 +83,23 @@ document.addEventListener("change", (event) => {
 
 // Send a form once on a double click. htmx has already prevented the event for its own forms.
 const sent = new WeakSet();
+let isLeaving = false;
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (event.defaultPrevented) return;
   if (sent.has(form)) event.preventDefault();
   sent.add(form);
+  isLeaving = true;
   // Allow another try later, for example after a slow page was stopped.
-  setTimeout(() => sent.delete(form), 5000);
+  setTimeout(() => {
+    sent.delete(form);
+    isLeaving = false;
+  }, 5000);
+});
+
+// The answer to a form leads on by itself: a poll that does so at the same moment would show its notice twice.
+document.addEventListener("htmx:beforeOnLoad", (event) => {
+  if (isLeaving && event.detail.xhr.getResponseHeader("HX-Redirect")) event.preventDefault();
 });
 
 document.addEventListener("click", async (event) => {

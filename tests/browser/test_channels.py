@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Event
 from typing import Protocol
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Error, Page, Route, expect
 
 from demo import codes
 from demo.installation import Installation, wait_until
-from demo.receivers import HTTPReceiver, Received, Reply
+from demo.receivers import HTTPReceiver, Received, Reply, SMTPReceiver
 from demo.services import Service
 from tests.browser.conftest import accessible, fits
 
@@ -77,6 +78,33 @@ def test_a_channel_of_each_kind(page: Page, site: Installation, others: list[Ser
         expect(page.get_by_text("Test:").last).to_contain_text("Accepted")
         assert len(service.said("Test from Carillon")) == 1
     fits(page)
+
+
+def test_a_code_that_is_confirmed_while_the_page_looks_for_its_result_is_told_of_once(
+    page: Page, site: Installation, post: SMTPReceiver
+) -> None:
+    email = "race@example.org"
+    sign_up(page, site, email)
+    polls: list[Route] = []
+    page.route("**/channels/tests/*/", lambda poll: polls.append(poll))
+    page.goto(f"{site.url}/channels/")
+    with page.expect_request("**/channels/tests/*/"):
+        page.get_by_role("button", name=f"Add email to {email}").click()
+    page.get_by_label("Code").fill(wait_until(lambda: codes.in_mails(post, email), "the code", within=60))
+
+    def confirm(form: Route) -> None:
+        """The answers to the form and to the poll arrive together."""
+        answer = form.fetch(max_redirects=0)
+        leads_on = polls[0].fetch()
+        assert "hx-redirect" in leads_on.headers
+        form.fulfill(response=answer)
+        with suppress(Error):  # the next page may be there already
+            polls[0].fulfill(response=leads_on)
+
+    page.route("**/verify/", confirm, times=1)
+    page.get_by_role("button", name="Verify").click()
+    expect(page.get_by_role("status")).to_contain_text("is ready")
+    expect(page.locator(".message", has_text="is ready")).to_have_count(1)
 
 
 def test_what_is_wrong_with_an_address_stands_at_its_field_with_what_was_typed_beside_it(
