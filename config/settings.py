@@ -400,7 +400,6 @@ CELERY_BEAT_SCHEDULE = {
     "prune-people": _every(3600.0, "people.prune", expires=3600),
     # For the stock scheduler; with our own it finds nothing to do.
     "sweep": _every(5.0, "schedules.sweep", expires=30),
-    "send-early": _every(5.0, "schedules.send_early", expires=30),
     "tell-watches": _every(5.0, "watches.tell", expires=30),
 } | ({"canary": _every(60.0, "schedules.canary", expires=60)} if CANARY else {})
 

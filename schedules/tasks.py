@@ -1,5 +1,4 @@
-"""Tasks: two fire schedules under the stock scheduler, with nothing left by our own beat; early messages; two prune;
-the canary."""
+"""Tasks: two fire schedules under the stock scheduler, with nothing left by our own beat; two prune; the canary."""
 
 from uuid import UUID
 
@@ -22,23 +21,14 @@ def fire_one(schedule_id: str) -> None:
 
 @shared_task(name="schedules.sweep", ignore_result=True)
 def sweep() -> None:
-    """Fire what is due, whether or not its `PeriodicTask` has run: a crontab cannot express every rule."""
+    """Fire what is due, whether or not its `PeriodicTask` has run: a crontab cannot express every rule, and no early
+    messages."""
     now = fire.read_clock().now
-    while fire.fire_due(now):
+    while fire.fire_due(now) or early_messages.send_due(now):
         pass
 
 
 periodic.NEEDED["schedules.sweep"] = lambda: "SELECT WHERE false"  # our own beat has fired it
-
-
-@shared_task(name="schedules.send_early", ignore_result=True)
-def send_early() -> None:
-    now = fire.read_clock().now
-    while early_messages.send_due(now):
-        pass
-
-
-periodic.NEEDED["schedules.send_early"] = lambda: early_messages.WAITING
 
 
 @shared_task(name="schedules.prune_slots", ignore_result=True)

@@ -25,7 +25,7 @@ from common.database.postgres import blames_no_row
 from schedules.beat import idle_tasks, stock_entries, zone_updates
 from schedules.beat.beat_log import BeatLog
 from schedules.beat.heartbeat import HeartbeatWriter
-from schedules.firing import fire
+from schedules.firing import early_messages, fire
 from schedules.parts import mirror
 
 log = get_logger(__name__)
@@ -149,7 +149,7 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             self._log.warn(warning, error)
 
     def _fire_due(self) -> float:
-        """One batch, so that the stock entries are not starved; 0 when there may be more."""
+        """One batch of slots and one of early messages, so that stock entries are not starved; 0: there may be more."""
         clock = fire.read_clock()
         self._entries_changed = clock.entries_changed
         if stock_entries.Clock.set(clock.now):
@@ -159,9 +159,10 @@ class Scheduler(DatabaseScheduler):  # type: ignore[misc]  # django-celery-beat 
             self._heartbeat.count(0)
             return LONGEST_SLEEP if left is None else min(left, LONGEST_SLEEP)
         fired = fire.fire_due(clock.now)
+        sent = early_messages.send_due(clock.now)
         self._log.count_poll(fired, late=-left)
         self._heartbeat.count(fired)
-        return 0.0 if fired else WHILE_LOCKED
+        return 0.0 if fired or sent else WHILE_LOCKED
 
     def _recompute_slots(self) -> None:
         """One batch a tick: the schedules whose zone data has changed."""

@@ -33,15 +33,12 @@ from schedules.models import Schedule
 from schedules.rules import early
 from schedules.rules.early import EarlyTime
 from work.broker.wakes import publish_after_commit
-from work.models.hold import OFF
 
 log = logging.getLogger(__name__)
 
 BATCH = 500
 # A message that is no later than this still names its own length of time; a later one, what is left.
 _LATE = timedelta(minutes=1)
-
-WAITING = f"SELECT FROM schedules_schedule WHERE next_early_at <= now() AND next_fire_at > now() AND {OFF}"
 
 
 class _Next(NamedTuple):

@@ -45,16 +45,16 @@ _ALONE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The database's time, the next slot of any schedule (None: nothing is scheduled, or on hold), and when a periodic
-    task was changed last (None: never); aware UTC."""
+    """The database's time, when the next schedule fires or sends an early message (None: nothing is scheduled, or on
+    hold), and when a periodic task was changed last (None: never); aware UTC."""
 
     now: datetime
-    next_slot: datetime | None
+    next_due: datetime | None
     entries_changed: datetime | None = None
 
     @property
     def seconds_to_next(self) -> float | None:
-        return None if self.next_slot is None else (self.next_slot - self.now).total_seconds()
+        return None if self.next_due is None else (self.next_due - self.now).total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,11 @@ class Plan:
 # No instant that Python cannot read: every beat would stop.
 _CLOCK = f"""
 SELECT clock_timestamp() AS now,
-       (SELECT greatest(next_fire_at, '1970-01-01Z') FROM schedules_schedule
-         WHERE next_fire_at < '9999-01-01Z' AND {OFF} ORDER BY next_fire_at LIMIT 1) AS next_slot,
+       least(
+           (SELECT greatest(next_fire_at, '1970-01-01Z') FROM schedules_schedule
+             WHERE next_fire_at < '9999-01-01Z' AND {OFF} ORDER BY next_fire_at LIMIT 1),
+           (SELECT next_early_at FROM schedules_schedule
+             WHERE next_early_at < next_fire_at AND {OFF} ORDER BY next_early_at LIMIT 1)) AS next_due,
        (SELECT last_update FROM django_celery_beat_periodictasks WHERE isfinite(last_update) LIMIT 1) AS entries_changed
 """  # noqa: S608 - constants only
 

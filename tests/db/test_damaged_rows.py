@@ -223,7 +223,7 @@ def test_the_database_refuses_what_python_cannot_read(
         damage(table, change, key)
     drop_check(table, constraint)
     damage(table, change, key)
-    assert fire.read_clock().next_slot is not None
+    assert fire.read_clock().next_due is not None
     while fire.fire_due(NINE):
         pass
     assert states(his) == ["delivered"]

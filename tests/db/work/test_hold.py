@@ -48,7 +48,7 @@ def test_nothing_is_claimed_fired_or_rescued(channel: Channel, open_delivery: De
     missed(channel)
     Delivery.objects.update(expires_at=timezone.now() - HOUR)
     hold.begin()
-    assert fire.read_clock().next_slot is None
+    assert fire.read_clock().next_due is None
     assert fire.fire_due(fire.read_clock().now) == 0
     assert not any(rescue().values())
     Delivery.objects.update(expires_at=None)

@@ -11,11 +11,12 @@ from django.utils import timezone
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from config.celery import app as celery_app
+from notifications.models import Notification
 from schedules.beat import heartbeat
 from schedules.beat.scheduler import Scheduler
 from schedules.firing import fire
 from schedules.models import Heartbeat, Occurrence, Schedule
-from tests.make import make_schedule, make_user
+from tests.make import make_channel, make_schedule, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -64,6 +65,19 @@ def test_a_tick_fires_what_is_due_and_sleeps_until_the_next_slot() -> None:
     assert after is not None
     assert after <= wait <= before
     assert not next_one.occurrences.exists()
+
+
+def test_a_tick_sends_an_early_message_that_is_due_and_sleeps_until_the_next_one() -> None:
+    user, now = make_user(), fire.read_clock().now
+    at = f"{now + timedelta(minutes=30):%Y-%m-%dT%H:%M:%S.%f}"
+    schedule = make_schedule(user, [make_channel(user)], now=now, kind="once", rule={"at": at}, early=[10, 30])
+    Schedule.objects.update(next_early_at=now)
+    beat = make_beat()
+    assert beat.tick() == 0
+    assert Notification.objects.get(origin_id=schedule.id).early == 30
+    assert not schedule.occurrences.exists()
+    Schedule.objects.update(next_early_at=fire.read_clock().now + timedelta(seconds=0.9))
+    assert 0 < beat.tick() <= 0.9
 
 
 def test_a_beat_with_nothing_to_do_checks_again_within_a_second() -> None:

@@ -19,7 +19,7 @@ from notifications.models import Channel, FeedPosition, Notification
 from people import tokens
 from schedules.beat import idle_tasks
 from tests.db.schedules.beat.test_beat import hours_ago, make_beat, make_stock_entry, ticks
-from tests.make import NOON, make_channel, make_delivery, make_schedule, make_user
+from tests.make import NOON, make_channel, make_delivery, make_user
 from work import periodic
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -65,11 +65,6 @@ def open_batch(channel: Channel) -> None:
     Batch.objects.create(user=channel.user, audience="everybody", message={"title": "News"}, state="pending")
 
 
-def early_ring(channel: Channel) -> None:
-    later = timezone.now() + timedelta(days=1)
-    make_schedule(channel.user, [channel], early=[10], next_fire_at=later, next_early_at=NOON)
-
-
 def test_without_work_nothing_is_needed_and_each_task_has_found_nothing(channel: Channel) -> None:
     make_delivery(channel, state="delivered")
     for task in periodic.NEEDED:
@@ -87,7 +82,6 @@ def test_without_work_nothing_is_needed_and_each_task_has_found_nothing(channel:
         (failed_job, "work.rescue"),
         (subscription, "work.rescue"),
         (open_batch, "jobs.count"),
-        (early_ring, "schedules.send_early"),
     ],
 )
 def test_work_makes_its_task_needed(make: Callable[[Channel], object], task: str, channel: Channel) -> None:

@@ -218,4 +218,4 @@ def test_a_step_of_the_tick_that_fails_stops_no_firing(monkeypatch: pytest.Monke
     monkeypatch.setattr(beat, "_recompute_slots", fail)
     ticks(beat)
     assert slot.occurrences.count() == 1
-    assert fire.read_clock().next_slot is None
+    assert fire.read_clock().next_due is None

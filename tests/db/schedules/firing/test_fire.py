@@ -340,7 +340,7 @@ def test_a_locked_reminder_delays_no_other() -> None:
 
 def test_the_oldest_slot_is_read_and_fired_first() -> None:
     later, first = make_schedule(make_user(), rule={"time": "10:00"}), make_schedule(make_user())
-    assert fire.read_clock().next_slot == first.next_fire_at
+    assert fire.read_clock().next_due == first.next_fire_at
     assert fire.fire_due(NINE + timedelta(hours=1), limit=1) == 1
     assert Occurrence.objects.get().schedule_id == first.id != later.id
 
