@@ -189,8 +189,8 @@ def test_what_died_days_ago_is_told_to_nobody(boss: User, watch: OperatorAlerts)
 
 def test_each_operator_who_chose_it_is_told_in_their_language(boss: User, watch: OperatorAlerts) -> None:
     other = make_user(is_staff=True, language="de")
-    no_operator, not_chosen = make_user(), make_user(is_staff=True)
-    for user, installation in ((other, True), (no_operator, True), (not_chosen, False)):
+    no_operator, not_chosen, gone = make_user(), make_user(is_staff=True), make_user(is_staff=True, is_active=False)
+    for user, installation in ((other, True), (no_operator, True), (not_chosen, False), (gone, True)):
         chosen = {"channels": [str(make_channel(user).id)], "installation": installation}
         FlowSettings.objects.create(user=user, flow="incident", settings=chosen)
     Heartbeat.objects.update(last_seen_at=NOON)

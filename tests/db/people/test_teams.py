@@ -17,10 +17,10 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from people import teams, tokens
+from people import on_call, teams, tokens
 from people.access.acting import NOT_FOR_VIEWERS
 from people.account import deletion
-from people.models import ApiToken, CalendarFeed, Invitation, Membership, Role, User
+from people.models import ApiToken, CalendarFeed, CallOverride, Invitation, Membership, Role, User
 from people.teams import TeamRefusal
 from people.user_lock import Busy
 from schedules.agenda import feed
@@ -44,6 +44,13 @@ def acting(person: User, team: User) -> Client:
 @pytest.fixture
 def team(ada: User) -> User:
     return teams.create(ada, "Family")
+
+
+def confirmed() -> User:
+    """Somebody who has confirmed their address."""
+    person = make_user()
+    EmailAddress.objects.create(user=person, email=person.email, verified=True)
+    return person
 
 
 def membership(person: User, team: User) -> Membership:
@@ -337,6 +344,56 @@ def test_an_expired_or_withdrawn_invitation_does_not_work(ada: User, team: User,
     row, secret = teams.invite(membership(ada, team), Role.MEMBER)
     assert browser.post(f"/teams/{team.pk}/invitations/{row.id}/").status_code == 302
     assert stranger.post(f"/teams/join/{secret}/").status_code == 404
+
+
+def test_another_invitation_to_an_address_takes_the_place_of_the_first(ada: User, team: User) -> None:
+    bob, own = confirmed(), membership(ada, team)
+    first, second = (teams.invite(own, role, bob.email)[1] for role in (Role.OWNER, Role.VIEWER))
+    assert teams.find_invitation(bob, first) is None
+    found = teams.find_invitation(bob, second)
+    assert found is not None and found.role == Role.VIEWER
+    assert Invitation.objects.count() == 1
+
+
+def test_an_invitation_is_offered_until_it_is_over_and_its_team_deleted(ada: User, team: User) -> None:
+    bob = confirmed()
+    row, secret = teams.invite(membership(ada, team), Role.MEMBER, bob.email)
+    for hours, is_open in ((1, True), (-1, False)):
+        Invitation.objects.update(expires_at=timezone.now() + timedelta(hours=hours))
+        assert list(teams.invitations_of(bob)) == [row] * is_open
+        assert (teams.find_invitation(bob, secret) is not None) is is_open
+        assert teams.delete_expired() == 0  # the list of the team shows it for another day
+    Invitation.objects.update(expires_at=timezone.now() + timedelta(hours=1))
+    User.objects.filter(pk=team.pk).update(is_active=False)
+    assert teams.find_invitation(bob, secret) is None
+    assert not teams.invitations_of(bob).exists()
+
+
+def test_an_owner_who_is_switched_off_does_not_keep_a_team(ada: User, team: User) -> None:
+    join(team, Role.OWNER, is_active=False)
+    with pytest.raises(TeamRefusal):
+        teams.leave(membership(ada, team))
+
+
+def test_whoever_becomes_a_viewer_is_no_longer_on_call_not_even_as_a_member_again(ada: User, team: User) -> None:
+    own, member, now = membership(ada, team), join(team), timezone.now()
+    Membership.objects.filter(id=member.id).update(call_place=1)
+    CallOverride.objects.create(member=member, begins_at=now, ends_at=now + timedelta(days=1))
+    assert on_call.to_ask(team, now, urgent=True) == [member.person]
+    for role in (Role.VIEWER, Role.MEMBER):
+        teams.change_role(own, member.id, role)
+        assert on_call.to_ask(team, now, urgent=True) == []
+    member.refresh_from_db()
+    assert (member.call_place, member.overrides.count()) == (None, 0)
+
+
+def test_a_token_of_an_owner_who_became_a_member_changes_no_settings(ada: User, team: User) -> None:
+    second = join(team, Role.OWNER)
+    _, token = tokens.create(membership(second.person, team).team, "Script", tokens.GIVEN, None)
+    teams.change_role(membership(ada, team), second.id, Role.MEMBER)
+    found = tokens.find(token)
+    assert found is not None
+    assert set(found.scopes) == {*tokens.GIVEN} - {"settings"}
 
 
 def test_the_last_owner_stays(ada: User, team: User) -> None:

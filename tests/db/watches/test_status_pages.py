@@ -63,6 +63,15 @@ def test_it_shows_names_states_and_incidents_and_nothing_of_pings(client: Client
     assert not answer.cookies
 
 
+def test_incidents_are_shown_while_they_last_and_for_ninety_days(client: Client, ada: User) -> None:
+    page, now = make_page(ada), timezone.now()
+    for title, began, ended in (("Lasts", 100, None), ("Forgotten", 100, 95), ("Recent", 80, 79)):
+        times = {"began_at": now - began * DAY, "ended_at": ended and now - ended * DAY}
+        page.incidents.create(title=title, **times)
+    text = client.get(URL).content.decode()
+    assert [title in text for title in ("Lasts", "Forgotten", "Recent")] == [True, False, True]
+
+
 def test_a_page_that_is_off_or_unknown_or_of_a_closed_account_is_not_found(client: Client, ada: User) -> None:
     page = make_page(ada, enabled=False)
     assert client.get(URL).status_code == 404

@@ -199,6 +199,26 @@ def test_a_link_confirms_for_a_day(client: Client, page: StatusPage, post: SMTPR
     assert not Subscriber.objects.exists()
 
 
+def test_whoever_confirmed_while_their_address_was_sent_again_stays(
+    client: Client, page: StatusPage, post: SMTPReceiver
+) -> None:
+    subscribe(client, post)
+    # By the second request, which had read before they confirmed.
+    Subscriber.objects.update(expires_at=timezone.now() - timedelta(days=3))
+    tasks.prune()
+    assert Subscriber.objects.exists()
+
+
+def test_an_address_that_has_refused_nothing_is_not_forgotten_by_allowing_it(
+    client: Client, page: StatusPage, post: SMTPReceiver
+) -> None:
+    ask(client)
+    send()
+    for act in ("allow", "confirm"):
+        client.post(link(post), {"act": act})
+    assert Subscriber.objects.get().confirmed_at is not None
+
+
 def test_strangers_cannot_flood_a_mailbox_a_page_or_the_form(
     client: Client, ada: User, page: StatusPage, post: SMTPReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
